@@ -1,0 +1,1 @@
+"""The process: environment, signals, ports, Prometheus."""

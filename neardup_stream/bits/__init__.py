@@ -1,0 +1,1 @@
+"""64-bit words: distances, permutations of blocks, ranges to scan."""

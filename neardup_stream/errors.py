@@ -1,0 +1,90 @@
+"""Every error of the project; the class decides what the daemon does.
+
+NeardupError
+├── ConfigError        wrong before we start                  → exit 2, one line, no traceback
+├── BadPage            this page can never succeed            → dead letter with the reason, the stream goes on
+├── Unavailable        the world is away for now              → keep the batch, back off, readiness off
+│   ├── StoreUnavailable
+│   └── StreamUnavailable
+├── DependencyLost     it stayed away longer than we wait     → exit 3, for the supervisor
+├── CorruptData        what is stored is not what we wrote    → stop, exit 4, do not guess
+└── InvariantBroken    our bug                                → stop loudly, exit 70, the offset is not committed
+
+A message carries the values that disagree and the limit. Foreign exceptions stop at the floor that
+owns the client and are chained with `from`.
+"""
+
+from typing import Literal
+
+__all__ = [
+    "BadPage",
+    "BadPageReason",
+    "ConfigError",
+    "CorruptData",
+    "DependencyLost",
+    "InvariantBroken",
+    "NeardupError",
+    "StoreUnavailable",
+    "StreamUnavailable",
+    "Unavailable",
+]
+
+BadPageReason = Literal[
+    "empty_value",
+    "not_json",
+    "invalid_utf8",
+    "lone_surrogate",
+    "wrong_type",
+    "missing_field",
+    "not_one_body",
+    "bad_base64",
+    "over_limit",
+    "bad_url",
+]
+"""Why a page can never succeed: a closed set, because it labels a metric and a dead letter."""
+
+
+class NeardupError(Exception):
+    """The root: everything this project raises on purpose."""
+
+
+class ConfigError(NeardupError):
+    """The settings, the command line or the servers' own settings are wrong before work starts."""
+
+
+class BadPage(NeardupError):  # noqa: N818 - it names the page's fate, not the program's
+    """This page can never succeed, however often it is tried.
+
+    Args:
+        reason: one of a closed set; labels the metric and the dead letter.
+        detail: one line for a person, with the values that disagree.
+    """
+
+    def __init__(self, reason: BadPageReason, detail: str) -> None:
+        super().__init__(f"{reason}: {detail}")
+        self.reason: BadPageReason = reason
+        self.detail = detail
+
+
+class Unavailable(NeardupError):  # noqa: N818 - a state of the world, not an error of ours
+    """A dependency is away for now; the same call may succeed later."""
+
+
+class StoreUnavailable(Unavailable):
+    """Redis did not answer, or answered that it cannot serve now."""
+
+
+class StreamUnavailable(Unavailable):
+    """Kafka, or a file that is still being written, cannot be read or written now."""
+
+
+class DependencyLost(NeardupError):  # noqa: N818 - reads as the log line it becomes
+    """A dependency stayed away longer than the settings allow."""
+
+
+class CorruptData(NeardupError):  # noqa: N818 - a statement about what is stored
+    """Stored bytes are not what this program writes; guessing would lose pages."""
+
+
+class InvariantBroken(NeardupError):  # noqa: N818 - a statement about ourselves
+    """A promise between two parts of this program was broken: our bug."""

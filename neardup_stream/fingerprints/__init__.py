@@ -1,0 +1,1 @@
+"""Values computed from one page alone."""

@@ -1,0 +1,1 @@
+"""Hashes that are the same in every process and every version."""

@@ -1,0 +1,1 @@
+"""I have a fingerprint: who is near it?"""

@@ -1,0 +1,82 @@
+"""What crosses a stream: records in, messages out, and where a record stood.
+
+A record is what a source read, before anyone judged it; a message is what a sink must deliver. Both
+are bytes with a few facts, so that a broker, a file and a list look alike to the pipeline.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from neardup_stream.page import Page
+
+__all__ = ["Headers", "Message", "Partition", "Position", "Record", "Skipped"]
+
+Headers = Sequence[tuple[str, bytes]]
+
+
+class Partition(msgspec.Struct, frozen=True, order=True):
+    """One ordered run of records.
+
+    Attributes:
+        input_id: the topic, or the digest of a file: the same bytes give the same id.
+        number: Kafka's partition number; 0 for a file.
+    """
+
+    input_id: str
+    number: int
+
+
+class Position(msgspec.Struct, frozen=True, order=True):
+    """Where a record stands: its partition and its offset there (a file's record number from 0)."""
+
+    partition: Partition
+    offset: int
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A record that is no page by nature, such as a WARC request; `reason` labels a metric."""
+
+    reason: str
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One record as read.
+
+    Attributes:
+        position: where it stood; never twice in one run of a source.
+        key: the record's key, None where the input has none.
+        value: the JSON of a page as bytes; None means "forget the page named by the key".
+        headers: in order, repeats allowed.
+        timestamp_ms: the record's own time, epoch milliseconds.
+        decoded: set by sources whose input is no JSON (WARC): the page, or why there is none.
+            `value` is then the raw content, for a dead letter.
+    """
+
+    position: Position
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    timestamp_ms: int = 0
+    decoded: Page | Skipped | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes held by key and value: what the in-flight limit counts."""
+        return len(self.key or b"") + len(self.value or b"")
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """One message to deliver.
+
+    Attributes:
+        key: decides the partition and the order among messages of one key.
+        value: the payload.
+        headers: delivered as they are; files in structured mode have no room for them.
+        timestamp_ms: epoch milliseconds.
+    """
+
+    key: bytes | None
+    value: bytes | None
+    headers: Headers = ()
+    timestamp_ms: int = 0

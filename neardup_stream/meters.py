@@ -1,0 +1,93 @@
+"""What the library reports while it works, as a protocol, with an implementation that does nothing.
+
+The library never imports a metrics client: `daemon/metrics.py` binds these names to Prometheus, tests
+bind them to lists.
+"""
+
+from typing import Literal, Protocol
+
+__all__ = ["NoMeters", "Outcome", "PipelineMeters", "Stage"]
+
+Outcome = Literal[
+    "unique",
+    "duplicate",
+    "undecided",
+    "unchanged",
+    "superseded",
+    "skipped",
+    "forgotten",
+    "forget_unknown",
+    "dead_letter",
+]
+"""What became of a record. Every record gets exactly one, so they sum to the pages."""
+
+Stage = Literal["read", "decode", "text", "fingerprint", "record", "probe", "verify", "send", "commit"]
+"""A step of the page's journey, as timed per batch."""
+
+
+class PipelineMeters(Protocol):
+    """Counts and times of one pipeline. Every method is cheap, called per batch and never raises."""
+
+    def pages(self, count: int, size_bytes: int) -> None:
+        """`count` records were read, holding `size_bytes` of key and value."""
+
+    def outcome(self, outcome: Outcome, count: int, reason: str = "") -> None:
+        """`count` records met `outcome`; `reason` is from a closed set, empty where none applies."""
+
+    def stage_seconds(self, stage: Stage, seconds: float) -> None:
+        """One batch spent `seconds` in `stage`."""
+
+    def candidates(self, count: int) -> None:
+        """Probes found `count` candidates, before verification."""
+
+    def ghosts(self, count: int) -> None:
+        """`count` candidates named a page version that is no more."""
+
+    def bucket_cap_hits(self, count: int) -> None:
+        """`count` ranges held more entries than a probe may read, so matches may be missing."""
+
+    def charset_fallbacks(self, count: int) -> None:
+        """`count` bodies had an unknown or wrong charset label and were decoded by detection."""
+
+    def truncated_dead_letters(self, count: int) -> None:
+        """`count` dead letters were too large for their topic and carry their beginning only."""
+
+    def in_flight(self, pages: int, size_bytes: int) -> None:
+        """This many pages and bytes are now between reading and commit."""
+
+    def retry(self, dependency: Literal["redis", "kafka"]) -> None:
+        """A batch is about to be tried again because `dependency` was away."""
+
+
+class NoMeters:
+    """Reports nothing."""
+
+    def pages(self, count: int, size_bytes: int) -> None:
+        """Ignore."""
+
+    def outcome(self, outcome: Outcome, count: int, reason: str = "") -> None:
+        """Ignore."""
+
+    def stage_seconds(self, stage: Stage, seconds: float) -> None:
+        """Ignore."""
+
+    def candidates(self, count: int) -> None:
+        """Ignore."""
+
+    def ghosts(self, count: int) -> None:
+        """Ignore."""
+
+    def bucket_cap_hits(self, count: int) -> None:
+        """Ignore."""
+
+    def charset_fallbacks(self, count: int) -> None:
+        """Ignore."""
+
+    def truncated_dead_letters(self, count: int) -> None:
+        """Ignore."""
+
+    def in_flight(self, pages: int, size_bytes: int) -> None:
+        """Ignore."""
+
+    def retry(self, dependency: Literal["redis", "kafka"]) -> None:
+        """Ignore."""

@@ -1,0 +1,50 @@
+"""A page as it arrives, and the names of the small values that identify pages."""
+
+from typing import NewType
+
+import msgspec
+
+__all__ = ["Fingerprint64", "Handle", "Page", "PageId"]
+
+PageId = NewType("PageId", str)
+"""Identity of a page across re-crawls: the crawler's id, else the canonical URL."""
+
+Fingerprint64 = NewType("Fingerprint64", int)
+"""A simhash: an int in [0, 2**64)."""
+
+Handle = NewType("Handle", int)
+"""What the index stores for a page id: a keyed 64-bit hash of it, an int in [0, 2**64)."""
+
+
+class Page(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """One crawled page, decoded and within the limits, its text not yet extracted.
+
+    Exactly one of `html`, `text` and `body` is set.
+
+    Attributes:
+        id: identity; the same id again is a re-crawl, never a duplicate of itself.
+        url: address as crawled, untouched.
+        fetched_at_seconds: epoch seconds.
+        html: markup, already text.
+        text: visible text.
+        body: bytes as fetched, to be decoded by `charset`, or by detection.
+        content_type: media type of `body`, without judgement.
+        charset: label the server or crawler gave for `body`.
+        status: HTTP status, passed through.
+        language: label of the crawler, passed through.
+        score: the crawler's own, passed through.
+        meta: JSON as it came, passed through to events untouched.
+    """
+
+    id: PageId
+    url: str
+    fetched_at_seconds: float
+    html: str | None = None
+    text: str | None = None
+    body: bytes | None = None
+    content_type: str | None = None
+    charset: str | None = None
+    status: int | None = None
+    language: str | None = None
+    score: float | None = None
+    meta: msgspec.Raw | None = None

@@ -1,0 +1,1 @@
+"""One page's journey, batch by batch."""

@@ -1,0 +1,1 @@
+"""Where pages come from and where events go."""

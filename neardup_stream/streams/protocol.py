@@ -1,0 +1,100 @@
+"""What every source and sink promises; the contract suite in `tests/contracts/streams.py` holds them to it.
+
+Who calls what: one pipeline task calls `read`, another calls `send`, a third calls `commit`. No method is
+called concurrently with itself. All are opened and closed by the composition root as async context managers.
+
+Delivery: a source that is `commit`ted resumes after the committed offsets; anything read but not committed
+is read again. So a pipeline that commits only what it has finished is at-least-once through a crash.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Protocol, Self
+
+from neardup_stream.message import Message, Partition, Record
+
+__all__ = ["Drain", "EndOfStream", "Sink", "Source"]
+
+Drain = Callable[[], Awaitable[None]]
+"""Finishes, or gives up at a deadline, everything in flight; called before partitions are given away."""
+
+
+class EndOfStream(Exception):  # noqa: N818 - a control signal, not an error
+    """A finite source has nothing more to read, now or later."""
+
+
+class Source(Protocol):
+    """Reads records in order within each partition."""
+
+    async def __aenter__(self) -> Self:
+        """Open.
+
+        Raises:
+            StreamUnavailable: it cannot be reached now.
+            ConfigError: it does not exist, or may not be read.
+        """
+        ...
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Close; nothing is committed that was not committed before."""
+        ...
+
+    def on_revoke(self, drain: Drain) -> None:
+        """Call `drain` and wait for it before partitions are given away, which files never are."""
+        ...
+
+    async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
+        """Up to `max_records` next records, waiting a short while for the first.
+
+        `max_bytes` is kept but for a single record larger than it. Empty when nothing came in time: call
+        again. Cancelling a read loses no record.
+
+        Raises:
+            EndOfStream: a finite source is at its end.
+            StreamUnavailable: nothing was lost; call again later.
+            ConfigError: the committed offset is out of range and the policy is to stop.
+        """
+        ...
+
+    async def commit(self, next_offsets: Mapping[Partition, int]) -> None:
+        """Remember that everything below these offsets is finished.
+
+        Partitions that were given away meanwhile are left alone. Offsets never move backwards.
+
+        Raises:
+            StreamUnavailable: not remembered; call again later with the same or later offsets.
+        """
+        ...
+
+    def lag(self) -> Mapping[Partition, int]:
+        """Records not yet read, by partition, as far as is known without asking anyone."""
+        ...
+
+
+class Sink(Protocol):
+    """Delivers messages, in order among messages with one key."""
+
+    async def __aenter__(self) -> Self:
+        """Open.
+
+        Raises:
+            StreamUnavailable: it cannot be reached now.
+            ConfigError: it does not exist, or may not be written.
+        """
+        ...
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Close; every `send` that returned stays delivered."""
+        ...
+
+    @property
+    def max_message_bytes(self) -> int | None:
+        """Largest message (key, value and headers) it takes; None when there is no limit."""
+        ...
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        """Deliver all; returns when every one is acknowledged as durably as the sink can promise.
+
+        Raises:
+            StreamUnavailable: some may have been delivered, some not; sending all again is safe.
+        """
+        ...

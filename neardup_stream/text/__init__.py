@@ -1,0 +1,1 @@
+"""Between bytes of a page and the tokens a fingerprint is made of."""

@@ -1,0 +1,1 @@
+"""Bytes to pages, events to bytes."""
