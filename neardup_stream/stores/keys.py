@@ -1,0 +1,111 @@
+"""Every key the system writes to Redis, and where a cluster places it.
+
+    <namespace>:meta                                      hash: schema, handle key
+    <namespace>:<schema>:{<tag>}:t<table>:<leading><bucket>   sorted set: one bucket of one permuted table
+    <namespace>:<schema>:{<tag>}:p<slot>                  hash: handle → page record
+
+A shard is the unit of placement: the leading bits of a leading byte, or of a handle. Its tag is chosen so
+that the shards' slots lie evenly over a cluster's 16,384.
+"""
+
+from functools import cached_property, lru_cache
+from itertools import count
+
+from redis.crc import key_slot
+
+__all__ = ["MAX_SHARD_BITS", "Keys", "shard_tag"]
+
+MAX_SHARD_BITS = 8
+"""A shard is made of bits of one leading byte."""
+
+_SLOTS = 16384
+
+
+@lru_cache(maxsize=1 << MAX_SHARD_BITS)
+def shard_tag(shard: int, shard_count: int) -> str:
+    """The hash tag of a shard: its number and the first suffix that lands in the shard's share of the slots.
+
+    >>> shard_tag(3, 16) == shard_tag(3, 16)
+    True
+    """
+    share = _SLOTS // shard_count
+    return next(
+        tag for suffix in count() if key_slot((tag := f"{shard:x}.{suffix:x}").encode()) // share == shard
+    )
+
+
+class Keys:
+    """Makes keys of one namespace and schema.
+
+    Args:
+        namespace: what the operator calls this index; one Redis may hold several.
+        schema_id: short name of everything that changes stored bytes.
+        shard_bits: log2 of the number of shards, 0 to 8.
+        table_count: how many permuted tables there are.
+        bucket_bits: bits of a bucket number, which follow the leading byte.
+        slot_bits: log2 of the number of record hashes in a shard.
+    """
+
+    def __init__(
+        self,
+        *,
+        namespace: str,
+        schema_id: str,
+        shard_bits: int,
+        table_count: int,
+        bucket_bits: int,
+        slot_bits: int,
+    ) -> None:
+        self.namespace = namespace
+        self._prefix = f"{namespace}:{schema_id}"
+        self._shard_bits = shard_bits
+        self._table_count = table_count
+        self._bucket_digits = -(-bucket_bits // 4)
+        self._slot_bits = slot_bits
+
+    @property
+    def meta(self) -> str:
+        """The one key that names what is stored under the namespace."""
+        return f"{self.namespace}:meta"
+
+    @property
+    def shard_count(self) -> int:
+        """How many shards there are."""
+        return 1 << self._shard_bits
+
+    def shard_of_leading_byte(self, leading_byte: int) -> int:
+        """The shard whose table entries start with this byte."""
+        return leading_byte >> (8 - self._shard_bits)
+
+    def shard_of_handle(self, handle: int) -> int:
+        """The shard that keeps this page's record."""
+        return handle >> (64 - self._shard_bits)
+
+    def bucket(self, table: int, leading_byte: int, bucket: int) -> str:
+        """The sorted set of one bucket."""
+        stem = self._bucket_stems[table << 8 | leading_byte]
+        return f"{stem}{bucket:0{self._bucket_digits}x}" if self._bucket_digits else stem
+
+    def record(self, handle: int) -> str:
+        """The hash that keeps a page's record."""
+        slot = handle >> (64 - self._shard_bits - self._slot_bits) & ((1 << self._slot_bits) - 1)
+        return f"{self._record_stems[self.shard_of_handle(handle)]}{slot:x}"
+
+    @cached_property
+    def _bucket_stems(self) -> list[str]:
+        """By table and leading byte; made once, because every probe wants one."""
+        stems = [
+            f"{self._prefix}:{{{shard_tag(self.shard_of_leading_byte(leading), self.shard_count)}}}"
+            for leading in range(256)
+        ]
+        return [
+            f"{stems[leading]}:t{table}:{leading:02x}"
+            for table in range(self._table_count)
+            for leading in range(256)
+        ]
+
+    @cached_property
+    def _record_stems(self) -> list[str]:
+        return [
+            f"{self._prefix}:{{{shard_tag(shard, self.shard_count)}}}:p" for shard in range(self.shard_count)
+        ]

@@ -1,0 +1,205 @@
+"""One Redis, or a cluster of them: how to reach it, how to run a script on it, what its errors mean.
+
+A script call names its keys, so that a cluster can route it; on one server a batch is one call (or a few,
+so that none holds the server for long), in a cluster one for each shard it touches.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha1
+from importlib.resources import files
+from typing import Any, NamedTuple, Self
+
+from redis import exceptions
+from redis.asyncio import Redis, RedisCluster
+from redis.asyncio.cluster import ClusterNode
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff
+
+from neardup_stream.errors import ConfigError, StoreUnavailable
+
+__all__ = ["RedisClient", "RedisConfig", "Script", "ScriptCall", "redis_errors"]
+
+_CLUSTER_SCHEME = "redis+cluster://"
+_SERVER_SCHEMES = ("redis://", "rediss://", "unix://")
+
+_AWAY = (
+    exceptions.ConnectionError,
+    exceptions.TimeoutError,
+    exceptions.BusyLoadingError,
+    exceptions.ReadOnlyError,
+    exceptions.TryAgainError,
+    exceptions.ClusterDownError,
+    exceptions.MasterDownError,
+    exceptions.OutOfMemoryError,
+    OSError,
+)
+_WRONG = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError)
+
+
+@contextmanager
+def redis_errors() -> Iterator[None]:
+    """Turn the client's errors into ours.
+
+    Raises:
+        ConfigError: the server refuses us; waiting will not help.
+        StoreUnavailable: it is away, loading, failing over or full.
+    """
+    try:
+        yield
+    except _WRONG as error:
+        raise ConfigError(f"Redis refuses this client: {error}; check redis.url") from error
+    except exceptions.RedisClusterException as error:
+        raise StoreUnavailable(f"the Redis cluster cannot be reached: {error}") from error
+    except _AWAY as error:
+        raise StoreUnavailable(f"Redis is away: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class RedisConfig:
+    """Where the tables and records are kept.
+
+    Attributes:
+        url: `redis://`, `rediss://`, `unix://`, or `redis+cluster://host:port,host:port`.
+        socket_timeout_seconds: longest wait for one answer.
+        retries: how often the client repeats a call before the batch is told.
+    """
+
+    url: str
+    socket_timeout_seconds: float = 10.0
+    retries: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse what no client can use.
+
+        Raises:
+            ConfigError: unknown scheme, or numbers that cannot work.
+        """
+        if not self.url.startswith((*_SERVER_SCHEMES, _CLUSTER_SCHEME)):
+            raise ConfigError(
+                f"redis.url starts with {self.url.partition('://')[0]!r}; "
+                f"use one of {', '.join((*_SERVER_SCHEMES, _CLUSTER_SCHEME))}"
+            )
+        if self.socket_timeout_seconds <= 0 or self.retries < 0:
+            raise ConfigError("redis.socket_timeout_seconds must be above 0 and redis.retries not below it")
+
+    @property
+    def is_cluster(self) -> bool:
+        """Whether keys are spread over several servers."""
+        return self.url.startswith(_CLUSTER_SCHEME)
+
+
+class Script(NamedTuple):
+    """A Lua script by its text and the name Redis gives it."""
+
+    text: str
+    sha: str
+
+    @classmethod
+    def load(cls, name: str, **constants: str) -> Self:
+        """Read `<name>.lua` beside this file, each `@NAME@` replaced by a constant."""
+        text = (files("neardup_stream.stores") / f"{name}.lua").read_text(encoding="utf-8")
+        for constant, value in constants.items():
+            text = text.replace(f"@{constant}@", value)
+        return cls(text, sha1(text.encode()).hexdigest())  # noqa: S324 - the name Redis gives a script
+
+
+class ScriptCall(NamedTuple):
+    """One call of a script: its keys, all of one shard in a cluster, and its arguments."""
+
+    keys: Sequence[str]
+    args: Sequence[bytes | str | int]
+
+
+class RedisClient:
+    """Runs scripts on one server or on a cluster; an async context manager.
+
+    Args:
+        config: where it is.
+    """
+
+    def __init__(self, config: RedisConfig) -> None:
+        self.config = config
+        self.is_cluster = config.is_cluster
+        self._client: Any = _connect(config)
+
+    async def __aenter__(self) -> Self:
+        """Reach the server.
+
+        Raises:
+            StoreUnavailable: nobody answers there now.
+            ConfigError: somebody does, and refuses us.
+        """
+        with redis_errors():
+            await self._client.initialize()
+            await self._client.ping()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Let go of every connection."""
+        await self._client.aclose()
+
+    async def execute(self, *command: bytes | str | float) -> Any:
+        """One command, for set-up and checks."""
+        with redis_errors():
+            return await self._client.execute_command(*command)
+
+    async def on_every_node(self, *command: str) -> list[Any]:
+        """One command on every node, primaries and replicas; one answer each."""
+        if not self.is_cluster:
+            return [await self.execute(*command)]
+        with redis_errors():
+            answers = await self._client.execute_command(*command, target_nodes=RedisCluster.ALL_NODES)
+        return list(answers.values()) if isinstance(answers, dict) else [answers]
+
+    async def run(self, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
+        """Run the script once for each call.
+
+        On one server in order; in a cluster all at once, so calls of one shard must be one call.
+        """
+        if self.is_cluster:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._run_one(script, call)) for call in calls]
+            return [task.result() for task in tasks]
+        return [await self._run_one(script, call) for call in calls]
+
+    async def _run_one(self, script: Script, call: ScriptCall) -> Any:
+        with redis_errors():
+            try:
+                return await self._client.execute_command(
+                    "EVALSHA", script.sha, len(call.keys), *call.keys, *call.args
+                )
+            except exceptions.NoScriptError:
+                return await self._client.execute_command(
+                    "EVAL", script.text, len(call.keys), *call.keys, *call.args
+                )
+
+
+def _connect(config: RedisConfig) -> Any:
+    retry = Retry(ExponentialBackoff(cap=0.5, base=0.02), config.retries)
+    try:
+        if not config.is_cluster:
+            return Redis.from_url(
+                config.url,
+                socket_timeout=config.socket_timeout_seconds,
+                socket_connect_timeout=config.socket_timeout_seconds,
+                retry=retry,
+            )
+        credentials, _, nodes = config.url.removeprefix(_CLUSTER_SCHEME).rpartition("@")
+        username, _, password = credentials.rpartition(":")
+        return RedisCluster(
+            startup_nodes=[_cluster_node(node) for node in nodes.rstrip("/").split(",")],
+            username=username or None,
+            password=password or None,
+            socket_timeout=config.socket_timeout_seconds,
+            socket_connect_timeout=config.socket_timeout_seconds,
+        )
+    except ValueError as error:
+        raise ConfigError(f"redis.url cannot be read: {error}") from error
+
+
+def _cluster_node(node: str) -> ClusterNode:
+    host, _, port = node.rpartition(":")
+    return ClusterNode(host.strip("[]"), int(port))
