@@ -1,0 +1,170 @@
+"""The command line: which commands there are, and what each way of ending says to the shell.
+
+A command is imported when it is chosen, so that `--help` and the small commands start at once.
+"""
+
+import difflib
+import importlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import click
+
+from daemon.exit_codes import BUG, DEPENDENCY_LOST, OK, READER_LEFT, after_signal, exit_code_of, leaves
+from daemon.redaction import redact
+from neardup_stream import __version__
+
+__all__ = ["COMMANDS", "main"]
+
+_PROGRAM = "neardup-stream"
+
+_logger = logging.getLogger(__name__)
+
+
+class _Entry(NamedTuple):
+    """Where a command lives (`module:attribute`) and what it does, in one line."""
+
+    target: str
+    summary: str
+
+
+COMMANDS: Final = {
+    "run": _Entry("daemon.commands.run:run", "Read pages from Kafka and publish duplicate events."),
+    "dedup": _Entry("daemon.commands.dedup:dedup", "The same for files or standard input."),
+    "demo": _Entry("daemon.commands.demo:demo", "Find the duplicates of a sample crawl, before your eyes."),
+    "fingerprint": _Entry("daemon.commands.fingerprint:fingerprint", "Print the simhash of each page."),
+    "find-all": _Entry("daemon.commands.find:find_all", "Print all pairs of hashes within a distance."),
+    "find-clusters": _Entry(
+        "daemon.commands.find:find_clusters", "Print the clusters of hashes within a distance."
+    ),
+    "produce": _Entry("daemon.commands.produce:produce", "Publish pages of files to Kafka."),
+    "tail": _Entry("daemon.commands.tail:tail", "Follow the events as they come."),
+    "check": _Entry("daemon.commands.check:check", "Reach everything, say what is wrong and how to mend it."),
+    "config": _Entry("daemon.commands.config:config", "Show the settings in force, or their schema."),
+}
+
+
+class _LazyGroup(click.Group):
+    """Imports a command when it is asked for by name; lists them without importing any."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command itself, or None for a name that is not in the table."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].target.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name the one that was probably meant."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            ctx.fail(f"there is no command {name!r}{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+@click.command(
+    _PROGRAM,
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Try 'neardup-stream demo' first. Each command explains itself: 'neardup-stream dedup --help'.",
+)
+@click.version_option(__version__, prog_name=_PROGRAM)
+def _neardup_stream() -> None:
+    """Find near-duplicate web pages in a stream.
+
+    Pages come from Kafka or from files; simhash fingerprints of their text are kept in Redis; an event
+    says which earlier pages a page repeats.
+    """
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command.
+
+    Returns:
+        The exit code, as `daemon/exit_codes.py` defines it. Whatever went wrong has been told on standard
+        error: in one line, but for our own bugs, which are logged with their traceback.
+    """
+    try:
+        code = _invoke(argv)
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else OK
+    except (KeyboardInterrupt, click.Abort):
+        code = after_signal(signal.SIGINT)
+    except Exception as error:  # noqa: BLE001 - the top of the process: every ending gets its exit code
+        code = _explained(error)
+    return _flushed(code)
+
+
+def _invoke(argv: Sequence[str]) -> int:
+    """Parse and run; `click`'s own `main` would turn a broken pipe into exit code 1."""
+    try:
+        with _neardup_stream.make_context(_PROGRAM, list(argv)) as context:
+            code = _neardup_stream.invoke(context)
+    except click.exceptions.Exit as ended:
+        code = ended.exit_code
+    return code if isinstance(code, int) else OK
+
+
+def _explained(error: Exception) -> int:
+    code = exit_code_of(error)
+    if code == BUG:
+        _logger.critical("this is a bug in %s %s", _PROGRAM, __version__, exc_info=error)
+    elif isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+    elif code != READER_LEFT:
+        _tell("; ".join(dict.fromkeys(_sentence(leaf) for leaf in leaves(error))))
+    return code
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, click.ClickException):
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        remedy = f" (see '{context.command_path} --help')" if context else ""
+        return error.format_message().rstrip(".") + remedy
+    return str(error)
+
+
+def _tell(sentence: str) -> None:
+    """One line: a log line once logs are set up, else for the person at the terminal."""
+    line = redact(" ".join(sentence.split()))
+    if logging.getLogger().handlers:
+        _logger.error(line)
+    else:
+        click.echo(f"{_PROGRAM}: {line}", err=True)
+
+
+def _flushed(code: int) -> int:
+    """`code`, unless what waits for standard output does not arrive there."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        failure = READER_LEFT
+    except OSError as error:
+        _tell(f"cannot write standard output: {error.strerror}")
+        failure = DEPENDENCY_LOST
+    else:
+        return code
+    # The interpreter flushes once more when it ends, and would complain aloud.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code or failure

@@ -1,0 +1,81 @@
+"""The flags that every command with settings has."""
+
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from daemon.settings import Settings
+from daemon.settings_reading import known_settings
+
+__all__ = ["flags_as_settings", "with_settings"]
+
+Command = Callable[..., Any]
+
+_KNOWN: Final = known_settings(Settings)
+
+
+def flags_as_settings(*names: str) -> Callable[[Command], Command]:
+    """Add `--config`, `--set`, and a flag of its own for each setting in `names`.
+
+    The command is called with `config: Path | None` and `overrides: list[str]`, ready for `Settings.load`;
+    `redis.url` becomes `--redis-url`, which wins over `--set redis.url=…`.
+    """
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_overrides(*args: Any, overrides: tuple[str, ...], **rest: Any) -> Any:
+            given = {name: rest.pop(_parameter(name)) for name in names}
+            own = [f"{name}={value}" for name, value in given.items() if value is not None]
+            return command(*args, overrides=[*overrides, *own], **rest)
+
+        decorated: Command = with_overrides
+        for name in reversed(names):
+            decorated = _own_flag(name)(decorated)
+        return _CONFIG(_SET(decorated))
+
+    return decorate
+
+
+def with_settings(*names: str) -> Callable[[Command], Command]:
+    """Add the same flags, and call the command with `settings: Settings`, read and valid."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_loaded(*args: Any, config: Path | None, overrides: list[str], **rest: Any) -> Any:
+            return command(*args, settings=Settings.load(config, overrides, os.environ), **rest)
+
+        return flags_as_settings(*names)(with_loaded)
+
+    return decorate
+
+
+_CONFIG: Final = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Read settings from this TOML file.",
+)
+_SET: Final = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="SECTION.KEY=VALUE",
+    help="Set anything, such as --set kafka.linger_ms=20; may be repeated. Over the environment"
+    " (NEARDUP_KAFKA__LINGER_MS=20), which is over the file.",
+)
+
+
+def _parameter(name: str) -> str:
+    return name.replace(".", "_")
+
+
+def _own_flag(name: str) -> Callable[[Command], Command]:
+    known = _KNOWN[name]
+    flag = "--" + name.replace(".", "-").replace("_", "-")
+    metavar = "NUMBER" if isinstance(known.default, int | float) else "TEXT"
+    help_text = f"{known.description}  [default: {known.default}]"
+    return click.option(flag, _parameter(name), metavar=metavar, help=help_text)

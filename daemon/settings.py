@@ -1,0 +1,332 @@
+"""What can be set: one struct a section, each setting with its type, limits, default and one sentence.
+
+The sentences are the reference: `config schema`, the help of flags and `docs/operations.md` repeat them.
+Rules that belong to a library part (which blocks go with which distance) stay in that part's own config,
+which is built here, so that a contradiction is found before anything starts.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+import msgspec
+from msgspec import Meta
+
+from daemon.settings_reading import read_settings
+from neardup_stream.bits.permutations import PermutedConfig
+from neardup_stream.errors import ConfigError
+from neardup_stream.indexes.layout import IndexConfig
+
+__all__ = [
+    "Events",
+    "Http",
+    "Index",
+    "Kafka",
+    "Limits",
+    "Log",
+    "Page",
+    "PageFields",
+    "Pages",
+    "Pipeline",
+    "Redis",
+    "Settings",
+    "Text",
+    "Verdict",
+]
+
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+Topic = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+FieldPath = Annotated[str, Meta(pattern=r"^[^.]+(\.[^.]+)*$")]
+
+_MIB = 1 << 20
+
+
+class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of the settings file."""
+
+
+class Kafka(_Section, frozen=True):
+    """Where pages come from and events go to."""
+
+    bootstrap_servers: Annotated[
+        str, Meta(min_length=1, description="Brokers to ask first, as `host:port,host:port`.")
+    ] = "localhost:9092"
+    pages_topic: Annotated[Topic, Meta(description="Topic the pages are read from.")] = "pages"
+    events_topic: Annotated[Topic, Meta(description="Topic the events are sent to.")] = "neardup-events"
+    dead_letters_topic: Annotated[
+        Topic, Meta(description="Topic for records that can never be processed, each with its reason.")
+    ] = "neardup-dead-letters"
+    group_id: Annotated[
+        str, Meta(min_length=1, description="Consumer group; daemons that share it share the partitions.")
+    ] = "neardup-stream"
+    first_start: Annotated[
+        Literal["earliest", "latest"],
+        Meta(description="Where a group that never committed begins to read."),
+    ] = "earliest"
+    out_of_range: Annotated[
+        Literal["fail", "earliest", "latest"],
+        Meta(description="What to do when the committed offset is no longer in the topic."),
+    ] = "fail"
+    delivery: Annotated[Literal["at_least_once"], Meta(description="What is promised of every event.")] = (
+        "at_least_once"
+    )
+    compression: Annotated[
+        Literal["none", "gzip", "snappy", "lz4", "zstd"], Meta(description="Codec of the batches sent.")
+    ] = "zstd"
+    linger_ms: Annotated[
+        int, Meta(ge=0, le=10_000, description="How long a batch waits for company before it is sent.")
+    ] = 5
+    session_timeout_seconds: Annotated[
+        Seconds, Meta(description="Silence after which the broker gives our partitions to others.")
+    ] = 30.0
+    max_poll_interval_seconds: Annotated[
+        Seconds, Meta(description="Longest time between two reads before the partitions are given to others.")
+    ] = 300.0
+
+    def __post_init__(self) -> None:
+        """Refuse topics that feed on themselves.
+
+        Raises:
+            ConfigError: two of the three topics are one.
+        """
+        if len({self.pages_topic, self.events_topic, self.dead_letters_topic}) < 3:
+            raise ConfigError(
+                f"kafka.pages_topic ({self.pages_topic}), kafka.events_topic ({self.events_topic}) and "
+                f"kafka.dead_letters_topic ({self.dead_letters_topic}) must be three different topics"
+            )
+
+
+class Redis(_Section, frozen=True):
+    """Where the tables and page records are kept."""
+
+    url: Annotated[
+        str,
+        Meta(
+            pattern=r"^(redis|rediss|unix|redis\+cluster)://",
+            description="`redis://host:port/db`, `rediss://…`, `unix:///path` or `redis+cluster://host:port,host:port`.",
+        ),
+    ] = "redis://localhost:6379/0"
+    namespace: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z0-9_-]{1,32}$",
+            description="First part of every key; two corpora can share a server.",
+        ),
+    ] = "nd"
+    socket_timeout_seconds: Annotated[Seconds, Meta(description="Longest wait for one answer.")] = 10.0
+    retries: Annotated[
+        int, Meta(ge=0, le=100, description="How often the client repeats a call before the batch is told.")
+    ] = 2
+
+
+class Index(_Section, frozen=True):
+    """How the permuted tables are laid out; all but `bucket_cap` change what is stored."""
+
+    blocks: Annotated[int, Meta(ge=2, le=64, description="Parts a fingerprint is split into.")] = 4
+    distance_bits: Annotated[
+        int,
+        Meta(ge=0, le=63, description="Fingerprints that differ in at most this many bits are candidates."),
+    ] = 3
+    expected_pages: Annotated[
+        int, Meta(ge=1, description="Largest number of pages to be kept; sets the width of the buckets.")
+    ] = 1_000_000
+    bucket_cap: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Most entries of one range a probe reads; what lies beyond is counted, not found.",
+        ),
+    ] = 256
+    shards: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=256,
+            description="Units of placement, a power of two; at least 4 times a cluster's nodes.",
+        ),
+    ] = 16
+
+    def __post_init__(self) -> None:
+        """Refuse a layout that cannot be.
+
+        Raises:
+            ConfigError: the numbers contradict each other.
+        """
+        self.config()
+
+    def config(self) -> IndexConfig:
+        """The same, as the index wants it."""
+        return IndexConfig(
+            permuted=PermutedConfig(self.blocks, self.distance_bits),
+            expected_pages=self.expected_pages,
+            bucket_cap=self.bucket_cap,
+            shards=self.shards,
+        )
+
+
+class Text(_Section, frozen=True):
+    """How a page becomes a fingerprint; both change what is stored."""
+
+    extraction: Annotated[
+        Literal["all_text", "main_content"],
+        Meta(description="What of a page's markup counts: all its visible text, or its main content."),
+    ] = "all_text"
+    window_tokens: Annotated[
+        int, Meta(ge=1, le=64, description="Consecutive tokens that make one feature of the fingerprint.")
+    ] = 3
+
+
+class Verdict(_Section, frozen=True):
+    """When a candidate counts."""
+
+    min_tokens: Annotated[
+        int, Meta(ge=1, description="Pages with fewer tokens are undecided: not indexed, equal to nothing.")
+    ] = 16
+    matches_limit: Annotated[
+        int,
+        Meta(ge=1, le=10_000, description="Most matches an event names; `matches_total` counts them all."),
+    ] = 64
+
+
+class Limits(_Section, frozen=True):
+    """Above these a record is a dead letter."""
+
+    max_page_bytes: Annotated[
+        int, Meta(ge=1, le=1 << 30, description="Largest record value, and largest body once decoded.")
+    ] = 4 * _MIB
+    max_url_bytes: Annotated[int, Meta(ge=1, le=_MIB, description="Longest URL, in UTF-8.")] = 8192
+    max_id_bytes: Annotated[int, Meta(ge=1, le=_MIB, description="Longest page id, in UTF-8.")] = 8192
+    max_meta_bytes: Annotated[
+        int, Meta(ge=0, le=_MIB * 16, description="Largest `meta`, as the JSON it came in.")
+    ] = 65_536
+
+
+class PageFields(_Section, frozen=True):
+    """Where a crawler's JSON keeps what we call by other names; dots go into nested objects."""
+
+    url: Annotated[FieldPath, Meta(description="Address as crawled.")] = "url"
+    id: Annotated[FieldPath, Meta(description="Identity of the page.")] = "id"
+    fetched_at: Annotated[FieldPath, Meta(description="When it was fetched.")] = "fetched_at"
+    html: Annotated[FieldPath, Meta(description="Markup.")] = "html"
+    text: Annotated[FieldPath, Meta(description="Visible text.")] = "text"
+    body: Annotated[FieldPath, Meta(description="Bytes as fetched, in base64.")] = "body"
+    content_type: Annotated[FieldPath, Meta(description="Media type of the body.")] = "content_type"
+    charset: Annotated[FieldPath, Meta(description="Label of the body's encoding.")] = "charset"
+    status: Annotated[FieldPath, Meta(description="HTTP status.")] = "status"
+    language: Annotated[FieldPath, Meta(description="Language label.")] = "language"
+    score: Annotated[FieldPath, Meta(description="The crawler's own score.")] = "score"
+    meta: Annotated[FieldPath, Meta(description="JSON that events pass on untouched.")] = "meta"
+
+
+class Page(_Section, frozen=True):
+    """How one record is read."""
+
+    fields: PageFields = PageFields()
+
+
+class Pages(_Section, frozen=True):
+    """Which pages are wanted."""
+
+    status: Annotated[
+        tuple[Annotated[int, Meta(ge=0, le=999)], ...],
+        Meta(description="HTTP statuses to process, others are skipped; empty takes every page."),
+    ] = ()
+
+
+class Events(_Section, frozen=True):
+    """Which events are sent besides the duplicates."""
+
+    unique: Annotated[bool, Meta(description="Send an event for every page that matches nothing.")] = False
+
+
+class Pipeline(_Section, frozen=True):
+    """How much is under way at once, and how long anything may take."""
+
+    max_batch_pages: Annotated[int, Meta(ge=1, le=100_000, description="Most pages of one batch.")] = 200
+    max_batch_bytes: Annotated[
+        int, Meta(ge=1, description="Most bytes of one batch; a single larger page is a batch of its own.")
+    ] = 8 * _MIB
+    max_in_flight_pages: Annotated[
+        int, Meta(ge=1, description="Most pages between reading and commit; reading pauses at it.")
+    ] = 2000
+    max_in_flight_bytes: Annotated[
+        int, Meta(ge=1, description="Most bytes between reading and commit; reading pauses at it.")
+    ] = 64 * _MIB
+    poll_seconds: Annotated[Seconds, Meta(description="How long a read waits for the first page.")] = 0.2
+    drain_seconds: Annotated[
+        Seconds, Meta(description="How long a clean stop, or a rebalance, waits for what is in flight.")
+    ] = 20.0
+    give_up_seconds: Annotated[
+        Seconds, Meta(description="How long a dependency may stay away before the process exits with 3.")
+    ] = 300.0
+
+    def __post_init__(self) -> None:
+        """Refuse a batch that could never be in flight.
+
+        Raises:
+            ConfigError: a batch may hold more than may be in flight.
+        """
+        for unit in ("pages", "bytes"):
+            batch, in_flight = getattr(self, f"max_batch_{unit}"), getattr(self, f"max_in_flight_{unit}")
+            if batch > in_flight:
+                raise ConfigError(
+                    f"pipeline.max_batch_{unit} ({batch}) must not be above "
+                    f"pipeline.max_in_flight_{unit} ({in_flight})"
+                )
+
+
+class Http(_Section, frozen=True):
+    """Where `/livez`, `/readyz` and `/metrics` are served."""
+
+    host: Annotated[str, Meta(min_length=1, description="Address to listen on.")] = "127.0.0.1"
+    port: Annotated[
+        int, Meta(ge=0, le=65_535, description="Port to listen on; 0 takes any free one and logs it.")
+    ] = 9464
+
+
+class Log(_Section, frozen=True):
+    """What is said on standard error."""
+
+    level: Annotated[
+        Literal["debug", "info", "warning", "error"], Meta(description="The least important lines to write.")
+    ] = "info"
+    format: Annotated[
+        Literal["json", "text"],
+        Meta(description="One JSON object a line for collectors, or text for people."),
+    ] = "json"
+
+
+class Settings(_Section, frozen=True):
+    """Everything that can be set, in force for one run."""
+
+    kafka: Kafka = Kafka()
+    redis: Redis = Redis()
+    index: Index = Index()
+    text: Text = Text()
+    verdict: Verdict = Verdict()
+    limits: Limits = Limits()
+    page: Page = Page()
+    pages: Pages = Pages()
+    events: Events = Events()
+    pipeline: Pipeline = Pipeline()
+    http: Http = Http()
+    log: Log = Log()
+
+    @classmethod
+    def load(
+        cls,
+        config: Path | None = None,
+        overrides: Sequence[str] = (),
+        environ: Mapping[str, str] | None = None,
+    ) -> Self:
+        """The settings in force: flags over environment over file over defaults.
+
+        Args:
+            config: a TOML file.
+            overrides: `section.key=value`, the later one wins.
+            environ: variables such as `NEARDUP_KAFKA__PAGES_TOPIC`; others are left alone.
+
+        Raises:
+            ConfigError: an unknown name or a value that is not allowed, with the source that holds it.
+        """
+        return read_settings(cls, config, overrides, environ or {})[0]

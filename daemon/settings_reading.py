@@ -1,0 +1,196 @@
+"""Where settings come from: defaults, one TOML file, the environment, flags; the later one wins.
+
+Generic over the class that says what can be set: a struct of structs, `section.key`, a section inside a
+section allowed. Every source is first flattened into `Given` values; each is then looked up and converted
+by itself, so that an error names the source and the whole dotted name.
+"""
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+
+import msgspec
+
+from daemon.redaction import redact
+from neardup_stream.errors import ConfigError
+
+__all__ = ["Given", "Known", "SourceKind", "known_settings", "read_settings"]
+
+SourceKind = Literal["file", "environment", "flag"]
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+_PREFIX = "NEARDUP_"
+
+
+class Given(NamedTuple):
+    """One value that somebody gave.
+
+    Attributes:
+        name: dotted, such as `kafka.pages_topic`.
+        value: typed if it comes from TOML, else text.
+        kind: of source.
+        origin: how to name the source to the person who wrote it.
+    """
+
+    name: str
+    value: object
+    kind: SourceKind
+    origin: str
+
+
+class Known(NamedTuple):
+    """One setting that exists.
+
+    Attributes:
+        type: annotation, with its limits.
+        default: what holds when nobody says anything.
+        description: one sentence, from the annotation.
+    """
+
+    type: object
+    default: object
+    description: str
+
+
+def read_settings(
+    into: type[S], config: Path | None, overrides: Sequence[str], environ: Mapping[str, str]
+) -> tuple[S, Mapping[str, SourceKind]]:
+    """The settings in force, and for each one that was given, what kind of source had the last word.
+
+    Args:
+        into: struct of structs with defaults everywhere.
+        config: TOML file, or None.
+        overrides: `section.key=value`, the later one wins.
+        environ: variables; only those that start with `NEARDUP_` count.
+
+    Raises:
+        ConfigError: a source cannot be read, names an unknown setting, or holds a value that is not allowed.
+    """
+    known = known_settings(into)
+    values: dict[str, object] = {}
+    kinds: dict[str, SourceKind] = {}
+    for given in (*_from_file(config, known), *_from_environment(environ), *_from_flags(overrides)):
+        values[given.name] = _converted(given, known)
+        kinds[given.name] = given.kind
+    return _built(into, values), kinds
+
+
+def known_settings(of: type[msgspec.Struct], prefix: str = "") -> dict[str, Known]:
+    """Every setting by its dotted name, in the order they are written."""
+    hints = get_type_hints(of, include_extras=True)
+    found: dict[str, Known] = {}
+    for field in msgspec.structs.fields(of):
+        hint, name = hints[field.name], prefix + field.name
+        if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+            found |= known_settings(hint, f"{name}.")
+        else:
+            found[name] = Known(hint, field.default, _description(hint))
+    return found
+
+
+def _description(hint: object) -> str:
+    notes = (note for note in getattr(hint, "__metadata__", ()) if isinstance(note, msgspec.Meta))
+    return next((note.description for note in notes if note.description), "")
+
+
+def _from_file(path: Path | None, known: Mapping[str, Known]) -> Iterator[Given]:
+    if path is None:
+        return
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"cannot read the settings file {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path} is not valid TOML: {error}") from error
+    for name, value in _leaves(tables, known):
+        yield Given(name, value, "file", f"{name} in {path}")
+
+
+def _leaves(
+    table: Mapping[str, Any], known: Mapping[str, Known], prefix: str = ""
+) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        name = prefix + key
+        if isinstance(value, dict) and any(other.startswith(f"{name}.") for other in known):
+            yield from _leaves(value, known, f"{name}.")
+        else:
+            yield name, value
+
+
+def _from_environment(environ: Mapping[str, str]) -> Iterator[Given]:
+    for variable in sorted(environ):
+        if variable.startswith(_PREFIX):
+            name = variable.removeprefix(_PREFIX).lower().replace("__", ".")
+            yield Given(name, environ[variable], "environment", f"environment variable {variable}")
+
+
+def _from_flags(overrides: Sequence[str]) -> Iterator[Given]:
+    for override in overrides:
+        name, equals, value = override.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {redact(override)}: write it as section.key=value")
+        yield Given(name.strip(), value, "flag", f"--set {name.strip()}")
+
+
+def _converted(given: Given, known: Mapping[str, Known]) -> object:
+    setting = known.get(given.name)
+    if setting is None:
+        raise ConfigError(f"{given.origin}: there is no setting {given.name!r}{_suggestion(given, known)}")
+    try:
+        return _convert(given, setting)
+    except msgspec.ValidationError as error:
+        got = redact(repr(given.value))
+        raise ConfigError(f"{given.origin}: {_wanted(error, setting)}, got {got}") from error
+
+
+def _convert(given: Given, setting: Known) -> object:
+    """A file has types of its own; elsewhere all is text, with commas between the items of a list."""
+    if given.kind == "file":
+        return msgspec.convert(given.value, setting.type)
+    text: object = given.value
+    if isinstance(setting.default, tuple):
+        text = [item.strip() for item in str(given.value).strip("[] ").split(",") if item.strip()]
+    return msgspec.convert(text, setting.type, strict=False)
+
+
+def _wanted(error: msgspec.ValidationError, setting: Known) -> str:
+    """What would be allowed, in words; a pattern says less than the setting's own sentence."""
+    choices = get_args(get_args(setting.type)[0])
+    if isinstance(setting.default, str):
+        return (
+            f"expected one of {', '.join(choices)}"
+            if choices
+            else f"not what is meant by: {setting.description}"
+        )
+    sentence = str(error).partition(" - at `")[0].partition(", got")[0].replace("`", "")
+    return sentence[:1].lower() + sentence[1:]
+
+
+def _suggestion(given: Given, known: Iterable[str]) -> str:
+    names = tuple(known)
+    last_key = given.name.rpartition(".")[2]
+    close = difflib.get_close_matches(given.name, names, n=1, cutoff=0.75)
+    close = close or [name for name in names if name.rpartition(".")[2] == last_key][:1]
+    if not close:
+        return "; see 'neardup-stream config show' for all of them"
+    spelled = _variable(close[0]) if given.kind == "environment" else close[0]
+    return f"; did you mean {spelled}?"
+
+
+def _variable(name: str) -> str:
+    return _PREFIX + name.upper().replace(".", "__")
+
+
+def _built(into: type[S], values: Mapping[str, object], prefix: str = "") -> S:
+    hints = get_type_hints(into)
+    parts: dict[str, object] = {}
+    for field in msgspec.structs.fields(into):
+        hint, name = hints[field.name], prefix + field.name
+        if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+            parts[field.name] = _built(hint, values, f"{name}.")
+        elif name in values:
+            parts[field.name] = values[name]
+    return into(**parts)
