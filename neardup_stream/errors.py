@@ -1,14 +1,14 @@
 """Every error of the project; the class decides what the daemon does.
 
 NeardupError
-├── ConfigError        wrong before we start                  → exit 2, one line, no traceback
-├── BadPage            this page can never succeed            → dead letter with the reason, the stream goes on
-├── Unavailable        the world is away for now              → keep the batch, back off, readiness off
+├── ConfigError        wrong before we start               → exit 2, one line, no traceback
+├── BadPage            this page can never succeed         → dead letter with the reason, go on
+├── Unavailable        the world is away for now           → keep the batch, back off, readiness off
 │   ├── StoreUnavailable
 │   └── StreamUnavailable
-├── DependencyLost     it stayed away longer than we wait     → exit 3, for the supervisor
-├── CorruptData        what is stored is not what we wrote    → stop, exit 4, do not guess
-└── InvariantBroken    our bug                                → stop loudly, exit 70, the offset is not committed
+├── DependencyLost     it stayed away longer than we wait  → exit 3, for the supervisor
+├── CorruptData        what is stored is not what we wrote → stop, exit 4, do not guess
+└── InvariantBroken    our bug                             → stop loudly, exit 70, commit nothing
 
 A message carries the values that disagree and the limit. Foreign exceptions stop at the floor that
 owns the client and are chained with `from`.
@@ -38,6 +38,7 @@ BadPageReason = Literal[
     "missing_field",
     "not_one_body",
     "bad_base64",
+    "bad_encoding",
     "over_limit",
     "bad_url",
 ]

@@ -6,7 +6,7 @@ bind them to lists.
 
 from typing import Literal, Protocol
 
-__all__ = ["NoMeters", "Outcome", "PipelineMeters", "Stage"]
+__all__ = ["Dependency", "NoMeters", "Outcome", "PipelineMeters", "Stage"]
 
 Outcome = Literal[
     "unique",
@@ -23,6 +23,10 @@ Outcome = Literal[
 
 Stage = Literal["read", "decode", "text", "fingerprint", "record", "probe", "verify", "send", "commit"]
 """A step of the page's journey, as timed per batch."""
+
+
+Dependency = Literal["store", "stream"]
+"""What a step may wait for."""
 
 
 class PipelineMeters(Protocol):
@@ -55,8 +59,8 @@ class PipelineMeters(Protocol):
     def in_flight(self, pages: int, size_bytes: int) -> None:
         """This many pages and bytes are now between reading and commit."""
 
-    def retry(self, dependency: Literal["redis", "kafka"]) -> None:
-        """A batch is about to be tried again because `dependency` was away."""
+    def retry(self, dependency: Dependency) -> None:
+        """A step is about to be tried again because `dependency` was away."""
 
 
 class NoMeters:
@@ -89,5 +93,5 @@ class NoMeters:
     def in_flight(self, pages: int, size_bytes: int) -> None:
         """Ignore."""
 
-    def retry(self, dependency: Literal["redis", "kafka"]) -> None:
+    def retry(self, dependency: Dependency) -> None:
         """Ignore."""

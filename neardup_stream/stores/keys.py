@@ -13,7 +13,7 @@ from itertools import count
 
 from redis.crc import key_slot
 
-__all__ = ["MAX_SHARD_BITS", "Keys", "shard_tag"]
+__all__ = ["MAX_SHARD_BITS", "Keys", "meta_key", "shard_tag"]
 
 MAX_SHARD_BITS = 8
 """A shard is made of bits of one leading byte."""
@@ -32,6 +32,11 @@ def shard_tag(shard: int, shard_count: int) -> str:
     return next(
         tag for suffix in count() if key_slot((tag := f"{shard:x}.{suffix:x}").encode()) // share == shard
     )
+
+
+def meta_key(namespace: str) -> str:
+    """The one key that says what is stored under a namespace."""
+    return f"{namespace}:meta"
 
 
 class Keys:
@@ -56,17 +61,11 @@ class Keys:
         bucket_bits: int,
         slot_bits: int,
     ) -> None:
-        self.namespace = namespace
         self._prefix = f"{namespace}:{schema_id}"
         self._shard_bits = shard_bits
         self._table_count = table_count
         self._bucket_digits = -(-bucket_bits // 4)
         self._slot_bits = slot_bits
-
-    @property
-    def meta(self) -> str:
-        """The one key that names what is stored under the namespace."""
-        return f"{self.namespace}:meta"
 
     @property
     def shard_count(self) -> int:

@@ -18,7 +18,7 @@ from redis.asyncio.cluster import ClusterNode
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 
-from neardup_stream.errors import ConfigError, StoreUnavailable
+from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
 
 __all__ = ["RedisClient", "RedisConfig", "Script", "ScriptCall", "redis_errors"]
 
@@ -46,6 +46,7 @@ def redis_errors() -> Iterator[None]:
     Raises:
         ConfigError: the server refuses us; waiting will not help.
         StoreUnavailable: it is away, loading, failing over or full.
+        CorruptData: a key holds another type than ours.
     """
     try:
         yield
@@ -55,6 +56,10 @@ def redis_errors() -> Iterator[None]:
         raise StoreUnavailable(f"the Redis cluster cannot be reached: {error}") from error
     except _AWAY as error:
         raise StoreUnavailable(f"Redis is away: {error}") from error
+    except exceptions.ResponseError as error:
+        if str(error).startswith("WRONGTYPE"):
+            raise CorruptData(f"a key in Redis holds something we never write: {error}") from error
+        raise ConfigError(f"Redis refuses a command: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +156,10 @@ class RedisClient:
         if not self.is_cluster:
             return [await self.execute(*command)]
         with redis_errors():
-            answers = await self._client.execute_command(*command, target_nodes=RedisCluster.ALL_NODES)
-        return list(answers.values()) if isinstance(answers, dict) else [answers]
+            return [
+                await self._client.execute_command(*command, target_nodes=node)
+                for node in self._client.get_nodes()
+            ]
 
     async def run(self, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
         """Run the script once for each call.

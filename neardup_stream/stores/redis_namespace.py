@@ -1,0 +1,158 @@
+"""Who may write under a namespace, and whether the server can be trusted to keep what is written.
+
+What changes stored bytes forms the schema. The first daemon writes it down; one that differs from what is
+written refuses to start and says what differs, because it would find nothing of what the others stored.
+"""
+
+import json
+import logging
+import secrets
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.hashing.handles import KEY_BYTES
+from neardup_stream.stores.keys import meta_key
+from neardup_stream.stores.redis_client import RedisClient
+
+__all__ = ["MIN_VERSION", "Namespace", "ServerFacts", "inspect_servers", "open_namespace", "schema_id"]
+
+MIN_VERSION = (6, 2)
+"""The first Redis with ZRANGE … BYLEX."""
+
+_logger = logging.getLogger(__name__)
+
+_WANTED_LIMITS = {
+    "zset-max-listpack-entries": 128,
+    "zset-max-listpack-value": 64,
+    "hash-max-listpack-entries": 128,
+    "hash-max-listpack-value": 512,
+}
+"""Below these a bucket, or a hash of page records, takes several times its bytes."""
+
+Schema = Mapping[str, str | int]
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """What is stored under one namespace.
+
+    Attributes:
+        schema_id: part of every key.
+        handle_key: makes the handles of this index.
+    """
+
+    schema_id: str
+    handle_key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What was found at the servers.
+
+    Attributes:
+        name: product and version.
+        warnings: what works but costs memory, each with its remedy.
+    """
+
+    name: str
+    warnings: tuple[str, ...]
+
+
+def schema_id(schema: Schema) -> str:
+    """Short name of a schema: equal schemas, equal names."""
+    return blake2b(_canonical(schema), digest_size=3).hexdigest()
+
+
+async def open_namespace(client: RedisClient, namespace: str, schema: Schema) -> Namespace:
+    """Enter a namespace, founding it when it is new.
+
+    Raises:
+        ConfigError: it was founded with another schema; the message names every difference.
+        CorruptData: its meta record is not ours.
+    """
+    meta = meta_key(namespace)
+    await client.execute("HSETNX", meta, "schema", _canonical(schema))
+    await client.execute("HSETNX", meta, "handle_key", secrets.token_bytes(KEY_BYTES))
+    stored, handle_key = await client.execute("HMGET", meta, "schema", "handle_key")
+    try:
+        found = json.loads(stored)
+    except (ValueError, TypeError) as error:
+        raise CorruptData(f"{meta} in Redis does not hold a schema: {error}") from error
+    if differences := list(_differences(found, schema)):
+        raise ConfigError(
+            f"the index under redis.namespace {namespace!r} was made with other settings: "
+            f"{'; '.join(differences)}; use those, or another namespace"
+        )
+    return Namespace(schema_id=schema_id(schema), handle_key=handle_key)
+
+
+async def inspect_servers(client: RedisClient) -> ServerFacts:
+    """Check version, eviction policy and packing limits of every node; set the limits where allowed.
+
+    Raises:
+        ConfigError: a server is too old, or may evict what it stored.
+    """
+    infos = await client.on_every_node("INFO")
+    for info in infos:
+        _check_version(info)
+        _check_policy(info)
+    warnings = await _raise_limits(client)
+    for warning in warnings:
+        _logger.warning("redis_packing_limit", extra={"fields": {"remedy": warning}})
+    return ServerFacts(name=_name(infos[0]), warnings=tuple(warnings))
+
+
+def _canonical(schema: Schema) -> bytes:
+    return json.dumps(schema, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _differences(stored: Schema, ours: Schema) -> Iterator[str]:
+    for field in sorted({*stored, *ours}):
+        if stored.get(field) != ours.get(field):
+            yield f"{field} is {stored.get(field)!r} there and {ours.get(field)!r} here"
+
+
+def _name(info: Mapping[str, Any]) -> str:
+    if "valkey_version" in info:
+        return f"Valkey {info['valkey_version']}"
+    return f"Redis {info['redis_version']}"
+
+
+def _check_version(info: Mapping[str, Any]) -> None:
+    version = tuple(int(part) for part in str(info["redis_version"]).split(".")[:2])
+    if version < MIN_VERSION:
+        wanted = ".".join(map(str, MIN_VERSION))
+        raise ConfigError(f"{_name(info)} is too old: the tables need {wanted} or newer")
+
+
+def _check_policy(info: Mapping[str, Any]) -> None:
+    policy = info["maxmemory_policy"]
+    if policy != "noeviction":
+        raise ConfigError(
+            f"Redis has maxmemory-policy {policy}, which silently loses stored pages; "
+            "set it to noeviction (CONFIG SET maxmemory-policy noeviction, and in redis.conf)"
+        )
+
+
+async def _raise_limits(client: RedisClient) -> list[str]:
+    """Set each packing limit that is too low, under the name this server knows; what could not be set."""
+    refused = []
+    for name, wanted in _WANTED_LIMITS.items():
+        try:
+            await _raise_limit(client, name, wanted)
+        except ConfigError:
+            refused.append(f"set {name} to {wanted} or more: CONFIG is not allowed to this user")
+    return refused
+
+
+async def _raise_limit(client: RedisClient, name: str, wanted: int) -> None:
+    for known_name in (name, name.replace("listpack", "ziplist")):
+        answers = await client.on_every_node("CONFIG GET", known_name)
+        values = [int(value) for answer in answers for value in answer.values()]
+        if values:
+            if min(values) < wanted:
+                await client.on_every_node("CONFIG SET", known_name, str(wanted))
+            return

@@ -1,0 +1,122 @@
+"""The store contracts on Redis, on Valkey and on a six-node cluster; and what daemons find at start."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
+from neardup_stream.stores.keys import Keys, meta_key
+from neardup_stream.stores.redis_client import RedisClient, RedisConfig
+from neardup_stream.stores.redis_namespace import inspect_servers, open_namespace
+from neardup_stream.stores.redis_records import RedisRecords
+from neardup_stream.stores.redis_tables import RedisTables
+from tests.contracts.stores import RECORD_CLAIMS, TABLE_CLAIMS
+from tests.servers.redis import RedisServer, start_redis
+
+SERVERS = ["redis_server", "valkey_server", "redis_cluster"]
+
+
+@pytest.fixture(params=SERVERS)
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[RedisClient]:
+    server = request.getfixturevalue(request.param)
+    async with RedisClient(RedisConfig(server.url)) as client:
+        yield client
+
+
+@pytest.fixture
+def keys(namespace: str) -> Keys:
+    return Keys(namespace=namespace, schema_id="5c", shard_bits=4, table_count=1, bucket_bits=0, slot_bits=2)
+
+
+@pytest.mark.parametrize("claim", TABLE_CLAIMS, ids=lambda claim: claim.__name__)
+async def test_redis_tables_keep_the_contract(
+    claim: Callable[[RedisTables], Awaitable[None]], client: RedisClient, keys: Keys
+) -> None:
+    await claim(RedisTables(client, keys))
+
+
+@pytest.mark.parametrize("claim", RECORD_CLAIMS, ids=lambda claim: claim.__name__)
+async def test_redis_records_keep_the_contract(
+    claim: Callable[[RedisRecords], Awaitable[None]], client: RedisClient, keys: Keys
+) -> None:
+    await claim(RedisRecords(client, keys))
+
+
+async def test_a_namespace_is_founded_once_and_then_the_same_for_all(
+    client: RedisClient, namespace: str
+) -> None:
+    founded = await open_namespace(client, namespace, {"blocks": 4})
+
+    assert await open_namespace(client, namespace, {"blocks": 4}) == founded
+
+
+async def test_a_daemon_with_another_schema_is_told_every_difference(
+    client: RedisClient, namespace: str
+) -> None:
+    await open_namespace(client, namespace, {"blocks": 4, "window_tokens": 3, "shards": 16})
+
+    with pytest.raises(
+        ConfigError, match=r"blocks is 4 there and 6 here; window_tokens is 3 there and 2 here"
+    ):
+        await open_namespace(client, namespace, {"blocks": 6, "window_tokens": 2, "shards": 16})
+
+
+async def test_a_meta_record_that_is_not_ours_is_corrupt_data(client: RedisClient, namespace: str) -> None:
+    await client.execute("HSET", meta_key(namespace), "schema", "garbage")
+
+    with pytest.raises(CorruptData, match="does not hold a schema"):
+        await open_namespace(client, namespace, {"blocks": 4})
+
+
+async def test_a_key_of_another_type_is_corrupt_data(client: RedisClient, namespace: str) -> None:
+    await client.execute("SET", meta_key(namespace), "something else")
+
+    with pytest.raises(CorruptData, match="WRONGTYPE"):
+        await open_namespace(client, namespace, {"blocks": 4})
+
+
+async def test_a_good_server_is_named_and_gets_the_packing_limits(client: RedisClient) -> None:
+    facts = await inspect_servers(client)
+
+    assert facts.name.split()[0] in {"Redis", "Valkey"}
+    assert facts.warnings == ()
+
+
+async def test_packing_limits_that_are_too_low_are_raised() -> None:
+    with start_redis(options={"hash-max-listpack-value": "64"}) as server:
+        async with RedisClient(RedisConfig(server.url)) as client:
+            await inspect_servers(client)
+
+            (limits,) = await client.on_every_node("CONFIG GET", "hash-max-listpack-value")
+    assert limits == {"hash-max-listpack-value": "512"}
+
+
+async def test_a_server_that_evicts_is_refused_with_the_remedy() -> None:
+    with start_redis(options={"maxmemory-policy": "allkeys-lru"}) as server:
+        async with RedisClient(RedisConfig(server.url)) as client:
+            with pytest.raises(ConfigError, match="set it to noeviction"):
+                await inspect_servers(client)
+
+
+async def test_scripts_survive_a_server_that_forgot_them(redis_server: RedisServer, keys: Keys) -> None:
+    async with RedisClient(RedisConfig(redis_server.url)) as client:
+        await client.execute("SCRIPT FLUSH")
+
+        await TABLE_CLAIMS[0](RedisTables(client, keys))
+
+
+@pytest.mark.parametrize("url", ["redis://127.0.0.1:1", "redis+cluster://127.0.0.1:1"])
+async def test_a_server_that_is_not_there_is_unavailable(url: str) -> None:
+    with pytest.raises(StoreUnavailable):
+        async with RedisClient(RedisConfig(url, retries=0)):
+            pass
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://127.0.0.1:6379", "redis://127.0.0.1:port", "redis+cluster://127.0.0.1"],
+    ids=["unknown-scheme", "port-not-a-number", "cluster-node-without-port"],
+)
+def test_a_url_that_cannot_be_read_is_a_configuration_error(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"redis\.url"):
+        RedisClient(RedisConfig(url))

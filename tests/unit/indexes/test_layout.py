@@ -1,0 +1,59 @@
+import re
+
+import pytest
+
+from neardup_stream.bits.permutations import PermutedConfig
+from neardup_stream.errors import ConfigError
+from neardup_stream.indexes.layout import MEAN_FILL, IndexConfig, IndexLayout
+
+
+@pytest.mark.parametrize(
+    ("expected_pages", "bucket_bits"),
+    [(1, 0), (64 * 256, 0), (64 * 256 + 1, 1), (200_000, 4), (1_000_000, 6), (10**9, 8)],
+    ids=["one-page", "all-buckets-full", "one-more", "a-site", "default", "prefix-ends"],
+)
+def test_bucket_bits_keep_the_mean_fill_as_far_as_the_prefix_reaches(
+    expected_pages: int, bucket_bits: int
+) -> None:
+    layout = IndexLayout(IndexConfig(expected_pages=expected_pages))
+
+    assert layout.bucket_bits == bucket_bits
+
+
+@pytest.mark.parametrize("expected_pages", [16_385, 10**5, 10**6, 4 * 10**6])
+def test_the_mean_fill_at_the_stated_size_is_above_half_and_at_most_full(expected_pages: int) -> None:
+    layout = IndexLayout(IndexConfig(expected_pages=expected_pages))
+
+    assert MEAN_FILL / 2 < expected_pages / 2 ** (8 + layout.bucket_bits) <= MEAN_FILL
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"expected_pages": 0}, "index.expected_pages (0)"),
+        ({"expected_pages": 10**12 + 1}, "index.expected_pages (1000000000001)"),
+        ({"bucket_cap": 0}, "index.bucket_cap (0)"),
+        ({"shards": 0}, "index.shards (0)"),
+        ({"shards": 12}, "index.shards (12)"),
+        ({"shards": 512}, "index.shards (512)"),
+    ],
+)
+def test_numbers_out_of_range_are_refused_by_name(config: dict[str, int], message: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(message)):
+        IndexConfig(**config)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "config", [{"expected_pages": 10**12}, {"bucket_cap": 1}, {"shards": 1}, {"shards": 256}]
+)
+def test_numbers_at_the_edge_are_taken(config: dict[str, int]) -> None:
+    IndexConfig(**config)  # type: ignore[arg-type]
+
+
+def test_a_prefix_of_eight_bits_is_taken() -> None:
+    assert IndexLayout(IndexConfig(PermutedConfig(8, 7))).bucket_bits == 0
+
+
+def test_a_prefix_shorter_than_a_leading_byte_is_refused() -> None:
+    with pytest.raises(ConfigError, match=re.escape("index.blocks (9) with index.distance_bits (8)")):
+        IndexLayout(IndexConfig(PermutedConfig(9, 8)))
