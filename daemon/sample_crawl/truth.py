@@ -1,6 +1,7 @@
 """What a sample crawl consists of: its records, and which pages really are near-duplicates."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -9,6 +10,8 @@ __all__ = ["BROKEN_VALUE", "CrawlRecord", "Relation", "SampleCrawl"]
 
 BROKEN_VALUE = b"json failed to parse"
 """What one crawler really sends in place of a page it could not encode."""
+
+TAG = re.compile("<[^>]*>")
 
 
 class CrawlRecord(NamedTuple):
@@ -44,12 +47,18 @@ class SampleCrawl:
         relation = self.relations.get(page_id)
         return relation.base_id if relation else page_id
 
-    def html_of(self, page_id: str) -> str:
-        """The markup of a page.
+    def text_of(self, page_id: str) -> str:
+        """The visible text of a page, chrome included, white space folded.
+
+        Generated markup has no scripts, comments or character references: between the tags is the text.
 
         Raises:
             KeyError: no page of the crawl has this id.
         """
+        body = self._html_of(page_id).partition("<body")[2]
+        return " ".join(TAG.sub(" ", f"<body{body}").split())
+
+    def _html_of(self, page_id: str) -> str:
         for key, value in self.records:
             if key == page_id.encode() and value and value != BROKEN_VALUE:
                 html: str = json.loads(value)["html"]
