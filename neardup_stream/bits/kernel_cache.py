@@ -1,0 +1,99 @@
+"""Where compiled kernels are kept, chosen so that a stale one is never loaded and an import never fails.
+
+Numba decides whether a cached kernel is current by the file that the compiled function is in. A function
+it calls from another file is not looked at, so an edited one would go on living, silently, inside the
+cached machine code. Here the directory's name is a hash of every source file of the kernel: edit any of
+them, and the cache is empty.
+
+Numba also fails at import when it can write neither beside the source nor into the user's home, as in a
+read-only container. Then a temporary directory serves, for this process and those it starts.
+"""
+
+import atexit
+import hashlib
+import logging
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from neardup_stream import __version__
+
+__all__ = ["prepare_kernel_cache"]
+
+_log = logging.getLogger(__name__)
+
+_NUMBA_SETTING = "NUMBA_CACHE_DIR"
+
+
+def prepare_kernel_cache(sources: Sequence[Path]) -> Path:
+    """Make Numba keep the kernels of these files in a directory of their own, and return it.
+
+    To be called before Numba is first imported. The directory lies in `NUMBA_CACHE_DIR` where that is
+    set, else in the user's cache directory, else, with a warning, in a temporary one that is removed at
+    exit. It is empty when the kernel has yet to be compiled for this version, source and processor.
+
+    Args:
+        sources: every file that holds compiled code of the kernel.
+
+    Raises:
+        OSError: a source cannot be read, or not even a temporary directory can be made.
+    """
+    name = _cache_name(sources)
+    directory = _inherited(name) or _made(_user_cache(), name) or _temporary(name)
+    os.environ[_NUMBA_SETTING] = str(directory)
+    if (numba := sys.modules.get("numba")) is not None:
+        numba.config.CACHE_DIR = str(directory)  # it read the environment when it was imported
+    return directory
+
+
+def _cache_name(sources: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for part in (platform.machine(), platform.processor(), platform.python_version()):
+        digest.update(part.encode() + b"\0")
+    for source in sorted(sources):
+        digest.update(hashlib.sha256(source.read_bytes()).digest())
+    return f"{__version__}-{digest.hexdigest()[:16]}"
+
+
+def _inherited(name: str) -> Path | None:
+    """In the directory that the operator, or the process that started this one, has set."""
+    setting = os.environ.get(_NUMBA_SETTING)
+    if not setting:
+        return None
+    parent = Path(setting)
+    return _made(parent.parent if parent.name == name else parent, name)
+
+
+def _user_cache() -> Path | None:
+    if setting := os.environ.get("XDG_CACHE_HOME"):
+        return Path(setting) / "neardup-stream"
+    try:
+        return Path.home() / ".cache" / "neardup-stream"
+    except RuntimeError:  # a container's user without an entry in the password file has no home
+        return None
+
+
+def _made(parent: Path | None, name: str) -> Path | None:
+    """The directory, made if need be; None when files cannot be written there."""
+    if parent is None:
+        return None
+    directory = parent / name
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=directory):
+            return directory
+    except OSError:
+        return None
+
+
+def _temporary(name: str) -> Path:
+    parent = tempfile.mkdtemp(prefix="neardup-stream-kernels-")
+    atexit.register(shutil.rmtree, parent, ignore_errors=True)
+    directory = Path(parent) / name
+    directory.mkdir()
+    _log.warning("no writable cache directory: compiled kernels go to %s and are lost at exit", directory)
+    return directory

@@ -1,0 +1,108 @@
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from neardup_stream.bits.kernel_cache import prepare_kernel_cache
+
+NOWHERE = "/dev/null/nothing-can-be-made-here"
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numba = sys.modules.get("numba")
+    if numba is not None:
+        monkeypatch.setattr(numba.config, "CACHE_DIR", numba.config.CACHE_DIR)
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> list[Path]:
+    files = [tmp_path / "kernel.py", tmp_path / "inlined.py"]
+    for file in files:
+        file.write_text("x = 1\n")
+    return files
+
+
+def test_the_same_sources_share_one_directory_in_the_user_cache(sources: list[Path], tmp_path: Path) -> None:
+    first = prepare_kernel_cache(sources)
+
+    assert first.is_dir()
+    assert first.is_relative_to(tmp_path / "cache")
+    assert prepare_kernel_cache(sources[::-1]) == first
+
+
+@pytest.mark.parametrize("edited", [0, 1], ids=["the-kernel-itself", "a-file-it-calls"])
+def test_editing_any_source_changes_the_directory(sources: list[Path], edited: int) -> None:
+    before = prepare_kernel_cache(sources)
+
+    sources[edited].write_text("x = 2\n")
+
+    assert prepare_kernel_cache(sources) != before
+
+
+def test_numba_is_told_the_directory(sources: list[Path]) -> None:
+    directory = prepare_kernel_cache(sources)
+
+    assert os.environ["NUMBA_CACHE_DIR"] == str(directory)
+
+
+def test_the_home_directory_serves_without_a_cache_setting(
+    sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+
+    assert prepare_kernel_cache(sources).is_relative_to(tmp_path / "home" / ".cache")
+
+
+def test_the_operators_setting_comes_first(
+    sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "volume"))
+
+    assert prepare_kernel_cache(sources).parent == tmp_path / "volume"
+
+
+def test_without_any_writable_place_a_temporary_one_serves_with_a_warning(
+    sources: list[Path], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", NOWHERE)
+
+    with caplog.at_level(logging.WARNING):
+        directory = prepare_kernel_cache(sources)
+
+    assert directory.is_dir()
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    assert str(directory) in caplog.text
+
+
+def test_a_started_process_uses_the_temporary_directory_of_its_parent(
+    sources: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", NOWHERE)
+
+    directory = prepare_kernel_cache(sources)
+
+    assert prepare_kernel_cache(sources) == directory
+
+
+def test_the_temporary_directory_is_removed_at_exit(sources: list[Path]) -> None:
+    program = (
+        "import sys, pathlib; from neardup_stream.bits.kernel_cache import prepare_kernel_cache\n"
+        "print(prepare_kernel_cache([pathlib.Path(sys.argv[1])]))"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-c", program, sources[0]],
+        env={**os.environ, "XDG_CACHE_HOME": NOWHERE},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert not Path(done.stdout.strip()).parent.exists()
