@@ -1,0 +1,141 @@
+"""Liveness and readiness: a small state machine, and the pages that show it.
+
+    starting ──► ready ◄──► degraded
+        │          │            │
+        └──────────┴──────┬─────┘
+                          ▼
+                      draining ──► stopped
+
+Live means: do not restart me. Ready means: I take pages now. A daemon that waits for Redis is live and not
+ready; a restart would not bring Redis back.
+"""
+
+import logging
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Final, Literal, NamedTuple
+
+from daemon.logs import log_event
+from daemon.metrics import CONTENT_TYPE, Metrics
+from neardup_stream.errors import ConfigError, InvariantBroken
+
+__all__ = ["Condition", "Health", "State", "is_live", "is_ready", "serve_health"]
+
+State = Literal["starting", "ready", "degraded", "draining", "stopped"]
+
+_logger = logging.getLogger(__name__)
+
+_NEXT: Final[Mapping[State, frozenset[State]]] = {
+    "starting": frozenset({"ready", "degraded", "draining", "stopped"}),
+    "ready": frozenset({"degraded", "draining", "stopped"}),
+    "degraded": frozenset({"ready", "degraded", "draining", "stopped"}),
+    "draining": frozenset({"stopped"}),
+    "stopped": frozenset(),
+}
+
+
+class Condition(NamedTuple):
+    """How the daemon is.
+
+    Attributes:
+        state: where in the picture.
+        reason: why it is degraded, for a person; else empty.
+    """
+
+    state: State
+    reason: str = ""
+
+
+def is_live(condition: Condition) -> bool:
+    """Whether a supervisor should leave the process alone."""
+    return condition.state != "stopped"
+
+
+def is_ready(condition: Condition) -> bool:
+    """Whether pages are being taken."""
+    return condition.state == "ready"
+
+
+class Health:
+    """The condition of this process; every change is one log line and moves `neardup_ready`."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._metrics = metrics
+        self._condition = Condition("starting")
+
+    @property
+    def condition(self) -> Condition:
+        """How the daemon is now."""
+        return self._condition
+
+    def become(self, state: State, reason: str = "") -> None:
+        """Move to `state`.
+
+        A dependency that goes or comes back while the daemon drains changes nothing: draining goes on.
+
+        Raises:
+            InvariantBroken: a stopped daemon was told to do something.
+        """
+        now = self._condition.state
+        if now == "draining" and state in {"ready", "degraded"}:
+            return
+        if state not in _NEXT[now] and state != now:
+            raise InvariantBroken(f"health cannot go from {now} to {state}")
+        if Condition(state, reason) == self._condition:
+            return
+        self._condition = Condition(state, reason)
+        self._metrics.ready(ready=is_ready(self._condition))
+        log_event(_logger, "state_changed", former=now, state=state, reason=reason)
+
+
+@asynccontextmanager
+async def serve_health(
+    host: str, port: int, condition: Callable[[], Condition], metrics: Metrics
+) -> AsyncIterator[int]:
+    """Serve `/livez`, `/readyz` and `/metrics` while the block runs; anything else is 404 or 405.
+
+    Args:
+        host: address to listen on.
+        port: 0 takes any free one.
+        condition: asked at each request.
+        metrics: rendered at each request, on this loop.
+
+    Yields:
+        The port it listens on.
+
+    Raises:
+        ConfigError: the address or the port cannot be had.
+    """
+    from aiohttp import web  # noqa: PLC0415 - 0.2 s that commands without a port do not pay
+
+    def answer(verdict: Callable[[Condition], bool]) -> web.Response:
+        now = condition()
+        text = f"{now.state}: {now.reason}\n" if now.reason else f"{now.state}\n"
+        return web.Response(text=text, status=200 if verdict(now) else 503)
+
+    async def livez(_request: web.Request) -> web.Response:
+        return answer(is_live)
+
+    async def readyz(_request: web.Request) -> web.Response:
+        return answer(is_ready)
+
+    async def scrape(_request: web.Request) -> web.Response:
+        return web.Response(body=metrics.render(), headers={"Content-Type": CONTENT_TYPE})
+
+    app = web.Application()
+    app.add_routes([web.get("/livez", livez), web.get("/readyz", readyz), web.get("/metrics", scrape)])
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, host, port)
+        try:
+            await site.start()
+        except OSError as error:
+            raise ConfigError(
+                f"cannot listen on {host}:{port}: {error.strerror}; choose another http.port, or 0 for any"
+            ) from error
+        bound_port: int = runner.addresses[0][1]
+        log_event(_logger, "http_listening", host=host, port=bound_port)
+        yield bound_port
+    finally:
+        await runner.cleanup()

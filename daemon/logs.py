@@ -1,0 +1,85 @@
+"""Logs: one JSON object a line on standard error, or text for a terminal; one line per state change.
+
+A line is an event with a stable name, and fields. The library and the daemon both write
+`logger.info("name", extra={"fields": {...}})`; `log_event` spells that for the daemon. Secrets in URLs are
+masked here, whoever wrote them.
+"""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Literal, TextIO
+
+from daemon.redaction import redact
+
+__all__ = ["LogFormat", "LogLevel", "configure_logs", "log_event"]
+
+LogFormat = Literal["json", "text"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+_CHATTY_LIBRARIES = ("aiokafka", "aiohttp", "asyncio", "numba", "redis")
+
+
+def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None = None) -> None:
+    """Send every log line to `stream`, standard error unless told; calling again replaces what was set.
+
+    Libraries are heard from WARNING on, whatever the level.
+    """
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(_JsonLines() if log_format == "json" else _Text())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.captureWarnings(capture=True)
+    for library in _CHATTY_LIBRARIES:
+        logging.getLogger(library).setLevel(max(logging.WARNING, logging.getLogger().level))
+
+
+def log_event(logger: logging.Logger, event: str, level: int = logging.INFO, **fields: object) -> None:
+    """Write one line.
+
+    Args:
+        logger: the module's own.
+        event: what changed, in snake_case; operators search for it, so it never changes.
+        level: of `logging`.
+        fields: facts, with units in their names; anything that is not JSON is written as text.
+    """
+    logger.log(level, event, extra={"fields": fields})
+
+
+class _JsonLines(logging.Formatter):
+    """`ts`, `level`, `logger`, `event`, the fields, and `error` with the traceback if there is one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = {
+            "ts": _time(record).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": redact(record.getMessage()),
+            **_fields(record),
+        }
+        if record.exc_info:
+            line["traceback"] = redact(self.formatException(record.exc_info))
+        return json.dumps(line, ensure_ascii=False, default=_as_text)
+
+
+class _Text(logging.Formatter):
+    """Time of day, level, event, `name=value` fields; a traceback follows on its own lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = "".join(f"  {name}={value}" for name, value in _fields(record).items())
+        time = _time(record).astimezone().strftime("%H:%M:%S")
+        line = f"{time} {record.levelname.lower():8}{redact(record.getMessage())}{fields}"
+        return f"{line}\n{redact(self.formatException(record.exc_info))}" if record.exc_info else line
+
+
+def _time(record: logging.LogRecord) -> datetime:
+    return datetime.fromtimestamp(record.created, tz=UTC)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    fields: dict[str, object] = getattr(record, "fields", {})
+    return {name: redact(value) if isinstance(value, str) else value for name, value in fields.items()}
+
+
+def _as_text(value: object) -> str:
+    return redact(str(value))
