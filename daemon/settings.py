@@ -16,6 +16,7 @@ from daemon.settings_reading import read_settings
 from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.layout import IndexConfig
+from neardup_stream.pipeline.in_flight import InFlightLimits
 
 __all__ = [
     "Events",
@@ -242,17 +243,20 @@ class Events(_Section, frozen=True):
 class Pipeline(_Section, frozen=True):
     """How much is under way at once, and how long anything may take."""
 
-    max_batch_pages: Annotated[int, Meta(ge=1, le=100_000, description="Most pages of one batch.")] = 200
+    max_batch_pages: Annotated[int, Meta(ge=1, description="Most pages of one batch.")] = 256
     max_batch_bytes: Annotated[
         int, Meta(ge=1, description="Most bytes of one batch; a single larger page is a batch of its own.")
-    ] = 8 * _MIB
+    ] = 16 * _MIB
     max_in_flight_pages: Annotated[
         int, Meta(ge=1, description="Most pages between reading and commit; reading pauses at it.")
-    ] = 2000
+    ] = 2048
     max_in_flight_bytes: Annotated[
         int, Meta(ge=1, description="Most bytes between reading and commit; reading pauses at it.")
-    ] = 64 * _MIB
+    ] = 128 * _MIB
     poll_seconds: Annotated[Seconds, Meta(description="How long a read waits for the first page.")] = 0.2
+    commit_interval_seconds: Annotated[
+        float, Meta(ge=0, le=86_400, description="Longest time a finished batch waits for its commit.")
+    ] = 1.0
     drain_seconds: Annotated[
         Seconds, Meta(description="How long a clean stop, or a rebalance, waits for what is in flight.")
     ] = 20.0
@@ -266,13 +270,16 @@ class Pipeline(_Section, frozen=True):
         Raises:
             ConfigError: a batch may hold more than may be in flight.
         """
-        for unit in ("pages", "bytes"):
-            batch, in_flight = getattr(self, f"max_batch_{unit}"), getattr(self, f"max_in_flight_{unit}")
-            if batch > in_flight:
-                raise ConfigError(
-                    f"pipeline.max_batch_{unit} ({batch}) must not be above "
-                    f"pipeline.max_in_flight_{unit} ({in_flight})"
-                )
+        self.limits()
+
+    def limits(self) -> InFlightLimits:
+        """How much may be under way, as the loop wants it."""
+        return InFlightLimits(
+            max_batch_pages=self.max_batch_pages,
+            max_batch_bytes=self.max_batch_bytes,
+            max_in_flight_pages=self.max_in_flight_pages,
+            max_in_flight_bytes=self.max_in_flight_bytes,
+        )
 
 
 class Http(_Section, frozen=True):
