@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from neardup_stream.errors import BadPage
 from neardup_stream.page import Page
 
 __all__ = ["Headers", "Message", "Partition", "Position", "Record", "Skipped"]
@@ -49,8 +50,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         value: the JSON of a page as bytes; None means "forget the page named by the key".
         headers: in order, repeats allowed.
         timestamp_ms: the record's own time, epoch milliseconds.
-        decoded: set by sources whose input is no JSON (WARC): the page, or why there is none.
-            `value` is then the raw content, for a dead letter.
+        decoded: set by sources whose input is no JSON (WARC): the page, or why it is none, or what is
+            wrong with it. `value` is then the raw content, for a dead letter.
     """
 
     position: Position
@@ -58,7 +59,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     value: bytes | None
     headers: Headers = ()
     timestamp_ms: int = 0
-    decoded: Page | Skipped | None = None
+    decoded: Page | Skipped | BadPage | None = None
 
     @property
     def size_bytes(self) -> int:

@@ -1,0 +1,124 @@
+"""Files as a source: one after another, read and decompressed in a thread ahead of the pipeline."""
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Self
+
+from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.message import Partition, Record
+from neardup_stream.streams.buffer import take_records
+from neardup_stream.streams.inputs import STDIN, Input, check_readable, is_pipe, open_input
+from neardup_stream.streams.jsonl import read_json_lines
+from neardup_stream.streams.protocol import Drain, EndOfStream
+from neardup_stream.streams.warc import read_warc
+
+__all__ = ["FileSource"]
+
+_Reader = Callable[[Input, int], Iterator[list[Record]]]
+
+_READERS: dict[str, _Reader] = {
+    ".jsonl": read_json_lines,
+    ".jsonl.gz": read_json_lines,
+    ".jsonl.zst": read_json_lines,
+    ".warc": read_warc,
+    ".warc.gz": read_warc,
+    ".wet": read_warc,
+    ".wet.gz": read_warc,
+}
+"""What a file is, by the end of its name."""
+
+
+class FileSource:
+    """Reads JSON Lines, WARC and WET files and pipes, in the order given, each a partition of its own.
+
+    There is no resuming: opened again, it starts at the beginning, and finished work is recognized by
+    its position alone. Commits are therefore accepted and forgotten.
+
+    Args:
+        paths: files whose names end in one of the known ways, or `-`; a pipe under any other name is
+            taken for JSON Lines.
+        max_page_bytes: larger pages are cut and refused, without holding more of them in memory.
+
+    Cost: the bytes of about two chunks, decompressed.
+    """
+
+    def __init__(self, paths: Sequence[str], max_page_bytes: int) -> None:
+        self._paths = tuple(paths)
+        self._max_page_bytes = max_page_bytes
+        self._ready: deque[Record] = deque()
+        self._blocks: Iterator[list[Record]] = iter(())
+        self._next_block: asyncio.Future[list[Record] | None] | None = None
+
+    async def __aenter__(self) -> Self:
+        """Look at every path before reading the first.
+
+        Raises:
+            ConfigError: one is missing, unreadable, or of no known kind.
+        """
+        readers = [(path, _reader_of(path)) for path in self._paths]
+        self._ready.clear()
+        self._blocks = _read_blocks(readers, self._max_page_bytes)
+        self._next_block = None
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Wait for the chunk being read, then close the files."""
+        if self._next_block is not None:
+            with suppress(CorruptData):
+                await self._next_block
+        self._blocks = iter(())
+
+    def on_revoke(self, drain: Drain) -> None:
+        """Files are never taken away."""
+
+    async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
+        """The next records; empty while a pipe is silent.
+
+        Raises:
+            EndOfStream: every file was read to its end.
+            CorruptData: a file is damaged; everything before the damage was returned.
+        """
+        if not self._ready:
+            await self._fill()
+        return take_records(self._ready, max_records, max_bytes)
+
+    async def commit(self, next_offsets: Mapping[Partition, int]) -> None:
+        """Nothing to remember: the next run starts at the beginning."""
+
+    def lag(self) -> Mapping[Partition, int]:
+        """Unknown: how many lines a file has is known only at its end."""
+        return {}
+
+    async def _fill(self) -> None:
+        if self._next_block is None:
+            self._read_ahead()
+        assert self._next_block is not None  # noqa: S101 - just set
+        await asyncio.wait({self._next_block})  # unlike awaiting it, a cancelled wait leaves it alone
+        # A block that failed, and the end, stay in place: they are the answer to every later read too.
+        block = self._next_block.result()
+        if block is None:
+            raise EndOfStream
+        self._ready.extend(block)
+        self._read_ahead()
+
+    def _read_ahead(self) -> None:
+        self._next_block = asyncio.get_running_loop().run_in_executor(None, next, self._blocks, None)
+
+
+def _reader_of(path: str) -> _Reader:
+    check_readable(path)
+    for suffix, reader in _READERS.items():
+        if path.endswith(suffix):
+            return reader
+    if path == STDIN or is_pipe(path):
+        return read_json_lines
+    raise ConfigError(f"{path}: the name ends in none of {', '.join(_READERS)}")
+
+
+def _read_blocks(readers: Sequence[tuple[str, _Reader]], max_page_bytes: int) -> Iterator[list[Record]]:
+    seen: Counter[str] = Counter()
+    for path, read in readers:
+        with open_input(path, seen) as source:
+            yield from read(source, max_page_bytes)

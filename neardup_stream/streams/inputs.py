@@ -1,0 +1,149 @@
+"""Files and pipes as runs of bytes: opened, named by their content, decompressed, damage reported.
+
+A regular file is named by the digest of its bytes as they lie on disk, so that a copy under another
+name is the same input. A pipe cannot be read twice and is named by its path.
+"""
+
+import gzip
+import hashlib
+import io
+import os
+import select
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from backports import zstd
+
+from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.message import Partition
+
+__all__ = ["CHUNK_BYTES", "STDIN", "Input", "check_readable", "is_pipe", "open_input"]
+
+STDIN = "-"
+"""The path that means standard input."""
+
+CHUNK_BYTES = 1 << 18
+"""Bytes taken from a file at a time: large enough that a thread switch per chunk costs nothing."""
+
+IDLE_MS = 100
+"""How long a silent pipe is waited for before an empty chunk says so."""
+
+DIGEST_BYTES = 16
+
+
+class _ByteStream(Protocol):
+    def read1(self, size: int, /) -> bytes: ...
+
+
+_DECOMPRESSORS: dict[str, Callable[[io.RawIOBase], _ByteStream]] = {
+    ".gz": lambda raw: gzip.GzipFile(fileobj=raw),
+    ".zst": zstd.ZstdFile,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One opened file or pipe.
+
+    Attributes:
+        path: as given, for messages.
+        partition: `file:<digest>`, `pipe:<path>` or `stdin`; its number counts repeats of one input.
+        timestamp_ms: when it was last written to, as the file system says.
+        chunks: its decompressed bytes, at most `CHUNK_BYTES` at a time; an empty chunk means that a
+            pipe is silent but open. Raises `CorruptData` where the file is damaged or ends too early.
+    """
+
+    path: str
+    partition: Partition
+    timestamp_ms: int
+    chunks: Iterator[bytes]
+
+
+def is_pipe(path: str) -> bool:
+    """Whether `path` can be read only once: standard input, a FIFO, a process substitution."""
+    return path == STDIN or not Path(path).is_file()
+
+
+def check_readable(path: str) -> None:
+    """Find out before work starts what would fail later.
+
+    Raises:
+        ConfigError: nothing is there, it is a directory, or it may not be read.
+    """
+    if path == STDIN:
+        return
+    if Path(path).is_dir():
+        raise ConfigError(f"{path}: is a directory, expected a file")
+    if not Path(path).exists():
+        raise ConfigError(f"{path}: no such file")
+    if not os.access(path, os.R_OK):
+        raise ConfigError(f"{path}: may not be read")
+
+
+@contextmanager
+def open_input(path: str, seen: Counter[str]) -> Iterator[Input]:
+    """Open `path` and close it again.
+
+    Args:
+        path: a file, or `-`.
+        seen: how often each input id was opened in this run; counted up here.
+
+    Cost: a regular file is read once for its digest, before its first chunk.
+    """
+    with _open_raw(path) as raw:
+        input_id = _input_id(path, raw)
+        partition = Partition(input_id, seen[input_id])
+        seen[input_id] += 1
+        timestamp_ms = os.fstat(raw.fileno()).st_mtime_ns // 1_000_000
+        yield Input(path, partition, timestamp_ms, _chunks(path, raw))
+
+
+def _open_raw(path: str) -> io.FileIO:
+    return io.FileIO(0, closefd=False) if path == STDIN else io.FileIO(path)
+
+
+def _input_id(path: str, raw: io.FileIO) -> str:
+    if path == STDIN:
+        return "stdin"
+    if is_pipe(path):
+        return f"pipe:{path}"
+    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+    while chunk := raw.read(CHUNK_BYTES):
+        digest.update(chunk)
+    raw.seek(0)
+    return f"file:{digest.hexdigest()}"
+
+
+def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
+    decompress = _DECOMPRESSORS.get(Path(path).suffix)
+    try:
+        if decompress is not None:
+            stream = decompress(raw)
+            while chunk := stream.read1(CHUNK_BYTES):
+                yield chunk
+        elif is_pipe(path):
+            yield from _pipe_chunks(raw)
+        else:
+            while chunk := raw.read(CHUNK_BYTES):
+                yield chunk
+    except (EOFError, OSError, zlib.error, zstd.ZstdError) as error:
+        # The position runs up to a buffer ahead of the damage: near enough to look there.
+        raise CorruptData(f"{path}: damaged or cut off before byte {raw.tell()}: {error}") from error
+
+
+def _pipe_chunks(raw: io.FileIO) -> Iterator[bytes]:
+    """What the writer wrote so far, at once; a reader that waits for more must be able to give up."""
+    poll = select.poll()
+    poll.register(raw, select.POLLIN)
+    while True:
+        if not poll.poll(IDLE_MS):
+            yield b""
+        elif chunk := raw.read(CHUNK_BYTES):
+            yield chunk
+        else:
+            return

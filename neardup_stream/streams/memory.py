@@ -1,0 +1,202 @@
+"""Lists as streams: for tests, of this project and of programs built on it.
+
+Faults stand in band, among the records and for the sends, so that a failing run is a list literal:
+
+    MemorySource([*numbered([b"1", b"2"]), Fail(), *numbered([b"3"], first_offset=2)])
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Self
+
+from neardup_stream.errors import StreamUnavailable
+from neardup_stream.message import Message, Partition, Position, Record
+from neardup_stream.streams.buffer import take_records
+from neardup_stream.streams.protocol import Drain, EndOfStream
+
+__all__ = ["End", "Fail", "MemorySink", "MemorySource", "Pass", "Pause", "numbered"]
+
+SILENCE_SECONDS = 0.01
+"""How long a read waits at a pause before it returns nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fail:
+    """The read or send that meets it raises `StreamUnavailable`, once.
+
+    Attributes:
+        is_delivered: of a send, whether its messages arrived all the same.
+    """
+
+    is_delivered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Reads behind it return nothing, and sends wait, until the event is set."""
+
+    until: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """The stream ends here, whatever follows, until it is opened again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """A send that goes well, between others that do not."""
+
+
+def numbered(
+    values: Iterable[bytes | None],
+    *,
+    keys: Iterable[bytes | None] | None = None,
+    partition: Partition = Partition("memory", 0),  # noqa: B008 - frozen
+    first_offset: int = 0,
+) -> list[Record]:
+    """Records of one partition, offsets counted up; without `keys`, none has one."""
+    values = list(values)
+    return [
+        Record(position=Position(partition, offset), key=key, value=value)
+        for offset, (key, value) in enumerate(
+            zip(keys or [None] * len(values), values, strict=True), first_offset
+        )
+    ]
+
+
+class MemorySource:
+    """Reads a list; resumes after what was committed when it is opened again.
+
+    A fault fires once in the life of the source, so that a restarted run gets past it.
+
+    Attributes:
+        committed: the next offset of every partition ever committed.
+        dropped_commit_count: partitions committed after they were revoked.
+    """
+
+    def __init__(self, items: Iterable[Record | Fail | Pause | End]) -> None:
+        self._items = list(items)
+        self._ahead: deque[Record | Fail | Pause | End] = deque()
+        self._drain: Drain | None = None
+        self._revoked: set[Partition] = set()
+        self.committed: dict[Partition, int] = {}
+        self.dropped_commit_count = 0
+
+    async def __aenter__(self) -> Self:
+        """Begin behind what is committed."""
+        self._revoked.clear()
+        self._ahead = deque(item for item in self._items if not self._is_done(item))
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Forget what was read and not committed."""
+
+    def on_revoke(self, drain: Drain) -> None:
+        """Call `drain` when `revoke` is called."""
+        self._drain = drain
+
+    async def revoke(self, partition: Partition) -> None:
+        """Give a partition away, as a rebalance would: drain, then neither read it nor take its commits."""
+        if self._drain is not None:
+            await self._drain()
+        self._revoked.add(partition)
+
+    async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
+        """The records before the next fault, or the fault."""
+        if self._ahead and not isinstance(self._ahead[0], Record):
+            await self._meet(self._ahead[0])
+        if not self._ahead:
+            raise EndOfStream
+        records: deque[Record] = deque(islice(self._records_ahead(), max_records))
+        taken = take_records(records, max_records, max_bytes)
+        for _ in taken:
+            self._ahead.popleft()
+        return [record for record in taken if record.position.partition not in self._revoked]
+
+    async def commit(self, next_offsets: Mapping[Partition, int]) -> None:
+        """Remember, except for revoked partitions."""
+        for partition, offset in next_offsets.items():
+            if partition in self._revoked:
+                self.dropped_commit_count += 1
+            else:
+                self.committed[partition] = max(offset, self.committed.get(partition, 0))
+
+    def lag(self) -> Mapping[Partition, int]:
+        """Records ahead, by partition."""
+        counts = dict.fromkeys(
+            (item.position.partition for item in self._items if isinstance(item, Record)), 0
+        )
+        for item in self._ahead:
+            if isinstance(item, Record):
+                counts[item.position.partition] += 1
+        return counts
+
+    def _records_ahead(self) -> Iterator[Record]:
+        for item in self._ahead:
+            if not isinstance(item, Record):
+                return
+            yield item
+
+    def _is_done(self, item: Record | Fail | Pause | End) -> bool:
+        return isinstance(item, Record) and item.position.offset < self.committed.get(
+            item.position.partition, 0
+        )
+
+    async def _meet(self, fault: Record | Fail | Pause | End) -> None:
+        match fault:
+            case Fail():
+                self._pass(fault)
+                raise StreamUnavailable("a fault among the records")
+            case Pause(until):
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(SILENCE_SECONDS):
+                        await until.wait()
+                    self._pass(fault)
+            case End():
+                self._items = [item for item in self._items if item is not fault]
+                self._ahead.clear()
+
+    def _pass(self, fault: Fail | Pause) -> None:
+        self._items = [item for item in self._items if item is not fault]
+        self._ahead.popleft()
+
+
+class MemorySink:
+    """Keeps what it was sent.
+
+    Args:
+        faults: what meets the sends, in turn; afterwards every send passes.
+        max_message_bytes: what the pipeline is told; not checked.
+
+    Attributes:
+        messages: everything delivered, repeats included.
+    """
+
+    def __init__(
+        self, faults: Iterable[Pass | Fail | Pause] = (), *, max_message_bytes: int | None = None
+    ) -> None:
+        self._faults = deque(faults)
+        self.max_message_bytes = max_message_bytes
+        self.messages: list[Message] = []
+
+    async def __aenter__(self) -> Self:
+        """Nothing to open."""
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Nothing to close."""
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        """Keep them, unless a fault stands in the way."""
+        fault = self._faults.popleft() if self._faults else Pass()
+        if isinstance(fault, Pause):
+            await fault.until.wait()
+        if fault != Fail(is_delivered=False):
+            self.messages.extend(messages)
+        if isinstance(fault, Fail):
+            raise StreamUnavailable("a fault among the sends")

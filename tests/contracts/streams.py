@@ -1,0 +1,285 @@
+"""What every source and every sink promises, as checks that any implementation must pass.
+
+A check takes a factory. To enter a new source or sink, write its factory and parametrize a test over
+`SOURCE_CHECKS` or `SINK_CHECKS`: see `tests/unit/streams/test_stream_contract.py`.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from random import Random
+from typing import Protocol
+
+import pytest
+
+from neardup_stream.message import Message, Partition, Record
+from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.streams.protocol import EndOfStream, Sink, Source
+
+__all__ = [
+    "FINITE_SOURCE_CHECKS",
+    "RESUMABLE_SOURCE_CHECKS",
+    "SINK_CHECKS",
+    "SOURCE_CHECKS",
+    "MakeSink",
+    "MakeSource",
+    "ReadBack",
+    "read_records",
+]
+
+MANY = 10_000
+PLENTY_BYTES = 1 << 30
+SILENT_READS = 100
+"""An endless source that returned nothing so often in a row has nothing."""
+
+VALUES = [b"page %d %s" % (number, b"x" * (number % 50)) for number in range(300)]
+
+
+ReadBack = Callable[[], Awaitable[list[tuple[bytes | None, bytes | None]]]]
+"""Key and value of everything a sink delivered, in order for each key."""
+
+
+class MakeSource(Protocol):
+    """Puts the values in place; returns a function that makes a source which reads them."""
+
+    def __call__(self, values: Sequence[bytes]) -> Callable[[], Source]: ...
+
+
+class MakeSink(Protocol):
+    """A sink, and what reads it back."""
+
+    def __call__(self) -> tuple[Sink, ReadBack]: ...
+
+
+async def read_records(source: Source, count: int = MANY, max_records: int = 64) -> list[Record]:
+    """At most `count` records, fewer at the end of the stream or in a lasting silence."""
+    records: list[Record] = []
+    silent_reads = 0
+    while len(records) < count and silent_reads < SILENT_READS:
+        try:
+            more = await source.read(min(max_records, count - len(records)), PLENTY_BYTES)
+        except EndOfStream:
+            break
+        silent_reads = 0 if more else silent_reads + 1
+        records.extend(more)
+    return records
+
+
+async def check_every_record_is_read_once_and_in_order(make: MakeSource) -> None:
+    async with make(VALUES)() as source:
+        records = await read_records(source, len(VALUES))
+
+    assert sorted(record.value or b"" for record in records) == sorted(VALUES)
+    for run in _by_partition(records).values():
+        assert [record.position.offset for record in run] == sorted(
+            {record.position.offset for record in run}
+        )
+
+
+async def check_a_read_returns_at_most_max_records(make: MakeSource) -> None:
+    async with make(VALUES)() as source:
+        for max_records in (1, 2, 7, 100):
+            assert len(await source.read(max_records, PLENTY_BYTES)) <= max_records
+
+
+async def check_a_read_returns_at_most_max_bytes(make: MakeSource) -> None:
+    values = [b"x" * 100] * 50
+
+    async with make(values)() as source:
+        records: list[Record] = []
+        while len(records) < len(values):
+            more = await source.read(MANY, 350)
+            assert len(more) == 1 or sum(record.size_bytes for record in more) <= 350
+            records.extend(more)
+
+    assert len(records) == len(values)
+
+
+async def check_a_record_larger_than_max_bytes_is_read_alone(make: MakeSource) -> None:
+    values = [b"small", b"x" * 5000, b"also small"]
+
+    async with make(values)() as source:
+        reads: list[Sequence[Record]] = []
+        while sum(map(len, reads)) < len(values):
+            reads.append(await source.read(MANY, 1000))
+
+    assert [len(read) for read in reads if values[1] in [record.value for record in read]] == [1]
+
+
+async def check_a_cancelled_read_loses_nothing(make: MakeSource) -> None:
+    async with make(VALUES)() as source:
+        records: list[Record] = []
+        for ticks in range(30):
+            reading = asyncio.ensure_future(source.read(3, PLENTY_BYTES))
+            for _ in range(ticks):
+                await asyncio.sleep(0)  # let it come so far, and no further
+            reading.cancel()
+            records.extend(await _unless_cancelled(reading))
+        records.extend(await read_records(source, len(VALUES) - len(records)))
+
+    assert sorted(record.value or b"" for record in records) == sorted(VALUES)
+
+
+async def check_a_commit_of_everything_read_is_accepted(make: MakeSource) -> None:
+    async with make(VALUES)() as source:
+        await source.commit(next_offsets(await read_records(source, len(VALUES))))
+        await source.commit({})
+
+
+async def check_the_same_input_opened_again_has_the_same_positions(make: MakeSource) -> None:
+    open_source = make(VALUES)
+
+    async with open_source() as source:
+        first = await read_records(source, len(VALUES))
+    async with open_source() as source:
+        second = await read_records(source, len(VALUES))
+
+    assert {record.position: record.value for record in first} == {
+        record.position: record.value for record in second
+    }
+
+
+async def check_the_end_is_raised_again_and_again(make: MakeSource) -> None:
+    async with make([b"only"])() as source:
+        await read_records(source)
+
+        for _ in range(3):
+            with pytest.raises(EndOfStream):
+                await source.read(1, 1)
+
+
+async def check_an_empty_input_gives_nothing(make: MakeSource) -> None:
+    async with make([])() as source:
+        assert await read_records(source) == []
+
+
+async def check_reading_resumes_behind_the_commit(make: MakeSource) -> None:
+    open_source = make(VALUES)
+
+    async with open_source() as source:
+        finished = await read_records(source, 100)
+        await source.commit(next_offsets(finished))
+        await read_records(source, 50)
+    async with open_source() as source:
+        rest = await read_records(source, len(VALUES) - len(finished))
+
+    assert sorted(record.value or b"" for record in [*finished, *rest]) == sorted(VALUES)
+
+
+async def check_a_commit_never_moves_backwards(make: MakeSource) -> None:
+    open_source = make(VALUES)
+
+    async with open_source() as source:
+        begun = await read_records(source, 50)
+        more = await read_records(source, 50)
+        await source.commit(next_offsets([*begun, *more]))
+        await source.commit(next_offsets(begun))
+    async with open_source() as source:
+        rest = await read_records(source, len(VALUES) - 100)
+
+    assert sorted(record.value or b"" for record in [*begun, *more, *rest]) == sorted(VALUES)
+
+
+async def check_nothing_is_left_to_read_at_the_end(make: MakeSource) -> None:
+    async with make(VALUES)() as source:
+        await read_records(source, len(VALUES))
+
+        assert sum(source.lag().values()) == 0
+
+
+async def check_messages_arrive_in_order_of_each_key(make: MakeSink) -> None:
+    sink, read_back = make()
+    messages = [_message(b"key %d" % (number % 7), b"value %d" % number) for number in range(500)]
+
+    async with sink:
+        await sink.send(messages[:200])
+        await sink.send(messages[200:])
+
+    delivered = await read_back()
+    keeps_keys = delivered[0][0] is not None
+    sent = [(one.key if keeps_keys else None, one.value) for one in messages]
+    assert _values_by_key(delivered) == _values_by_key(sent)
+
+
+async def check_a_send_returns_after_delivery(make: MakeSink) -> None:
+    sink, read_back = make()
+
+    async with sink:
+        await sink.send([_message(b"key", b"value")])
+
+        assert [value for _, value in await read_back()] == [b"value"]
+
+
+async def check_sending_nothing_delivers_nothing(make: MakeSink) -> None:
+    sink, read_back = make()
+
+    async with sink:
+        await sink.send([])
+
+    assert await read_back() == []
+
+
+async def check_a_message_of_the_largest_size_is_delivered(make: MakeSink) -> None:
+    sink, read_back = make()
+
+    async with sink:
+        size_bytes = sink.max_message_bytes or 1 << 20
+        value = Random(1).randbytes(size_bytes - 3).replace(b"\n", b" ")  # compression cannot help it
+        await sink.send([_message(b"key", value)])
+
+        assert [len(value or b"") for _, value in await read_back()] == [size_bytes - 3]
+
+
+def _by_partition(records: Sequence[Record]) -> dict[Partition, list[Record]]:
+    runs: defaultdict[Partition, list[Record]] = defaultdict(list)
+    for record in records:
+        runs[record.position.partition].append(record)
+    return runs
+
+
+def _message(key: bytes, value: bytes) -> Message:
+    return Message(key=key, value=value, timestamp_ms=1_700_000_000_000)
+
+
+def _values_by_key(
+    pairs: Iterable[tuple[bytes | None, bytes | None]],
+) -> dict[bytes | None, list[bytes | None]]:
+    values: defaultdict[bytes | None, list[bytes | None]] = defaultdict(list)
+    for key, value in pairs:
+        values[key].append(value)
+    return values
+
+
+async def _unless_cancelled(reading: asyncio.Future[Sequence[Record]]) -> Sequence[Record]:
+    try:
+        return await reading
+    except asyncio.CancelledError:
+        return ()
+
+
+SOURCE_CHECKS = [
+    check_every_record_is_read_once_and_in_order,
+    check_a_read_returns_at_most_max_records,
+    check_a_read_returns_at_most_max_bytes,
+    check_a_record_larger_than_max_bytes_is_read_alone,
+    check_a_cancelled_read_loses_nothing,
+    check_a_commit_of_everything_read_is_accepted,
+    check_the_same_input_opened_again_has_the_same_positions,
+    check_an_empty_input_gives_nothing,
+    check_nothing_is_left_to_read_at_the_end,
+]
+"""For every source."""
+
+FINITE_SOURCE_CHECKS = [check_the_end_is_raised_again_and_again]
+"""For sources that end: memory and files."""
+
+RESUMABLE_SOURCE_CHECKS = [check_reading_resumes_behind_the_commit, check_a_commit_never_moves_backwards]
+"""For sources that keep what is committed: memory and Kafka. Files start at the beginning."""
+
+SINK_CHECKS = [
+    check_messages_arrive_in_order_of_each_key,
+    check_a_send_returns_after_delivery,
+    check_sending_nothing_delivers_nothing,
+    check_a_message_of_the_largest_size_is_delivered,
+]
+"""For every sink. A sink that keeps no keys gives them back as None."""

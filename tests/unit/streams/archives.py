@@ -1,0 +1,48 @@
+"""WARC records as bytes, written by hand so that each part of them can be wrong."""
+
+__all__ = ["conversion", "http", "resource", "response", "warc_record"]
+
+
+def warc_record(
+    kind: str,
+    uri: str,
+    block: bytes,
+    content_type: str,
+    *,
+    date: str = "2024-05-01T10:20:30Z",
+    length: int | None = None,
+) -> bytes:
+    """One record; `length` states another size than the block has."""
+    head = [
+        "WARC/1.0",
+        f"WARC-Type: {kind}",
+        "WARC-Record-ID: <urn:uuid:00000000-0000-0000-0000-000000000001>",
+        f"WARC-Date: {date}",
+        f"WARC-Target-URI: {uri}",
+        f"Content-Type: {content_type}",
+        f"Content-Length: {len(block) if length is None else length}",
+    ]
+    return "\r\n".join([*head, "", ""]).encode() + block + b"\r\n\r\n"
+
+
+def resource(uri: str, body: bytes, content_type: str = "text/plain; charset=utf-8") -> bytes:
+    """Content archived without HTTP around it."""
+    return warc_record("resource", uri, body, content_type)
+
+
+def conversion(uri: str, text: bytes) -> bytes:
+    """What WET files hold."""
+    return warc_record("conversion", uri, text, "text/plain")
+
+
+def response(uri: str, body: bytes, content_type: str = "text/html", headers: tuple[str, ...] = ()) -> bytes:
+    """An HTTP response with status 200."""
+    return warc_record(
+        "response", uri, http(body, content_type, headers), "application/http; msgtype=response"
+    )
+
+
+def http(body: bytes, content_type: str, headers: tuple[str, ...] = ()) -> bytes:
+    """Status line, headers, body."""
+    head = ["HTTP/1.1 200 OK", f"Content-Type: {content_type}", *headers]
+    return "\r\n".join([*head, "", ""]).encode() + body

@@ -1,0 +1,43 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from neardup_stream.errors import ConfigError, StreamUnavailable
+from neardup_stream.message import Message
+from neardup_stream.streams.jsonl import JsonLinesSink
+
+MESSAGE = Message(key=b"key", value=b'{"a": 1}')
+
+
+async def test_a_reader_that_left_is_a_broken_pipe(tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    async with JsonLinesSink(str(path)) as sink:
+        os.close(reader)
+        with pytest.raises(BrokenPipeError):
+            await sink.send([MESSAGE])
+
+
+async def test_a_full_disk_is_a_stream_that_is_unavailable() -> None:
+    async with JsonLinesSink("/dev/full") as sink:
+        with pytest.raises(StreamUnavailable, match="No space left"):
+            await sink.send([MESSAGE])
+
+
+async def test_a_path_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="No such file or directory"):
+        async with JsonLinesSink(str(tmp_path / "absent" / "events.jsonl")):
+            pass
+
+
+async def test_a_sink_empties_the_file_it_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b"of an earlier run\n")
+
+    async with JsonLinesSink(str(path)) as sink:
+        await sink.send([MESSAGE])
+
+    assert path.read_bytes() == b'{"a": 1}\n'
