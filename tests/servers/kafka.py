@@ -34,7 +34,7 @@ CLUSTER_ID = urlsafe_b64encode(b"neardup-streams!").decode().rstrip("=")
 Answer = TypeVar("Answer")
 
 HEAP = "-Xmx512m"
-QUIET = "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn"
+QUIET = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-XX:-UsePerfData"]
 QUICK = "-XX:TieredStopAtLevel=1"  # for a program that is over before compiling it would pay
 
 
@@ -90,7 +90,8 @@ def start_kafka(configs: Mapping[str, str] | None = None) -> Iterator[KafkaBroke
         client_port, controller_port = free_ports(2)
         properties = Path(directory, "server.properties")
         properties.write_text(_properties(directory, client_port, controller_port, configs or {}))
-        java = [find_program("java", package="default-jre-headless"), "-cp", f"{fetch_jars()}/*", QUIET]
+        java = [find_program("java", package="default-jre-headless"), "-cp", f"{fetch_jars()}/*", *QUIET]
+        java.append(f"-Djava.io.tmpdir={directory}")  # codecs unpack their native parts there
         _format_storage(java, properties)
         process = ServerProcess([*java, HEAP, "kafka.Kafka", str(properties)], Path(directory))
         broker = KafkaBroker(f"127.0.0.1:{client_port}", process)
