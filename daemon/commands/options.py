@@ -29,7 +29,7 @@ def flags_as_settings(*names: str) -> Callable[[Command], Command]:
         @functools.wraps(command)
         def with_overrides(*args: Any, overrides: tuple[str, ...], **rest: Any) -> Any:
             given = {name: rest.pop(_parameter(name)) for name in names}
-            own = [f"{name}={value}" for name, value in given.items() if value is not None]
+            own = [f"{name}={_spelled(value)}" for name, value in given.items() if value is not None]
             return command(*args, overrides=[*overrides, *own], **rest)
 
         decorated: Command = with_overrides
@@ -73,9 +73,17 @@ def _parameter(name: str) -> str:
     return name.replace(".", "_")
 
 
+def _spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def _own_flag(name: str) -> Callable[[Command], Command]:
+    """Text, whatever the type: `Settings.load` converts it, and complains in the same words as elsewhere."""
     known = _KNOWN[name]
-    flag = "--" + name.replace(".", "-").replace("_", "-")
+    flag = name.replace(".", "-").replace("_", "-")
+    description = f"{known.description}  [default: {_spelled(known.default)}]"
+    if isinstance(known.default, bool):
+        switch = f"--{flag}/--no-{flag}"
+        return click.option(switch, _parameter(name), default=None, help=description)
     metavar = "NUMBER" if isinstance(known.default, int | float) else "TEXT"
-    help_text = f"{known.description}  [default: {known.default}]"
-    return click.option(flag, _parameter(name), metavar=metavar, help=help_text)
+    return click.option(f"--{flag}", _parameter(name), metavar=metavar, help=description)
