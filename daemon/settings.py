@@ -17,6 +17,7 @@ from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.layout import IndexConfig
 from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.wire.pages import PageLimits
 
 __all__ = [
     "Events",
@@ -192,14 +193,21 @@ class Verdict(_Section, frozen=True):
 class Limits(_Section, frozen=True):
     """Above these a record is a dead letter."""
 
-    max_page_bytes: Annotated[
-        int, Meta(ge=1, le=1 << 30, description="Largest record value, and largest body once decoded.")
-    ] = 4 * _MIB
-    max_url_bytes: Annotated[int, Meta(ge=1, le=_MIB, description="Longest URL, in UTF-8.")] = 8192
-    max_id_bytes: Annotated[int, Meta(ge=1, le=_MIB, description="Longest page id, in UTF-8.")] = 8192
+    max_page_bytes: Annotated[int, Meta(ge=1, le=1 << 30, description="Largest record value.")] = 4 * _MIB
+    max_url_bytes: Annotated[int, Meta(ge=1, le=_MIB, description="Longest URL, in UTF-8.")] = 4096
+    max_id_bytes: Annotated[int, Meta(ge=1, le=_MIB, description="Longest page id, in UTF-8.")] = 4096
     max_meta_bytes: Annotated[
-        int, Meta(ge=0, le=_MIB * 16, description="Largest `meta`, as the JSON it came in.")
+        int, Meta(ge=1, le=16 * _MIB, description="Largest `meta`, as the JSON it came in.")
     ] = 65_536
+
+    def config(self) -> PageLimits:
+        """The same, as the page decoder wants it."""
+        return PageLimits(
+            max_page_bytes=self.max_page_bytes,
+            max_url_bytes=self.max_url_bytes,
+            max_id_bytes=self.max_id_bytes,
+            max_meta_bytes=self.max_meta_bytes,
+        )
 
 
 class PageFields(_Section, frozen=True):
@@ -217,6 +225,11 @@ class PageFields(_Section, frozen=True):
     language: Annotated[FieldPath, Meta(description="Language label.")] = "language"
     score: Annotated[FieldPath, Meta(description="The crawler's own score.")] = "score"
     meta: Annotated[FieldPath, Meta(description="JSON that events pass on untouched.")] = "meta"
+
+    def mapping(self) -> dict[str, str]:
+        """Our name → the crawler's path, for the names that differ."""
+        paths = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: path for name, path in paths.items() if path != name}
 
 
 class Page(_Section, frozen=True):
