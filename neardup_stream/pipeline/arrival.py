@@ -1,0 +1,77 @@
+"""The values that one batch of records passes through, in the order of its journey.
+
+    Record ──prepare──► Arrival ──register──► Registered ──detect──► Judged ──publish──► messages
+
+Records that are no page leave on the way, each with its outcome.
+"""
+
+from typing import Literal, NamedTuple
+
+from neardup_stream.errors import BadPage
+from neardup_stream.match import Match
+from neardup_stream.message import Record
+from neardup_stream.page import Fingerprint64, Handle, Page, PageId
+from neardup_stream.stores.page_record import PageRecord
+
+__all__ = ["Arrival", "Forget", "Judged", "Prepared", "Registered", "Rejected", "SkippedRecord", "Verdict"]
+
+Verdict = Literal["new", "changed", "unchanged", "superseded", "replayed"]
+"""What an arrival is to the record kept of its page; replayed: this very position made the live version."""
+
+
+class Arrival(NamedTuple):
+    """A page with what was computed from it alone; too few tokens leave it undecided."""
+
+    record: Record
+    page: Page
+    fingerprint: Fingerprint64
+    text_fingerprint: int
+    token_count: int
+    is_decided: bool
+
+
+class Rejected(NamedTuple):
+    """A record that can never become a page."""
+
+    record: Record
+    error: BadPage
+
+
+class SkippedRecord(NamedTuple):
+    """A record that is no page by nature."""
+
+    record: Record
+    reason: str
+
+
+class Forget(NamedTuple):
+    """A record without value: forget the page its key names; ids it may mean, likeliest first."""
+
+    record: Record
+    page_ids: tuple[PageId, ...]
+
+
+class Prepared(NamedTuple):
+    """A batch after everything that needs no store."""
+
+    arrivals: list[Arrival]
+    rejected: list[Rejected]
+    skipped: list[SkippedRecord]
+    forgets: list[Forget]
+    charset_fallbacks: int
+
+
+class Registered(NamedTuple):
+    """An arrival and the record that now stands for its page."""
+
+    arrival: Arrival
+    handle: Handle
+    record: PageRecord
+    verdict: Verdict
+
+
+class Judged(NamedTuple):
+    """A registered page with the pages it matches, best first."""
+
+    registered: Registered
+    matches: tuple[Match, ...]

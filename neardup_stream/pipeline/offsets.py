@@ -1,0 +1,27 @@
+"""Which offsets are finished once a run of records is finished."""
+
+from collections.abc import Iterable, Mapping
+
+from neardup_stream.message import Partition, Record
+
+__all__ = ["later_offsets", "next_offsets"]
+
+
+def next_offsets(records: Iterable[Record]) -> dict[Partition, int]:
+    """The offset after the last of these records, by partition: what may be committed when all are finished.
+
+    Batches finish in the order they were read, so everything below is finished as well.
+    """
+    offsets: dict[Partition, int] = {}
+    for record in records:
+        position = record.position
+        offsets[position.partition] = max(offsets.get(position.partition, 0), position.offset + 1)
+    return offsets
+
+
+def later_offsets(one: Mapping[Partition, int], other: Mapping[Partition, int]) -> dict[Partition, int]:
+    """Both, the later where a partition is in both: committed offsets only grow."""
+    return {
+        partition: max(one.get(partition, 0), other.get(partition, 0))
+        for partition in one.keys() | other.keys()
+    }

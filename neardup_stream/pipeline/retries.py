@@ -1,0 +1,110 @@
+"""What happens when a dependency is away: the step is tried again, later and later, until patience ends."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+from typing import TypeVar
+
+from neardup_stream.errors import ConfigError, DependencyLost, StoreUnavailable, Unavailable
+from neardup_stream.meters import Dependency, PipelineMeters
+
+__all__ = ["Patience", "Retries", "back_off_seconds"]
+
+T = TypeVar("T")
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a dependency may stay away.
+
+    Attributes:
+        give_up_seconds: after this long without progress the process stops, for its supervisor to decide.
+        first_pause_seconds: before the first repeat; doubled each time.
+        longest_pause_seconds: where the doubling ends.
+    """
+
+    give_up_seconds: float = 300.0
+    first_pause_seconds: float = 0.05
+    longest_pause_seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        """Refuse a schedule that cannot run.
+
+        Raises:
+            ConfigError: a negative wait, or a first pause longer than the longest.
+        """
+        if self.give_up_seconds < 0 or not 0 < self.first_pause_seconds <= self.longest_pause_seconds:
+            raise ConfigError(f"pipeline.give_up_seconds ({self.give_up_seconds}) must not be negative")
+
+
+def back_off_seconds(patience: Patience) -> Iterator[float]:
+    """The pauses between tries, without end.
+
+    >>> from itertools import islice
+    >>> list(islice(back_off_seconds(Patience(60, 1, 5)), 5))
+    [1, 2, 4, 5, 5]
+    """
+    pause = patience.first_pause_seconds
+    while True:
+        yield pause
+        pause = min(2 * pause, patience.longest_pause_seconds)
+
+
+class Retries:
+    """Runs steps until they succeed.
+
+    Args:
+        patience: how long to go on.
+        meters: told of each repeat.
+        on_away: called with the error when a dependency goes away, with None when the step has succeeded.
+    """
+
+    def __init__(
+        self,
+        patience: Patience,
+        meters: PipelineMeters,
+        on_away: Callable[[Unavailable | None], None],
+    ) -> None:
+        self._patience = patience
+        self._meters = meters
+        self._on_away = on_away
+
+    async def persist(self, step: Callable[[], Awaitable[T]]) -> T:
+        """Await `step()`, again and again while it raises Unavailable; it must be safe to repeat.
+
+        Raises:
+            DependencyLost: patience ended.
+        """
+        try:
+            return await step()
+        except Unavailable as error:
+            away = error
+        _logger.warning("dependency_away", extra={"fields": {"error": str(away)}})
+        self._on_away(away)
+        result = await self._keep_trying(step, away)
+        _logger.info("dependency_back")
+        self._on_away(None)
+        return result
+
+    async def _keep_trying(self, step: Callable[[], Awaitable[T]], away: Unavailable) -> T:
+        deadline = monotonic() + self._patience.give_up_seconds
+        for pause in back_off_seconds(self._patience):
+            if monotonic() + pause > deadline:
+                break
+            self._meters.retry(_dependency(away))
+            await asyncio.sleep(pause)
+            try:
+                return await step()
+            except Unavailable as error:
+                away = error
+        raise DependencyLost(
+            f"no progress for {self._patience.give_up_seconds:g} seconds (pipeline.give_up_seconds): {away}"
+        ) from away
+
+
+def _dependency(away: Unavailable) -> Dependency:
+    return "store" if isinstance(away, StoreUnavailable) else "stream"

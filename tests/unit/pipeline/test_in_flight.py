@@ -1,0 +1,91 @@
+import asyncio
+
+import pytest
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
+
+LIMITS = InFlightLimits(
+    max_batch_pages=4, max_batch_bytes=100, max_in_flight_pages=10, max_in_flight_bytes=250
+)
+
+
+def in_flight() -> InFlight:
+    return InFlight(LIMITS, NoMeters())
+
+
+async def has_to_wait(flight: InFlight) -> bool:
+    """Whether a reader would have to wait for someone else to finish."""
+    waiting = asyncio.create_task(flight.wait_for_room())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    waits = not waiting.done()
+    waiting.cancel()
+    return waits
+
+
+async def test_an_idle_pipeline_has_room_for_a_whole_batch() -> None:
+    assert await in_flight().wait_for_room() == (4, 100)
+
+
+@pytest.mark.parametrize(
+    ("pages", "size_bytes", "room"), [(6, 0, (4, 100)), (7, 0, (3, 100)), (9, 0, (1, 100)), (1, 249, (4, 1))]
+)
+async def test_the_last_batch_gets_what_room_is_left(
+    pages: int, size_bytes: int, room: tuple[int, int]
+) -> None:
+    flight = in_flight()
+    flight.add(pages, size_bytes)
+
+    assert await flight.wait_for_room() == room
+
+
+@pytest.mark.parametrize(("pages", "size_bytes"), [(10, 0), (11, 0), (1, 250), (1, 251)])
+async def test_reading_waits_at_either_limit(pages: int, size_bytes: int) -> None:
+    flight = in_flight()
+    flight.add(pages, size_bytes)
+
+    assert await has_to_wait(flight)
+
+
+async def test_a_finished_batch_makes_room() -> None:
+    flight = in_flight()
+    flight.add(10, 250)
+    waiting = asyncio.create_task(flight.wait_for_room())
+
+    await flight.remove(2, 50)
+
+    assert await waiting == (2, 50)
+
+
+async def test_emptiness_is_waited_for() -> None:
+    flight = in_flight()
+    flight.add(2, 10)
+    empty = asyncio.create_task(flight.wait_until_empty())
+
+    await flight.remove(1, 5)
+    assert not empty.done()
+    await flight.remove(1, 5)
+
+    await empty
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"max_batch_pages": 0},
+        {"max_batch_bytes": 0},
+        {"max_batch_pages": 11, "max_in_flight_pages": 10},
+        {"max_batch_bytes": 11, "max_in_flight_bytes": 10},
+    ],
+    ids=["no-pages", "no-bytes", "batch-over-pages", "batch-over-bytes"],
+)
+def test_limits_that_let_nothing_through_are_refused(limits: dict[str, int]) -> None:
+    with pytest.raises(ConfigError, match=r"pipeline\.max_batch"):
+        InFlightLimits(**limits)
+
+
+@pytest.mark.parametrize("unit", ["pages", "bytes"])
+def test_a_batch_may_be_all_that_is_in_flight(unit: str) -> None:
+    InFlightLimits(**{f"max_batch_{unit}": 1, f"max_in_flight_{unit}": 1})

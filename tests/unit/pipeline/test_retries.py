@@ -1,0 +1,75 @@
+import pytest
+
+from neardup_stream.errors import (
+    ConfigError,
+    DependencyLost,
+    StoreUnavailable,
+    StreamUnavailable,
+    Unavailable,
+)
+from neardup_stream.meters import Dependency, NoMeters
+from neardup_stream.pipeline.retries import Patience, Retries
+
+QUICK = Patience(give_up_seconds=10, first_pause_seconds=1e-6, longest_pause_seconds=1e-6)
+
+
+class CountedRetries(NoMeters):
+    def __init__(self) -> None:
+        self.retried: list[Dependency] = []
+
+    def retry(self, dependency: Dependency) -> None:
+        self.retried.append(dependency)
+
+
+class Flaky:
+    """Fails with each error in turn, then answers."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self._errors = list(errors)
+
+    async def step(self) -> str:
+        if self._errors:
+            raise self._errors.pop(0)
+        return "done"
+
+
+async def test_a_step_is_repeated_until_its_dependency_is_back() -> None:
+    meters = CountedRetries()
+    condition: list[Unavailable | None] = []
+    gone = StoreUnavailable("gone")
+    flaky = Flaky(gone, StoreUnavailable("still"), StreamUnavailable("other"))
+
+    answer = await Retries(QUICK, meters, condition.append).persist(flaky.step)
+
+    assert answer == "done"
+    assert meters.retried == ["store", "store", "stream"]
+    assert condition == [gone, None]
+
+
+async def test_a_step_that_succeeds_says_nothing() -> None:
+    condition: list[Unavailable | None] = []
+
+    await Retries(QUICK, NoMeters(), condition.append).persist(Flaky().step)
+
+    assert condition == []
+
+
+async def test_patience_ends_with_the_setting_and_the_last_error_named() -> None:
+    patience = Patience(give_up_seconds=0)
+    flaky = Flaky(StoreUnavailable("connection refused"))
+
+    with pytest.raises(DependencyLost, match=r"pipeline\.give_up_seconds.*connection refused"):
+        await Retries(patience, NoMeters(), lambda _: None).persist(flaky.step)
+
+
+async def test_other_errors_are_not_repeated() -> None:
+    with pytest.raises(ConfigError):
+        await Retries(QUICK, NoMeters(), lambda _: None).persist(Flaky(ConfigError("wrong")).step)
+
+
+@pytest.mark.parametrize(
+    "patience", [{"give_up_seconds": -1}, {"first_pause_seconds": 0}, {"first_pause_seconds": 9}]
+)
+def test_a_schedule_that_cannot_run_is_refused(patience: dict[str, float]) -> None:
+    with pytest.raises(ConfigError):
+        Patience(**patience)
