@@ -1,0 +1,56 @@
+"""Pages under a crawler's own field names, rewritten to ours.
+
+The values are cut out as raw JSON and put together under our names, so that the page decoder sees, and
+judges, the very bytes that the crawler wrote.
+"""
+
+from collections.abc import Collection, Mapping
+
+import msgspec
+
+from neardup_stream.errors import ConfigError
+
+__all__ = ["ForeignFields"]
+
+_PAGE = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_INNER = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
+
+
+class ForeignFields:
+    """Where a crawler keeps our fields.
+
+    Args:
+        paths: our name → dotted path, e.g. `{"html": "content", "url": "target.url"}`; names left out are
+            their own path. Two names may share a path, or one lie inside another.
+        names: every name a page may have.
+
+    Raises:
+        ConfigError: an unknown name, or a path with an empty step.
+    """
+
+    def __init__(self, paths: Mapping[str, str], names: Collection[str]) -> None:
+        for name, path in paths.items():
+            if name not in names:
+                raise ConfigError(f"page.fields.{name}: no such field; there are {', '.join(names)}")
+            if "" in path.split("."):
+                raise ConfigError(f"page.fields.{name} = {path!r}: a path is names joined by dots")
+        self._steps = {name: paths.get(name, name).split(".") for name in names}
+
+    def renamed(self, json: bytes) -> bytes:
+        """The same page under our names; a path that leads nowhere leaves its field out.
+
+        Raises:
+            msgspec.DecodeError: not JSON, or what a path leads through is no object.
+        """
+        page = _PAGE.decode(json)
+        found = ((name, _at(page, steps)) for name, steps in self._steps.items())
+        fields = [b'"%b":%b' % (name.encode(), raw) for name, raw in found if raw is not None]
+        return b"{%b}" % b",".join(fields)
+
+
+def _at(members: Mapping[str, msgspec.Raw], steps: list[str]) -> msgspec.Raw | None:
+    for step in steps[:-1]:
+        if step not in members:
+            return None
+        members = _INNER.decode(members[step]) or {}
+    return members.get(steps[-1])
