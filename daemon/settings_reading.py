@@ -9,7 +9,7 @@ import difflib
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -157,16 +157,13 @@ def _convert(given: Given, setting: Known) -> object:
 
 
 def _wanted(error: msgspec.ValidationError, setting: Known) -> str:
-    """What would be allowed, in words; a pattern says less than the setting's own sentence."""
-    choices = get_args(get_args(setting.type)[0])
-    if isinstance(setting.default, str):
-        return (
-            f"expected one of {', '.join(choices)}"
-            if choices
-            else f"not what is meant by: {setting.description}"
-        )
-    sentence = str(error).partition(" - at `")[0].partition(", got")[0].replace("`", "")
-    return sentence[:1].lower() + sentence[1:]
+    """What would be allowed; a pattern alone says too little, so the setting's own sentence follows it."""
+    plain_type = get_args(setting.type)[0]
+    if get_origin(plain_type) is Literal:
+        return f"expected one of {', '.join(get_args(plain_type))}"
+    wanted = str(error).partition(" - at `")[0].partition(", got")[0].replace("`", "")
+    hint = f" ({setting.description})" if "regex" in wanted else ""
+    return wanted[:1].lower() + wanted[1:] + hint
 
 
 def _suggestion(given: Given, known: Iterable[str]) -> str:

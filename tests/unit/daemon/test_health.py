@@ -1,0 +1,123 @@
+import socket
+
+import aiohttp
+import pytest
+
+from daemon.health import Condition, Health, State, is_live, is_ready, serve_health
+from daemon.metrics import Metrics
+from neardup_stream.errors import ConfigError, InvariantBroken
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics()
+
+
+@pytest.mark.parametrize(
+    ("state", "live", "ready"),
+    [
+        ("starting", True, False),
+        ("ready", True, True),
+        ("degraded", True, False),
+        ("draining", True, False),
+        ("stopped", False, False),
+    ],
+)
+def test_what_a_supervisor_is_told(state: State, *, live: bool, ready: bool) -> None:
+    assert (is_live(Condition(state)), is_ready(Condition(state))) == (live, ready)
+
+
+def test_readiness_is_a_metric(metrics: Metrics) -> None:
+    health = Health(metrics)
+
+    seen = []
+    for state in ("ready", "degraded", "ready", "draining"):
+        health.become(state)
+        seen.append(b"neardup_ready 1.0" in metrics.render())
+
+    assert seen == [True, False, True, False]
+
+
+def test_a_dependency_that_comes_back_does_not_end_the_draining(metrics: Metrics) -> None:
+    health = Health(metrics)
+    health.become("draining")
+
+    health.become("degraded", "Redis is away")
+    health.become("ready")
+
+    assert health.condition == Condition("draining")
+
+
+def test_a_stopped_daemon_stays_stopped(metrics: Metrics) -> None:
+    health = Health(metrics)
+    health.become("stopped")
+
+    with pytest.raises(InvariantBroken, match="from stopped to ready"):
+        health.become("ready")
+
+
+def test_a_change_is_one_log_line_and_no_change_is_none(
+    metrics: Metrics, caplog: pytest.LogCaptureFixture
+) -> None:
+    health = Health(metrics)
+
+    with caplog.at_level("INFO"):
+        health.become("ready")
+        health.become("ready")
+
+    assert [record.getMessage() for record in caplog.records] == ["state_changed"]
+
+
+@pytest.mark.parametrize(
+    ("condition", "path", "status", "body"),
+    [
+        pytest.param(Condition("ready"), "/livez", 200, "ready\n", id="live"),
+        pytest.param(Condition("ready"), "/readyz", 200, "ready\n", id="ready"),
+        pytest.param(Condition("starting"), "/readyz", 503, "starting\n", id="starting"),
+        pytest.param(
+            Condition("degraded", "no Redis"), "/readyz", 503, "degraded: no Redis\n", id="why-not-ready"
+        ),
+        pytest.param(
+            Condition("degraded", "no Redis"), "/livez", 200, "degraded: no Redis\n", id="no-restart"
+        ),
+        pytest.param(Condition("ready"), "/", 404, "404: Not Found", id="no-such-page"),
+    ],
+)
+async def test_the_pages_show_the_condition(
+    metrics: Metrics, condition: Condition, path: str, status: int, body: str
+) -> None:
+    async with (
+        serve_health("127.0.0.1", 0, lambda: condition, metrics) as port,
+        aiohttp.ClientSession() as client,
+        client.get(f"http://127.0.0.1:{port}{path}") as response,
+    ):
+        answer = (response.status, await response.text())
+
+    assert answer == (status, body)
+
+
+async def test_metrics_are_served_and_only_read(metrics: Metrics) -> None:
+    metrics.pages(3, 10)
+
+    async with (
+        serve_health("127.0.0.1", 0, lambda: Condition("ready"), metrics) as port,
+        aiohttp.ClientSession() as client,
+    ):
+        async with client.get(f"http://127.0.0.1:{port}/metrics") as response:
+            page = await response.text()
+            content_type = response.headers["Content-Type"]
+        async with client.post(f"http://127.0.0.1:{port}/metrics") as response:
+            refused = response.status
+
+    assert "neardup_pages_total 3.0" in page
+    assert content_type.startswith("text/plain")
+    assert refused == 405
+
+
+async def test_a_port_in_use_is_an_error_that_names_the_setting(metrics: Metrics) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+        with pytest.raises(ConfigError, match=f"cannot listen on 127.0.0.1:{port}: .* http.port"):
+            async with serve_health("127.0.0.1", port, lambda: Condition("ready"), metrics):
+                pass

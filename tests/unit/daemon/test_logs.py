@@ -1,0 +1,90 @@
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from daemon.logs import LogFormat, configure_logs, log_event
+
+logger = logging.getLogger("daemon.test")
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
+
+
+@pytest.fixture
+def stream() -> io.StringIO:
+    return io.StringIO()
+
+
+def test_a_line_is_one_json_object_with_the_event_and_its_fields(stream: io.StringIO) -> None:
+    configure_logs("info", "json", stream)
+
+    log_event(logger, "stopped", pages_count=3, reason="two\nlines")
+
+    (line,) = stream.getvalue().splitlines()
+    written = json.loads(line)
+    assert written.pop("ts").endswith("Z")
+    assert written == {
+        "level": "info",
+        "logger": "daemon.test",
+        "event": "stopped",
+        "pages_count": 3,
+        "reason": "two\nlines",
+    }
+
+
+def test_a_line_for_a_person_has_the_event_and_its_fields(stream: io.StringIO) -> None:
+    configure_logs("info", "text", stream)
+
+    log_event(logger, "stopped", pages_count=3)
+
+    assert stream.getvalue()[9:] == "info    stopped  pages_count=3\n"
+
+
+def test_a_traceback_stays_inside_its_object(stream: io.StringIO) -> None:
+    configure_logs("info", "json", stream)
+
+    try:
+        int("broken")
+    except ValueError:
+        logger.exception("this is a bug")
+
+    (line,) = stream.getvalue().splitlines()
+    assert json.loads(line)["traceback"].endswith("'broken'")
+
+
+@pytest.mark.parametrize("log_format", ["json", "text"])
+def test_a_password_never_reaches_a_log(stream: io.StringIO, log_format: LogFormat) -> None:
+    configure_logs("info", log_format, stream)
+
+    log_event(logger, "connected to redis://admin:hunter2@cache", url="rediss://:hunter2@cache:6379")
+
+    assert "hunter2" not in stream.getvalue()
+    assert stream.getvalue().count("***@cache") == 2
+
+
+def test_libraries_are_heard_from_warning_on(stream: io.StringIO) -> None:
+    configure_logs("debug", "json", stream)
+
+    logging.getLogger("aiokafka.consumer").info("rebalancing")
+    logging.getLogger("aiokafka.consumer").warning("lost")
+    logger.debug("detail")
+
+    assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == ["lost", "detail"]
+
+
+def test_lines_below_the_level_are_left_out(stream: io.StringIO) -> None:
+    configure_logs("warning", "json", stream)
+
+    log_event(logger, "started")
+
+    assert stream.getvalue() == ""

@@ -1,0 +1,42 @@
+"""The operator's page and the code say the same."""
+
+import json
+import re
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from daemon.metrics import Metrics
+from daemon.settings import Settings
+from daemon.settings_reading import known_settings
+from neardup_stream.message import Partition
+
+PAGE = (Path(__file__).parents[3] / "docs" / "operations.md").read_text(encoding="utf-8")
+
+
+def rows(header: str) -> list[list[str]]:
+    """Cells of the table that begins with `header`, without the header and its rule."""
+    table = PAGE[PAGE.index(header) :].partition("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
+def test_every_setting_is_documented_with_its_default_and_sentence() -> None:
+    documented = [tuple(row) for row in rows("| setting |")]
+
+    settings = known_settings(Settings).items()
+    assert documented == [
+        (f"`{name}`", f"`{json.dumps(known.default)}`", known.description) for name, known in settings
+    ]
+
+
+def test_every_metric_is_documented_with_its_labels() -> None:
+    documented = {cells[0].strip("`"): set(re.findall("`([^`]+)`", cells[1])) for cells in rows("| metric |")}
+
+    metrics = Metrics()
+    metrics.lag({Partition("pages", 0): 1})
+    exposed = {}
+    for family in text_string_to_metric_families(metrics.render().decode()):
+        if family.name.startswith("neardup_"):
+            name = family.name + ("_total" if family.type == "counter" else "")
+            exposed[name] = {label for sample in family.samples for label in sample.labels} - {"le"}
+    assert documented == exposed

@@ -1,0 +1,211 @@
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from daemon.settings import Settings
+from daemon.settings_reading import known_settings, read_settings
+from neardup_stream.errors import ConfigError
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "crawl.toml"
+    path.write_text('[kafka]\npages_topic = "from-file"\nlinger_ms = 1\ngroup_id = "from-file"\n')
+    return path
+
+
+def refusal(
+    overrides: Sequence[str] = (), environ: Mapping[str, str] | None = None, config: Path | None = None
+) -> str:
+    with pytest.raises(ConfigError) as caught:
+        Settings.load(config, overrides, environ or {})
+    return str(caught.value)
+
+
+def test_flags_win_over_environment_over_file_over_defaults(file: Path) -> None:
+    environ = {"NEARDUP_KAFKA__LINGER_MS": "2", "NEARDUP_KAFKA__GROUP_ID": "from-environment"}
+
+    settings, kinds = read_settings(Settings, file, ["kafka.linger_ms=3"], environ)
+
+    assert settings.kafka.linger_ms == 3
+    assert settings.kafka.group_id == "from-environment"
+    assert settings.kafka.pages_topic == "from-file"
+    assert settings.kafka.events_topic == "neardup-events"
+    assert kinds == {
+        "kafka.pages_topic": "file",
+        "kafka.group_id": "environment",
+        "kafka.linger_ms": "flag",
+    }
+
+
+def test_the_later_of_two_flags_wins() -> None:
+    assert Settings.load(None, ["http.port=1", "http.port=2"]).http.port == 2
+
+
+@pytest.mark.parametrize(
+    ("overrides", "environ", "message"),
+    [
+        pytest.param(
+            ["kafka.page_topic=x"],
+            {},
+            "--set kafka.page_topic: there is no setting 'kafka.page_topic'; did you mean kafka.pages_topic?",
+            id="typo-in-flag",
+        ),
+        pytest.param(
+            [],
+            {"NEARDUP_KAFKA__PAGE_TOPIC": "x"},
+            "environment variable NEARDUP_KAFKA__PAGE_TOPIC: there is no setting 'kafka.page_topic';"
+            " did you mean NEARDUP_KAFKA__PAGES_TOPIC?",
+            id="typo-in-environment",
+        ),
+        pytest.param(
+            [],
+            {"NEARDUP_REDIS_URL": "x"},
+            "environment variable NEARDUP_REDIS_URL: there is no setting 'redis_url';"
+            " did you mean NEARDUP_REDIS__URL?",
+            id="one-underscore-where-two-nest",
+        ),
+        pytest.param(
+            ["bucket_cap=9"],
+            {},
+            "--set bucket_cap: there is no setting 'bucket_cap'; did you mean index.bucket_cap?",
+            id="section-forgotten",
+        ),
+        pytest.param(
+            [],
+            {"NEARDUP_UNRELATED": "x"},
+            "environment variable NEARDUP_UNRELATED: there is no setting 'unrelated';"
+            " see 'neardup-stream config show' for all of them",
+            id="nothing-close",
+        ),
+    ],
+)
+def test_an_unknown_name_is_refused_and_named(
+    overrides: Sequence[str], environ: Mapping[str, str], message: str
+) -> None:
+    assert refusal(overrides, environ) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        pytest.param("[kafka]\npages_topik = 'x'", "kafka.pages_topik", id="key"),
+        pytest.param("[kafak]\npages_topic = 'x'", "kafak", id="section"),
+        pytest.param("[page.fields]\nurll = 'x'", "page.fields.urll", id="nested"),
+        pytest.param("pages_topic = 'x'", "pages_topic", id="no-section"),
+        pytest.param("kafka = 3", "kafka", id="section-as-a-value"),
+    ],
+)
+def test_an_unknown_name_in_a_file_is_named_in_full_with_the_file(
+    tmp_path: Path, text: str, name: str
+) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text(text)
+
+    assert refusal(config=file).startswith(f"{name} in {file}: there is no setting '{name}'")
+
+
+def test_variables_of_other_programs_are_left_alone() -> None:
+    assert Settings.load(None, (), {"PATH": "/bin", "NEARDUPLICATE": "x"}) == Settings()
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        pytest.param("index.blocks=many", "--set index.blocks: expected int, got 'many'", id="no-number"),
+        pytest.param("http.port=-1", "--set http.port: expected int >= 0, got '-1'", id="below-range"),
+        pytest.param(
+            "http.port=65536", "--set http.port: expected int <= 65535, got '65536'", id="above-range"
+        ),
+        pytest.param(
+            "events.unique=maybe", "--set events.unique: expected bool, got 'maybe'", id="no-boolean"
+        ),
+        pytest.param("pages.status=200,x", "--set pages.status: expected int, got '200,x'", id="list-item"),
+        pytest.param(
+            "kafka.first_start=now",
+            "--set kafka.first_start: expected one of earliest, latest, got 'now'",
+            id="no-choice",
+        ),
+        pytest.param(
+            "kafka.pages_topic=a b",
+            "--set kafka.pages_topic: expected str matching regex '^[A-Za-z0-9._-]{1,249}$'"
+            " (Topic the pages are read from.), got 'a b'",
+            id="pattern",
+        ),
+        pytest.param("redis.url", "--set redis.url: write it as section.key=value", id="no-equals-sign"),
+    ],
+)
+def test_a_value_that_is_not_allowed_is_refused_in_words(override: str, message: str) -> None:
+    assert refusal([override]) == message
+
+
+def test_both_ends_of_a_range_are_allowed() -> None:
+    ports = [Settings.load(None, [f"http.port={port}"]).http.port for port in (0, 1, 65_534, 65_535)]
+
+    assert ports == [0, 1, 65_534, 65_535]
+
+
+def test_a_file_has_types_of_its_own(tmp_path: Path) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text('[kafka]\nlinger_ms = "3"\n')
+
+    assert refusal(config=file) == f"kafka.linger_ms in {file}: expected int, got '3'"
+
+
+@pytest.mark.parametrize("text", ["200,404", "[200, 404]"], ids=["bare", "as-in-toml"])
+def test_a_list_is_written_with_commas_outside_the_file(text: str) -> None:
+    settings = Settings.load(None, (), {"NEARDUP_PAGES__STATUS": text})
+
+    assert settings.pages.status == (200, 404)
+
+
+def test_foreign_names_reach_the_decoder_and_own_names_do_not(tmp_path: Path) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text('[page.fields]\nhtml = "content"\nurl = "target.url"\n')
+
+    settings = Settings.load(file, ["page.fields.text=text"])
+
+    assert settings.page.fields.mapping() == {"html": "content", "url": "target.url"}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        pytest.param(["index.blocks=3"], "blocks (3) must be greater than", id="blocks-and-distance"),
+        pytest.param(["index.shards=3"], "power of two", id="shards"),
+        pytest.param(
+            ["pipeline.max_batch_pages=2049"], "pipeline.max_in_flight_pages (2048)", id="batch-too-big"
+        ),
+        pytest.param(["kafka.events_topic=pages"], "must be three different topics", id="feeds-on-itself"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(overrides: Sequence[str], message: str) -> None:
+    assert message in refusal(overrides)
+
+
+def test_a_password_is_not_repeated_in_a_refusal() -> None:
+    message = refusal(["redis.url=http://admin:hunter2@cache"])
+
+    assert "hunter2" not in message
+    assert "http://***@cache" in message
+
+
+def test_a_missing_file_and_a_broken_one_are_refused(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[kafka\n")
+
+    assert refusal(config=tmp_path / "none.toml").endswith("none.toml: No such file or directory")
+    assert refusal(config=broken).startswith(f"{broken} is not valid TOML: ")
+
+
+def test_settings_are_frozen() -> None:
+    with pytest.raises(AttributeError):
+        Settings().http.port = 1  # type: ignore[misc] # the claim
+
+
+def test_every_setting_has_a_sentence_and_a_default_within_its_own_limits() -> None:
+    for name, known in known_settings(Settings).items():
+        assert known.description.endswith("."), name
+        assert msgspec.convert(known.default, known.type) == known.default, name
