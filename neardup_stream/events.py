@@ -4,10 +4,10 @@ The classes are the schema: `docs/schemas/` is generated from them, and changes 
 64-bit fingerprints are decimal strings, because JSON numbers lose bits past 2**53.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from neardup_stream.match import MatchKind
 from neardup_stream.message import Headers
@@ -15,9 +15,13 @@ from neardup_stream.message import Headers
 __all__ = [
     "DuplicateFound",
     "Event",
+    "EventCluster",
     "EventMatch",
     "EventName",
     "EventPage",
+    "OwnCluster",
+    "PreviousPlace",
+    "Representative",
     "UniqueFound",
     "event_type",
 ]
@@ -25,13 +29,23 @@ __all__ = [
 EventName = Literal["duplicate", "unique"]
 
 
-class EventPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+Version = Annotated[
+    int, Meta(ge=1, description="From 1; one more whenever the page's content changes, or it comes back.")
+]
+Epoch = Annotated[
+    int,
+    Meta(ge=0, description="Grows with every change of the cluster; of two accounts the higher one holds."),
+]
+Ratio = Annotated[float, Meta(ge=0, le=1)]
+
+
+class EventPage(msgspec.Struct, frozen=True, kw_only=True):
     """The page an event speaks about.
 
     Attributes:
         id: identity of the page.
         url: address as crawled.
-        version: from 1; one more whenever the content changes.
+        version: of the page that was judged.
         fetched_at: RFC 3339, UTC.
         fingerprint: the simhash, a decimal string in [0, 2**64).
         meta: whatever the crawler sent as `meta`, untouched.
@@ -39,10 +53,53 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     id: str
     url: str
-    version: int
-    fetched_at: str
-    fingerprint: str
+    version: Version
+    fetched_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
+    fingerprint: Annotated[str, Meta(pattern="^[0-9]{1,20}$", description="The simhash, in [0, 2**64).")]
     meta: msgspec.Raw | UnsetType = UNSET
+
+
+class Representative(msgspec.Struct, frozen=True, kw_only=True):
+    """The page that speaks for a cluster: its living member decided first."""
+
+    id: str
+    url: str
+    version: Version
+
+
+class EventCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster as it was when the event's page was decided.
+
+    Attributes:
+        id: of the cluster.
+        epoch: how far the cluster's history had come.
+        size: living members.
+        representative: the one that is not a duplicate.
+    """
+
+    id: str
+    epoch: Epoch
+    size: Annotated[int, Meta(ge=1)]
+    representative: Representative
+
+
+class OwnCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster of a page that stands alone."""
+
+    id: str
+    epoch: Epoch
+
+
+class PreviousPlace(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the page was before its content changed.
+
+    Attributes:
+        version: of the page, before.
+        cluster: id of the cluster it left.
+    """
+
+    version: Version
+    cluster: str | UnsetType = UNSET
 
 
 class EventMatch(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,13 +110,19 @@ class EventMatch(msgspec.Struct, frozen=True, kw_only=True):
         url: of the matched page, as crawled.
         version: of the matched page that was compared.
         distance_bits: differing bits of the two fingerprints.
+        resemblance: how alike the two are, symmetric.
+        containment: how much of the event's page is inside the matched one.
+        contained_in: how much of the matched page is inside the event's.
         scheme: what found the match.
     """
 
     id: str
     url: str
-    version: int
-    distance_bits: int
+    version: Version
+    distance_bits: Annotated[int, Meta(ge=0, le=64)]
+    resemblance: Ratio | UnsetType = UNSET
+    containment: Ratio | UnsetType = UNSET
+    contained_in: Ratio | UnsetType = UNSET
     scheme: Literal["simhash"] = "simhash"
 
 
@@ -69,20 +132,32 @@ class DuplicateFound(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         page: the later page.
         kind: exact when some match has the same sequence of tokens, else near.
+        cluster: where the page is now.
         matches: best first, at most a set number.
         matches_total: how many there were.
+        previous: where the page was, when it was known before.
     """
 
     page: EventPage
     kind: MatchKind
+    cluster: EventCluster | UnsetType = UNSET
     matches: tuple[EventMatch, ...]
-    matches_total: int
+    matches_total: Annotated[int, Meta(ge=1)]
+    previous: PreviousPlace | UnsetType = UNSET
 
 
 class UniqueFound(msgspec.Struct, frozen=True, kw_only=True):
-    """The page matches no earlier page."""
+    """The page matches no earlier page.
+
+    Attributes:
+        page: the page.
+        cluster: its own.
+        previous: where the page was, when it was known before.
+    """
 
     page: EventPage
+    cluster: OwnCluster | UnsetType = UNSET
+    previous: PreviousPlace | UnsetType = UNSET
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):

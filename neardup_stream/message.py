@@ -81,3 +81,9 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     value: bytes | None
     headers: Headers = ()
     timestamp_ms: int = 0
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of key, value and headers, the framing of a broker apart."""
+        headers = sum(len(name.encode()) + len(value) for name, value in self.headers)
+        return len(self.key or b"") + len(self.value or b"") + headers

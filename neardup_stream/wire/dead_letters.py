@@ -1,0 +1,134 @@
+"""Dead letters: records that can never become pages, kept with the reason so that a person can replay them.
+
+A dead letter is the original record (key, value, headers) with `neardup.error.*` headers added. Where its
+topic takes no message that large, it gives up what is needed least, and says so in a header: first all but
+the beginning of the value, then the crawler's headers, then all but the beginning of the key.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from neardup_stream.errors import BadPage
+from neardup_stream.message import Headers, Message, Record
+
+__all__ = [
+    "ENVELOPE_BYTES",
+    "TRUNCATED_BYTES",
+    "DeadLetterHeader",
+    "DeadLetterLine",
+    "dead_letter",
+    "to_json_line",
+]
+
+TRUNCATED_BYTES = 64 * 1024
+"""What is left of a value that its topic would not take whole."""
+
+ENVELOPE_BYTES = 4096
+"""Room that a truncated value leaves for key and headers; a topic has to take at least this."""
+
+_PREFIX = "neardup.error."
+_KEY_BYTES = 1024
+_DETAIL_BYTES = 1024
+
+
+class DeadLetterHeader(msgspec.Struct, frozen=True, kw_only=True):
+    """One header in a file: `value` where it is UTF-8, else `value_base64`."""
+
+    name: str
+    value: str | UnsetType = UNSET
+    value_base64: bytes | UnsetType = UNSET
+
+
+class DeadLetterLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A dead letter in a file: text where it is UTF-8, else base64; neither where the record had none."""
+
+    key: str | UnsetType = UNSET
+    key_base64: bytes | UnsetType = UNSET
+    value: str | UnsetType = UNSET
+    value_base64: bytes | UnsetType = UNSET
+    headers: tuple[DeadLetterHeader, ...]
+    timestamp_ms: int
+
+
+def dead_letter(record: Record, error: BadPage, max_message_bytes: int | None) -> Message:
+    """The record as a dead letter: unchanged but for the headers, cut only where it must be.
+
+    Headers of an earlier dead letter that was replayed are replaced, never repeated.
+
+    Args:
+        record: as it was read.
+        error: why it can never succeed.
+        max_message_bytes: most bytes of key, value and headers, at least `ENVELOPE_BYTES`; None for no limit.
+    """
+    own = _error_headers(record, error)
+    kept = tuple((name, value) for name, value in record.headers if not name.startswith(_PREFIX))
+    letter = Message(
+        key=record.key, value=record.value, headers=(*kept, *own), timestamp_ms=record.timestamp_ms
+    )
+    if max_message_bytes is None:
+        return letter
+    smaller = _ever_smaller(letter, own, min(TRUNCATED_BYTES, max(max_message_bytes - ENVELOPE_BYTES, 0)))
+    while letter.size_bytes > max_message_bytes and (cut := next(smaller, None)) is not None:
+        letter = cut
+    return letter
+
+
+def to_json_line(letter: Message) -> bytes:
+    """A dead letter as one line of JSON, without its line end."""
+    line = DeadLetterLine(
+        **_text_or_base64("key", letter.key),
+        **_text_or_base64("value", letter.value),
+        headers=tuple(
+            DeadLetterHeader(name=name, **_text_or_base64("value", content))
+            for name, content in letter.headers
+        ),
+        timestamp_ms=letter.timestamp_ms,
+    )
+    return msgspec.json.encode(line)
+
+
+def _error_headers(record: Record, error: BadPage) -> Headers:
+    partition = record.position.partition
+    detail = error.detail.encode(errors="backslashreplace")[:_DETAIL_BYTES].decode(errors="ignore")
+    facts: dict[str, str | int] = {
+        "reason": error.reason,
+        "detail": detail,
+        "topic": partition.input_id,
+        "partition": partition.number,
+        "offset": record.position.offset,
+        "timestamp_ms": record.timestamp_ms,
+    }
+    return tuple(_header(name, fact) for name, fact in facts.items())
+
+
+def _header(name: str, fact: str | int) -> tuple[str, bytes]:
+    return f"{_PREFIX}{name}", str(fact).encode()
+
+
+def _ever_smaller(letter: Message, own: Headers, value_bytes: int) -> Iterator[Message]:
+    """Letters that each give up one thing more."""
+    value, said = _beginning("truncated_from_bytes", letter.value, value_bytes)
+    yield (shorter := msgspec.structs.replace(letter, value=value, headers=(*letter.headers, *said)))
+    dropped = _header("headers_dropped", len(letter.headers) - len(own))
+    yield (barer := msgspec.structs.replace(shorter, headers=(*own, *said, dropped)))
+    key, said = _beginning("key_truncated_from_bytes", letter.key, _KEY_BYTES)
+    yield msgspec.structs.replace(barer, key=key, headers=(*barer.headers, *said))
+
+
+def _beginning(name: str, content: bytes | None, limit_bytes: int) -> tuple[bytes | None, Headers]:
+    """What fits of `content`, and the header `name` that says how long it was if not all of it does."""
+    if content is None or len(content) <= limit_bytes:
+        return content, ()
+    return content[:limit_bytes], (_header(name, len(content)),)
+
+
+def _text_or_base64(name: str, content: bytes | None) -> dict[str, Any]:
+    if content is None:
+        return {}
+    try:
+        return {name: content.decode()}
+    except UnicodeDecodeError:
+        return {f"{name}_base64": content}

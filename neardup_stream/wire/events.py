@@ -1,0 +1,137 @@
+"""CloudEvents 1.0 as messages and as lines, and back again for those who follow them.
+
+In Kafka the attributes are headers and the value is the data alone (binary mode); a file has no headers, so
+there one line holds both (structured mode). Rendering is a pure function of the event: the same id always
+carries the same bytes.
+"""
+
+import hashlib
+from typing import Generic, TypeVar
+
+import msgspec
+
+from neardup_stream.errors import CorruptData
+from neardup_stream.events import DuplicateFound, Event, EventName, UniqueFound, event_type
+from neardup_stream.message import Headers, Message, Position
+from neardup_stream.wire.times import rfc3339
+
+__all__ = ["CloudEvent", "event_id", "from_message", "to_message", "to_structured", "trace_headers"]
+
+_TRACE_NAMES = ("traceparent", "tracestate")
+_ID_BYTES = 16
+
+Data = TypeVar("Data")
+
+
+class CloudEvent(msgspec.Struct, Generic[Data], frozen=True, kw_only=True):
+    """An event in structured mode: CloudEvents 1.0 attributes around the data.
+
+    Attributes:
+        specversion: of CloudEvents.
+        id: the same for every delivery of the same event.
+        source: `/neardup/<namespace>/<input identity>`.
+        type: what happened, and the version of the data's schema.
+        subject: id of the page the event is about.
+        time: the input record's timestamp, RFC 3339, UTC.
+        datacontenttype: of `data`.
+        traceparent: W3C trace context of the input record, where it had one.
+        tracestate: the same.
+        data: what `type` promises.
+    """
+
+    specversion: str
+    id: str
+    source: str
+    type: str
+    subject: str
+    time: str
+    datacontenttype: str
+    traceparent: str | msgspec.UnsetType = msgspec.UNSET
+    tracestate: str | msgspec.UnsetType = msgspec.UNSET
+    data: Data
+
+
+_EVENTS = msgspec.json.Decoder(CloudEvent[msgspec.Raw])
+_DATA = msgspec.json.Decoder(msgspec.Raw)
+
+
+def event_id(name: EventName, position: Position, n: int = 0) -> str:
+    """The id of the `n`-th event of this name that one record causes: 32 hexadecimal digits.
+
+    Only of where the record stood, so a record processed again names its events again.
+    """
+    partition = position.partition
+    # The one free text comes last, behind numbers and a name without NUL: no two inputs share an encoding.
+    identity = f"{name}\0{partition.number}\0{position.offset}\0{n}\0{partition.input_id}"
+    return hashlib.blake2b(identity.encode(), digest_size=_ID_BYTES).hexdigest()
+
+
+def trace_headers(headers: Headers) -> Headers:
+    """The first `traceparent` and the first `tracestate` among a record's headers."""
+    if not headers:
+        return ()
+    first = dict(reversed(headers))
+    return tuple((name, first[name]) for name in _TRACE_NAMES if name in first)
+
+
+def to_message(event: Event) -> Message:
+    """The event in binary mode: attributes as `ce_*` headers, the data as value, the subject as key."""
+    subject = event.subject.encode()
+    return Message(
+        key=subject,
+        value=msgspec.json.encode(event.data),
+        headers=(
+            ("ce_specversion", b"1.0"),
+            ("ce_id", event.id.encode()),
+            ("ce_source", event.source.encode()),
+            ("ce_type", event_type(event.name).encode()),
+            ("ce_subject", subject),
+            ("ce_time", rfc3339(event.time_ms).encode()),
+            ("content-type", b"application/json"),
+            *event.trace,
+        ),
+        timestamp_ms=event.time_ms,
+    )
+
+
+def to_structured(event: Event) -> bytes:
+    """The event in structured mode: one line of JSON, without its line end."""
+    trace = {name: value.decode(errors="replace") for name, value in event.trace}
+    line = msgspec.json.encode(
+        CloudEvent[DuplicateFound | UniqueFound](
+            specversion="1.0",
+            id=event.id,
+            source=event.source,
+            type=event_type(event.name),
+            subject=event.subject,
+            time=rfc3339(event.time_ms),
+            datacontenttype="application/json",
+            data=event.data,
+            **trace,
+        )
+    )
+    # A line end in JSON is white space between tokens; only `meta`, laid out by the crawler, has any.
+    return line.replace(b"\n", b" ").replace(b"\r", b" ")
+
+
+def from_message(message: Message) -> CloudEvent[msgspec.Raw]:
+    """The event that a message carries, in either mode, its data still JSON.
+
+    Raises:
+        CorruptData: it carries none.
+    """
+    headers = {name: value.decode(errors="replace") for name, value in message.headers}
+    try:
+        if "ce_id" not in headers:
+            return _EVENTS.decode(message.value or b"")
+        attributes = {name.removeprefix("ce_"): value for name, value in headers.items()}
+        return msgspec.convert(
+            {
+                **attributes,
+                "datacontenttype": headers.get("content-type", "application/json"),
+                "data": _DATA.decode(message.value or b""),
+            },
+            CloudEvent[msgspec.Raw],
+        )
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CorruptData(f"no event in the message with key {message.key!r}: {error}") from error
