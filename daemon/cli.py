@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 import click
 
 from daemon.exit_codes import BUG, DEPENDENCY_LOST, OK, READER_LEFT, after_signal, exit_code_of, leaves
+from daemon.logs import are_for_collectors, log_event
 from daemon.redaction import redact
 from neardup_stream import __version__
 
@@ -146,10 +147,10 @@ def _sentence(error: BaseException) -> str:
 
 
 def _tell(sentence: str) -> None:
-    """One line: a log line once logs are set up, else for the person at the terminal."""
+    """One line: for a collector if logs go to one, else for the person at the terminal."""
     line = redact(" ".join(sentence.split()))
-    if logging.getLogger().handlers:
-        _logger.error(line)
+    if are_for_collectors():
+        log_event(_logger, "failed", level=logging.ERROR, error=line)
     else:
         click.echo(f"{_PROGRAM}: {line}", err=True)
 

@@ -11,6 +11,7 @@ import fcntl
 import importlib.metadata
 import logging
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -24,7 +25,7 @@ from time import monotonic
 from typing import Final, Self
 
 from daemon.logs import log_event
-from neardup_stream.errors import ConfigError
+from neardup_stream.errors import ConfigError, CorruptData
 
 __all__ = ["EmbeddedServer", "find_server"]
 
@@ -59,6 +60,9 @@ _ALWAYS: Final = (
     ("hash-max-ziplist-entries", "512"),
     ("hash-max-ziplist-value", "512"),
 )
+
+_DAMAGE: Final = re.compile("Bad file format|Invalid AOF|Unexpected end of file")
+"""What a server says last when it cannot read its own append-only file."""
 
 _logger = logging.getLogger(__name__)
 
@@ -117,6 +121,7 @@ class EmbeddedServer:
         Raises:
             ConfigError: no server is installed, it does not start (its last words are in the message), or
                 another run is using the state directory.
+            CorruptData: what an earlier run left there is damaged.
         """
         program, state = self._program or find_server(), self._state_directory
         async with AsyncExitStack() as stack:
@@ -213,7 +218,9 @@ async def _until_it_answers(server: subprocess.Popen[bytes], private: Path) -> N
         if answer.startswith(b"-LOADING"):
             deadline = monotonic() + _START_SECONDS
         if server.poll() is not None or monotonic() > deadline:
-            raise ConfigError(f"the embedded Redis server does not start: {_last_words(private / _LOG)}")
+            words = _last_words(private / _LOG)
+            failure = CorruptData if _DAMAGE.search(words) else ConfigError
+            raise failure(f"the embedded Redis server does not start: {words}")
         await asyncio.sleep(_PAUSE_SECONDS)
 
 

@@ -13,7 +13,7 @@ from typing import Literal, TextIO
 
 from daemon.redaction import redact
 
-__all__ = ["LogFormat", "LogLevel", "configure_logs", "log_event"]
+__all__ = ["LogFormat", "LogLevel", "are_for_collectors", "configure_logs", "log_event"]
 
 LogFormat = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -32,6 +32,11 @@ def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None
     logging.captureWarnings(capture=True)
     for library in _CHATTY_LIBRARIES:
         logging.getLogger(library).setLevel(max(logging.WARNING, logging.getLogger().level))
+
+
+def are_for_collectors() -> bool:
+    """Whether logs were set up as JSON, so that a bare sentence among them would be no JSON."""
+    return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger().handlers)
 
 
 def log_event(logger: logging.Logger, event: str, level: int = logging.INFO, **fields: object) -> None:

@@ -1,0 +1,174 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import click
+import pytest
+
+from daemon import cli
+from daemon.cli import COMMANDS, main
+from neardup_stream.errors import ConfigError, CorruptData, DependencyLost, InvariantBroken
+
+PROGRAM = [sys.executable, "-m", "daemon"]
+HEAVY = {"aiohttp", "aiokafka", "numba", "numpy", "prometheus_client", "pydantic", "redis", "resiliparse"}
+
+ERRORS: dict[str, Exception] = {
+    "config": ConfigError("http.port is taken"),
+    "lost": DependencyLost("Redis stayed away"),
+    "corrupt": CorruptData("redis://user:hunter2@cache holds rubbish"),
+    "bug": InvariantBroken("a promise"),
+    "group": ExceptionGroup(
+        "tasks", [DependencyLost("Redis stayed away"), DependencyLost("Redis stayed away")]
+    ),
+}
+
+
+@click.command()
+@click.argument("name")
+def fail(name: str) -> None:
+    raise ERRORS[name]
+
+
+@pytest.fixture(autouse=True)
+def failing_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = COMMANDS["config"]._replace(target=f"{__name__}:fail")
+    monkeypatch.setitem(cli.COMMANDS, "fail", entry)
+
+
+def test_help_lists_every_command_and_imports_none() -> None:
+    script = dedent("""
+        import json, sys
+        from daemon.cli import main
+        code = main(["--help"])
+        print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
+    """)
+
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+
+    code, modules = json.loads(run.stderr)
+    assert code == 0
+    assert HEAVY.isdisjoint(modules)
+    assert not [name for name in modules if name.startswith("daemon.commands.")]
+    assert {line.split()[0] for line in run.stdout.partition("Commands:")[2].splitlines() if line} >= {
+        "run",
+        "dedup",
+        "find-all",
+        "config",
+    }
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "fail"])
+def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+
+    assert capsys.readouterr().out.startswith(f"Usage: neardup-stream {command} ")
+
+
+@pytest.mark.parametrize(
+    ("argv", "line"),
+    [
+        pytest.param(
+            ["dedupe"],
+            "neardup-stream: there is no command 'dedupe'; did you mean dedup? (see 'neardup-stream --help')",
+            id="close-command",
+        ),
+        pytest.param(
+            ["config", "show", "--cnfig", "x"],
+            "neardup-stream: No such option '--cnfig'. Did you mean '--config'?"
+            " (see 'neardup-stream config show --help')",
+            id="close-option",
+        ),
+        pytest.param(["fail", "config"], "neardup-stream: http.port is taken", id="settings"),
+        pytest.param(
+            ["config", "show", "--set", "http.prot=1"],
+            "neardup-stream: --set http.prot: there is no setting 'http.prot'; did you mean http.port?",
+            id="close-setting",
+        ),
+    ],
+)
+def test_what_the_user_got_wrong_is_one_line_and_exit_2(
+    argv: list[str], line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+
+    assert capsys.readouterr().err == f"{line}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "line"),
+    [
+        ("lost", 3, "neardup-stream: Redis stayed away"),
+        ("group", 3, "neardup-stream: Redis stayed away"),
+        ("corrupt", 4, "neardup-stream: redis://***@cache holds rubbish"),
+    ],
+)
+def test_what_the_world_got_wrong_is_one_line_and_its_own_code(
+    name: str, code: int, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fail", name]) == code
+
+    assert capsys.readouterr().err == f"{line}\n"
+
+
+def test_our_own_bug_is_logged_with_its_traceback_and_exits_70(caplog: pytest.LogCaptureFixture) -> None:
+    assert main(["fail", "bug"]) == 70
+
+    (record,) = caplog.records
+    assert record.getMessage().startswith("this is a bug in neardup-stream")
+    assert record.exc_info is not None
+    assert isinstance(record.exc_info[1], InvariantBroken)
+
+
+def test_no_command_at_all_shows_the_help_and_exits_2(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 2
+
+    assert "Commands:" in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_ends_the_process_quietly_with_141() -> None:
+    with subprocess.Popen(
+        [*PROGRAM, "config", "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        _, errors = process.communicate()
+
+    assert (process.returncode, errors) == (141, b"")
+
+
+def test_a_full_disk_under_the_output_is_told_and_exits_3() -> None:
+    with Path("/dev/full").open("wb") as full:
+        run = subprocess.run([*PROGRAM, "config", "schema"], stdout=full, stderr=subprocess.PIPE, check=False)
+
+    assert run.returncode == 3
+    assert b"No space left on device" in run.stderr
+    assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["TERM", "INT"]
+)
+def test_a_command_that_is_signaled_says_so_in_its_code(number: signal.Signals, code: int) -> None:
+    script = dedent("""
+        import os, signal, sys
+        from daemon import cli, __main__
+        def wait_for_signal(argv):
+            print("ready", flush=True)
+            sys.stdin.read()
+        cli._invoke = wait_for_signal
+        __main__.main()
+    """)
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        os.kill(process.pid, number)
+        _, errors = process.communicate()
+
+    assert (process.returncode, errors) == (code, b"")

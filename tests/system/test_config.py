@@ -1,0 +1,107 @@
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from daemon.cli import main
+from daemon.settings import Settings
+
+FILE = """
+[kafka]
+pages_topic = "crawl"
+[redis]
+url = "redis://admin:hunter2@cache:6379/0"
+[page.fields]
+html = "content"
+[pages]
+status = [200, 304]
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "crawl.toml"
+    path.write_text(FILE)
+    return path
+
+
+def shown(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    assert main(["config", "show", *argv]) == 0
+    return capsys.readouterr().out
+
+
+def test_a_misspelled_variable_is_refused_with_the_name_that_was_meant() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "daemon", "config", "show"],
+        env={"NEARDUP_KAFKA__PAGES_TOPICS": "x"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr == (
+        "neardup-stream: environment variable NEARDUP_KAFKA__PAGES_TOPICS: there is no setting"
+        " 'kafka.pages_topics'; did you mean NEARDUP_KAFKA__PAGES_TOPIC?\n"
+    )
+
+
+def test_what_is_shown_is_a_settings_file_that_says_the_same(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = shown(capsys, "--config", str(file), "--set", "http.port=0")
+    again = tmp_path / "shown.toml"
+    again.write_text(first)
+
+    second = shown(capsys, "--config", str(again))
+
+    assert tomllib.loads(second) == tomllib.loads(first)
+    assert tomllib.loads(first)["pages"]["status"] == [200, 304]
+
+
+def test_each_line_says_where_its_value_came_from(
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARDUP_LOG__FORMAT", "text")
+
+    lines = shown(capsys, "--config", str(file), "--set", "http.port=0").splitlines()
+
+    assert 'pages_topic = "crawl"  # file' in lines
+    assert 'format = "text"  # environment' in lines
+    assert "port = 0  # flag" in lines
+    assert 'host = "127.0.0.1"  # default' in lines
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["toml", "json"])
+def test_a_password_is_never_shown(
+    file: Path, form: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = shown(capsys, "--config", str(file), *form)
+
+    assert "hunter2" not in out
+    assert "redis://***@cache:6379/0" in out
+
+
+def test_the_schema_accepts_what_is_shown_and_refuses_what_is_not_a_setting(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    settings = json.loads(shown(capsys, "--json"))
+    assert main(["config", "schema"]) == 0
+    schema = json.loads(capsys.readouterr().out)
+
+    jsonschema.validate(settings, schema)
+    settings["kafka"]["pages_topik"] = "x"
+    with pytest.raises(jsonschema.ValidationError, match="pages_topik"):
+        jsonschema.validate(settings, schema)
+
+
+def test_an_empty_configuration_shows_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    settings = json.loads(shown(capsys, "--json"))
+
+    assert list(settings) == list(Settings.__struct_fields__)
+    assert settings["kafka"]["first_start"] == "earliest"
+    assert settings["redis"]["namespace"] == "nd"

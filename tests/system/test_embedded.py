@@ -1,0 +1,195 @@
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from redis.asyncio import Redis
+
+from daemon import embedded
+from daemon.embedded import EmbeddedServer, find_server
+from neardup_stream.errors import ConfigError, CorruptData
+from tests.servers.process import wait_until
+from tests.servers.redis import find_redis, find_valkey
+
+STOP_SECONDS = 20
+
+PARENT = dedent("""
+    import asyncio, sys
+    from pathlib import Path
+    from daemon.embedded import EmbeddedServer
+    from redis.asyncio import Redis
+
+    async def main():
+        state = Path(sys.argv[1]) if len(sys.argv) > 1 else None
+        async with EmbeddedServer(state) as server, Redis.from_url(server.url) as redis:
+            await redis.set("kept", "yes")
+            print((await redis.info("server"))["process_id"], flush=True)
+            await asyncio.sleep(600)
+
+    asyncio.run(main())
+""")
+
+LOADING_SERVER = dedent(f"""\
+    #!{sys.executable}
+    import socket, sys
+    path = sys.argv[sys.argv.index("--unixsocket") + 1]
+    listening = socket.socket(socket.AF_UNIX)
+    listening.bind(path)
+    listening.listen()
+    for answer in (b"-LOADING\\r\\n", b"-LOADING\\r\\n", b"+PONG\\r\\n"):
+        client, _ = listening.accept()
+        client.recv(100)
+        client.sendall(answer)
+        client.close()
+    sys.stdin.read()
+    listening.accept()
+""")
+
+
+@pytest.fixture
+def state() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder) / "state"
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("find", [find_redis, find_valkey], ids=["redis", "valkey"])
+async def test_it_is_private_and_leaves_nothing_behind(find: Callable[[], str]) -> None:
+    async with EmbeddedServer(program=Path(find())) as server, Redis.from_url(server.url) as redis:
+        pid = (await redis.info("server"))["process_id"]
+        folder = Path(server.url.removeprefix("unix://")).parent
+        mode = stat.S_IMODE(folder.stat().st_mode)
+        options = await redis.config_get("port", "maxmemory-policy", "appendonly", "save")
+
+    assert mode == 0o700
+    assert options == {"port": "0", "maxmemory-policy": "noeviction", "appendonly": "no", "save": ""}
+    assert not is_running(pid)
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("find", [find_redis, find_valkey], ids=["redis", "valkey"])
+async def test_its_buckets_and_records_stay_packed(find: Callable[[], str]) -> None:
+    wanted = {
+        "zset-max-ziplist-entries": "128",
+        "zset-max-ziplist-value": "64",
+        "hash-max-ziplist-value": "512",
+    }
+
+    async with EmbeddedServer(program=Path(find())) as server, Redis.from_url(server.url) as redis:
+        limits = await redis.config_get(*wanted)
+
+    assert limits == wanted
+
+
+async def test_ctrl_c_at_the_terminal_does_not_reach_it() -> None:
+    async with EmbeddedServer() as server, Redis.from_url(server.url) as redis:
+        pid = (await redis.info("server"))["process_id"]
+
+        assert os.getsid(pid) == pid
+
+
+async def test_a_state_directory_keeps_the_data(state: Path) -> None:
+    async with EmbeddedServer(state) as server, Redis.from_url(server.url) as redis:
+        await redis.set("kept", "yes")
+
+    async with EmbeddedServer(state) as server, Redis.from_url(server.url) as redis:
+        assert await redis.get("kept") == b"yes"
+
+
+async def test_two_runs_cannot_share_a_state_directory(state: Path) -> None:
+    async with EmbeddedServer(state):
+        with pytest.raises(ConfigError, match=f"another run is using the state directory {state}"):
+            async with EmbeddedServer(state):
+                pass
+
+
+@contextmanager
+def parent_of_server(state: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """A process with an embedded server, and the server's process id."""
+    command = [sys.executable, "-c", PARENT, str(state)]
+    # What a killed parent cannot tidy up goes with the fixture's folder.
+    environ = {**os.environ, "TMPDIR": str(state.parent)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, env=environ) as parent:
+        assert parent.stdout is not None
+        yield parent, int(parent.stdout.readline())
+
+
+async def test_it_dies_with_a_parent_that_is_killed_and_its_state_can_be_used_again(state: Path) -> None:
+    with parent_of_server(state) as (parent, pid):
+        parent.send_signal(signal.SIGKILL)
+
+    wait_until(lambda: not is_running(pid), STOP_SECONDS)
+
+    async with EmbeddedServer(state) as server, Redis.from_url(server.url) as redis:
+        assert await redis.get("kept") == b"yes"
+
+
+def test_it_stops_when_the_parent_is_told_to(state: Path) -> None:
+    with parent_of_server(state) as (parent, pid):
+        parent.send_signal(signal.SIGINT)
+        parent.wait()
+
+        assert not is_running(pid)
+
+
+async def test_a_server_that_is_loading_is_waited_for(tmp_path: Path) -> None:
+    program = tmp_path / "redis-server"
+    program.write_text(LOADING_SERVER)
+    program.chmod(0o700)
+
+    async with EmbeddedServer(program=program) as server:
+        assert server.url.startswith("unix://")
+
+
+async def test_damaged_state_is_corrupt_data_and_the_server_s_last_words_are_told(state: Path) -> None:
+    folder = state / "appendonlydir"
+    folder.mkdir(parents=True)
+    (folder / "appendonly.aof.manifest").write_text("rubbish\n")
+
+    with pytest.raises(CorruptData, match="Invalid AOF manifest"):
+        async with EmbeddedServer(state):
+            pass
+
+
+async def test_a_program_that_does_not_serve_is_refused() -> None:
+    with pytest.raises(ConfigError, match="does not start: it says nothing"):
+        async with EmbeddedServer(program=Path("/bin/false")):
+            pass
+
+
+async def test_a_state_directory_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    with pytest.raises(ConfigError, match="cannot use the state directory"):
+        async with EmbeddedServer(tmp_path / "file" / "state"):
+            pass
+
+
+def test_without_a_server_on_the_path_the_wheel_s_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+
+    assert find_server() == Path(find_valkey())
+
+
+def test_without_any_server_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(embedded, "_WHEEL", "not-installed-anywhere")
+
+    with pytest.raises(
+        ConfigError, match=r"'apt install redis-server' or 'pip install neardup-stream\[embedded\]'"
+    ):
+        find_server()
