@@ -1,0 +1,132 @@
+"""Which characters make tokens: the one table behind every tokenizer here.
+
+A letter is a character of category L, N or M (letters, digits, marks); everything else separates. A
+letter of a script that is written without spaces is a token of its own, all others run together.
+
+For the compiled kernel the table is an array over code points, an *alphabet*. An entry is
+
+    0                  the character separates tokens
+    point              a letter, to be hashed as this code point
+    SOLO | point       the same, and a token of its own
+    UNSETTLED          what it becomes depends on its neighbors: canonicalize the page first
+
+Code points past the end of an alphabet are like its last entry. Two alphabets exist: for canonical
+text, where letters stand for themselves, and for raw text, where the common case of canonicalizing (one
+letter becomes one other letter, whatever stands beside it) happens on the way.
+"""
+
+import functools
+import unicodedata
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.text.canonical import fold_characters
+
+__all__ = ["SOLO", "UNSETTLED", "canonical_alphabet", "is_letter", "is_solo", "raw_alphabet"]
+
+SOLO = 1 << 24
+UNSETTLED = 1 << 25
+
+_SOLO_RANGES = (
+    (0x0E00, 0x0E7F),  # Thai
+    (0x0E80, 0x0EFF),  # Lao
+    (0x1000, 0x109F),  # Burmese
+    (0x1780, 0x17FF),  # Khmer
+    (0x1950, 0x197F),  # Tai Le
+    (0x1980, 0x19DF),  # New Tai Lue
+    (0x1A20, 0x1AAF),  # Tai Tham
+    (0x1B00, 0x1B7F),  # Balinese
+    (0x3005, 0x3007),  # Han iteration, closing and zero marks
+    (0x3021, 0x3029),  # Hangzhou numerals
+    (0x3038, 0x303B),  # more Hangzhou numerals, vertical iteration mark
+    (0x3041, 0x30FF),  # Hiragana and Katakana
+    (0x31F0, 0x31FF),  # Katakana extensions
+    (0x3400, 0x4DBF),  # Han, extension A
+    (0x4E00, 0x9FFF),  # Han
+    (0xA9E0, 0xA9FF),  # Burmese, extended B
+    (0xA980, 0xA9DF),  # Javanese
+    (0xAA60, 0xAA7F),  # Burmese, extended A
+    (0xAA80, 0xAADF),  # Tai Viet
+    (0xF900, 0xFAFF),  # Han, compatibility
+    (0x1AFF0, 0x1B16F),  # Kana supplements
+    (0x20000, 0x3FFFF),  # Han, all further extensions
+)
+
+_CANONICAL_SIZE = 0x40000  # beyond are tags, private use and nothing: separators
+_ASCII_SIZE = 0x80
+# Characters worth a look of their own; Han and Hangul syllables between them stay as they are.
+_RAW_RANGES = (
+    (_ASCII_SIZE, 0x33FF),  # alphabets, punctuation, symbols, kana
+    (0xA000, 0xABFF),  # more alphabets
+    (0xF900, 0xFFEF),  # presentation forms, full and half width
+    (0x1F000, 0x1FAFF),  # pictographs
+)
+_RAW_UNCHANGED_RANGES = ((0x3400, 0x9FFF), (0xAC00, 0xD7A3))
+_CONJOINING_JAMO = range(0x1100, 0x1200)
+
+
+def is_letter(character: str) -> bool:
+    """Whether the character belongs to a token: a letter, digit or mark."""
+    return unicodedata.category(character)[0] in "LNM"
+
+
+def is_solo(character: str) -> bool:
+    """Whether the character belongs to a script written without spaces."""
+    return any(first <= ord(character) <= last for first, last in _SOLO_RANGES)
+
+
+@functools.cache
+def canonical_alphabet() -> NDArray[np.int32]:
+    """The alphabet of canonical text, int32[262144], read-only. Some 30 ms on first use."""
+    points = np.arange(_CANONICAL_SIZE, dtype=np.int32)
+    categories = "".join(map(unicodedata.category, map(chr, range(_CANONICAL_SIZE))))
+    major = np.frombuffer(categories.encode(), np.uint8)[::2]
+    alphabet = np.where(np.isin(major, np.frombuffer(b"LNM", np.uint8)), points, 0).astype(np.int32)
+    for first, last in _SOLO_RANGES:
+        alphabet[first : last + 1] |= np.where(alphabet[first : last + 1], SOLO, 0)
+    alphabet[-1] = 0
+    alphabet.setflags(write=False)
+    return alphabet
+
+
+@functools.cache
+def raw_alphabet() -> NDArray[np.int32]:
+    """The alphabet of text as it came, int32[131073], read-only. Some 40 ms on first use.
+
+    Text that reaches no UNSETTLED entry has the tokens of its canonical form.
+    """
+    letters = canonical_alphabet()
+    alphabet = np.full(_RAW_RANGES[-1][1] + 2, UNSETTLED, np.int32)
+    for first, last in _RAW_UNCHANGED_RANGES:
+        alphabet[first : last + 1] = letters[first : last + 1]
+    for point in range(_ASCII_SIZE):
+        alphabet[point] = letters[ord(chr(point).lower())]
+    for first, last in _RAW_RANGES:
+        alphabet[first : last + 1] = list(_settle(range(first, last + 1), letters))
+    alphabet.setflags(write=False)
+    return alphabet
+
+
+def _settle(points: range, letters: NDArray[np.int32]) -> Iterable[int]:
+    """What each code point becomes whatever its neighbors are, or UNSETTLED."""
+    folded = fold_characters("\n".join(map(chr, points))).split("\n")
+    for character, becomes in zip(map(chr, points), folded, strict=True):
+        yield _settled_entry(character, becomes, letters)
+
+
+def _settled_entry(character: str, becomes: str, letters: NDArray[np.int32]) -> int:
+    # Only marks and jamo join a character before them (the tests check that for all of Unicode), and
+    # only what is invisible lets two others meet that did not stand side by side.
+    if not becomes or any(map(_may_join, character + becomes)):
+        return UNSETTLED
+    entries = {int(letters[ord(part)]) for part in becomes}
+    if entries == {0} or len(becomes) == 1:
+        return entries.pop()
+    return UNSETTLED
+
+
+def _may_join(character: str) -> bool:
+    """Whether the character may become one with a character before it."""
+    return unicodedata.category(character)[0] == "M" or ord(character) in _CONJOINING_JAMO

@@ -1,0 +1,77 @@
+"""Bytes of a body to text: by its byte order mark, else by its label, else by what it looks like."""
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from resiliparse.parse.encoding import detect_encoding, map_encoding_to_html5
+
+__all__ = ["DecodedBody", "decode_body"]
+
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_CHARSET_PARAMETER = re.compile(r"""charset\s*=\s*["']?([^\s"';]+)""", re.IGNORECASE)
+
+
+class DecodedBody(NamedTuple):
+    """A body as text.
+
+    Attributes:
+        text: without byte order mark; bytes that decode to nothing are U+FFFD.
+        fell_back: a label was unknown or wrong, or bytes had to be replaced.
+    """
+
+    text: str
+    fell_back: bool
+
+
+def decode_body(body: bytes, charset: str | None, content_type: str | None) -> DecodedBody:
+    """Decode a body; never fails.
+
+    A byte order mark wins, then the label (as browsers read it: latin-1 means windows-1252), as long as
+    every byte decodes by it. Without such a one: UTF-8 if all of it is, else what a `meta` element says or
+    the bytes look like.
+
+    Args:
+        body: as fetched.
+        charset: label of the crawler; goes before the one in `content_type`.
+        content_type: media type, perhaps with a `charset` parameter.
+    """
+    for mark, codec in _BYTE_ORDER_MARKS:
+        if body.startswith(mark):
+            return _replacing(body[len(mark) :], codec, fell_back=False)
+    label = charset or _charset_parameter(content_type)
+    for codec, fell_back in _candidates(body, label):
+        try:
+            return DecodedBody(body.decode(codec), fell_back)
+        except UnicodeDecodeError:
+            continue
+    return _replacing(body, _detected(body), fell_back=True)
+
+
+def _candidates(body: bytes, label: str | None) -> Iterator[tuple[str, bool]]:
+    """Codecs in the order to be tried, and whether using it means that the label was no good."""
+    known = map_encoding_to_html5(label, fallback_utf8=False) if label else None
+    if known:
+        yield known, False
+    if not body.isascii():  # else it may be one of those that shift by escape sequences
+        yield "utf-8", label is not None
+    yield _detected(body), label is not None
+
+
+def _detected(body: bytes) -> str:
+    return str(detect_encoding(body, from_html_meta=True))
+
+
+def _replacing(body: bytes, codec: str, *, fell_back: bool) -> DecodedBody:
+    text = body.decode(codec, "replace")
+    return DecodedBody(text, fell_back or "\ufffd" in text)
+
+
+def _charset_parameter(content_type: str | None) -> str | None:
+    found = _CHARSET_PARAMETER.search(content_type or "")
+    return found[1] if found else None
