@@ -1,0 +1,153 @@
+"""Fingerprints of whole batches of pages: simhash, token count and text fingerprint.
+
+The work is done by the compiled kernel; this file hands it bytes and an alphabet. Most pages go in as they
+are, and come out right: folding case and skipping white space happen on the way. A page with characters
+that need their neighbors to be canonicalized is canonicalized here and goes in once more.
+"""
+
+import functools
+import importlib
+import logging
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.bits.kernel_cache import prepare_kernel_cache
+from neardup_stream.errors import ConfigError
+from neardup_stream.hashing.stable import HASH_NAME
+from neardup_stream.text.alphabet import canonical_alphabet, raw_alphabet
+from neardup_stream.text.canonical import fold_characters
+from neardup_stream.text.tokens import MAX_TOKEN_CHARACTERS
+
+__all__ = [
+    "MAX_WINDOW_TOKENS",
+    "RECENT_WINDOWS",
+    "TEXT_MULTIPLIER",
+    "Fingerprints",
+    "SimhashConfig",
+    "fingerprint_texts",
+    "load_kernel",
+    "schema_fields",
+]
+
+MAX_WINDOW_TOKENS = 32
+"""The cyclic hash turns a token's 64 bits by one for each later token: far below 64 they stay distinct."""
+
+RECENT_WINDOWS = 32
+"""A window votes unless one of this many before it is its equal. See docs/decisions/0003."""
+
+TEXT_MULTIPLIER = 0xD1342543DE82EF95
+"""Of the text fingerprint. Odd, and 5 modulo 8, so that its powers take longest to repeat (2**62)."""
+
+_KERNEL_MODULE = "neardup_stream.fingerprints.kernel"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SimhashConfig:
+    """What a fingerprint is made of. Changing any of it makes other fingerprints.
+
+    Attributes:
+        window_tokens: consecutive tokens to a feature, 1 to MAX_WINDOW_TOKENS. More of them notice a
+            changed order and tell templates apart, and lose more when a word changes.
+        min_tokens: a page with fewer is undecided: its fingerprint says nothing, and equals nothing.
+
+    Raises:
+        ConfigError: a number is out of its range.
+    """
+
+    window_tokens: int = 2
+    min_tokens: int = 10
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.window_tokens <= MAX_WINDOW_TOKENS:
+            raise ConfigError(f"window_tokens is {self.window_tokens}, must be 1 to {MAX_WINDOW_TOKENS}")
+        if self.min_tokens < 1:
+            raise ConfigError(f"min_tokens is {self.min_tokens}, must be at least 1")
+
+
+class Fingerprints(NamedTuple):
+    """One entry a page, in the order of the pages.
+
+    Attributes:
+        fingerprints: simhashes, uint64; without meaning where the page has fewer than `min_tokens` tokens.
+        token_counts: int64, from 0.
+        text_fingerprints: uint64; equal for equal sequences of tokens, and else only by chance (2**-64,
+            but for those who mean it: it is no cryptographic hash).
+    """
+
+    fingerprints: NDArray[np.uint64]
+    token_counts: NDArray[np.int64]
+    text_fingerprints: NDArray[np.uint64]
+
+
+def fingerprint_texts(texts: Sequence[str], config: SimhashConfig) -> Fingerprints:
+    """The fingerprints of visible texts, canonical or not.
+
+    Two texts with one canonical form have the same fingerprints. The first call of a process loads the
+    kernel: 0.3 s, or some 3 s when it has to be compiled.
+
+    Cost: 20 µs a page of 3.5 KB, and some 80 µs more where it has to be canonicalized first. The GIL is
+    released but for that. Scratch memory of 24 bytes per byte of the longest page.
+    """
+    result = _run_kernel(texts, raw_alphabet(), config)
+    unsettled = np.flatnonzero(result.token_counts == load_kernel().UNSETTLED_PAGE)
+    if unsettled.size:
+        folded = [fold_characters(texts[page]) for page in unsettled.tolist()]
+        settled = _run_kernel(folded, canonical_alphabet(), config)
+        result.fingerprints[unsettled] = settled.fingerprints
+        result.token_counts[unsettled] = settled.token_counts
+        result.text_fingerprints[unsettled] = settled.text_fingerprints
+    return result
+
+
+def schema_fields(config: SimhashConfig) -> dict[str, str | int]:
+    """Everything that changes a page's fingerprints: part of the identity of stored bytes."""
+    return {
+        "scheme": "simhash64",
+        "token_hash": HASH_NAME,
+        "window_tokens": config.window_tokens,
+        "min_tokens": config.min_tokens,
+        "recent_windows": RECENT_WINDOWS,
+        "max_token_characters": MAX_TOKEN_CHARACTERS,
+        "unicode": unicodedata.unidata_version,
+    }
+
+
+@functools.cache
+def load_kernel() -> ModuleType:
+    """The kernel's module, its cache directory chosen before the compiler is first imported.
+
+    Call it at start-up to have the time spent, and the announcement made, before the first page.
+    """
+    cache = prepare_kernel_cache([Path(__file__).with_name("kernel.py")])
+    if not any(cache.rglob("*.nbc")):
+        _log.info("compiling the page kernel, once per version")
+    return importlib.import_module(_KERNEL_MODULE)
+
+
+def _run_kernel(texts: Sequence[str], alphabet: NDArray[np.int32], config: SimhashConfig) -> Fingerprints:
+    pages = [text.encode("utf-8", "surrogatepass") for text in texts]
+    offsets = np.zeros(len(pages) + 1, np.int64)
+    np.cumsum([len(page) for page in pages], out=offsets[1:])
+    result = Fingerprints(
+        np.empty(len(pages), np.uint64), np.empty(len(pages), np.int64), np.empty(len(pages), np.uint64)
+    )
+    load_kernel().fingerprint_pages(
+        np.frombuffer(b"".join(pages), np.uint8),
+        offsets,
+        alphabet,
+        MAX_TOKEN_CHARACTERS,
+        config.window_tokens,
+        RECENT_WINDOWS,
+        np.uint64(TEXT_MULTIPLIER),
+        *result,
+    )
+    return result
