@@ -15,8 +15,10 @@ from msgspec import Meta
 from daemon.settings_reading import read_settings
 from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.simhash import MAX_WINDOW_TOKENS
 from neardup_stream.indexes.layout import IndexConfig
 from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.streams.kafka_config import Compression, FirstStart, OutOfRange
 from neardup_stream.wire.pages import PageLimits
 
 __all__ = [
@@ -62,22 +64,16 @@ class Kafka(_Section, frozen=True):
         str, Meta(min_length=1, description="Consumer group; daemons that share it share the partitions.")
     ] = "neardup-stream"
     first_start: Annotated[
-        Literal["earliest", "latest"],
-        Meta(description="Where a group that never committed begins to read."),
+        FirstStart, Meta(description="Where a group that never committed begins to read.")
     ] = "earliest"
     out_of_range: Annotated[
-        Literal["fail", "earliest", "latest"],
+        OutOfRange,
         Meta(description="What to do when the committed offset is no longer in the topic."),
     ] = "fail"
     delivery: Annotated[Literal["at_least_once"], Meta(description="What is promised of every event.")] = (
         "at_least_once"
     )
-    compression: Annotated[
-        Literal["none", "gzip", "snappy", "lz4", "zstd"], Meta(description="Codec of the batches sent.")
-    ] = "zstd"
-    linger_ms: Annotated[
-        int, Meta(ge=0, le=10_000, description="How long a batch waits for company before it is sent.")
-    ] = 5
+    compression: Annotated[Compression, Meta(description="Codec of the batches sent.")] = "zstd"
     session_timeout_seconds: Annotated[
         Seconds, Meta(description="Silence after which the broker gives our partitions to others.")
     ] = 30.0
@@ -174,8 +170,13 @@ class Text(_Section, frozen=True):
         Meta(description="What of a page's markup counts: all its visible text, or its main content."),
     ] = "all_text"
     window_tokens: Annotated[
-        int, Meta(ge=1, le=64, description="Consecutive tokens that make one feature of the fingerprint.")
-    ] = 3
+        int,
+        Meta(
+            ge=1,
+            le=MAX_WINDOW_TOKENS,
+            description="Consecutive tokens that make one feature of the fingerprint.",
+        ),
+    ] = 2
 
 
 class Verdict(_Section, frozen=True):
@@ -183,7 +184,7 @@ class Verdict(_Section, frozen=True):
 
     min_tokens: Annotated[
         int, Meta(ge=1, description="Pages with fewer tokens are undecided: not indexed, equal to nothing.")
-    ] = 16
+    ] = 10
     matches_limit: Annotated[
         int,
         Meta(ge=1, le=10_000, description="Most matches an event names; `matches_total` counts them all."),
@@ -266,7 +267,6 @@ class Pipeline(_Section, frozen=True):
     max_in_flight_bytes: Annotated[
         int, Meta(ge=1, description="Most bytes between reading and commit; reading pauses at it.")
     ] = 128 * _MIB
-    poll_seconds: Annotated[Seconds, Meta(description="How long a read waits for the first page.")] = 0.2
     commit_interval_seconds: Annotated[
         float, Meta(ge=0, le=86_400, description="Longest time a finished batch waits for its commit.")
     ] = 1.0

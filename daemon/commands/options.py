@@ -64,8 +64,8 @@ _SET: Final = click.option(
     "overrides",
     multiple=True,
     metavar="SECTION.KEY=VALUE",
-    help="Set anything, such as --set kafka.linger_ms=20; may be repeated. Over the environment"
-    " (NEARDUP_KAFKA__LINGER_MS=20), which is over the file.",
+    help="Set anything, such as --set http.port=9000; may be repeated. Over the environment"
+    " (NEARDUP_HTTP__PORT=9000), which is over the file.",
 )
 
 

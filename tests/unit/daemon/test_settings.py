@@ -7,12 +7,18 @@ import pytest
 from daemon.settings import Settings
 from daemon.settings_reading import known_settings, read_settings
 from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.simhash import SimhashConfig
+from neardup_stream.indexes.layout import IndexConfig
+from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.wire.pages import PageLimits
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "crawl.toml"
-    path.write_text('[kafka]\npages_topic = "from-file"\nlinger_ms = 1\ngroup_id = "from-file"\n')
+    path.write_text(
+        '[kafka]\npages_topic = "from-file"\nsession_timeout_seconds = 10\ngroup_id = "from-file"\n'
+    )
     return path
 
 
@@ -25,18 +31,18 @@ def refusal(
 
 
 def test_flags_win_over_environment_over_file_over_defaults(file: Path) -> None:
-    environ = {"NEARDUP_KAFKA__LINGER_MS": "2", "NEARDUP_KAFKA__GROUP_ID": "from-environment"}
+    environ = {"NEARDUP_KAFKA__SESSION_TIMEOUT_SECONDS": "20", "NEARDUP_KAFKA__GROUP_ID": "from-environment"}
 
-    settings, kinds = read_settings(Settings, file, ["kafka.linger_ms=3"], environ)
+    settings, kinds = read_settings(Settings, file, ["kafka.session_timeout_seconds=30"], environ)
 
-    assert settings.kafka.linger_ms == 3
+    assert settings.kafka.session_timeout_seconds == 30
     assert settings.kafka.group_id == "from-environment"
     assert settings.kafka.pages_topic == "from-file"
     assert settings.kafka.events_topic == "neardup-events"
     assert kinds == {
         "kafka.pages_topic": "file",
         "kafka.group_id": "environment",
-        "kafka.linger_ms": "flag",
+        "kafka.session_timeout_seconds": "flag",
     }
 
 
@@ -125,7 +131,7 @@ def test_variables_of_other_programs_are_left_alone() -> None:
         pytest.param("pages.status=200,x", "--set pages.status: expected int, got '200,x'", id="list-item"),
         pytest.param(
             "kafka.first_start=now",
-            "--set kafka.first_start: expected one of earliest, latest, got 'now'",
+            "--set kafka.first_start: expected one of earliest, latest, fail, got 'now'",
             id="no-choice",
         ),
         pytest.param(
@@ -149,9 +155,9 @@ def test_both_ends_of_a_range_are_allowed() -> None:
 
 def test_a_file_has_types_of_its_own(tmp_path: Path) -> None:
     file = tmp_path / "crawl.toml"
-    file.write_text('[kafka]\nlinger_ms = "3"\n')
+    file.write_text('[kafka]\nsession_timeout_seconds = "3"\n')
 
-    assert refusal(config=file) == f"kafka.linger_ms in {file}: expected int, got '3'"
+    assert refusal(config=file) == f"kafka.session_timeout_seconds in {file}: expected float, got '3'"
 
 
 @pytest.mark.parametrize("text", ["200,404", "[200, 404]"], ids=["bare", "as-in-toml"])
@@ -209,3 +215,12 @@ def test_every_setting_has_a_sentence_and_a_default_within_its_own_limits() -> N
     for name, known in known_settings(Settings).items():
         assert known.description.endswith("."), name
         assert msgspec.convert(known.default, known.type) == known.default, name
+
+
+def test_defaults_are_those_of_the_parts_they_configure() -> None:
+    settings = Settings()
+
+    assert settings.index.config() == IndexConfig()
+    assert settings.limits.config() == PageLimits()
+    assert settings.pipeline.limits() == InFlightLimits()
+    assert SimhashConfig(settings.text.window_tokens, settings.verdict.min_tokens) == SimhashConfig()
