@@ -54,6 +54,12 @@ class Known(NamedTuple):
     default: object
     description: str
 
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words it can be, empty for settings that are no choice of words."""
+        plain_type = get_args(self.type)[0]
+        return get_args(plain_type) if get_origin(plain_type) is Literal else ()
+
 
 def read_settings(
     into: type[S], config: Path | None, overrides: Sequence[str], environ: Mapping[str, str]
@@ -158,9 +164,8 @@ def _convert(given: Given, setting: Known) -> object:
 
 def _wanted(error: msgspec.ValidationError, setting: Known) -> str:
     """What would be allowed; a pattern alone says too little, so the setting's own sentence follows it."""
-    plain_type = get_args(setting.type)[0]
-    if get_origin(plain_type) is Literal:
-        return f"expected one of {', '.join(get_args(plain_type))}"
+    if setting.choices:
+        return f"expected one of {', '.join(setting.choices)}"
     wanted = str(error).partition(" - at `")[0].partition(", got")[0].replace("`", "")
     hint = f" ({setting.description})" if "regex" in wanted else ""
     return wanted[:1].lower() + wanted[1:] + hint

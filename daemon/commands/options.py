@@ -85,5 +85,5 @@ def _own_flag(name: str) -> Callable[[Command], Command]:
     if isinstance(known.default, bool):
         switch = f"--{flag}/--no-{flag}"
         return click.option(switch, _parameter(name), default=None, help=description)
-    metavar = "NUMBER" if isinstance(known.default, int | float) else "TEXT"
+    metavar = "|".join(known.choices) or ("NUMBER" if isinstance(known.default, int | float) else "TEXT")
     return click.option(f"--{flag}", _parameter(name), metavar=metavar, help=description)

