@@ -156,8 +156,9 @@ def _hash_tokens(  # noqa: C901 - one thought: the state of a token is a handful
         point, size = np.int64(page[at]), 1
         if point > 0x7F:
             point, size = _decode(page, at)
+            point = min(point, past_end)
         at += size
-        letter = np.int64(alphabet[min(point, past_end)])
+        letter = np.int64(alphabet[point])
         if 0 < letter < _SOLO:
             if characters == max_token_characters:
                 continue

@@ -1,0 +1,133 @@
+"""What must be remembered of a sequence of tokens to fingerprint it, and to join it to another.
+
+Two sequences are joined by looking only at the seam: the windows that reach across it, and those votes of
+the second sequence that an equal window shortly before the seam would have kept from being cast. So a
+sequence keeps its first and last `window - 1` tokens and its first and last RECENT_WINDOWS windows, however
+long it is.
+"""
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.fingerprints.reference import Digest, cyclic_hash, seal, windows
+from neardup_stream.fingerprints.simhash import RECENT_WINDOWS, TEXT_MULTIPLIER
+from neardup_stream.hashing.stable import MASK64
+
+__all__ = ["TokenSequence"]
+
+
+class TokenSequence:
+    """Tokens in order, as their hashes; only what `digest` and `merge` need is kept.
+
+    Args:
+        width: tokens to a window.
+    """
+
+    __slots__ = (
+        "_count",
+        "_first_tokens",
+        "_first_windows",
+        "_last_tokens",
+        "_last_windows",
+        "_ones",
+        "_total",
+        "_votes",
+        "_width",
+    )
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._count = 0
+        self._total = 0
+        self._votes = 0
+        self._ones = np.zeros(64, np.int64)
+        self._first_tokens: list[int] = []
+        self._last_tokens: list[int] = []
+        self._first_windows: list[int] = []
+        self._last_windows: list[int] = []
+
+    def copy(self) -> Self:
+        """An independent sequence of the same tokens."""
+        twin = type(self)(self._width)
+        twin.merge(self)
+        return twin
+
+    def extend(self, tokens: Sequence[int]) -> None:
+        """Add tokens at the end. Cost: microseconds a token."""
+        for token in tokens:
+            self._total = (self._total * TEXT_MULTIPLIER + token) & MASK64
+        self._count += len(tokens)
+        beyond = self._last_tokens + list(tokens)
+        if len(beyond) >= self._width:
+            self._extend_windows(windows(beyond, self._width))
+        self._remember_tokens(tokens, tokens)
+
+    def merge(self, other: Self) -> None:
+        """Add all tokens of another sequence at the end; the other stays as it is."""
+        seam = self._last_tokens + other._first_tokens
+        if len(seam) >= self._width:
+            self._extend_windows(windows(seam, self._width))
+        self._add_votes(other._first_votes_withdrawn_after(self._last_windows), -1)
+        self._votes += other._votes
+        self._ones += other._ones
+        self._remember_windows(other._first_windows, other._last_windows)
+        self._total = (self._total * pow(TEXT_MULTIPLIER, other._count, 1 << 64) + other._total) & MASK64
+        self._count += other._count
+        self._remember_tokens(other._first_tokens, other._last_tokens)
+
+    def digest(self) -> Digest:
+        """The digest of the tokens so far."""
+        votes, ones = self._votes, self._ones
+        if 0 < self._count < self._width:
+            votes, ones = 1, _bits_of([cyclic_hash(self._first_tokens)])
+        fingerprint = sum(1 << bit for bit in range(64) if 2 * int(ones[bit]) > votes)
+        return Digest(fingerprint, self._count, seal(self._total, self._count))
+
+    def _extend_windows(self, new: list[int]) -> None:
+        recent = self._last_windows + new
+        start = len(self._last_windows)
+        self._add_votes(
+            [
+                recent[place]
+                for place in range(start, len(recent))
+                if recent[place] not in recent[max(0, place - RECENT_WINDOWS) : place]
+            ],
+            +1,
+        )
+        self._remember_windows(new, new)
+
+    def _first_votes_withdrawn_after(self, before: list[int]) -> list[int]:
+        """Those first windows that voted, but have an equal among the windows that came before."""
+        first = self._first_windows
+        return [
+            window
+            for place, window in enumerate(first)
+            if window not in first[:place] and window in _last(before, RECENT_WINDOWS - place)
+        ]
+
+    def _add_votes(self, cast: list[int], sign: int) -> None:
+        self._votes += sign * len(cast)
+        self._ones += sign * _bits_of(cast)
+
+    def _remember_tokens(self, first: Sequence[int], last: Sequence[int]) -> None:
+        kept = self._width - 1
+        self._first_tokens += first[: kept - len(self._first_tokens)]
+        self._last_tokens = _last([*self._last_tokens, *last], kept)
+
+    def _remember_windows(self, first: list[int], last: list[int]) -> None:
+        self._first_windows += first[: RECENT_WINDOWS - len(self._first_windows)]
+        self._last_windows = _last(self._last_windows + last, RECENT_WINDOWS)
+
+
+def _last(values: list[int], count: int) -> list[int]:
+    return values[max(0, len(values) - count) :]
+
+
+def _bits_of(words: Sequence[int]) -> NDArray[np.int64]:
+    """How many of the words have each bit, int64[64], lowest bit first."""
+    octets = np.array(words, "<u8").view(np.uint8)
+    bits = np.unpackbits(octets, bitorder="little").reshape(-1, 64)
+    return np.sum(bits, axis=0, dtype=np.int64)
