@@ -55,17 +55,17 @@ async def test_sink(check: Callable[[MakeSink], Awaitable[None]], make_sink: Mak
     await check(make_sink)
 
 
-def _memory_source(values: Sequence[bytes]) -> Callable[[], Source]:
+async def _memory_source(values: Sequence[bytes]) -> Callable[[], Source]:
     runs = [numbered(values[number::3], partition=Partition("memory", number)) for number in range(3)]
     interleaved: list[Record] = [record for run in runs for record in run]
     source = MemorySource(interleaved)
     return lambda: source
 
 
-def _file_source(path: Path, values: Sequence[bytes]) -> Callable[[], Source]:
-    path.write_bytes(_archive(values) if ".warc" in path.name else _lines(values))
-    if path.suffix in _COMPRESS:
-        path.write_bytes(_COMPRESS[path.suffix](path.read_bytes()))
+async def _file_source(path: Path, values: Sequence[bytes]) -> Callable[[], Source]:
+    content = _archive(values) if ".warc" in path.name else _lines(values)
+    compress = _COMPRESS.get(path.suffix, bytes)
+    await asyncio.to_thread(path.write_bytes, compress(content))
     return lambda: FileSource([str(path)], MAX_PAGE_BYTES)
 
 

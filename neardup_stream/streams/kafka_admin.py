@@ -1,0 +1,123 @@
+"""Topics: what they are like, and making them."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import BrokerResponseError, TopicAlreadyExistsError, for_code
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.streams.kafka_config import KafkaConnection
+from neardup_stream.streams.kafka_errors import kafka_errors
+
+__all__ = ["TopicFacts", "create_topic", "describe_topics", "require_topics"]
+
+_BROKERS_CHOICE = -1
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """What a topic is like.
+
+    Attributes:
+        partitions: how many.
+        max_message_bytes: largest compressed batch it takes; None if we may not know.
+        cleanup_policy: `delete`, `compact` or `compact,delete`; None if we may not know.
+    """
+
+    partitions: int
+    max_message_bytes: int | None
+    cleanup_policy: str | None
+
+
+async def describe_topics(connection: KafkaConnection, names: Sequence[str]) -> dict[str, TopicFacts | None]:
+    """Each topic as it is now, None where there is none.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached.
+        ConfigError: it refuses us.
+
+    Cost: a connection, two requests and one more for each topic's leader.
+    """
+    async with _open_admin(connection) as admin:
+        with kafka_errors("describing topics"):
+            described = await admin.describe_topics(list(names))
+            settings = await _topic_settings(admin, names)
+    counts = {topic["topic"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
+    return {name: _facts(counts[name], settings[name]) if name in counts else None for name in names}
+
+
+async def require_topics(connection: KafkaConnection, names: Sequence[str]) -> dict[str, TopicFacts]:
+    """Each topic as it is now.
+
+    Raises:
+        ConfigError: one is missing.
+        StreamUnavailable: the cluster cannot be reached.
+    """
+    facts = await describe_topics(connection, names)
+    if missing := [name for name, fact in facts.items() if fact is None]:
+        raise ConfigError(
+            f"there is no topic {', '.join(missing)} at {connection.bootstrap_servers}: "
+            "create it, or run `neardup-stream check --create-topics`"
+        )
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+async def create_topic(
+    connection: KafkaConnection, name: str, partitions: int, settings: Mapping[str, str] | None = None
+) -> bool:
+    """Make a topic, replicated as the broker does by default; False if it was there already.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached.
+        ConfigError: it refuses the name, the settings or us.
+    """
+    topic = NewTopic(name, partitions, 1, topic_configs=dict(settings or {}))
+    topic.replication_factor = _BROKERS_CHOICE  # its constructor refuses what the protocol allows
+    async with _open_admin(connection) as admin:
+        with kafka_errors(f"creating topic {name}"):
+            response = await admin.create_topics([topic])
+    ((_, error_code, message),) = response.topic_errors
+    refused = for_code(error_code)
+    if refused is TopicAlreadyExistsError:
+        return False
+    if error_code != 0:
+        raise ConfigError(f"creating topic {name}: {message or refused.__name__}")
+    return True
+
+
+@asynccontextmanager
+async def _open_admin(connection: KafkaConnection) -> AsyncIterator[AIOKafkaAdminClient]:
+    admin = AIOKafkaAdminClient(**connection.client_options())
+    try:
+        with kafka_errors(f"connecting to {connection.bootstrap_servers}"):
+            await admin.start()
+        yield admin
+    finally:
+        await admin.close()
+
+
+async def _topic_settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Settings by topic; empty where the broker does not tell us, as without DescribeConfigs rights."""
+    settings: dict[str, dict[str, str]] = {name: {} for name in names}
+    try:
+        answers = await admin.describe_configs(
+            [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+        )
+    except BrokerResponseError:
+        return settings
+    for answer in answers:
+        for _error_code, _message, _kind, name, entries in answer.resources:
+            settings[name] = {entry[0]: entry[1] for entry in entries}
+    return settings
+
+
+def _facts(partitions: int, settings: Mapping[str, str]) -> TopicFacts:
+    max_message_bytes = settings.get("max.message.bytes")
+    return TopicFacts(
+        partitions=partitions,
+        max_message_bytes=None if max_message_bytes is None else int(max_message_bytes),
+        cleanup_policy=settings.get("cleanup.policy"),
+    )

@@ -1,0 +1,152 @@
+"""What an operator may choose about Kafka, and what follows from it.
+
+The client's own defaults lose records (acknowledged by one broker only, reading from the end when in
+doubt); everything that matters is therefore stated here, and what must not be chosen is not a field.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from neardup_stream.errors import ConfigError
+
+__all__ = [
+    "Compression",
+    "FirstStart",
+    "KafkaConnection",
+    "KafkaSinkConfig",
+    "KafkaSourceConfig",
+    "OutOfRange",
+]
+
+Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
+FirstStart = Literal["earliest", "latest", "fail"]
+OutOfRange = Literal["fail", "earliest", "latest"]
+
+_MIB = 1 << 20
+
+
+def _ms(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaConnection:
+    """How to reach a cluster.
+
+    Attributes:
+        bootstrap_servers: brokers to ask first, `host:port,host:port`.
+        client_id: how the broker names us in its logs and quotas.
+        request_timeout_seconds: how long one answer is waited for. Opening, sending and committing take
+            at most about this long before they raise.
+    """
+
+    bootstrap_servers: str
+    client_id: str = "neardup-stream"
+    request_timeout_seconds: float = 30.0
+
+    def client_options(self) -> dict[str, Any]:
+        """As keyword arguments of any aiokafka client."""
+        return {
+            "bootstrap_servers": self.bootstrap_servers,
+            "client_id": self.client_id,
+            "request_timeout_ms": _ms(self.request_timeout_seconds),
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaSourceConfig:
+    """What to read, and as whom.
+
+    Attributes:
+        connection: the cluster.
+        topics: at least one; all must exist.
+        group_id: consumer group; its committed offsets are where reading resumes.
+        group_instance_id: a name that outlives restarts, so that a quick one moves no partitions.
+        first_start: where a group that never committed begins. The choice is committed at once, so that a
+            crash before the first commit does not choose anew.
+        out_of_range: what to do when the committed offset is no longer in the topic, which means that
+            records were deleted unread or the topic was made anew.
+        session_timeout_seconds: silence after which the broker gives our partitions to others.
+        heartbeat_interval_seconds: at most a third of it.
+        max_poll_interval_seconds: longest time between two reads; longer, and we leave the group. Not
+            reading is how back-pressure works, so this covers the slowest batch and then some.
+        drain_seconds: longest time a rebalance waits for what is in flight.
+        fetch_max_bytes: most bytes, still compressed, in one answer of one broker.
+        partition_fetch_max_bytes: the same for one partition of it.
+    """
+
+    connection: KafkaConnection
+    topics: tuple[str, ...]
+    group_id: str
+    group_instance_id: str | None = None
+    first_start: FirstStart = "earliest"
+    out_of_range: OutOfRange = "fail"
+    session_timeout_seconds: float = 30.0
+    heartbeat_interval_seconds: float = 3.0
+    max_poll_interval_seconds: float = 300.0
+    drain_seconds: float = 30.0
+    fetch_max_bytes: int = 16 * _MIB
+    partition_fetch_max_bytes: int = _MIB
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work.
+
+        Raises:
+            ConfigError: no topic, or too few heartbeats in a session.
+        """
+        if not self.topics:
+            raise ConfigError("no topic to read from")
+        if self.heartbeat_interval_seconds * 3 > self.session_timeout_seconds:
+            raise ConfigError(
+                f"session_timeout_seconds ({self.session_timeout_seconds}) must be at least three times "
+                f"heartbeat_interval_seconds ({self.heartbeat_interval_seconds})"
+            )
+
+    def consumer_options(self) -> dict[str, Any]:
+        """As keyword arguments of aiokafka's consumer."""
+        return {
+            **self.connection.client_options(),
+            "group_id": self.group_id,
+            "group_instance_id": self.group_instance_id,
+            "enable_auto_commit": False,
+            "auto_offset_reset": "none",
+            "session_timeout_ms": _ms(self.session_timeout_seconds),
+            "heartbeat_interval_ms": _ms(self.heartbeat_interval_seconds),
+            "max_poll_interval_ms": _ms(self.max_poll_interval_seconds),
+            # How long the broker waits for a member that is still draining: its default, the session
+            # timeout, may be shorter than the drain.
+            "rebalance_timeout_ms": _ms(self.drain_seconds + self.session_timeout_seconds),
+            "fetch_max_bytes": self.fetch_max_bytes,
+            "max_partition_fetch_bytes": self.partition_fetch_max_bytes,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaSinkConfig:
+    """Where to send.
+
+    Attributes:
+        connection: the cluster.
+        topic: must exist.
+        compression: codec of the batches.
+        max_batch_bytes: messages of one partition that travel together, before compression; never more
+            than the topic takes.
+        max_request_bytes: largest message, unless the topic takes less.
+    """
+
+    connection: KafkaConnection
+    topic: str
+    compression: Compression = "zstd"
+    max_batch_bytes: int = _MIB // 4
+    max_request_bytes: int = 8 * _MIB
+
+    def producer_options(self) -> dict[str, Any]:
+        """As keyword arguments of aiokafka's producer."""
+        return {
+            **self.connection.client_options(),
+            "acks": "all",
+            "enable_idempotence": True,
+            "compression_type": None if self.compression == "none" else self.compression,
+            "max_batch_size": self.max_batch_bytes,
+            "max_request_size": self.max_request_bytes,
+        }

@@ -1,0 +1,452 @@
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+
+from neardup_stream.errors import ConfigError, InvariantBroken, StreamUnavailable
+from neardup_stream.message import Message, Partition, Record
+from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.streams.kafka_admin import TopicFacts, create_topic, describe_topics
+from neardup_stream.streams.kafka_config import (
+    Compression,
+    FirstStart,
+    KafkaConnection,
+    KafkaSinkConfig,
+    KafkaSourceConfig,
+    OutOfRange,
+)
+from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.protocol import Sink, Source
+from tests.contracts.streams import (
+    RESUMABLE_SOURCE_CHECKS,
+    SINK_CHECKS,
+    SOURCE_CHECKS,
+    MakeSink,
+    MakeSource,
+    ReadBack,
+    read_records,
+)
+from tests.servers.kafka import KafkaBroker
+
+WAIT_SECONDS = 30
+
+
+class Topic:
+    """A topic of this test's own, with its group."""
+
+    def __init__(self, broker: KafkaBroker, name: str, partitions: int = 1, **configs: str) -> None:
+        broker.create_topic(name, partitions, configs)
+        self.name = name
+        self.connection = KafkaConnection(
+            bootstrap_servers=broker.bootstrap_servers, request_timeout_seconds=5
+        )
+
+    def source(
+        self,
+        *,
+        first_start: FirstStart = "earliest",
+        out_of_range: OutOfRange = "fail",
+        drain_seconds: float = 10,
+    ) -> KafkaSource:
+        return KafkaSource(
+            KafkaSourceConfig(
+                connection=self.connection,
+                topics=(self.name,),
+                group_id=f"{self.name}-group",
+                first_start=first_start,
+                out_of_range=out_of_range,
+                drain_seconds=drain_seconds,
+                session_timeout_seconds=6,
+                heartbeat_interval_seconds=0.2,
+            )
+        )
+
+    def sink(self, compression: Compression = "zstd", max_batch_bytes: int = 1 << 18) -> KafkaSink:
+        return KafkaSink(
+            KafkaSinkConfig(
+                connection=self.connection,
+                topic=self.name,
+                compression=compression,
+                max_batch_bytes=max_batch_bytes,
+            )
+        )
+
+    async def fill(self, values: Sequence[bytes | None], keys: Sequence[bytes | None] | None = None) -> None:
+        keys = keys or [b"key %d" % number for number in range(len(values))]
+        async with self.sink() as sink:
+            await sink.send([Message(key=key, value=value) for key, value in zip(keys, values, strict=True)])
+
+    async def delete_before(self, offset: int) -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.connection.bootstrap_servers)
+        await admin.start()
+        await admin.delete_records({TopicPartition(self.name, 0): RecordsToDelete(offset)})
+        await admin.close()
+
+
+MakeTopic = Callable[..., Topic]
+
+
+@pytest.fixture
+def make_topic(kafka_broker: KafkaBroker, topic_prefix: str) -> MakeTopic:
+    count = iter(range(100))
+    return lambda partitions=1, **configs: Topic(
+        kafka_broker, f"{topic_prefix}-{next(count)}", partitions, **configs
+    )
+
+
+@pytest.fixture
+def make_source(make_topic: MakeTopic) -> MakeSource:
+    async def make(values: Sequence[bytes]) -> Callable[[], Source]:
+        topic = make_topic(partitions=3)
+        await topic.fill(values)
+        return topic.source
+
+    return make
+
+
+@pytest.fixture(params=["none", "gzip", "snappy", "lz4", "zstd"])
+def make_sink(request: pytest.FixtureRequest, make_topic: MakeTopic) -> MakeSink:
+    def make() -> tuple[Sink, ReadBack]:
+        topic = make_topic(partitions=3, **{"max.message.bytes": "300000"})
+
+        async def read_back() -> list[tuple[bytes | None, bytes | None]]:
+            return [(record.key, record.value) for record in await read_topic(topic)]
+
+        return topic.sink(request.param), read_back
+
+    return make
+
+
+async def read_topic(topic: Topic) -> list[Record]:
+    """Everything in the topic now, without a trace."""
+    reader = replace(topic.source()._config, group_id=f"{topic.name}-reader", first_start="earliest")
+    async with AIOKafkaConsumer(bootstrap_servers=topic.connection.bootstrap_servers) as consumer:
+        facts = await describe_topics(topic.connection, [topic.name])
+        fact = facts[topic.name]
+        assert fact is not None
+        ends = await consumer.end_offsets([TopicPartition(topic.name, n) for n in range(fact.partitions)])
+    async with KafkaSource(reader) as source:
+        return await read_records(source, sum(ends.values()))
+
+
+@pytest.mark.parametrize("check", [*SOURCE_CHECKS, *RESUMABLE_SOURCE_CHECKS])
+async def test_source(check: Callable[[MakeSource], Awaitable[None]], make_source: MakeSource) -> None:
+    await check(make_source)
+
+
+@pytest.mark.parametrize("check", SINK_CHECKS)
+async def test_sink(check: Callable[[MakeSink], Awaitable[None]], make_sink: MakeSink) -> None:
+    await check(make_sink)
+
+
+@pytest.mark.parametrize("compression", ["none", "gzip", "snappy", "lz4", "zstd"])
+async def test_every_codec_of_other_producers_is_read(make_topic: MakeTopic, compression: str) -> None:
+    topic = make_topic()
+    values = [b"value %d" % number for number in range(100)]
+    async with AIOKafkaProducer(
+        bootstrap_servers=topic.connection.bootstrap_servers,
+        compression_type=None if compression == "none" else compression,
+    ) as producer:
+        for value in values:
+            await producer.send_and_wait(topic.name, value)
+
+    assert [record.value for record in await read_topic(topic)] == values
+
+
+async def test_keys_values_and_headers_are_bytes_as_they_are(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    messages = [
+        Message(key=b"\xff\x00 no text", value=None),
+        Message(key=None, value=b"json failed to parse"),
+        Message(key=b"", value=b""),
+        Message(key=b"key", value=b"value", headers=[("a", b"1"), ("b", b"\xff"), ("a", b"2")]),
+    ]
+
+    async with topic.sink() as sink:
+        await sink.send(messages)
+    records = await read_topic(topic)
+
+    assert [(one.key, one.value, list(one.headers)) for one in records] == [
+        (one.key, one.value, list(one.headers)) for one in messages
+    ]
+    assert [one.position.offset for one in records] == [0, 1, 2, 3]
+    assert {one.position.partition for one in records} == {Partition(topic.name, 0)}
+
+
+async def test_a_record_is_dated_when_it_is_sent(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    async with topic.sink() as sink:
+        await sink.send([Message(key=b"key", value=b"of 1970", timestamp_ms=0)])
+
+    (record,) = await read_topic(topic)
+
+    assert record.timestamp_ms > 1_700_000_000_000
+
+
+async def test_one_key_goes_to_the_partition_other_producers_choose(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=7)
+    keys = [b"key %d" % number for number in range(50)]
+    await topic.fill([b"ours"] * len(keys), keys)
+    async with AIOKafkaProducer(bootstrap_servers=topic.connection.bootstrap_servers) as producer:
+        for key in keys:
+            await producer.send_and_wait(topic.name, b"theirs", key)
+
+    records = await read_topic(topic)
+
+    assert len(records) == 2 * len(keys)
+    assert len({(record.key, record.position.partition) for record in records}) == len(keys)
+
+
+# Where reading begins.
+
+
+async def test_a_first_start_at_the_latest_offset_reads_what_comes_after(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    await topic.fill([b"before"])
+
+    async with topic.source(first_start="latest") as source:
+        assert await read_until_assigned(source) == []
+        await topic.fill([b"after"])
+        assert [record.value for record in await read_records(source, 1)] == [b"after"]
+
+
+async def test_a_first_start_is_chosen_once(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    async with topic.source(first_start="latest") as source:
+        await read_until_assigned(source)
+    await topic.fill([b"while nobody read"])
+
+    async with topic.source(first_start="latest") as source:
+        assert [record.value for record in await read_records(source, 1)] == [b"while nobody read"]
+
+
+async def test_a_first_start_may_be_refused(make_topic: MakeTopic) -> None:
+    async with make_topic().source(first_start="fail") as source:
+        with pytest.raises(ConfigError, match=r"no committed offset.*kafka\.first_start"):
+            await read_until_assigned(source)
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"), [("earliest", [b"5", b"6", b"7", b"8", b"9"]), ("latest", [b"new"])]
+)
+async def test_deleted_records_are_passed_over_as_the_policy_says(
+    make_topic: MakeTopic, policy: OutOfRange, expected: list[bytes]
+) -> None:
+    topic = await topic_with_a_gap(make_topic)
+
+    async with topic.source(out_of_range=policy) as source:
+        await read_until_assigned(source, count=len(expected) if policy == "earliest" else 0)
+        if policy == "latest":
+            await topic.fill([b"new"])
+    async with topic.source() as source:
+        assert [record.value for record in await read_records(source, len(expected))] == expected
+
+
+async def test_deleted_records_stop_the_stream_by_default(make_topic: MakeTopic) -> None:
+    topic = await topic_with_a_gap(make_topic)
+
+    async with topic.source() as source:
+        with pytest.raises(ConfigError, match=r"offset 2, which is not there.*kafka\.out_of_range"):
+            await read_records(source, 1)
+
+
+async def topic_with_a_gap(make_topic: MakeTopic) -> Topic:
+    """Ten records, of which two are finished and the next three deleted unread."""
+    topic = make_topic()
+    await topic.fill([b"%d" % number for number in range(10)])
+    async with topic.source() as source:
+        await source.commit(next_offsets(await read_records(source, 2)))
+    await topic.delete_before(5)
+    return topic
+
+
+async def read_until_assigned(source: KafkaSource, count: int = 0) -> list[Record]:
+    """Read until the start of every partition is settled: only then is the lag known."""
+    records: list[Record] = []
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not source.lag() or len(records) < count:
+            records.extend(await source.read(100, 1 << 20))
+    return records
+
+
+async def test_lag_counts_what_is_not_yet_read(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    await topic.fill([b"x" * 100] * 10)
+    partition = Partition(topic.name, 0)
+
+    async with topic.source() as source:
+        assert source.lag() == {}
+        await read_records(source, 1)
+        assert source.lag() == {partition: 9}
+        await source.read(5, 250)
+        assert source.lag() == {partition: 7}
+        await read_records(source, 7)
+        assert source.lag() == {partition: 0}
+
+
+# Rebalances.
+
+
+async def test_a_rebalance_in_mid_batch_drains_and_loses_nothing(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=4)
+    values = [b"%d" % number for number in range(400)]
+    await topic.fill(values)
+    finished: list[Record] = []
+
+    async with topic.source() as first:
+        in_flight = await read_records(first, 150)
+
+        async def drain() -> None:
+            finished.extend(in_flight)
+            await first.commit(next_offsets(in_flight))
+
+        first.on_revoke(drain)
+        async with topic.source() as second:
+            await asyncio.wait_for(collect_all((first, second), finished, len(values)), WAIT_SECONDS)
+
+    assert sorted(record.value or b"" for record in finished) == sorted(values)
+    assert first.dropped_commit_count == 0
+
+
+async def test_without_a_drain_what_was_in_flight_is_read_again(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=4)
+    values = [b"%d" % number for number in range(100)]
+    await topic.fill(values)
+    finished: list[Record] = []
+
+    async with topic.source() as first:
+        in_flight = await read_records(first, len(values))
+        async with topic.source() as second:
+            await read_records(second, 1)  # so the rebalance is over
+        await asyncio.wait_for(collect(first, finished, len(values)), WAIT_SECONDS)
+
+    assert sorted(record.value or b"" for record in finished) == sorted(
+        record.value or b"" for record in in_flight
+    )
+
+
+async def test_a_commit_for_partitions_given_away_is_dropped(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=2)
+    await topic.fill([b"%d" % number for number in range(100)])
+
+    async with topic.source() as first:
+        stale = next_offsets(await read_records(first, 100))
+        async with topic.source() as second:
+            await read_records(second, 1)  # so the rebalance is over
+            await first.commit(stale)
+
+    assert first.dropped_commit_count == 2
+    async with topic.source() as again:
+        assert len(await read_records(again, 100)) == 100
+
+
+async def test_a_drain_that_takes_too_long_is_left_behind(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=2)
+    await topic.fill([b"%d" % number for number in range(20)])
+
+    async with topic.source(drain_seconds=0.1) as first:
+        await read_records(first, 20)
+        first.on_revoke(asyncio.Event().wait)  # type: ignore[arg-type] # never returns
+        async with topic.source() as second:
+            assert len(await read_records(second, 5)) == 5
+
+
+async def test_a_drain_that_fails_is_raised_by_the_next_read(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=2)
+    await topic.fill([b"%d" % number for number in range(20)])
+
+    async with topic.source() as first:
+        await read_records(first, 20)
+
+        async def fail() -> None:
+            raise InvariantBroken("found out while draining")
+
+        first.on_revoke(fail)
+        async with topic.source():
+            with pytest.raises(InvariantBroken, match="found out while draining"):
+                await asyncio.wait_for(collect(first, [], enough=1_000_000), WAIT_SECONDS)
+
+
+async def collect_all(sources: Sequence[KafkaSource], finished: list[Record], enough: int) -> None:
+    await asyncio.gather(*(collect(source, finished, enough) for source in sources))
+
+
+async def collect(source: KafkaSource, finished: list[Record], enough: int) -> None:
+    while len(finished) < enough:
+        records = await source.read(10, 1 << 20)
+        finished.extend(records)
+        await source.commit(next_offsets(records))
+
+
+# What is wrong with the world.
+
+
+async def test_a_missing_topic_is_named_with_the_remedy(kafka_broker: KafkaBroker, topic_prefix: str) -> None:
+    connection = KafkaConnection(bootstrap_servers=kafka_broker.bootstrap_servers)
+    name = f"{topic_prefix}-absent"
+    source = KafkaSource(KafkaSourceConfig(connection=connection, topics=(name,), group_id=name))
+    sink = KafkaSink(KafkaSinkConfig(connection=connection, topic=name))
+
+    for stream in (source, sink):
+        with pytest.raises(ConfigError, match=f"no topic {name}.*check --create-topics"):
+            await stream.__aenter__()
+
+
+async def test_an_absent_cluster_is_a_stream_that_is_unavailable() -> None:
+    connection = KafkaConnection(bootstrap_servers="127.0.0.1:1")
+    source = KafkaSource(KafkaSourceConfig(connection=connection, topics=("pages",), group_id="group"))
+    sink = KafkaSink(KafkaSinkConfig(connection=connection, topic="events"))
+
+    for stream in (source, sink):
+        with pytest.raises(StreamUnavailable, match=r"127\.0\.0\.1:1"):
+            await stream.__aenter__()
+
+
+async def test_a_message_that_is_too_large_is_refused_and_the_next_one_is_sent(make_topic: MakeTopic) -> None:
+    topic = make_topic(**{"max.message.bytes": "100000"})
+
+    async with topic.sink() as sink:
+        limit = sink.max_message_bytes
+        assert limit is not None
+        for size_bytes in (limit - 1, limit):
+            await sink.send([Message(key=None, value=b"x" * size_bytes)])
+        with pytest.raises(InvariantBroken, match=f"of {limit + 1} bytes, at most {limit}"):
+            await sink.send([Message(key=None, value=b"x" * (limit + 1))])
+        await sink.send([Message(key=None, value=b"next")])
+
+    assert [len(record.value or b"") for record in await read_topic(topic)] == [limit - 1, limit, 4]
+
+
+async def test_after_a_fatal_error_the_producer_is_replaced(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+
+    async with topic.sink() as sink:
+        await sink.send([Message(key=None, value=b"first")])
+        assert sink._producer is not None
+        sink._producer._txn_manager.increment_sequence_number(TopicPartition(topic.name, 0), 5)
+        with pytest.raises(StreamUnavailable):
+            await sink.send([Message(key=None, value=b"second")])
+        await sink.send([Message(key=None, value=b"second")])
+
+    assert [record.value for record in await read_topic(topic)] == [b"first", b"second"]
+
+
+async def test_topics_are_made_and_described(kafka_broker: KafkaBroker, topic_prefix: str) -> None:
+    connection = KafkaConnection(bootstrap_servers=kafka_broker.bootstrap_servers)
+    name, absent = f"{topic_prefix}-new", f"{topic_prefix}-absent"
+
+    assert await create_topic(
+        connection, name, 3, {"max.message.bytes": "12345", "cleanup.policy": "compact"}
+    )
+    assert not await create_topic(connection, name, 3)
+    with pytest.raises(ConfigError, match="illegal"):
+        await create_topic(connection, "an illegal name", 1)
+
+    async with asyncio.timeout(WAIT_SECONDS):
+        while (facts := await describe_topics(connection, [name, absent]))[name] is None:
+            pass
+    assert facts == {name: TopicFacts(3, 12345, "compact"), absent: None}
