@@ -1,10 +1,10 @@
 """Liveness and readiness: a small state machine, and the pages that show it.
 
-    starting ──► ready ◄──► degraded
-        │          │            │
-        └──────────┴──────┬─────┘
-                          ▼
-                      draining ──► stopped
+    degraded ◄──► starting ──► ready ◄──► degraded
+        │             │          │            │
+        └─────────────┴─────┬────┴────────────┘
+                            ▼
+                        draining ──► stopped
 
 Live means: do not restart me. Ready means: I take pages now. A daemon that waits for Redis is live and not
 ready; a restart would not bring Redis back.
@@ -28,7 +28,7 @@ _logger = logging.getLogger(__name__)
 _NEXT: Final[Mapping[State, frozenset[State]]] = {
     "starting": frozenset({"ready", "degraded", "draining", "stopped"}),
     "ready": frozenset({"degraded", "draining", "stopped"}),
-    "degraded": frozenset({"ready", "degraded", "draining", "stopped"}),
+    "degraded": frozenset({"starting", "ready", "draining", "stopped"}),
     "draining": frozenset({"stopped"}),
     "stopped": frozenset(),
 }
@@ -62,6 +62,7 @@ class Health:
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
         self._condition = Condition("starting")
+        self._before_degraded: State = "starting"
 
     @property
     def condition(self) -> Condition:
@@ -83,9 +84,16 @@ class Health:
             raise InvariantBroken(f"health cannot go from {now} to {state}")
         if Condition(state, reason) == self._condition:
             return
+        if state == "degraded" and now != "degraded":
+            self._before_degraded = now
         self._condition = Condition(state, reason)
         self._metrics.ready(ready=is_ready(self._condition))
         log_event(_logger, "state_changed", former=now, state=state, reason=reason)
+
+    def recover(self) -> None:
+        """The dependency is back: return to what was going on when it went, be it only the start."""
+        if self._condition.state == "degraded":
+            self.become(self._before_degraded)
 
 
 @asynccontextmanager

@@ -43,9 +43,23 @@ def test_a_dependency_that_comes_back_does_not_end_the_draining(metrics: Metrics
     health.become("draining")
 
     health.become("degraded", "Redis is away")
-    health.become("ready")
+    health.recover()
 
     assert health.condition == Condition("draining")
+
+
+@pytest.mark.parametrize("state", ["starting", "ready"])
+def test_a_dependency_that_comes_back_leads_back_to_what_was_going_on(metrics: Metrics, state: State) -> None:
+    health = Health(metrics)
+    health.become(state)
+
+    health.become("degraded", "Redis is away")
+    health.become("degraded", "Redis is still away")
+    degraded = health.condition
+    health.recover()
+
+    assert degraded == Condition("degraded", "Redis is still away")
+    assert health.condition == Condition(state)
 
 
 def test_a_stopped_daemon_stays_stopped(metrics: Metrics) -> None:
