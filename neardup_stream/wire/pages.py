@@ -60,30 +60,34 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A page as a crawler sends it: exactly one of `html`, `text` and `body`; null means absent.
 
     Fields not named here are ignored.
+
+    Attributes:
+        url: address as crawled.
+        id: identity across re-crawls; by default the canonical URL.
+        fetched_at: RFC 3339 with an offset, or epoch seconds; by default the record's timestamp.
+        html: markup.
+        text: visible text.
+        body: bytes as fetched, base64 with padding and without line breaks.
+        content_type: media type of `body`.
+        charset: of `body`; detected if absent, unknown or wrong.
+        status: of HTTP.
+        language: the crawler's label.
+        score: the crawler's own.
+        meta: anything; events carry it untouched.
     """
 
-    url: Annotated[str, Meta(description="Address as crawled.")]
-    id: Annotated[
-        str | None,
-        Meta(description="Identity across re-crawls, not empty; by default the canonical URL."),
-    ] = None
-    fetched_at: Annotated[
-        Annotated[datetime, Meta(tz=True)] | int | float | None,
-        Meta(description="RFC 3339 with an offset, or epoch seconds; by default the record's timestamp."),
-    ] = None
-    html: Annotated[str | None, Meta(description="Markup.")] = None
-    text: Annotated[str | None, Meta(description="Visible text.")] = None
-    body: Annotated[
-        bytes | None, Meta(description="Bytes as fetched, base64 with padding and without line breaks.")
-    ] = None
-    content_type: Annotated[str | None, Meta(description="Media type of `body`.")] = None
-    charset: Annotated[str | None, Meta(description="Charset of `body`; detected if absent or wrong.")] = None
-    status: Annotated[int | None, Meta(description="HTTP status.")] = None
-    language: Annotated[str | None, Meta(description="The crawler's label.")] = None
-    score: Annotated[float | None, Meta(description="The crawler's own.")] = None
-    meta: Annotated[
-        msgspec.Raw | UnsetType, Meta(description="Anything; passed through to events untouched.")
-    ] = UNSET
+    url: Annotated[str, Meta(extra_json_schema={"minLength": 1})]
+    id: Annotated[str, Meta(min_length=1)] | None = None
+    fetched_at: Annotated[datetime, Meta(tz=True)] | int | float | None = None
+    html: str | None = None
+    text: str | None = None
+    body: bytes | None = None
+    content_type: str | None = None
+    charset: str | None = None
+    status: int | None = None
+    language: str | None = None
+    score: float | None = None
+    meta: msgspec.Raw | UnsetType = UNSET
 
 
 class PageDecoder:
@@ -148,8 +152,6 @@ class PageDecoder:
 
     def _page(self, given: PageInput, timestamp_ms: int) -> Page:
         _check_one_body(given)
-        if given.id == "":
-            raise BadPage("wrong_type", "id is empty")
         _check_size("url", _utf8_bytes(given.url), self._limits.max_url_bytes)  # before it is parsed
         canonical = canonical_url(given.url)
         return Page(

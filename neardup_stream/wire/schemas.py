@@ -1,0 +1,81 @@
+"""JSON Schemas of everything that crosses the wire, generated from the classes that are decoded and encoded.
+
+`python -m neardup_stream.wire.schemas [DIR]` writes them, by default to `docs/schemas/`.
+"""
+
+import re
+import sys
+from inspect import cleandoc
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from neardup_stream.events import DuplicateFound, EventName, UniqueFound, event_type
+from neardup_stream.wire.dead_letters import DeadLetterLine
+from neardup_stream.wire.events import CloudEvent
+from neardup_stream.wire.pages import PageInput
+
+__all__ = ["rendered", "schemas"]
+
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_DATA: dict[EventName, type] = {"duplicate": DuplicateFound, "unique": UniqueFound}
+_ATTRIBUTE = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+_BODIES = ("html", "text", "body")
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """File name, without `.json`, to schema: each event in structured mode, a page, a dead letter's line."""
+    described = {str(name): _event_schema(name, data) for name, data in _DATA.items()}
+    described["page"] = _page_schema()
+    described["dead-letter"] = _schema("dead-letter", DeadLetterLine)
+    return described
+
+
+def rendered(schema: dict[str, Any]) -> bytes:
+    """The bytes of a schema's file."""
+    return msgspec.json.format(msgspec.json.encode(schema), indent=2) + b"\n"
+
+
+def _event_schema(name: EventName, data: type) -> dict[str, Any]:
+    schema = _schema(name, CloudEvent[data])  # type: ignore[valid-type]  # a class chosen at run time
+    schema["title"] = event_type(name)
+    schema["properties"]["specversion"] = {"const": "1.0"}
+    schema["properties"]["type"] = {"const": event_type(name)}
+    schema["properties"]["time"]["format"] = "date-time"
+    return schema
+
+
+def _page_schema() -> dict[str, Any]:
+    schema = _schema("page", PageInput)
+    schema["oneOf"] = [{"required": [body], "properties": {body: {"type": "string"}}} for body in _BODIES]
+    return schema
+
+
+def _schema(name: str, wire_class: Any) -> dict[str, Any]:
+    (top,), classes = msgspec.json.schema_components([wire_class])
+    definitions = {title: _described(schema) for title, schema in classes.items()}
+    head = {"$schema": _DIALECT, "$id": f"urn:neardup:{name}:v1"}
+    schema = head | definitions.pop(top["$ref"].removeprefix("#/$defs/"))
+    return schema | {"$defs": definitions} if definitions else schema
+
+
+def _described(schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema with its class's docstring dealt out: `Attributes` to the properties."""
+    summary, _, attributes = cleandoc(schema["description"]).partition("Attributes:\n")
+    properties = dict(schema["properties"])
+    for name, text in _ATTRIBUTE.findall(attributes):
+        properties[name] = properties[name] | {"description": " ".join(text.split())}
+    return schema | {"description": " ".join(summary.split()), "properties": properties}
+
+
+def main() -> None:
+    """Write the files."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/schemas")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, schema in schemas().items():
+        (folder / f"{name}.json").write_bytes(rendered(schema))
+
+
+if __name__ == "__main__":
+    main()

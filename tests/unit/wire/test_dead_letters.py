@@ -1,0 +1,123 @@
+import msgspec
+import pytest
+
+from neardup_stream.errors import BadPage
+from neardup_stream.message import Headers, Message, Record
+from neardup_stream.wire.dead_letters import ENVELOPE_BYTES, TRUNCATED_BYTES, dead_letter, to_json_line
+from tests.unit.wire.records import record
+
+ERROR = BadPage("not_json", "invalid character (byte 0)")
+ERROR_HEADERS = {
+    "neardup.error.reason": b"not_json",
+    "neardup.error.detail": b"invalid character (byte 0)",
+    "neardup.error.topic": b"pages",
+    "neardup.error.partition": b"3",
+    "neardup.error.offset": b"1234567",
+    "neardup.error.timestamp_ms": b"1700000000123",
+}
+ONE_MIB = 1024 * 1024
+
+
+def whole_bytes(bad: Record) -> int:
+    return dead_letter(bad, ERROR, None).size_bytes
+
+
+def test_a_dead_letter_is_the_record_with_the_reason_added() -> None:
+    bad = record(b"json failed to parse", key=b"k", headers=(("a", b"1"), ("a", b"2")))
+
+    letter = dead_letter(bad, ERROR, ONE_MIB)
+
+    assert (letter.key, letter.value, letter.timestamp_ms) == (bad.key, bad.value, bad.timestamp_ms)
+    assert letter.headers == (("a", b"1"), ("a", b"2"), *ERROR_HEADERS.items())
+
+
+def test_a_record_without_key_and_value_keeps_having_none() -> None:
+    letter = dead_letter(record(None), ERROR, ONE_MIB)
+
+    assert (letter.key, letter.value) == (None, None)
+
+
+def test_reasons_of_an_earlier_dead_letter_are_replaced() -> None:
+    first = dead_letter(record(b"x", headers=(("a", b"1"),)), BadPage("bad_url", "old"), ONE_MIB)
+
+    again = dead_letter(record(b"x", headers=first.headers), ERROR, ONE_MIB)
+
+    assert again.headers == (("a", b"1"), *ERROR_HEADERS.items())
+
+
+@pytest.mark.parametrize("spare_bytes", [0, 1])
+def test_a_letter_up_to_the_limit_is_whole(spare_bytes: int) -> None:
+    bad = record(b"x" * 200_000, key=b"k", headers=(("a", b"1"),))
+
+    letter = dead_letter(bad, ERROR, whole_bytes(bad) + spare_bytes)
+
+    assert letter.value == bad.value
+    assert "neardup.error.truncated_from_bytes" not in dict(letter.headers)
+
+
+def test_a_letter_over_the_limit_carries_the_beginning_of_its_value() -> None:
+    bad = record(b"begin" + b"x" * 200_000, key=b"k", headers=(("a", b"1"),))
+
+    letter = dead_letter(bad, ERROR, whole_bytes(bad) - 1)
+
+    assert letter.value == (bad.value or b"")[:TRUNCATED_BYTES]
+    assert letter.key == b"k"
+    assert dict(letter.headers) == {
+        "a": b"1",
+        **ERROR_HEADERS,
+        "neardup.error.truncated_from_bytes": b"200005",
+    }
+
+
+def test_headers_that_are_too_large_are_dropped_and_counted() -> None:
+    bad = record(b"x" * 10, key=b"k", headers=(("a", b"1" * ONE_MIB), ("b", b"2")))
+
+    letter = dead_letter(bad, ERROR, ONE_MIB)
+
+    assert (letter.key, letter.value) == (b"k", bad.value)
+    assert dict(letter.headers) == {**ERROR_HEADERS, "neardup.error.headers_dropped": b"2"}
+
+
+def test_a_key_that_is_too_large_is_cut() -> None:
+    bad = record(b"x" * 10, key=b"k" * ONE_MIB)
+
+    letter = dead_letter(bad, ERROR, ONE_MIB)
+
+    assert letter.key == b"k" * 1024
+    assert letter.value == bad.value
+    assert dict(letter.headers)["neardup.error.key_truncated_from_bytes"] == b"1048576"
+
+
+@pytest.mark.parametrize("max_message_bytes", [ENVELOPE_BYTES, ENVELOPE_BYTES + 1, 5000, 70_000, ONE_MIB])
+def test_the_worst_record_fits_every_topic_that_takes_an_envelope(max_message_bytes: int) -> None:
+    bad = record(b"v" * ONE_MIB, key=b"k" * ONE_MIB, headers=(("h", b"h" * ONE_MIB),))
+
+    letter = dead_letter(bad, BadPage("not_one_body", "é" * ONE_MIB), max_message_bytes)
+
+    assert letter.size_bytes <= max_message_bytes
+    assert dict(letter.headers)["neardup.error.reason"] == b"not_one_body"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "headers", "line"),
+    [
+        pytest.param(b"k", b"v\n", (), {"key": "k", "value": "v\n"}, id="text"),
+        pytest.param(b"\xff", b"\xfe", (), {"key_base64": "/w==", "value_base64": "/g=="}, id="bytes"),
+        pytest.param(None, None, (), {}, id="neither"),
+        pytest.param(b"", b"", (), {"key": "", "value": ""}, id="empty"),
+        pytest.param(
+            None,
+            None,
+            (("a", b"1"), ("a", b"\xff")),
+            {"headers": [{"name": "a", "value": "1"}, {"name": "a", "value_base64": "/w=="}]},
+            id="headers",
+        ),
+    ],
+)
+def test_in_a_file_a_letter_is_one_line_of_json(
+    key: bytes | None, value: bytes | None, headers: Headers, line: dict[str, object]
+) -> None:
+    rendered = to_json_line(Message(key=key, value=value, headers=headers, timestamp_ms=5))
+
+    assert b"\n" not in rendered
+    assert msgspec.json.decode(rendered) == {"headers": [], "timestamp_ms": 5} | line
