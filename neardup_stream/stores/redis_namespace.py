@@ -12,12 +12,20 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
-from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.errors import ConfigError, CorruptData, InvariantBroken
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.stores.keys import meta_key
 from neardup_stream.stores.redis_client import RedisClient
 
-__all__ = ["MIN_VERSION", "Namespace", "ServerFacts", "inspect_servers", "open_namespace", "schema_id"]
+__all__ = [
+    "MIN_VERSION",
+    "Namespace",
+    "ServerFacts",
+    "inspect_servers",
+    "open_namespace",
+    "read_namespace",
+    "schema_id",
+]
 
 MIN_VERSION = (6, 2)
 """The first Redis with ZRANGE … BYLEX."""
@@ -76,7 +84,23 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema) ->
     meta = meta_key(namespace)
     await client.execute("HSETNX", meta, "schema", _canonical(schema))
     await client.execute("HSETNX", meta, "handle_key", secrets.token_bytes(KEY_BYTES))
+    founded = await read_namespace(client, namespace, schema)
+    if founded is None:
+        raise InvariantBroken(f"{meta} was written and is not there")
+    return founded
+
+
+async def read_namespace(client: RedisClient, namespace: str, schema: Schema) -> Namespace | None:
+    """What was founded under a namespace, None if nothing was.
+
+    Raises:
+        ConfigError: it was founded with another schema; the message names every difference.
+        CorruptData: its meta record is not ours.
+    """
+    meta = meta_key(namespace)
     stored, handle_key = await client.execute("HMGET", meta, "schema", "handle_key")
+    if stored is None and handle_key is None:
+        return None
     try:
         found = json.loads(stored)
     except (ValueError, TypeError) as error:

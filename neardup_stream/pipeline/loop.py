@@ -1,0 +1,228 @@
+"""The loop: batches flow through four stages at once, each batch in order.
+
+    read ──► prepare ──► judge ──► publish and commit
+
+Each stage is a task with room for one batch before it, so while one batch waits for the store the next is
+fingerprinted. What is under way is bounded in pages and bytes. An offset is committed only after every
+message of every record below it was acknowledged; a step that finds its dependency away is repeated.
+"""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import NamedTuple
+
+from neardup_stream.errors import BadPage, ConfigError, Unavailable
+from neardup_stream.events import Event
+from neardup_stream.message import Message, Partition, Record
+from neardup_stream.meters import Outcome, PipelineMeters
+from neardup_stream.pipeline.arrival import Prepared
+from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
+from neardup_stream.pipeline.judgement import Judgement
+from neardup_stream.pipeline.offsets import later_offsets, next_offsets
+from neardup_stream.pipeline.preparation import Preparation, timed
+from neardup_stream.pipeline.retries import Retries
+from neardup_stream.streams.protocol import EndOfStream, Sink, Source
+
+__all__ = ["Loop", "LoopConfig", "Publication"]
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopConfig:
+    """How the loop paces itself.
+
+    Attributes:
+        limits: what may be under way.
+        commit_interval_seconds: longest time a finished batch waits for its commit.
+        drain_seconds: how long what is under way may take to finish when partitions are given away.
+    """
+
+    limits: InFlightLimits = InFlightLimits()  # noqa: RUF009 - frozen, so one default serves all
+    commit_interval_seconds: float = 1.0
+    drain_seconds: float = 20.0
+
+    def __post_init__(self) -> None:
+        """Refuse negative times.
+
+        Raises:
+            ConfigError: a time is negative.
+        """
+        if self.commit_interval_seconds < 0 or self.drain_seconds < 0:
+            raise ConfigError("pipeline.commit_interval_seconds and drain_seconds must not be negative")
+
+
+class Publication(NamedTuple):
+    """Where messages go and what they look like there."""
+
+    events: Sink
+    dead_letters: Sink
+    render_event: Callable[[Event], Message]
+    render_dead_letter: Callable[[Record, BadPage], Message]
+
+
+class _Batch(NamedTuple):
+    """Records on their way; `epoch` counts how often partitions were given away before they were read."""
+
+    records: Sequence[Record]
+    size_bytes: int
+    epoch: int
+
+
+class _Result(NamedTuple):
+    """What a batch leaves behind."""
+
+    outcomes: Counter[tuple[Outcome, str]]
+    events: list[Message]
+    dead_letters: list[Message]
+
+
+class Loop:
+    """Runs a source through the pipeline until it ends or is told to stop.
+
+    Args:
+        source: opened by its owner.
+        preparation: the CPU work of a batch; run in a thread.
+        judgement: the stores' work.
+        publication: opened by its owner.
+        retries: patience with dependencies.
+        config: pace.
+        meters: told what became of every record, once its messages are acknowledged.
+    """
+
+    def __init__(
+        self,
+        *,
+        source: Source,
+        preparation: Preparation,
+        judgement: Judgement,
+        publication: Publication,
+        retries: Retries,
+        config: LoopConfig,
+        meters: PipelineMeters,
+    ) -> None:
+        self._source = source
+        self._preparation = preparation
+        self._judgement = judgement
+        self._publication = publication
+        self._retries = retries
+        self._config = config
+        self._meters = meters
+        self._in_flight = InFlight(config.limits, meters)
+        self._may_read = asyncio.Event()
+        self._may_read.set()
+        self._epoch = 0
+        self._finished: dict[Partition, int] = {}
+        self._last_commit = monotonic()
+        self._committing = asyncio.Lock()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Read until the source ends or `stop` is set, then finish and commit everything read.
+
+        Raises:
+            ExceptionGroup: holding what ended a stage (DependencyLost, ConfigError, CorruptData, our bugs).
+                What was not committed is read again next time.
+        """
+        self._source.on_revoke(self._drain)
+        prepared: asyncio.Queue[tuple[_Batch, Prepared] | None] = asyncio.Queue(1)
+        read: asyncio.Queue[_Batch | None] = asyncio.Queue(1)
+        judged: asyncio.Queue[tuple[_Batch, _Result] | None] = asyncio.Queue(1)
+        async with asyncio.TaskGroup() as stages:
+            stages.create_task(self._read(stop, read))
+            stages.create_task(self._prepare(read, prepared))
+            stages.create_task(self._judge(prepared, judged))
+            stages.create_task(self._publish(judged))
+
+    async def _read(self, stop: asyncio.Event, out: asyncio.Queue[_Batch | None]) -> None:
+        while not stop.is_set():
+            await self._may_read.wait()
+            pages, size_bytes = await self._in_flight.wait_for_room()
+            try:
+                records = await self._retries.persist(lambda: self._source.read(pages, size_bytes))  # noqa: B023 - awaited before the next round
+            except EndOfStream:
+                break
+            if records:
+                batch = _Batch(records, sum(record.size_bytes for record in records), self._epoch)
+                self._in_flight.add(len(records), batch.size_bytes)
+                await out.put(batch)
+        await out.put(None)
+
+    async def _prepare(
+        self, into: asyncio.Queue[_Batch | None], out: asyncio.Queue[tuple[_Batch, Prepared] | None]
+    ) -> None:
+        while (batch := await into.get()) is not None:
+            prepared = await asyncio.to_thread(self._preparation.prepare, batch.records)
+            self._meters.charset_fallbacks(prepared.charset_fallbacks)
+            await out.put((batch, prepared))
+        await out.put(None)
+
+    async def _judge(
+        self,
+        into: asyncio.Queue[tuple[_Batch, Prepared] | None],
+        out: asyncio.Queue[tuple[_Batch, _Result] | None],
+    ) -> None:
+        while (item := await into.get()) is not None:
+            batch, prepared = item
+            conclusion = await self._retries.persist(lambda: self._judgement.judge(prepared))  # noqa: B023 - awaited before the next round
+            render_event, render_dead_letter = self._publication[2:]
+            result = _Result(
+                conclusion.outcomes,
+                [render_event(event) for event in conclusion.events],
+                [render_dead_letter(rejected.record, rejected.error) for rejected in prepared.rejected],
+            )
+            await out.put((batch, result))
+        await out.put(None)
+
+    async def _publish(self, into: asyncio.Queue[tuple[_Batch, _Result] | None]) -> None:
+        while (item := await into.get()) is not None:
+            batch, result = item
+            with timed(self._meters, "send"):
+                await self._retries.persist(lambda: self._publication.events.send(result.events))  # noqa: B023 - awaited before the next round
+                await self._retries.persist(lambda: self._publication.dead_letters.send(result.dead_letters))  # noqa: B023 - the same
+            self._count(batch, result)
+            if batch.epoch == self._epoch:
+                self._finished = later_offsets(self._finished, next_offsets(batch.records))
+            if into.empty() or monotonic() - self._last_commit >= self._config.commit_interval_seconds:
+                await self._retries.persist(self._commit)
+            await self._in_flight.remove(len(batch.records), batch.size_bytes)
+        await self._retries.persist(self._commit)
+
+    def _count(self, batch: _Batch, result: _Result) -> None:
+        self._meters.pages(len(batch.records), batch.size_bytes)
+        for (outcome, reason), count in result.outcomes.items():
+            self._meters.outcome(outcome, count, reason)
+
+    async def _commit(self) -> None:
+        """Commit what is finished, if anything is."""
+        async with self._committing:
+            offsets: Mapping[Partition, int] = self._finished
+            if offsets:
+                with timed(self._meters, "commit"):
+                    await self._source.commit(offsets)
+                self._finished = {
+                    partition: offset
+                    for partition, offset in self._finished.items()
+                    if offsets.get(partition) != offset
+                }
+            self._last_commit = monotonic()
+
+    async def _drain(self) -> None:
+        """Finish what is under way before partitions are given away; at the deadline, leave it uncommitted.
+
+        Whoever owns the partitions next reads again what was not committed.
+        """
+        self._may_read.clear()
+        try:
+            async with asyncio.timeout(self._config.drain_seconds):
+                await self._in_flight.wait_until_empty()
+                await self._commit()
+        except (TimeoutError, Unavailable) as error:
+            _logger.warning("drain_unfinished", extra={"fields": {"error": repr(error)}})
+        finally:
+            self._epoch += 1
+            self._finished = {}
+            self._may_read.set()

@@ -1,0 +1,116 @@
+"""A whole pipeline in memory: the real code over the reference stores and streams."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from neardup_stream.errors import BadPage, Unavailable
+from neardup_stream.events import DuplicateFound
+from neardup_stream.fingerprints.simhash import SimhashConfig
+from neardup_stream.indexes.layout import IndexConfig, IndexLayout
+from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.message import Message, Record
+from neardup_stream.meters import NoMeters, Outcome
+from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.pipeline.judgement import Judgement
+from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
+from neardup_stream.pipeline.preparation import Preparation
+from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.stores.memory import MemoryRecords, MemoryTables
+from neardup_stream.stores.protocol import RecordStore, TableStore
+from neardup_stream.streams.memory import MemorySink
+from neardup_stream.streams.protocol import Source
+from neardup_stream.wire.dead_letters import dead_letter
+from neardup_stream.wire.events import to_message
+from neardup_stream.wire.pages import PageDecoder
+
+__all__ = ["CountingMeters", "Pipeline", "essay", "page_json"]
+
+QUICK = Patience(give_up_seconds=10, first_pause_seconds=1e-4, longest_pause_seconds=1e-3)
+
+
+class CountingMeters(NoMeters):
+    """Keeps what a test wants to look at."""
+
+    def __init__(self) -> None:
+        self.outcomes: Counter[Outcome] = Counter()
+        self.page_count = 0
+        self.most_in_flight_pages = 0
+        self.first_read = asyncio.Event()
+
+    def pages(self, count: int, size_bytes: int) -> None:
+        self.page_count += count
+
+    def outcome(self, outcome: Outcome, count: int, reason: str = "") -> None:
+        self.outcomes[outcome] += count
+
+    def in_flight(self, pages: int, size_bytes: int) -> None:
+        self.most_in_flight_pages = max(self.most_in_flight_pages, pages)
+        self.first_read.set()
+
+
+@dataclass
+class Pipeline:
+    """Stores that outlive runs, so that a test can stop one loop and start another."""
+
+    tables: TableStore = field(default_factory=MemoryTables)
+    records: RecordStore = field(default_factory=MemoryRecords)
+    events: MemorySink = field(default_factory=MemorySink)
+    dead_letters: MemorySink = field(default_factory=MemorySink)
+    meters: CountingMeters = field(default_factory=CountingMeters)
+    event_config: EventConfig = field(default_factory=EventConfig)
+    limits: InFlightLimits = field(
+        default_factory=lambda: InFlightLimits(max_batch_pages=4, max_in_flight_pages=16)
+    )
+    statuses: frozenset[int] = frozenset()
+
+    def loop(self, source: Source, *, drain_seconds: float = 5) -> Loop:
+        """A loop over this pipeline's stores and sinks."""
+        layout = IndexLayout(IndexConfig())
+        simhash = SimhashConfig()
+        away: list[Unavailable | None] = []
+        return Loop(
+            source=source,
+            preparation=Preparation(PageDecoder(statuses=self.statuses), "all_text", simhash, self.meters),
+            judgement=Judgement(
+                index=PermutedIndex(self.tables, layout),
+                records=self.records,
+                handle_key=bytes(16),
+                distance_bits=layout.config.permuted.distance_bits,
+                events=self.event_config,
+                meters=self.meters,
+            ),
+            publication=Publication(self.events, self.dead_letters, to_message, self._render_dead_letter),
+            retries=Retries(QUICK, self.meters, away.append),
+            config=LoopConfig(self.limits, commit_interval_seconds=0, drain_seconds=drain_seconds),
+            meters=self.meters,
+        )
+
+    def pairs(self) -> list[tuple[str, list[str]]]:
+        """Each duplicate with the pages it matches, in the order told."""
+        duplicates = [
+            msgspec.json.decode(message.value or b"", type=DuplicateFound)
+            for message in self.events.messages
+            if b'"matches"' in (message.value or b"")
+        ]
+        return [(event.page.id, [match.id for match in event.matches]) for event in duplicates]
+
+    def _render_dead_letter(self, record: Record, error: BadPage) -> Message:
+        return dead_letter(record, error, self.dead_letters.max_message_bytes)
+
+
+def essay(topic: int, edits: Sequence[int] = ()) -> str:
+    """200 words of one topic, none shared with another topic; some of them replaced."""
+    words = [f"word{topic}x{number}" for number in range(200)]
+    for place in edits:
+        words[place] = f"edited{topic}x{place}"
+    return " ".join(words)
+
+
+def page_json(name: str, text: str, **fields: object) -> bytes:
+    """A page as a crawler sends it."""
+    return msgspec.json.encode({"url": f"https://example.com/{name}", "text": text, **fields})
