@@ -1,0 +1,103 @@
+"""What `check` looks at: each finding is one sentence, with the remedy where one is needed."""
+
+from collections.abc import AsyncIterator
+from typing import Literal, NamedTuple
+
+from daemon.settings import Settings
+from daemon.wiring import kafka_connection, schema
+from neardup_stream.errors import NeardupError
+from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
+from neardup_stream.stores.redis_client import RedisClient, RedisConfig
+from neardup_stream.stores.redis_namespace import inspect_servers, read_namespace
+from neardup_stream.streams.kafka_admin import TopicFacts, create_topic, describe_topics
+
+__all__ = ["Finding", "judge_layout", "judge_topic", "run_checks"]
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    grade: Literal["good", "warning", "bad"]
+    sentence: str
+
+
+async def run_checks(settings: Settings, create_partitions: int | None) -> list[Finding]:
+    """Look at everything; one thing that is bad hides nothing else.
+
+    Args:
+        settings: what the daemon would run with.
+        create_partitions: create missing topics, the pages topic with so many partitions; None to create
+            nothing.
+    """
+    findings = [judge_layout(settings)]
+    findings += [finding async for finding in _check_redis(settings)]
+    findings += [finding async for finding in _check_kafka(settings, create_partitions)]
+    return findings
+
+
+def judge_layout(settings: Settings) -> Finding:
+    """Whether the buckets stay packed at the stated number of pages."""
+    index = settings.index
+    layout = IndexLayout(index.config())
+    fill = index.expected_pages / 2 ** (8 + layout.bucket_bits)
+    facts = (
+        f"index: {len(layout.tables)} tables for {index.blocks} blocks at {index.distance_bits} bits, "
+        f"{fill:,.0f} entries a bucket at {index.expected_pages:,} pages"
+    )
+    if fill > MEAN_FILL:
+        remedy = (
+            f"above {MEAN_FILL} they take several times the memory: set index.blocks to {index.blocks + 1}"
+        )
+        return Finding("warning", f"{facts}; {remedy}")
+    return Finding("good", facts)
+
+
+async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
+    config = RedisConfig(settings.redis.url, settings.redis.socket_timeout_seconds, settings.redis.retries)
+    namespace = settings.redis.namespace
+    try:
+        async with RedisClient(config) as client:
+            facts = await inspect_servers(client)
+            yield Finding("good", f"redis: {facts.name}, keeps what it is given")
+            for warning in facts.warnings:
+                yield Finding("warning", f"redis: {warning}")
+            stored = await read_namespace(client, namespace, schema(settings))
+            state = "holds an index of these settings" if stored else "is free"
+            yield Finding("good", f"redis: namespace {namespace!r} {state}")
+    except NeardupError as error:
+        yield Finding("bad", f"redis: {error}")
+
+
+async def _check_kafka(settings: Settings, create_partitions: int | None) -> AsyncIterator[Finding]:
+    kafka = settings.kafka
+    connection = kafka_connection(settings)
+    topics = {
+        kafka.pages_topic: create_partitions,
+        kafka.events_topic: create_partitions,
+        kafka.dead_letters_topic: create_partitions and 1,
+    }
+    try:
+        found = await describe_topics(connection, list(topics))
+        for name, partitions in topics.items():
+            if found[name] is None and partitions is not None:
+                await create_topic(connection, name, partitions, {"cleanup.policy": "delete"})
+                yield Finding("good", f"kafka: created topic {name}, {partitions} partitions")
+        if create_partitions is not None:
+            found = await describe_topics(connection, list(topics))
+        for name, facts in found.items():
+            yield judge_topic(name, facts, is_events=name == kafka.events_topic)
+    except NeardupError as error:
+        yield Finding("bad", f"kafka: {error}")
+
+
+def judge_topic(name: str, facts: TopicFacts | None, *, is_events: bool) -> Finding:
+    """Whether a topic is there, and fit for its purpose."""
+    if facts is None:
+        return Finding("bad", f"kafka: there is no topic {name}; create it, or run check --create-topics")
+    if is_events and "compact" in (facts.cleanup_policy or ""):
+        return Finding(
+            "warning",
+            f"kafka: topic {name} is compacted, which drops events that subscribers need; "
+            "set cleanup.policy=delete",
+        )
+    return Finding("good", f"kafka: topic {name}, {facts.partitions} partitions")

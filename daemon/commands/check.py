@@ -1,0 +1,33 @@
+"""`check`: reach everything, say what is wrong and how to mend it."""
+
+import asyncio
+
+import click
+
+from daemon.commands.options import with_settings
+from daemon.settings import Settings
+
+__all__ = ["check"]
+
+
+@click.command()
+@with_settings("kafka.bootstrap_servers", "redis.url")
+@click.option("--create-topics", is_flag=True, help="Create the topics that are missing.")
+@click.option(
+    "--partitions", default=4, show_default=True, type=click.IntRange(min=1), help="Of a pages topic created."
+)
+def check(settings: Settings, partitions: int, *, create_topics: bool) -> int:
+    """Reach Kafka and Redis, and say what is wrong and how to mend it.
+
+    Exits with 0 if the daemon could start now, with 2 if something must be mended first.
+
+        neardup-stream check --config neardup.toml --create-topics
+    """
+    from daemon.checks import run_checks  # noqa: PLC0415 - Kafka and Redis are not for --help
+
+    findings = asyncio.run(run_checks(settings, partitions if create_topics else None))
+    marks = {"good": ("ok", "green"), "warning": ("warn", "yellow"), "bad": ("BAD", "red")}
+    for finding in findings:
+        mark, color = marks[finding.grade]
+        click.echo(f"{click.style(f'{mark:>4}', fg=color, bold=True)}  {finding.sentence}")
+    return 2 if any(finding.grade == "bad" for finding in findings) else 0

@@ -1,0 +1,71 @@
+"""`dedup`: the same pipeline over files or standard input."""
+
+import asyncio
+import sys
+from pathlib import Path
+from time import perf_counter
+
+import click
+
+from daemon.commands.options import with_settings
+from daemon.files_run import FilesRun, run_over_files
+from daemon.logs import configure_logs
+from daemon.progress import page_progress
+from daemon.settings import Settings
+from daemon.tally import Tally
+
+__all__ = ["dedup"]
+
+
+@click.command()
+@with_settings("redis.url", "index.expected_pages", "index.distance_bits", "events.unique")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.option("--events", default="-", metavar="FILE", help="Where events go.  [default: standard output]")
+@click.option("--dead-letters", metavar="FILE", help="Where records that can never be processed go.")
+@click.option(
+    "--state",
+    "state_dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep the index in this folder, so that the next run finds the pages of this one.",
+)
+@click.option("--redis", "uses_redis", is_flag=True, help="Use the Redis in the settings, not a private one.")
+def dedup(
+    settings: Settings,
+    files: tuple[str, ...],
+    events: str,
+    dead_letters: str | None,
+    state_dir: Path | None,
+    *,
+    uses_redis: bool,
+) -> int:
+    """Find the near-duplicates in files of pages.
+
+    Files are .jsonl, .warc or .wet, also compressed; - is standard input. Events are written as lines of
+    JSON, one for each duplicate.
+
+        neardup-stream dedup crawl.jsonl.gz --events duplicates.jsonl
+    """
+    if uses_redis and state_dir is not None:
+        raise click.UsageError("--state keeps a private Redis, --redis uses another one: choose")
+    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    files_run = FilesRun(files, events, dead_letters, state_dir, uses_redis=uses_redis)
+    with page_progress() as on_pages:
+        tally, start = Tally(on_pages), perf_counter()
+        end = asyncio.run(run_over_files(files_run, settings, tally))
+    _tell_summary(tally, perf_counter() - start)
+    for letter in end.first_dead_letters:
+        click.echo(f"dead letter: {letter}", err=True)
+    return end.exit_code
+
+
+def _tell_summary(tally: Tally, seconds: float) -> None:
+    pages = tally.outcomes.total()
+    parts = [f"{count:,} {outcome}" for outcome, count in tally.outcomes.most_common()]
+    click.echo(f"{pages:,} pages in {seconds:.1f} s: {', '.join(parts) or 'none'}", err=True)
+    if tally.bucket_cap_hit_count:
+        click.echo(
+            f"{tally.bucket_cap_hit_count:,} ranges held more than index.bucket_cap entries;"
+            " raise it to find every match",
+            err=True,
+        )

@@ -1,0 +1,41 @@
+"""`run`: the daemon."""
+
+import asyncio
+from collections.abc import Sequence
+
+import click
+
+from daemon.commands.options import with_settings
+from daemon.logs import configure_logs
+from daemon.settings import Settings
+
+__all__ = ["run"]
+
+_FLAGS: Sequence[str] = (
+    "kafka.bootstrap_servers",
+    "kafka.pages_topic",
+    "kafka.events_topic",
+    "kafka.dead_letters_topic",
+    "kafka.group_id",
+    "redis.url",
+    "redis.namespace",
+    "http.port",
+    "log.level",
+    "log.format",
+)
+
+
+@click.command()
+@with_settings(*_FLAGS)
+@click.option("--embedded", is_flag=True, help="Start a private Redis for this run, and stop it at the end.")
+def run(settings: Settings, *, embedded: bool) -> int:
+    """Read pages from Kafka, publish duplicate events to Kafka.
+
+    SIGTERM finishes what was read, delivers, commits and exits 0; a second one stops at once.
+
+        neardup-stream run --config neardup.toml
+    """
+    configure_logs(settings.log.level, settings.log.format)
+    from daemon.service import run_service  # noqa: PLC0415 - Kafka, Redis and Numba load only for a valid run
+
+    return asyncio.run(run_service(settings, embedded=embedded))

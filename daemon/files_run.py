@@ -1,0 +1,79 @@
+"""One run of the pipeline over files: a private store or the shared one, lines of JSON out."""
+
+import os
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import NamedTuple
+
+from daemon.service import Stop, redis_url
+from daemon.settings import Settings
+from daemon.wiring import build_loop, build_retries, line_publication, open_stores
+from neardup_stream.errors import BadPage
+from neardup_stream.message import Message, Record
+from neardup_stream.meters import PipelineMeters
+from neardup_stream.streams.files import FileSource
+from neardup_stream.streams.jsonl import JsonLinesSink
+
+__all__ = ["FIRST_DEAD_LETTERS", "FilesRun", "FilesRunEnd", "run_over_files"]
+
+FIRST_DEAD_LETTERS = 5
+"""Dead letters shown after a run; the others are only counted."""
+
+
+class FilesRun(NamedTuple):
+    """What to read and where to write.
+
+    Attributes:
+        files: paths, or `-` for standard input.
+        events: path, or `-` for standard output.
+        dead_letters: path, or None to drop them once they are counted.
+        state_dir: where a private store keeps its data, None for a store that ends with the run.
+        uses_redis: whether the Redis in the settings takes the private store's place.
+    """
+
+    files: tuple[str, ...]
+    events: str
+    dead_letters: str | None
+    state_dir: Path | None
+    uses_redis: bool
+
+
+class FilesRunEnd(NamedTuple):
+    """How a run ended: its exit code, and what the first dead letters were about."""
+
+    exit_code: int
+    first_dead_letters: list[str]
+
+
+async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMeters) -> FilesRunEnd:
+    """Take every record of the files through the pipeline.
+
+    SIGTERM or SIGINT ends reading; what was read is finished.
+
+    Raises:
+        ConfigError: a file cannot be read or written, or the stored index has another schema.
+        CorruptData: a file is damaged, or the stored index is.
+        DependencyLost: the store stayed away.
+    """
+    first: list[str] = []
+    retries = build_retries(settings, meters, lambda _error: None)
+    stop = Stop()
+    with stop.on_signals():
+        async with AsyncExitStack() as stack:
+            source = await stack.enter_async_context(FileSource(run.files, settings.limits.max_page_bytes))
+            events = await stack.enter_async_context(JsonLinesSink(run.events))
+            dead_letters = await stack.enter_async_context(JsonLinesSink(run.dead_letters or os.devnull))
+            url = await stack.enter_async_context(
+                redis_url(settings, embedded=not run.uses_redis, state_dir=run.state_dir)
+            )
+            stores = await stack.enter_async_context(open_stores(settings, url, retries))
+            publication = line_publication(events, dead_letters)
+
+            def render_dead_letter(record: Record, error: BadPage) -> Message:
+                if len(first) < FIRST_DEAD_LETTERS:
+                    first.append(f"record {record.position.offset}: {error}")
+                return publication.render_dead_letter(record, error)
+
+            shown = publication._replace(render_dead_letter=render_dead_letter)
+            await build_loop(settings, stores, source, shown, retries, meters).run(stop.requested)
+    return FilesRunEnd(stop.exit_code, first)

@@ -1,0 +1,92 @@
+"""Follows the events topic: for `tail`."""
+
+import secrets
+from time import monotonic
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+
+from daemon.service import Stop
+from daemon.settings import Settings
+from daemon.wiring import kafka_source
+from neardup_stream.errors import CorruptData
+from neardup_stream.message import Message, Record
+from neardup_stream.wire.events import CloudEvent, from_message
+
+__all__ = ["Follow", "follow_events", "readable"]
+
+_BATCH_RECORDS = 500
+_BATCH_BYTES = 8 << 20
+_MATCHES_SHOWN = 3
+
+
+class Follow(NamedTuple):
+    """What to follow and for how long.
+
+    Attributes:
+        from_start: begin with the oldest event that is kept.
+        max_events: stop after so many, None for no end.
+        idle_seconds: stop once nothing came for so long, None for no end.
+        is_readable: a few colored lines an event instead of one line of JSON.
+    """
+
+    from_start: bool
+    max_events: int | None
+    idle_seconds: float | None
+    is_readable: bool
+
+
+async def follow_events(follow: Follow, settings: Settings) -> int:
+    """Print events until told to stop; returns the exit code.
+
+    A follower is a group of its own, so that it takes nothing away from anybody.
+
+    Raises:
+        StreamUnavailable: Kafka cannot be reached.
+        ConfigError: there is no such topic, or it may not be read.
+    """
+    stop = Stop()
+    left = follow.max_events
+    source = kafka_source(
+        settings,
+        settings.kafka.events_topic,
+        group_id=f"{settings.kafka.group_id}-tail-{secrets.token_hex(4)}",
+        first_start="earliest" if follow.from_start else "latest",
+    )
+    with stop.on_signals():
+        async with source:
+            last_event = monotonic()
+            while not stop.requested.is_set() and left != 0:
+                records = await source.read(min(_BATCH_RECORDS, left or _BATCH_RECORDS), _BATCH_BYTES)
+                if records:
+                    last_event = monotonic()
+                    left = None if left is None else left - len(records)
+                    click.echo("\n".join(_shown(record, follow) for record in records))
+                elif follow.idle_seconds is not None and monotonic() - last_event >= follow.idle_seconds:
+                    break
+    return stop.exit_code
+
+
+def _shown(record: Record, follow: Follow) -> str:
+    message = Message(key=record.key, value=record.value, headers=record.headers)
+    try:
+        event = from_message(message)
+    except CorruptData as error:
+        return click.style(f"not an event: {error}", fg="red") if follow.is_readable else "{}"
+    return readable(event) if follow.is_readable else msgspec.json.encode(event).decode()
+
+
+def readable(event: CloudEvent[msgspec.Raw]) -> str:
+    """A few lines for a person: what happened to which page, and the nearest pages it matches."""
+    data: dict[str, Any] = msgspec.json.decode(event.data)
+    name = event.type.removeprefix("io.neardup.").removesuffix(".v1")
+    kind = f" ({data['kind']})" if "kind" in data else ""
+    lines = [f"{click.style(name + kind, bold=True)}  {data['page']['url']}"]
+    for match in data.get("matches", ())[:_MATCHES_SHOWN]:
+        distance = click.style(f"{match['distance_bits']} bits", fg="green")
+        lines.append(f"  {distance}  {match['url']}")
+    hidden = data.get("matches_total", 0) - _MATCHES_SHOWN
+    if hidden > 0:
+        lines.append(click.style(f"  and {hidden:,} more", dim=True))
+    return "\n".join(lines)

@@ -1,0 +1,26 @@
+"""How far long work has come: on standard error, and on a terminal only."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["page_progress"]
+
+
+@contextmanager
+def page_progress() -> Iterator[Callable[[int], None] | None]:
+    """A function to be told the number of pages done so far; None where nobody would see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal wants it
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415 - the same
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.completed:,} pages, {task.speed:,.0f} a second"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("pages", total=None)
+        yield lambda count: progress.update(task, completed=count)

@@ -1,0 +1,167 @@
+"""The daemon's life: start, wait for what it needs, run, drain, stop.
+
+The first SIGTERM or SIGINT ends reading; what is under way is finished, delivered and committed. The second
+stops at once, and commits nothing more.
+"""
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+
+from daemon.embedded import EmbeddedServer
+from daemon.exit_codes import OK, after_signal
+from daemon.health import Health, serve_health
+from daemon.logs import log_event
+from daemon.metrics import Metrics
+from daemon.settings import Settings
+from daemon.wiring import build_loop, build_retries, message_publication, open_kafka, open_stores
+from neardup_stream import __version__
+from neardup_stream.errors import DependencyLost, Unavailable
+from neardup_stream.pipeline.loop import Loop
+from neardup_stream.streams.protocol import Source
+
+__all__ = ["Stop", "redis_url", "run_service"]
+
+_logger = logging.getLogger(__name__)
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_LAG_SECONDS = 1.0
+
+
+class Stop:
+    """What the signals asked for.
+
+    Attributes:
+        requested: set by the first signal.
+        exit_code: 0 after a clean stop, 128 + signal after a second one.
+    """
+
+    def __init__(self) -> None:
+        self.requested = asyncio.Event()
+        self.exit_code = OK
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Listen while the block runs; a second signal cuts it short, and `exit_code` says so."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in a task
+        for number in _SIGNALS:
+            loop.add_signal_handler(number, partial(self._receive, number, task))
+        try:
+            yield
+        except asyncio.CancelledError:
+            if self.exit_code == OK:
+                raise
+            task.uncancel()
+        finally:
+            for number in _SIGNALS:
+                loop.remove_signal_handler(number)
+
+    def _receive(self, number: signal.Signals, task: asyncio.Task[object]) -> None:
+        if not self.requested.is_set():
+            log_event(_logger, "stop_requested", signal=number.name)
+            self.requested.set()
+            return
+        log_event(_logger, "stop_now", level=logging.WARNING, signal=number.name)
+        self.exit_code = after_signal(number)
+        task.cancel()
+
+
+async def run_service(settings: Settings, *, embedded: bool) -> int:
+    """Run the daemon until it is told to stop.
+
+    Returns:
+        The exit code of a stop: 0, or 128 + signal after a second signal.
+
+    Raises:
+        ConfigError: the settings, Redis or Kafka do not fit.
+        DependencyLost: one of them stayed away.
+        CorruptData: what is stored is not ours.
+    """
+    metrics = Metrics()
+    health = Health(metrics)
+    stop = Stop()
+    try:
+        with stop.on_signals():
+            async with serve_health(
+                settings.http.host, settings.http.port, lambda: health.condition, metrics
+            ):
+                await _serve(settings, metrics, health, stop, embedded=embedded)
+    finally:
+        health.become("stopped")
+    return stop.exit_code
+
+
+async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Stop, *, embedded: bool) -> None:
+    def on_away(error: Unavailable | None) -> None:
+        health.become(*(("degraded", str(error)) if error else ("ready",)))
+
+    log_event(_logger, "starting", version=__version__, pages_topic=settings.kafka.pages_topic)
+    retries = build_retries(settings, metrics, on_away)
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(redis_url(settings, embedded=embedded))
+        stores = await stack.enter_async_context(open_stores(settings, url, retries))
+        streams = await stack.enter_async_context(open_kafka(settings, retries))
+        publication = message_publication(streams.events, streams.dead_letters)
+        loop = build_loop(settings, stores, streams.source, publication, retries, metrics)
+        health.become("ready")
+        log_event(_logger, "started", store=stores.server_name, schema=stores.namespace.schema_id)
+        await _run_until_stopped(loop, streams.source, settings.pipeline.drain_seconds, metrics, health, stop)
+    log_event(_logger, "stopped")
+
+
+async def _run_until_stopped(
+    loop: Loop, source: Source, drain_seconds: float, metrics: Metrics, health: Health, stop: Stop
+) -> None:
+    """Run the loop; once asked to stop it has `drain_seconds` to finish."""
+    async with _watching_lag(source, metrics):
+        running = asyncio.create_task(loop.run(stop.requested))
+        asked = asyncio.create_task(stop.requested.wait())
+        try:
+            await asyncio.wait({running, asked}, return_when=asyncio.FIRST_COMPLETED)
+            if not running.done():
+                health.become("draining")
+                await asyncio.wait({running}, timeout=drain_seconds)
+            if not running.done():
+                raise DependencyLost(
+                    f"what was under way did not finish within pipeline.drain_seconds ({drain_seconds:g});"
+                    " it was not committed and will be read again"
+                )
+            await running
+        finally:
+            for task in (running, asked):
+                task.cancel()
+            await asyncio.gather(running, asked, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _watching_lag(source: Source, metrics: Metrics) -> AsyncIterator[None]:
+    """Keep the lag's gauges fresh while the block runs."""
+
+    async def watch() -> None:
+        while True:
+            metrics.lag(source.lag())
+            await asyncio.sleep(_LAG_SECONDS)
+
+    async with asyncio.TaskGroup() as group:
+        watching = group.create_task(watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+
+
+@asynccontextmanager
+async def redis_url(
+    settings: Settings, *, embedded: bool, state_dir: Path | None = None
+) -> AsyncIterator[str]:
+    """The Redis to use: the one in the settings, or a private one that lives as long as the block."""
+    if not embedded:
+        yield settings.redis.url
+        return
+    async with EmbeddedServer(state_dir) as server:
+        yield server.url

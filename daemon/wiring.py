@@ -1,0 +1,257 @@
+"""The composition root: the only place that knows which store and which streams are used.
+
+Everything opened is closed in reverse. What changes stored bytes is gathered here into the schema.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from daemon.settings import Settings
+from neardup_stream.errors import BadPage, Unavailable
+from neardup_stream.fingerprints.simhash import SimhashConfig, schema_fields
+from neardup_stream.indexes.layout import IndexLayout
+from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.indexes.protocol import Index
+from neardup_stream.message import Message, Record
+from neardup_stream.meters import PipelineMeters
+from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.pipeline.judgement import Judgement
+from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
+from neardup_stream.pipeline.preparation import Preparation
+from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.stores.keys import Keys
+from neardup_stream.stores.protocol import RecordStore
+from neardup_stream.stores.redis_client import RedisClient, RedisConfig
+from neardup_stream.stores.redis_namespace import Namespace, inspect_servers, open_namespace
+from neardup_stream.stores.redis_records import RedisRecords
+from neardup_stream.stores.redis_tables import RedisTables
+from neardup_stream.streams.kafka_config import (
+    FirstStart,
+    KafkaConnection,
+    KafkaSinkConfig,
+    KafkaSourceConfig,
+)
+from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.protocol import Sink, Source
+from neardup_stream.wire.dead_letters import dead_letter, to_json_line
+from neardup_stream.wire.events import to_message, to_structured
+from neardup_stream.wire.pages import PageDecoder
+
+__all__ = [
+    "KafkaStreams",
+    "Stores",
+    "build_loop",
+    "build_retries",
+    "kafka_connection",
+    "kafka_sink",
+    "kafka_source",
+    "line_publication",
+    "message_publication",
+    "open_kafka",
+    "open_stores",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The stores of one namespace, open."""
+
+    index: Index
+    records: RecordStore
+    namespace: Namespace
+    server_name: str
+
+
+def simhash_config(settings: Settings) -> SimhashConfig:
+    """How pages are fingerprinted."""
+    return SimhashConfig(window_tokens=settings.text.window_tokens, min_tokens=settings.verdict.min_tokens)
+
+
+def schema(settings: Settings) -> dict[str, str | int]:
+    """Everything that changes stored bytes, by name: daemons that share a namespace must agree on it."""
+    layout = IndexLayout(settings.index.config())
+    return {
+        **schema_fields(simhash_config(settings)),
+        "extraction": settings.text.extraction,
+        "blocks": settings.index.blocks,
+        "distance_bits": settings.index.distance_bits,
+        "bucket_bits": layout.bucket_bits,
+        "slot_bits": layout.slot_bits,
+        "shards": settings.index.shards,
+    }
+
+
+@asynccontextmanager
+async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> AsyncIterator[Stores]:
+    """Reach Redis, check that it can be trusted, and enter the namespace.
+
+    Args:
+        settings: layout and namespace.
+        redis_url: of the server, which may be an embedded one.
+        retries: patience while it is away.
+
+    Raises:
+        DependencyLost: it stayed away.
+        ConfigError: it refuses us, may evict pages, or holds an index of another schema.
+    """
+    layout = IndexLayout(settings.index.config())
+    config = RedisConfig(redis_url, settings.redis.socket_timeout_seconds, settings.redis.retries)
+    async with AsyncExitStack() as stack:
+        client = await retries.persist(lambda: stack.enter_async_context(RedisClient(config)))
+        facts = await retries.persist(partial(inspect_servers, client))
+        namespace = await retries.persist(
+            partial(open_namespace, client, settings.redis.namespace, schema(settings))
+        )
+        keys = Keys(
+            namespace=settings.redis.namespace,
+            schema_id=namespace.schema_id,
+            shard_bits=layout.shard_bits,
+            table_count=len(layout.tables),
+            bucket_bits=layout.bucket_bits,
+            slot_bits=layout.slot_bits,
+        )
+        index = PermutedIndex(RedisTables(client, keys), layout)
+        yield Stores(index, RedisRecords(client, keys), namespace, facts.name)
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaStreams:
+    """The three topics, open."""
+
+    source: Source
+    events: Sink
+    dead_letters: Sink
+
+
+def kafka_connection(settings: Settings) -> KafkaConnection:
+    """Where the brokers are."""
+    return KafkaConnection(bootstrap_servers=settings.kafka.bootstrap_servers)
+
+
+def kafka_source(settings: Settings, topic: str, group_id: str, first_start: FirstStart) -> KafkaSource:
+    """A reader of one topic; `async with` opens it."""
+    kafka = settings.kafka
+    return KafkaSource(
+        KafkaSourceConfig(
+            connection=kafka_connection(settings),
+            topics=(topic,),
+            group_id=group_id,
+            first_start=first_start,
+            out_of_range=kafka.out_of_range,
+            session_timeout_seconds=kafka.session_timeout_seconds,
+            max_poll_interval_seconds=kafka.max_poll_interval_seconds,
+            drain_seconds=settings.pipeline.drain_seconds,
+        )
+    )
+
+
+def kafka_sink(settings: Settings, topic: str) -> KafkaSink:
+    """A writer to one topic; `async with` opens it."""
+    return KafkaSink(
+        KafkaSinkConfig(
+            connection=kafka_connection(settings), topic=topic, compression=settings.kafka.compression
+        )
+    )
+
+
+@asynccontextmanager
+async def open_kafka(settings: Settings, retries: Retries) -> AsyncIterator[KafkaStreams]:
+    """Reach the brokers; a topic that does not exist ends the attempt.
+
+    Raises:
+        DependencyLost: they stayed away.
+        ConfigError: a topic is missing, or we may not use it.
+    """
+    kafka = settings.kafka
+    async with AsyncExitStack() as stack:
+        events = await retries.persist(
+            lambda: stack.enter_async_context(kafka_sink(settings, kafka.events_topic))
+        )
+        dead_letters = await retries.persist(
+            lambda: stack.enter_async_context(kafka_sink(settings, kafka.dead_letters_topic))
+        )
+        source = await retries.persist(
+            lambda: stack.enter_async_context(
+                kafka_source(settings, kafka.pages_topic, kafka.group_id, kafka.first_start)
+            )
+        )
+        yield KafkaStreams(source, events, dead_letters)
+
+
+def build_retries(
+    settings: Settings, meters: PipelineMeters, on_away: Callable[[Unavailable | None], None]
+) -> Retries:
+    """Patience with dependencies, as set."""
+    return Retries(Patience(settings.pipeline.give_up_seconds), meters, on_away)
+
+
+def build_loop(
+    settings: Settings,
+    stores: Stores,
+    source: Source,
+    publication: Publication,
+    retries: Retries,
+    meters: PipelineMeters,
+) -> Loop:
+    """The pipeline over opened streams and stores."""
+    pipeline = settings.pipeline
+    return Loop(
+        source=source,
+        preparation=Preparation(
+            PageDecoder(
+                settings.limits.config(), settings.page.fields.mapping(), frozenset(settings.pages.status)
+            ),
+            settings.text.extraction,
+            simhash_config(settings),
+            meters,
+        ),
+        judgement=Judgement(
+            index=stores.index,
+            records=stores.records,
+            handle_key=stores.namespace.handle_key,
+            distance_bits=settings.index.distance_bits,
+            events=EventConfig(
+                namespace=settings.redis.namespace,
+                unique=settings.events.unique,
+                matches_limit=settings.verdict.matches_limit,
+            ),
+            meters=meters,
+        ),
+        publication=publication,
+        retries=retries,
+        config=LoopConfig(
+            limits=InFlightLimits(
+                max_batch_pages=pipeline.max_batch_pages,
+                max_batch_bytes=pipeline.max_batch_bytes,
+                max_in_flight_pages=pipeline.max_in_flight_pages,
+                max_in_flight_bytes=pipeline.max_in_flight_bytes,
+            ),
+            commit_interval_seconds=pipeline.commit_interval_seconds,
+            drain_seconds=pipeline.drain_seconds,
+        ),
+        meters=meters,
+    )
+
+
+def message_publication(events: Sink, dead_letters: Sink) -> Publication:
+    """Events as CloudEvents in binary mode, dead letters with their original key, value and headers."""
+
+    def render_dead_letter(record: Record, error: BadPage) -> Message:
+        return dead_letter(record, error, dead_letters.max_message_bytes)
+
+    return Publication(events, dead_letters, to_message, render_dead_letter)
+
+
+def line_publication(events: Sink, dead_letters: Sink) -> Publication:
+    """Both as lines of JSON, for files and pipes."""
+
+    def render_dead_letter(record: Record, error: BadPage) -> Message:
+        return Message(key=None, value=to_json_line(dead_letter(record, error, None)))
+
+    return Publication(
+        events, dead_letters, lambda event: Message(key=None, value=to_structured(event)), render_dead_letter
+    )
