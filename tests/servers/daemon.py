@@ -1,0 +1,116 @@
+"""The program itself as a child process: started, watched through its port, stopped by signals."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.servers.process import free_ports, wait_until
+
+__all__ = ["Daemon", "start_daemon"]
+
+START_SECONDS = 60
+STOP_SECONDS = 60
+_SAMPLE = re.compile(r"^(neardup_\w+)(\{[^}]*\})? (\S+)$", re.MULTILINE)
+
+
+class Daemon:
+    """A running `neardup-stream run`."""
+
+    def __init__(self, child: subprocess.Popen[bytes], port: int, log: Path) -> None:
+        self._child = child
+        self._port = port
+        self._log = log
+
+    @property
+    def pid(self) -> int:
+        """Process id."""
+        return self._child.pid
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Status and body of a page of its port; status 0 while nobody listens."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+        except OSError:
+            return 0, ""
+
+    def metrics(self) -> Mapping[str, float]:
+        """Every sample of ours, by `name{labels}`."""
+        _, text = self.get("/metrics")
+        return {name + labels: float(value) for name, labels, value in _SAMPLE.findall(text)}
+
+    def outcomes(self) -> dict[str, int]:
+        """Records by outcome, without those that nothing met."""
+        prefix = 'neardup_outcomes_total{outcome="'
+        return {
+            name.removeprefix(prefix).removesuffix('"}'): int(value)
+            for name, value in self.metrics().items()
+            if name.startswith(prefix) and value
+        }
+
+    def wait_until_ready(self) -> None:
+        """Wait until it takes pages."""
+        wait_until(lambda: self.has_ended() or self.get("/readyz")[0] == 200, START_SECONDS)
+        if self.has_ended():
+            raise AssertionError(f"the daemon ended with {self._child.returncode}:\n{self.log()}")
+
+    def wait_for_pages(self, count: int, timeout_seconds: float = 60) -> None:
+        """Wait until so many records are finished."""
+        wait_until(lambda: self.metrics().get("neardup_pages_total", 0) >= count, timeout_seconds)
+
+    def has_ended(self) -> bool:
+        """Whether it runs no more."""
+        return self._child.poll() is not None
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self._child.send_signal(number)
+
+    def wait(self) -> int:
+        """Its exit code, once it ends."""
+        return self._child.wait(STOP_SECONDS)
+
+    def stop(self) -> int:
+        """Ask it to stop; its exit code."""
+        self.signal(signal.SIGTERM)
+        return self.wait()
+
+    def log(self) -> str:
+        """What it wrote to standard error so far."""
+        return self._log.read_text(encoding="utf-8")
+
+    def log_events(self) -> list[dict[str, object]]:
+        """The same, line by line."""
+        return [json.loads(line) for line in self.log().splitlines()]
+
+
+@contextmanager
+def start_daemon(settings: Sequence[str], *flags: str) -> Iterator[Daemon]:
+    """Start the daemon with `section.key=value` settings, on a port of its own; kill it at the end."""
+    (port,) = free_ports(1)
+    overrides = [word for setting in (*settings, f"http.port={port}") for word in ("--set", setting)]
+    with tempfile.TemporaryDirectory(prefix="neardup-daemon-") as directory:
+        log = Path(directory, "stderr.log")
+        with log.open("wb") as stderr:
+            child = subprocess.Popen(
+                [sys.executable, "-m", "daemon", "run", *flags, *overrides],
+                stdin=subprocess.DEVNULL,
+                stderr=stderr,
+                env={name: value for name, value in os.environ.items() if not name.startswith("NEARDUP_")},
+            )
+        try:
+            yield Daemon(child, port, log)
+        finally:
+            child.kill()
+            child.wait()
