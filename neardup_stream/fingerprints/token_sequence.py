@@ -130,4 +130,5 @@ def _bits_of(words: Sequence[int]) -> NDArray[np.int64]:
     """How many of the words have each bit, int64[64], lowest bit first."""
     octets = np.array(words, "<u8").view(np.uint8)
     bits = np.unpackbits(octets, bitorder="little").reshape(-1, 64)
-    return np.sum(bits, axis=0, dtype=np.int64)
+    counts: NDArray[np.int64] = bits.sum(axis=0, dtype=np.int64)
+    return counts

@@ -55,12 +55,23 @@ def decode_body(body: bytes, charset: str | None, content_type: str | None) -> D
 
 def _candidates(body: bytes, label: str | None) -> Iterator[tuple[str, bool]]:
     """Codecs in the order to be tried, and whether using it means that the label was no good."""
-    known = map_encoding_to_html5(label, fallback_utf8=False) if label else None
-    if known:
+    if label and (known := _codec_of(label)):
         yield known, False
     if not body.isascii():  # else it may be one of those that shift by escape sequences
         yield "utf-8", label is not None
     yield _detected(body), label is not None
+
+
+def _codec_of(label: str) -> str | None:
+    """The codec browsers use for a label, or for another name that Python has for it."""
+    try:
+        python_name = codecs.lookup(label).name
+    except (LookupError, ValueError):  # unknown; or a NUL in it
+        python_name = label
+    return next(
+        filter(None, (map_encoding_to_html5(name, fallback_utf8=False) for name in (label, python_name))),
+        None,
+    )
 
 
 def _detected(body: bytes) -> str:

@@ -1,0 +1,137 @@
+import dataclasses
+
+import numpy as np
+import pytest
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.reference import fingerprint_page
+from neardup_stream.fingerprints.simhash import (
+    MAX_WINDOW_TOKENS,
+    RECENT_WINDOWS,
+    SimhashConfig,
+    fingerprint_texts,
+    schema_fields,
+)
+from neardup_stream.hashing.stable import rotate, token_hash
+from neardup_stream.text.tokens import MAX_TOKEN_CHARACTERS
+
+WIDTH = 3
+THREE = SimhashConfig(window_tokens=WIDTH)
+
+
+def _numbered(count: int) -> str:
+    return " ".join(f"w{number}" for number in range(count))
+
+
+CASES = {
+    "empty": "",
+    "one-token": "a",
+    "below-the-window": _numbered(WIDTH - 1),
+    "one-window": _numbered(WIDTH),
+    "two-windows": _numbered(WIDTH + 1),
+    "byte-lanes-full": _numbered(255 + WIDTH - 1),
+    "byte-lanes-emptied-once": _numbered(256 + WIDTH - 1),
+    "more-windows-than-16-bits-count": _numbered(65_537),
+    "letter-case": "The Quick BROWN Fox",
+    "han": "我能吞下玻璃而不伤身体" * 9,
+    "thai": "ฉันกินกระจกได้ แต่มันไม่ทำให้ฉันเจ็บ" * 3,
+    "cyrillic-capitals": "Съешь ЖЕ Ещё",
+    "greek-sigmas": "ΣΑΣ σας Σ",
+    "needs-neighbors": "Stra\u00dfe e\u0301 \u1112\u1161\u11ab foot\u00adnote \ufb01ne",
+    "four-byte-letters": "\U00020000 \U0001d400\U0001f600\U00010400",
+    "lone-surrogate": "a \ud800 b\udfff c",
+    "nul": "a\0b",
+    "one-block-of-hash": "x" * 16,
+    "one-byte-more": "x" * 17,
+    "letters-across-blocks": "xé" * 40,
+    "longest-token": "é" * MAX_TOKEN_CHARACTERS,
+    "longer-token": "é" * (MAX_TOKEN_CHARACTERS + 1) + "x y",
+    "word-repeated": "spam " * 1000,
+    "phrase-as-long-as-memory": _numbered(RECENT_WINDOWS) + " " + _numbered(RECENT_WINDOWS),
+    "phrase-longer-than-memory": _numbered(RECENT_WINDOWS + 1) + " " + _numbered(RECENT_WINDOWS + 1),
+}
+
+
+@pytest.mark.parametrize("text", CASES.values(), ids=CASES)
+def test_kernel_equals_the_reference(text: str) -> None:
+    computed = fingerprint_texts([text], THREE)
+
+    assert tuple(int(values[0]) for values in computed) == fingerprint_page(text, THREE)
+
+
+def test_a_batch_is_its_pages_one_by_one() -> None:
+    texts = list(CASES.values())
+
+    batch = fingerprint_texts(texts, THREE)
+
+    alone = [fingerprint_texts([text], THREE) for text in texts]
+    for values, parts in zip(batch, zip(*alone, strict=True), strict=True):
+        assert values.tolist() == np.concatenate(parts).tolist()
+
+
+def test_an_empty_batch_gives_nothing() -> None:
+    assert [values.size for values in fingerprint_texts([], THREE)] == [0, 0, 0]
+
+
+def test_one_feature_gives_its_own_hash() -> None:
+    a, b, c = map(token_hash, "abc")
+
+    fingerprint = int(fingerprint_texts(["A b, c!"], THREE).fingerprints[0])
+
+    assert fingerprint == rotate(a, 2) ^ rotate(b, 1) ^ c
+
+
+def test_a_hidden_run_of_a_phrase_votes_once() -> None:
+    page, phrase = _numbered(300), " ".join(f"seo{number}" for number in range(RECENT_WINDOWS))
+
+    once, often = fingerprint_texts(
+        [f"{page} {phrase}", page + f" {phrase}" * 500], SimhashConfig()
+    ).fingerprints
+
+    assert int(once ^ often).bit_count() <= 3
+
+
+def test_text_fingerprints_tell_equal_tokens_from_others() -> None:
+    texts = ["A b  c", "a, b\u00a0C", "a c b", "a b", "a b c c", "ab c"]
+
+    first, second, *others = fingerprint_texts(texts, THREE).text_fingerprints.tolist()
+
+    assert first == second
+    assert first not in others
+    assert len(set(others)) == len(others)
+
+
+@pytest.mark.parametrize(
+    ("window_tokens", "min_tokens"),
+    [(0, 10), (MAX_WINDOW_TOKENS + 1, 10), (2, 0), (-1, 1)],
+    ids=["no-window", "window-over-limit", "no-tokens", "negative-window"],
+)
+def test_a_config_out_of_range_is_refused(window_tokens: int, min_tokens: int) -> None:
+    with pytest.raises(ConfigError, match="must be"):
+        SimhashConfig(window_tokens, min_tokens)
+
+
+@pytest.mark.parametrize(("window_tokens", "min_tokens"), [(1, 1), (MAX_WINDOW_TOKENS, 1), (2, 10**6)])
+def test_a_config_within_range_is_taken(window_tokens: int, min_tokens: int) -> None:
+    config = SimhashConfig(window_tokens, min_tokens)
+
+    text = _numbered(100)
+    assert (
+        int(fingerprint_texts([text], config).fingerprints[0]) == fingerprint_page(text, config).fingerprint
+    )
+
+
+@pytest.mark.parametrize("changed", [{"window_tokens": 4}, {"min_tokens": 11}])
+def test_whatever_the_config_says_is_in_the_schema(changed: dict[str, int]) -> None:
+    assert schema_fields(dataclasses.replace(THREE, **changed)) != schema_fields(THREE)
+
+
+def test_fingerprints_never_change_without_a_new_schema() -> None:
+    """Stored fingerprints stay comparable: a failure here means that the schema fields must change too."""
+    computed = fingerprint_texts(["The quick brown fox jumps over the lazy dog; 東京 café."], SimhashConfig())
+
+    assert [int(values[0]) for values in computed] == [
+        10_662_140_980_906_295_968,
+        12,
+        10_823_081_480_914_839_182,
+    ]

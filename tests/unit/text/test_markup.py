@@ -1,0 +1,57 @@
+import pytest
+
+from neardup_stream.text.markup import MAX_MAIN_CONTENT_DEPTH, Extraction, visible_text
+
+VISIBLE = {
+    "blocks-separate": ("<p>a</p><p>b</p><div>c</div>d", "a b c d"),
+    "inline-does-not": ("<p>b<b>o</b>l<i>d</i></p>", "bold"),
+    "line-break-separates": ("a<br>b", "a b"),
+    "table-cells-separate": ("<table><tr><td>a</td><td>b</td></tr><tr><td>c</table>", "a b c"),
+    "list-items-without-bullets": ("<ol><li>a</li><li>b</li></ol><ul><li>c</ul>", "a b c"),
+    "script-style-template-comment": (
+        "a<script>x</script><style>x</style><template>x</template><!-- x --><noscript>x</noscript>b",
+        "ab",
+    ),
+    "entities": ("&lt;p&gt; &amp; caf&eacute; &#x6771;&nbsp;x", "<p> & café 東 x"),
+    "half-a-surrogate-as-entity": ("a&#xD800;b", "a\ufffdb"),
+    "half-a-surrogate-itself": ("a \ud800 b", "a ? b"),
+    "no-markup-at-all": ("plain text", "plain text"),
+    "cut-off-inside-a-tag": ("<p>a</p><p cla", "a"),
+    "empty": ("", ""),
+    "head-is-not-the-page": ("<head><title>x</title></head><body>a</body>", "a"),
+    "alternative-text-is-not-seen": ("a <img alt=x> b", "a b"),
+}
+
+
+@pytest.mark.parametrize(("html", "words"), VISIBLE.values(), ids=VISIBLE)
+def test_all_text_is_what_a_reader_sees(html: str, words: str) -> None:
+    assert visible_text(html).split() == words.split()
+
+
+def test_main_content_leaves_the_frame_out() -> None:
+    article = "<p>" + "A sentence of the article itself, long enough to be one. " * 5 + "</p>"
+    html = f"<body><nav><a href=/>Home</a></nav><main><article>{article}</article></main></body>"
+
+    assert "Home" in visible_text(html, "all_text")
+    assert "Home" not in visible_text(html, "main_content")
+    assert "article itself" in visible_text(html, "main_content")
+
+
+@pytest.mark.parametrize(
+    "depth", [MAX_MAIN_CONTENT_DEPTH - 2, MAX_MAIN_CONTENT_DEPTH - 1, MAX_MAIN_CONTENT_DEPTH]
+)
+def test_too_deep_pages_give_all_their_text(depth: int) -> None:
+    html = "<nav>x</nav>" + "</b>" * 9 + "<div>" * (depth + 1) + "y"
+
+    has_frame = "x" in visible_text(html, "main_content")
+
+    assert has_frame is (depth + 1 > MAX_MAIN_CONTENT_DEPTH)
+
+
+@pytest.mark.parametrize("extraction", ["all_text", "main_content"])
+@pytest.mark.parametrize(
+    "opening", ["<div>", "<b><p>", "<table>", "<a>", "<ul><li>", "<template>", "</p><font>"]
+)
+def test_100000_nested_elements_are_read_in_time(opening: str, extraction: Extraction) -> None:
+    """Quadratic work would run into the test's time limit: another parser took minutes."""
+    assert visible_text("x" + opening * 100_000, extraction).strip() == "x"

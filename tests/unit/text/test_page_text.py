@@ -1,0 +1,47 @@
+import pytest
+
+from neardup_stream.page import Page, PageId
+from neardup_stream.text.page_text import PageText, page_text
+
+
+def _page(
+    *,
+    html: str | None = None,
+    text: str | None = None,
+    body: bytes | None = None,
+    content_type: str | None = None,
+    charset: str | None = None,
+) -> Page:
+    return Page(
+        id=PageId("p"),
+        url="https://site.example/p",
+        fetched_at_seconds=0.0,
+        html=html,
+        text=text,
+        body=body,
+        content_type=content_type,
+        charset=charset,
+    )
+
+
+PAGES = {
+    "text-is-taken-as-it-is": (_page(text="a <b>"), "a <b>"),
+    "html-is-markup": (_page(html="<p>a"), "a"),
+    "body-of-html": (_page(body=b"<p>a", content_type="text/html; charset=utf-8"), "a"),
+    "body-of-xhtml": (_page(body=b"<p>a</p>", content_type="application/xhtml+xml"), "a"),
+    "body-of-plain-text": (_page(body=b"<p>a", content_type="text/plain"), "<p>a"),
+    "body-that-looks-like-markup": (_page(body=b"\n <p>a"), "a"),
+    "body-that-does-not": (_page(body=b"a < b"), "a < b"),
+    "empty-body": (_page(body=b""), ""),
+}
+
+
+@pytest.mark.parametrize(("page", "text"), PAGES.values(), ids=PAGES)
+def test_text_of_a_page(page: Page, text: str) -> None:
+    assert page_text(page, "all_text") == PageText(text, charset_fell_back=False)
+
+
+def test_a_wrong_charset_label_is_told() -> None:
+    page = _page(body="<p>größer".encode(), charset="klingon")
+
+    assert page_text(page, "all_text") == PageText("größer", charset_fell_back=True)
