@@ -1,9 +1,10 @@
 import base64
-from typing import Any
+from pathlib import Path
+from typing import Any, get_args
 
 import pytest
 
-from neardup_stream.errors import BadPage
+from neardup_stream.errors import BadPage, BadPageReason
 from neardup_stream.message import Record, Skipped
 from neardup_stream.page import Page, PageId
 from neardup_stream.wire.pages import PageDecoder, PageLimits, forget_ids
@@ -377,3 +378,10 @@ def test_a_forget_without_a_readable_key_is_bad(key: bytes | None, reason: str) 
         forget_ids(key)
 
     assert error.value.reason == reason
+
+
+@pytest.mark.parametrize("reason", get_args(BadPageReason))
+def test_every_reason_is_explained_to_whoever_sends_pages(reason: str) -> None:
+    explained = (Path(__file__).parents[3] / "docs" / "pages.md").read_text(encoding="utf-8")
+
+    assert f"`{reason}`" in explained
