@@ -3,7 +3,7 @@
 from itertools import pairwise
 from random import Random
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup_stream.fingerprints.accumulator import SimhashAccumulator
@@ -35,6 +35,7 @@ texts = (
 )
 
 
+@settings(max_examples=500)
 @given(st.lists(texts, max_size=8), configs)
 def test_kernel_equals_the_reference(pages: list[str], config: SimhashConfig) -> None:
     computed = fingerprint_texts(pages, config)
@@ -43,6 +44,7 @@ def test_kernel_equals_the_reference(pages: list[str], config: SimhashConfig) ->
     assert list(rows) == [fingerprint_page(page, config) for page in pages]
 
 
+@settings(max_examples=500)
 @given(texts, configs)
 def test_raw_text_gives_what_canonical_text_gives(text: str, config: SimhashConfig) -> None:
     computed = fingerprint_texts([text, canonicalize(text)], config)

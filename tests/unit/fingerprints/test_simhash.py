@@ -81,6 +81,16 @@ def test_one_feature_gives_its_own_hash() -> None:
     assert fingerprint == rotate(a, 2) ^ rotate(b, 1) ^ c
 
 
+@pytest.mark.parametrize("count", [254, 255, 256, 511])
+def test_a_bit_that_every_vote_has_is_counted_past_a_byte(count: int) -> None:
+    odd = [f"w{number}" for number in range(4 * count) if token_hash(f"w{number}") & 1][:count]
+
+    computed = fingerprint_texts([" ".join(odd)], SimhashConfig(window_tokens=1))
+
+    assert int(computed.fingerprints[0]) & 1 == 1
+    assert int(computed.fingerprints[0]) == fingerprint_page(" ".join(odd), SimhashConfig(1)).fingerprint
+
+
 def test_a_hidden_run_of_a_phrase_votes_once() -> None:
     page, phrase = _numbered(300), " ".join(f"seo{number}" for number in range(RECENT_WINDOWS))
 
