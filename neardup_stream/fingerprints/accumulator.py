@@ -9,6 +9,7 @@ as letters; everything between is a `TokenSequence`. While the text is one singl
 import itertools
 from typing import Self
 
+from neardup_stream.errors import InvariantBroken
 from neardup_stream.fingerprints.reference import Digest
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.token_sequence import TokenSequence
@@ -25,7 +26,7 @@ class SimhashAccumulator:
     digest is that of the whole. Memory is bounded by the window and RECENT_WINDOWS.
 
     Args:
-        config: window and fewest tokens; merging needs the same on both sides.
+        config: window and fewest tokens.
     """
 
     __slots__ = ("_closing", "_config", "_finished", "_is_one_run", "_opening")
@@ -47,7 +48,13 @@ class SimhashAccumulator:
                 self._finished.extend([token_hash(token) for token in run] if kind == "solo" else [])
 
     def merge(self, other: Self) -> None:
-        """Add at the end everything that the other has seen; the other stays as it is."""
+        """Add at the end everything that the other has seen; the other stays as it is.
+
+        Raises:
+            InvariantBroken: the two were made with different configurations.
+        """
+        if other._config != self._config:
+            raise InvariantBroken(f"accumulators of {self._config} and {other._config} cannot be merged")
         self._continue_run(other._opening)
         if not other._is_one_run:
             self._end_run()

@@ -63,15 +63,10 @@ def _candidates(body: bytes, label: str | None) -> Iterator[tuple[str, bool]]:
 
 
 def _codec_of(label: str) -> str | None:
-    """The codec browsers use for a label, or for another name that Python has for it."""
-    try:
-        python_name = codecs.lookup(label).name
-    except (LookupError, ValueError):  # unknown; or a NUL in it
-        python_name = label
-    return next(
-        filter(None, (map_encoding_to_html5(name, fallback_utf8=False) for name in (label, python_name))),
-        None,
-    )
+    """The codec browsers use for a label; hyphens and underscores are forgiven, as in `latin-1`."""
+    spellings = (label, label.replace("_", "-"), label.replace("-", "").replace("_", ""))
+    codecs_known = (map_encoding_to_html5(spelling, fallback_utf8=False) for spelling in spellings)
+    return next(filter(None, codecs_known), None)
 
 
 def _detected(body: bytes) -> str:

@@ -2,6 +2,7 @@ import hashlib
 
 import pytest
 
+from neardup_stream.errors import InvariantBroken
 from neardup_stream.fingerprints.accumulator import SimhashAccumulator
 from neardup_stream.fingerprints.reference import fingerprint_page
 from neardup_stream.fingerprints.simhash import RECENT_WINDOWS, SimhashConfig
@@ -77,6 +78,13 @@ def test_merging_leaves_the_other_as_it_was() -> None:
     left.update(" e")
 
     assert right.digest() == fingerprint_page("c d", CONFIG)
+
+
+def test_accumulators_of_different_windows_do_not_merge() -> None:
+    other = SimhashAccumulator(SimhashConfig(window_tokens=2, min_tokens=1))
+
+    with pytest.raises(InvariantBroken, match="cannot be merged"):
+        _accumulated("a b").merge(other)
 
 
 def test_memory_does_not_grow_with_the_text() -> None:
