@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["page_progress"]
+__all__ = ["page_progress", "working"]
 
 
 @contextmanager
@@ -24,3 +24,15 @@ def page_progress() -> Iterator[Callable[[int], None] | None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("pages", total=None)
         yield lambda count: progress.update(task, completed=count)
+
+
+@contextmanager
+def working(on: str) -> Iterator[None]:
+    """Say what is being worked on, where somebody would see it; it disappears when that is done."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal wants it
+
+    with Console(stderr=True).status(on):
+        yield

@@ -19,7 +19,7 @@ that the first of them passed over (the blocks in front of its last leading one;
 and in no other table is that so. This tells which of the findings to keep, without remembering any.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate, combinations
 from math import comb
@@ -33,8 +33,10 @@ __all__ = [
     "MAX_TABLES",
     "Permutation",
     "PermutedConfig",
+    "block_masks",
     "block_permutations",
     "block_widths",
+    "check_blocks",
     "permutations",
 ]
 
@@ -63,7 +65,7 @@ class PermutedConfig:
     distance_bits: int = 3
 
     def __post_init__(self) -> None:
-        _check_blocks(self.blocks, self.distance_bits)
+        check_blocks(self.blocks, self.distance_bits)
         if self.table_count > MAX_TABLES:
             raise ConfigError(
                 f"blocks ({self.blocks}) and distance_bits ({self.distance_bits}) take {self.table_count}"
@@ -129,7 +131,7 @@ def block_permutations(blocks: int, distance_bits: int, bits: int = WORD_BITS) -
     Raises:
         ConfigError: the numbers contradict each other.
     """
-    _check_blocks(blocks, distance_bits, bits)
+    check_blocks(blocks, distance_bits, bits)
     widths = block_widths(blocks, bits)
     leading_blocks = combinations(range(blocks), blocks - distance_bits)
     return tuple(_permutation(leading, widths) for leading in leading_blocks)
@@ -145,7 +147,21 @@ def block_widths(blocks: int, bits: int = WORD_BITS) -> tuple[int, ...]:
     return (width + 1,) * wider + (width,) * (blocks - wider)
 
 
-def _check_blocks(blocks: int, distance_bits: int, bits: int = WORD_BITS) -> None:
+def block_masks(blocks: int, bits: int = WORD_BITS) -> tuple[int, ...]:
+    """Masks of the blocks that the low `bits` of a word are split into, the leading block first.
+
+    >>> [f"{mask:08b}" for mask in block_masks(3, bits=8)]
+    ['11100000', '00011100', '00000011']
+    """
+    return _masks(block_widths(blocks, bits))
+
+
+def check_blocks(blocks: int, distance_bits: int, bits: int = WORD_BITS) -> None:
+    """Refuse numbers that contradict each other, whatever they would cost.
+
+    Raises:
+        ConfigError: unless 0 <= distance_bits < blocks <= bits; the message has the numbers.
+    """
     if distance_bits < 0:
         raise ConfigError(f"distance_bits ({distance_bits}) must not be negative")
     if blocks <= distance_bits:
@@ -156,13 +172,11 @@ def _check_blocks(blocks: int, distance_bits: int, bits: int = WORD_BITS) -> Non
 
 def _permutation(leading: tuple[int, ...], widths: tuple[int, ...]) -> Permutation:
     order = leading + tuple(block for block in range(len(widths)) if block not in leading)
-    bits = sum(widths)
-    masks = [((1 << width) - 1) << low for width, low in zip(widths, _low_bits(widths), strict=True)]
-    new_low_bits = _low_bits(widths[block] for block in order)
-    shift_of = dict(zip(order, new_low_bits, strict=True))
+    masks, bits = _masks(widths), sum(widths)
+    new_low_bits = dict(zip(order, _low_bits([widths[block] for block in order]), strict=True))
     mask_by_shift = {0: (1 << WORD_BITS) - (1 << bits)}
-    for block, low in enumerate(_low_bits(widths)):
-        shift = shift_of[block] - low
+    for block, low_bit in enumerate(_low_bits(widths)):
+        shift = new_low_bits[block] - low_bit
         mask_by_shift[shift] = mask_by_shift.get(shift, 0) | masks[block]
     return Permutation(
         order=order,
@@ -172,9 +186,12 @@ def _permutation(leading: tuple[int, ...], widths: tuple[int, ...]) -> Permutati
     )
 
 
-def _low_bits(widths: Iterable[int]) -> list[int]:
+def _masks(widths: Sequence[int]) -> tuple[int, ...]:
+    return tuple(((1 << width) - 1) << low for width, low in zip(widths, _low_bits(widths), strict=True))
+
+
+def _low_bits(widths: Sequence[int]) -> list[int]:
     """Position of the lowest bit of each block, given the widths from the leading end."""
-    widths = tuple(widths)
     return [sum(widths) - end for end in accumulate(widths)]
 
 

@@ -1,0 +1,61 @@
+"""Words as decimal numbers, one a line: how fingerprints travel in text files.
+
+A line is decimal digits that make a number below 2**64, and its end, which may be CR LF and may be missing
+from the last line. Nothing else: no sign, no space, no empty line, not at the end either.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import IO
+
+import numpy as np
+
+from neardup_stream.bits.words import WORD_BITS, Words
+from neardup_stream.errors import ConfigError
+
+__all__ = ["read_words"]
+
+_BATCH_BYTES = 1 << 20
+
+_LINE = re.compile(rb"[0-9]{1,20}\r?\n?")
+
+_SHOWN_BYTES = 40
+"""How much of a bad line is shown: it may be a page of HTML."""
+
+
+def read_words(lines: IO[bytes]) -> Words:
+    """The set of words in a binary stream: ascending, a repeated line counted once.
+
+    Raises:
+        ConfigError: a line is not a decimal number below 2**64; the message names the line.
+    """
+    batches = [np.empty(0, dtype=np.uint64)]
+    read_count = 0
+    while batch := lines.readlines(_BATCH_BYTES):
+        batches.append(_parsed(batch, first_line=read_count + 1))
+        read_count += len(batch)
+    return np.unique(np.concatenate(batches))
+
+
+def _parsed(lines: Sequence[bytes], first_line: int) -> Words:
+    """Trust `int` with digits and line ends only, which it reads fast; look closer where it fails."""
+    if not b"".join(lines).translate(None, b"0123456789\n"):
+        try:
+            return np.fromiter(map(int, lines), dtype=np.uint64, count=len(lines))
+        except (ValueError, OverflowError):  # the lines are read again one by one, to name the bad one
+            pass
+    return np.array([_word(line, number) for number, line in enumerate(lines, first_line)], dtype=np.uint64)
+
+
+def _word(line: bytes, number: int) -> int:
+    if not _LINE.fullmatch(line):
+        raise ConfigError(f"line {number}: {_shown(line)} is not a decimal number in [0, 2**64)")
+    word = int(line)
+    if word >> WORD_BITS:
+        raise ConfigError(f"line {number}: {word} is not below 2**64 ({1 << WORD_BITS})")
+    return word
+
+
+def _shown(line: bytes) -> str:
+    text = line.rstrip(b"\r\n").decode("utf-8", errors="replace")
+    return repr(text if len(text) <= _SHOWN_BYTES else text[:_SHOWN_BYTES] + "…")

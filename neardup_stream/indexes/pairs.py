@@ -1,0 +1,158 @@
+"""Every pair of a set of words that lie close together, in memory, at a cost that follows the data.
+
+Words that share their leading bits form a run; to begin with, the whole set is one. Where a run is long,
+
+1. the leading bits that its words happen to share are set apart;
+2. the bits that are left are split into blocks, and for each choice of blocks a match must agree on, the
+   words are permuted and sorted (`bits.permutations`), which breaks the run into shorter ones;
+3. and so on with those that are still long. A short run is compared word by word.
+
+So a hot bucket (many words with one prefix) is split further instead of being compared all against all.
+The runs of one depth, but for the longest, are taken together, as one array that is sorted at once: a
+million of them cost no more calls than one. How many blocks are best, and whether another split is worth
+its tables at all, is estimated first (`indexes.split_cost`). What is found does not depend on it.
+
+A pair that comes up in several tables is kept in the first of them alone, at every depth: it must differ
+in each block that the table passed over. So each pair is reported once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from neardup_stream.bits.permutations import Permutation, block_permutations
+from neardup_stream.bits.words import WORD_BITS, Words
+from neardup_stream.indexes.split_cost import Lengths, cheapest_blocks
+
+__all__ = ["Pairs", "matching_pairs", "sorted_pairs"]
+
+Pairs = tuple[Words, Words]
+"""Two arrays of one length; the words at the same place are a pair."""
+
+_SHORT_RUN_WORDS = 16
+"""Runs of at most this many words are compared at once: no split of them was ever measured to pay."""
+
+_HOT_RUN_WORDS = 1024
+"""Runs of at least this many words are split each on its own: they are few, and may resemble no other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Words in an order that keeps those with the same leading `shared_bits` together, in runs.
+
+    A pair counts only if it differs in each of the masks `must_differ`; else it is another table's.
+    """
+
+    words: Words
+    shared_bits: int
+    must_differ: Words
+
+    @property
+    def largest_difference(self) -> np.uint64:
+        """The XOR of two words is at most this if and only if they share the leading bits."""
+        return np.uint64((1 << (WORD_BITS - self.shared_bits)) - 1)
+
+
+def sorted_pairs(words: Words, distance_bits: int) -> Pairs:
+    """All that `matching_pairs` finds, the smaller word of each pair left, in ascending order.
+
+    Holds every pair: 16 bytes each, and about three times that while they are sorted.
+    """
+    none = np.empty((2, 0), dtype=np.uint64)
+    pairs = np.concatenate([none, *map(np.stack, matching_pairs(words, distance_bits))], axis=1)
+    pairs.sort(axis=0)
+    left, right = pairs[:, np.lexsort(pairs[::-1])]
+    return left, right
+
+
+def matching_pairs(words: Words, distance_bits: int) -> Iterator[Pairs]:
+    """Pairs of words that differ in at most `distance_bits` bits, each pair once, in no order.
+
+    Memory is some ten times that of `words`, however many pairs there are. Time: at distance 3 about ten
+    sorts of the words, if they are spread evenly; it grows with the pairs found and steeply with distance.
+
+    Args:
+        words: distinct words, one dimension.
+        distance_bits: 0 to 63.
+
+    Yields:
+        A few pairs up to as many as there are words.
+    """
+    yield from _search(_Table(words, 0, np.empty(0, dtype=np.uint64)), distance_bits)
+
+
+def _search(table: _Table, distance_bits: int) -> Iterator[Pairs]:
+    lengths = _run_lengths(table)
+    is_short, is_hot = lengths <= _SHORT_RUN_WORDS, lengths >= _HOT_RUN_WORDS
+    yield from _compare(_selected(table, lengths, is_short), distance_bits)
+    is_medium = ~(is_short | is_hot)
+    if is_medium.any():
+        yield from _split(_selected(table, lengths, is_medium), lengths[is_medium], distance_bits)
+    ends = np.cumsum(lengths)
+    for run in np.flatnonzero(is_hot):
+        words = table.words[ends[run] - lengths[run] : ends[run]]
+        yield from _split(replace(table, words=words), lengths[run : run + 1], distance_bits)
+
+
+def _selected(table: _Table, lengths: Lengths, chosen: npt.NDArray[np.bool_]) -> _Table:
+    if chosen.all():
+        return table
+    return replace(table, words=table.words[np.repeat(chosen, lengths)])
+
+
+def _run_lengths(table: _Table) -> Lengths:
+    words = table.words
+    is_last = (words[1:] ^ words[:-1]) > table.largest_difference
+    ends = np.append(np.flatnonzero(is_last), words.size - 1)
+    return np.diff(ends, prepend=-1)
+
+
+def _split(table: _Table, lengths: Lengths, distance_bits: int) -> Iterator[Pairs]:
+    """Search a table of long runs by tables of their own, or at once if those would cost more."""
+    table, lengths = _narrowed(table, lengths)
+    free_bits = WORD_BITS - table.shared_bits
+    blocks = cheapest_blocks(table.words, lengths, free_bits, distance_bits)
+    if blocks is None:
+        yield from _compare(table, distance_bits)
+        return
+    for permutation in block_permutations(blocks, distance_bits, free_bits):
+        for left, right in _search(_permuted(table, permutation), distance_bits):
+            yield permutation.invert(left), permutation.invert(right)
+
+
+def _narrowed(table: _Table, lengths: Lengths) -> tuple[_Table, Lengths]:
+    """Without the runs whose pairs are all another table's; and the bits that every run shares."""
+    starts = np.cumsum(lengths) - lengths
+    varying = np.bitwise_or.reduceat(table.words ^ np.repeat(table.words[starts], lengths), starts)
+    ours = np.all(varying[:, None] & table.must_differ != 0, axis=1)
+    shared_bits = WORD_BITS - int(np.bitwise_or.reduce(varying[ours])).bit_length()
+    return replace(_selected(table, lengths, ours), shared_bits=shared_bits), lengths[ours]
+
+
+def _permuted(table: _Table, permutation: Permutation) -> _Table:
+    words = permutation.apply(table.words)
+    words.sort()
+    passed_over = np.array(permutation.passed_over, dtype=np.uint64)
+    must_differ = permutation.apply(np.concatenate([table.must_differ, passed_over]))
+    return _Table(words, permutation.prefix_bits, must_differ)
+
+
+def _compare(table: _Table, distance_bits: int) -> Iterator[Pairs]:
+    """Compare each word with those after it in its run: all with the next one, then the one after that."""
+    words, lag = table.words, 0
+    lefts = np.arange(words.size)
+    while lefts.size:
+        lag += 1
+        if lefts[-1] + lag == words.size:
+            lefts = lefts[:-1]
+        differences = words[lefts] ^ words[lefts + lag]
+        in_same_run = differences <= table.largest_difference
+        lefts, differences = lefts[in_same_run], differences[in_same_run]
+        is_match = np.bitwise_count(differences) <= distance_bits
+        for mask in table.must_differ:
+            is_match &= differences & mask != 0
+        matches = lefts[is_match]
+        if matches.size:
+            yield words[matches], words[matches + lag]
