@@ -6,11 +6,10 @@ there is nothing to linger for, and it costs a third less than handing aiokafka 
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from typing import Self
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.errors import KafkaError
+from aiokafka.errors import KafkaError, KafkaTimeoutError
 from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.producer.message_accumulator import BatchBuilder
 
@@ -35,8 +34,9 @@ class KafkaSink:
     Records carry the time of sending, not the message's own: retention counts from it, and a page crawled
     a year ago would take its event with it on the day it was sent. Events say their time in a header.
 
-    After any failed send the producer is replaced: a batch given up leaves a gap in its sequence numbers,
-    for which the broker refuses everything that follows.
+    aiokafka's idempotent producer goes on trying for ever, so a send that takes too long is left to it: what
+    it delivers later is a repetition. After a batch that was refused the producer is replaced, because the
+    gap in its sequence numbers makes the broker refuse everything that follows.
     """
 
     def __init__(self, config: KafkaSinkConfig) -> None:
@@ -55,7 +55,9 @@ class KafkaSink:
         facts = await require_topics(self._config.connection, [self._config.topic])
         limit_bytes = facts[self._config.topic].max_message_bytes
         self._max_bytes = min(self._config.max_request_bytes, limit_bytes or self._config.max_request_bytes)
-        await self._open_producer()
+        with kafka_errors(f"connecting to {self._config.connection.bootstrap_servers}"):
+            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                await self._open_producer()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -79,12 +81,15 @@ class KafkaSink:
         if not messages:
             return
         with kafka_errors(f"sending to {self._config.topic}"):
-            producer = self._producer or await self._open_producer()
-            try:
-                await self._send_all(producer, messages)
-            except KafkaError:
-                await self._discard_producer()
-                raise
+            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                producer = self._producer or await self._open_producer()
+                try:
+                    await self._send_all(producer, messages)
+                except KafkaTimeoutError:  # no room yet behind an earlier batch: nothing was refused
+                    raise
+                except KafkaError:
+                    await self._discard_producer()
+                    raise
 
     def _check_sizes(self, messages: Sequence[Message]) -> None:
         """A batch the broker refuses for good is the end of an idempotent producer: never try one."""
@@ -97,11 +102,9 @@ class KafkaSink:
     async def _send_all(self, producer: AIOKafkaProducer, messages: Sequence[Message]) -> None:
         partitions = sorted(await producer.partitions_for(self._config.topic))
         sent: list[asyncio.Future[object]] = []
-        try:
-            for partition, batch in self._batches(producer, partitions, messages):
-                sent.append(await producer.send_batch(batch, self._config.topic, partition=partition))
-        finally:
-            results = await asyncio.gather(*sent, return_exceptions=True)
+        for partition, batch in self._batches(producer, partitions, messages):
+            sent.append(await producer.send_batch(batch, self._config.topic, partition=partition))
+        results = await asyncio.gather(*sent, return_exceptions=True)
         for result in results:
             if isinstance(result, BaseException):
                 raise result
@@ -126,8 +129,7 @@ class KafkaSink:
         options["max_batch_size"] = min(options["max_batch_size"], self.max_message_bytes)
         producer = AIOKafkaProducer(**options)
         try:
-            with kafka_errors(f"connecting to {self._config.connection.bootstrap_servers}"):
-                await producer.start()
+            await producer.start()
         except BaseException:
             await producer.stop()
             raise
@@ -135,10 +137,16 @@ class KafkaSink:
         return producer
 
     async def _discard_producer(self) -> None:
+        """Close without the flush of aiokafka's `stop`, which lasts as long as the brokers are away.
+
+        Every send that returned was acknowledged, so whatever is still queued was reported as failed.
+        """
         producer, self._producer = self._producer, None
         if producer is not None:
-            with suppress(KafkaError):  # it is being discarded for one
-                await producer.stop()
+            producer._closed = True  # noqa: SLF001 - `stop` does it first, too
+            # At most the requests under way are awaited. A sender that never ran raises its own cancellation.
+            await asyncio.gather(producer._sender.close(), return_exceptions=True)  # noqa: SLF001 - see above
+            await producer.client.close()
 
 
 def _append(batch: BatchBuilder, message: Message) -> bool:

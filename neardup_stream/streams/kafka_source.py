@@ -86,7 +86,8 @@ class KafkaSource:
         consumer = AIOKafkaConsumer(**self._config.consumer_options())
         try:
             with kafka_errors(f"connecting to {self._config.connection.bootstrap_servers}"):
-                await consumer.start()
+                async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                    await consumer.start()
         except BaseException:
             await consumer.stop()
             raise
@@ -98,9 +99,13 @@ class KafkaSource:
 
     async def __aexit__(self, *exc: object) -> None:
         """Leave the group, unless its next member is us under the same name."""
-        if self._consumer is not None:
-            await self._consumer.stop()
-            self._consumer = None
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            # While brokers are away, aiokafka cancels its own fetches and stumbles over that half-way.
+            outcome: list[object] = await asyncio.gather(consumer.stop(), return_exceptions=True)
+            if outcome != [None]:
+                _log.info("the consumer was closed by force: %r", outcome)
+                await consumer._client.close()  # noqa: SLF001 - the half it leaves undone
 
     def on_revoke(self, drain: Drain) -> None:
         """Await `drain`, at most `drain_seconds` long, before partitions are given away.

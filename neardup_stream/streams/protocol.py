@@ -52,6 +52,7 @@ class Source(Protocol):
             EndOfStream: a finite source is at its end.
             StreamUnavailable: nothing was lost; call again later.
             ConfigError: the committed offset is out of range and the policy is to stop.
+            CorruptData: what comes next is damaged; everything before it was read.
         """
         ...
 

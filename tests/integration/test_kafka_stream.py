@@ -1,5 +1,8 @@
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import os
+import signal
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -30,7 +33,7 @@ from tests.contracts.streams import (
     ReadBack,
     read_records,
 )
-from tests.servers.kafka import KafkaBroker
+from tests.servers.kafka import KafkaBroker, start_kafka
 
 WAIT_SECONDS = 30
 
@@ -38,11 +41,19 @@ WAIT_SECONDS = 30
 class Topic:
     """A topic of this test's own, with its group."""
 
-    def __init__(self, broker: KafkaBroker, name: str, partitions: int = 1, **configs: str) -> None:
+    def __init__(
+        self,
+        broker: KafkaBroker,
+        name: str,
+        partitions: int = 1,
+        *,
+        configs: Mapping[str, str] | None = None,
+        request_timeout_seconds: float = 10,
+    ) -> None:
         broker.create_topic(name, partitions, configs)
         self.name = name
         self.connection = KafkaConnection(
-            bootstrap_servers=broker.bootstrap_servers, request_timeout_seconds=5
+            bootstrap_servers=broker.bootstrap_servers, request_timeout_seconds=request_timeout_seconds
         )
 
     def source(
@@ -93,8 +104,8 @@ MakeTopic = Callable[..., Topic]
 @pytest.fixture
 def make_topic(kafka_broker: KafkaBroker, topic_prefix: str) -> MakeTopic:
     count = iter(range(100))
-    return lambda partitions=1, **configs: Topic(
-        kafka_broker, f"{topic_prefix}-{next(count)}", partitions, **configs
+    return lambda partitions=1, configs=None: Topic(
+        kafka_broker, f"{topic_prefix}-{next(count)}", partitions, configs=configs
     )
 
 
@@ -111,7 +122,7 @@ def make_source(make_topic: MakeTopic) -> MakeSource:
 @pytest.fixture(params=["none", "gzip", "snappy", "lz4", "zstd"])
 def make_sink(request: pytest.FixtureRequest, make_topic: MakeTopic) -> MakeSink:
     def make() -> tuple[Sink, ReadBack]:
-        topic = make_topic(partitions=3, **{"max.message.bytes": "300000"})
+        topic = make_topic(partitions=3, configs={"max.message.bytes": "300000"})
 
         async def read_back() -> list[tuple[bytes | None, bytes | None]]:
             return [(record.key, record.value) for record in await read_topic(topic)]
@@ -407,7 +418,7 @@ async def test_an_absent_cluster_is_a_stream_that_is_unavailable() -> None:
 
 
 async def test_a_message_that_is_too_large_is_refused_and_the_next_one_is_sent(make_topic: MakeTopic) -> None:
-    topic = make_topic(**{"max.message.bytes": "100000"})
+    topic = make_topic(configs={"max.message.bytes": "100000"})
 
     async with topic.sink() as sink:
         limit = sink.max_message_bytes
@@ -450,3 +461,65 @@ async def test_topics_are_made_and_described(kafka_broker: KafkaBroker, topic_pr
         while (facts := await describe_topics(connection, [name, absent]))[name] is None:
             pass
     assert facts == {name: TopicFacts(3, 12345, "compact"), absent: None}
+
+
+@pytest.fixture
+def frozen_broker() -> Iterator[KafkaBroker]:
+    """A broker of its own, because the tests stop it in its tracks."""
+    with start_kafka() as broker:
+        yield broker
+
+
+async def test_while_the_broker_is_silent_every_call_says_so_and_nothing_is_lost(
+    frozen_broker: KafkaBroker, topic_prefix: str
+) -> None:
+    topic = Topic(frozen_broker, topic_prefix, request_timeout_seconds=1)
+    messages = [Message(key=b"key", value=b"%d" % number) for number in range(3)]
+
+    async with topic.sink() as sink, topic.source() as source:
+        await sink.send(messages[:1])
+        first = await read_records(source, 1)
+        os.kill(frozen_broker.pid, signal.SIGSTOP)
+        with pytest.raises(StreamUnavailable, match=r"sending.*no answer in time"):
+            await sink.send(messages[1:])
+        with pytest.raises(StreamUnavailable, match="committing: no answer in time"):
+            await source.commit(next_offsets(first))
+        with pytest.raises(StreamUnavailable, match="no broker has answered"):
+            await read_records(source, 1)
+        os.kill(frozen_broker.pid, signal.SIGCONT)
+        await retry(lambda: sink.send(messages[1:]))
+        await retry(lambda: source.commit(next_offsets(first)))
+        rest = [record.value for record in await read_all(source)]
+
+    assert rest[-2:] == [b"1", b"2"]
+    assert set(rest) <= {b"0", b"1", b"2"}
+
+
+async def test_streams_close_without_a_broker(frozen_broker: KafkaBroker, topic_prefix: str) -> None:
+    topic = Topic(frozen_broker, topic_prefix, request_timeout_seconds=1)
+
+    async with asyncio.timeout(WAIT_SECONDS):
+        async with topic.sink() as sink, topic.source() as source:
+            await sink.send([Message(key=b"key", value=b"value")])
+            await read_records(source, 1)
+            frozen_broker.kill()
+            with pytest.raises(StreamUnavailable):
+                await sink.send([Message(key=b"key", value=b"value")])
+
+
+async def retry(call: Callable[[], Awaitable[None]]) -> None:
+    """Until it works, which is when the client has found its broker again."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            with suppress(StreamUnavailable):
+                return await call()
+
+
+async def read_all(source: KafkaSource) -> list[Record]:
+    """Everything up to the end of the topic, once the source can reach it again."""
+    records: list[Record] = []
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not records or any(source.lag().values()):
+            with suppress(StreamUnavailable):
+                records.extend(await source.read(100, 1 << 20))
+    return records
