@@ -34,7 +34,11 @@ def read_words(lines: IO[bytes]) -> Words:
     while batch := lines.readlines(_BATCH_BYTES):
         batches.append(_parsed(batch, first_line=read_count + 1))
         read_count += len(batch)
-    return np.unique(np.concatenate(batches))
+    words: Words = np.concatenate(batches)
+    words.sort()  # np.unique would hash them: ten times slower
+    is_new = np.append([True], words[1:] != words[:-1])[: words.size]
+    distinct: Words = words[is_new]
+    return distinct
 
 
 def _parsed(lines: Sequence[bytes], first_line: int) -> Words:

@@ -115,25 +115,19 @@ def permutations(config: PermutedConfig) -> tuple[Permutation, ...]:
     >>> [table.order for table in permutations(PermutedConfig(blocks=3, distance_bits=1))]
     [(0, 1, 2), (0, 2, 1), (1, 2, 0)]
     """
-    return block_permutations(config.blocks, config.distance_bits)
+    return block_permutations(block_widths(config.blocks), config.distance_bits)
 
 
-def block_permutations(blocks: int, distance_bits: int, bits: int = WORD_BITS) -> tuple[Permutation, ...]:
-    """The tables that permute the low `bits` of a word and leave the bits above them in front.
+def block_permutations(widths: Sequence[int], distance_bits: int) -> tuple[Permutation, ...]:
+    """The tables for blocks of any widths in the low bits of a word; the bits above them stay in front.
 
-    Those fixed bits count into `prefix_bits`. There are C(blocks, distance_bits) tables.
+    Those fixed bits count into `prefix_bits`. There are C(len(widths), distance_bits) tables.
 
     Args:
-        blocks: parts that the low bits are split into, in (distance_bits, bits].
+        widths: of the blocks in bits, each at least 1, the leading block first; more than `distance_bits`.
         distance_bits: of a match, 0 or more.
-        bits: how many low bits take part, 1 to 64.
-
-    Raises:
-        ConfigError: the numbers contradict each other.
     """
-    check_blocks(blocks, distance_bits, bits)
-    widths = block_widths(blocks, bits)
-    leading_blocks = combinations(range(blocks), blocks - distance_bits)
+    leading_blocks = combinations(range(len(widths)), len(widths) - distance_bits)
     return tuple(_permutation(leading, widths) for leading in leading_blocks)
 
 
@@ -147,32 +141,32 @@ def block_widths(blocks: int, bits: int = WORD_BITS) -> tuple[int, ...]:
     return (width + 1,) * wider + (width,) * (blocks - wider)
 
 
-def block_masks(blocks: int, bits: int = WORD_BITS) -> tuple[int, ...]:
-    """Masks of the blocks that the low `bits` of a word are split into, the leading block first.
+def block_masks(widths: Sequence[int]) -> tuple[int, ...]:
+    """Masks of the blocks in the low bits of a word, given their widths, the leading block first.
 
-    >>> [f"{mask:08b}" for mask in block_masks(3, bits=8)]
+    >>> [f"{mask:08b}" for mask in block_masks((3, 3, 2))]
     ['11100000', '00011100', '00000011']
     """
-    return _masks(block_widths(blocks, bits))
+    return tuple(((1 << width) - 1) << low for width, low in zip(widths, _low_bits(widths), strict=True))
 
 
-def check_blocks(blocks: int, distance_bits: int, bits: int = WORD_BITS) -> None:
+def check_blocks(blocks: int, distance_bits: int) -> None:
     """Refuse numbers that contradict each other, whatever they would cost.
 
     Raises:
-        ConfigError: unless 0 <= distance_bits < blocks <= bits; the message has the numbers.
+        ConfigError: unless 0 <= distance_bits < blocks <= 64; the message has the numbers.
     """
     if distance_bits < 0:
         raise ConfigError(f"distance_bits ({distance_bits}) must not be negative")
     if blocks <= distance_bits:
         raise ConfigError(f"blocks ({blocks}) must be greater than distance_bits ({distance_bits})")
-    if blocks > bits:
-        raise ConfigError(f"blocks ({blocks}) must be at most {bits}, one for each bit")
+    if blocks > WORD_BITS:
+        raise ConfigError(f"blocks ({blocks}) must be at most {WORD_BITS}, one for each bit")
 
 
-def _permutation(leading: tuple[int, ...], widths: tuple[int, ...]) -> Permutation:
+def _permutation(leading: tuple[int, ...], widths: Sequence[int]) -> Permutation:
     order = leading + tuple(block for block in range(len(widths)) if block not in leading)
-    masks, bits = _masks(widths), sum(widths)
+    masks, bits = block_masks(widths), sum(widths)
     new_low_bits = dict(zip(order, _low_bits([widths[block] for block in order]), strict=True))
     mask_by_shift = {0: (1 << WORD_BITS) - (1 << bits)}
     for block, low_bit in enumerate(_low_bits(widths)):
@@ -184,10 +178,6 @@ def _permutation(leading: tuple[int, ...], widths: tuple[int, ...]) -> Permutati
         passed_over=tuple(masks[block] for block in range(leading[-1]) if block not in leading),
         moves=tuple((mask, shift) for shift, mask in mask_by_shift.items() if mask),
     )
-
-
-def _masks(widths: Sequence[int]) -> tuple[int, ...]:
-    return tuple(((1 << width) - 1) << low for width, low in zip(widths, _low_bits(widths), strict=True))
 
 
 def _low_bits(widths: Sequence[int]) -> list[int]:

@@ -2,15 +2,14 @@
 
 Words that share their leading bits form a run; to begin with, the whole set is one. Where a run is long,
 
-1. the leading bits that its words happen to share are set apart;
-2. the bits that are left are split into blocks, and for each choice of blocks a match must agree on, the
+1. the bits that are left are split into blocks, and for each choice of blocks a match must agree on, the
    words are permuted and sorted (`bits.permutations`), which breaks the run into shorter ones;
-3. and so on with those that are still long. A short run is compared word by word.
+2. and so on with those that are still long. A short run is compared word by word.
 
 So a hot bucket (many words with one prefix) is split further instead of being compared all against all.
 The runs of one depth, but for the longest, are taken together, as one array that is sorted at once: a
-million of them cost no more calls than one. How many blocks are best, and whether another split is worth
-its tables at all, is estimated first (`indexes.split_cost`). What is found does not depend on it.
+million of them cost no more calls than one. Which blocks are best, and whether another split is worth its
+tables at all, is estimated first (`indexes.split_cost`). What is found does not depend on it.
 
 A pair that comes up in several tables is kept in the first of them alone, at every depth: it must differ
 in each block that the table passed over. So each pair is reported once.
@@ -24,7 +23,7 @@ import numpy.typing as npt
 
 from neardup_stream.bits.permutations import Permutation, block_permutations
 from neardup_stream.bits.words import WORD_BITS, Words
-from neardup_stream.indexes.split_cost import Lengths, cheapest_blocks
+from neardup_stream.indexes.split_cost import Lengths, cheapest_widths
 
 __all__ = ["Pairs", "matching_pairs", "sorted_pairs"]
 
@@ -111,24 +110,23 @@ def _run_lengths(table: _Table) -> Lengths:
 
 def _split(table: _Table, lengths: Lengths, distance_bits: int) -> Iterator[Pairs]:
     """Search a table of long runs by tables of their own, or at once if those would cost more."""
-    table, lengths = _narrowed(table, lengths)
-    free_bits = WORD_BITS - table.shared_bits
-    blocks = cheapest_blocks(table.words, lengths, free_bits, distance_bits)
-    if blocks is None:
+    ours = _may_differ_enough(table, lengths)
+    table, lengths = _selected(table, lengths, ours), lengths[ours]
+    widths = cheapest_widths(table.words, lengths, WORD_BITS - table.shared_bits, distance_bits)
+    if widths is None:
         yield from _compare(table, distance_bits)
         return
-    for permutation in block_permutations(blocks, distance_bits, free_bits):
+    for permutation in block_permutations(widths, distance_bits):
         for left, right in _search(_permuted(table, permutation), distance_bits):
             yield permutation.invert(left), permutation.invert(right)
 
 
-def _narrowed(table: _Table, lengths: Lengths) -> tuple[_Table, Lengths]:
-    """Without the runs whose pairs are all another table's; and the bits that every run shares."""
+def _may_differ_enough(table: _Table, lengths: Lengths) -> npt.NDArray[np.bool_]:
+    """For each run, whether it has any pair that is not another table's."""
     starts = np.cumsum(lengths) - lengths
     varying = np.bitwise_or.reduceat(table.words ^ np.repeat(table.words[starts], lengths), starts)
-    ours = np.all(varying[:, None] & table.must_differ != 0, axis=1)
-    shared_bits = WORD_BITS - int(np.bitwise_or.reduce(varying[ours])).bit_length()
-    return replace(_selected(table, lengths, ours), shared_bits=shared_bits), lengths[ours]
+    is_ours: npt.NDArray[np.bool_] = np.all(varying[:, None] & table.must_differ != 0, axis=1)
+    return is_ours
 
 
 def _permuted(table: _Table, permutation: Permutation) -> _Table:

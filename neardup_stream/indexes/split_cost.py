@@ -1,12 +1,13 @@
-"""Whether to split long runs of words by permuted tables, and into how many blocks.
+"""Whether to split long runs of words by permuted tables, and into which blocks.
 
 All costs are counted in comparisons of two words, for each word of the runs. Against all others of its
 run, that is half of the run. With tables, it is the tables, and the comparisons that remain in them.
 
-The number of blocks is chosen as if bits were independent: runs that stay long nevertheless, such as a hot
-bucket's, are split again on their own. But a split has to pay at once for the pairs as they are, or the
-work would multiply at every depth: where every bit is rarely set, say, most blocks of most pairs agree. A
-sample tells: a pair that agrees on z of m blocks stays together in C(z, m - k) tables.
+Blocks are cut so that each has an equal share of what tells the words apart, seen from a sample of pairs:
+in a hot bucket, the bits that its words share add nothing to a block. The number of blocks is then chosen
+as if bits were independent. Because they are not, a split must also pay for the sampled pairs as they are,
+or the work would multiply at every depth: a pair that agrees on z of m blocks stays together in
+C(z, m - k) tables.
 """
 
 from math import comb
@@ -14,10 +15,10 @@ from math import comb
 import numpy as np
 import numpy.typing as npt
 
-from neardup_stream.bits.permutations import MAX_TABLES, block_masks, block_widths
+from neardup_stream.bits.permutations import MAX_TABLES, block_masks
 from neardup_stream.bits.words import Words
 
-__all__ = ["Lengths", "cheapest_blocks"]
+__all__ = ["Lengths", "cheapest_widths"]
 
 Lengths = npt.NDArray[np.intp]
 
@@ -30,8 +31,10 @@ _LEAST_GAIN = 2.0
 _SAMPLED_PAIRS = 1024
 
 
-def cheapest_blocks(words: Words, lengths: Lengths, free_bits: int, distance_bits: int) -> int | None:
-    """The number of blocks to split by; None when comparing all words of each run is cheaper.
+def cheapest_widths(
+    words: Words, lengths: Lengths, free_bits: int, distance_bits: int
+) -> tuple[int, ...] | None:
+    """Widths of the blocks to split by; None when comparing all words of each run is cheaper.
 
     Args:
         words: the runs, one after the other.
@@ -41,16 +44,18 @@ def cheapest_blocks(words: Words, lengths: Lengths, free_bits: int, distance_bit
     """
     half_run_words = float(np.square(lengths, dtype=np.float64).sum()) / max(words.size, 1) / 2
     differences = _sampled_differences(words, lengths)
+    entropies = _entropies(differences, free_bits)
     cheapest, least_cost = None, half_run_words / _LEAST_GAIN
     for blocks in range(distance_bits + 1, free_bits + 1):
         tables = comb(blocks, distance_bits)
-        prefix_bits = sum(block_widths(blocks, free_bits)[distance_bits:])
-        cost = tables * (_WORD_COST + half_run_words / 2**prefix_bits)
         if tables > MAX_TABLES or tables * _WORD_COST > least_cost:
             break
-        remaining = half_run_words * _mean_meetings(differences, blocks, free_bits, distance_bits)
+        prefix_entropy = entropies.sum() * (blocks - distance_bits) / blocks
+        cost = tables * (_WORD_COST + half_run_words / 2**prefix_entropy)
+        widths = _even_widths(entropies, blocks)
+        remaining = half_run_words * _mean_meetings(differences, widths, distance_bits)
         if cost < least_cost and tables * _WORD_COST + remaining < half_run_words / _LEAST_GAIN:
-            cheapest, least_cost = blocks, cost
+            cheapest, least_cost = widths, cost
     return cheapest
 
 
@@ -71,10 +76,30 @@ def _sampled_differences(words: Words, lengths: Lengths) -> Words:
     return differences
 
 
-def _mean_meetings(differences: Words, blocks: int, free_bits: int, distance_bits: int) -> float:
+def _entropies(differences: Words, free_bits: int) -> npt.NDArray[np.float64]:
+    """For each free bit, leading first, -log2 of the chance that two words of a run agree on it."""
+    positions = np.arange(free_bits - 1, -1, -1, dtype=np.uint64)
+    differing = (differences[:, None] >> positions & np.uint64(1)).sum(axis=0)
+    agreeing = np.maximum(differences.size - differing, 1) / max(differences.size, 1)
+    entropies: npt.NDArray[np.float64] = -np.log2(agreeing)
+    return entropies
+
+
+def _even_widths(entropies: npt.NDArray[np.float64], blocks: int) -> tuple[int, ...]:
+    """Cut the bits into blocks of about equal entropy, and of one bit at least."""
+    middles = np.cumsum(entropies) - entropies / 2
+    inner = np.arange(1, blocks)
+    ends = np.searchsorted(middles, entropies.sum() * inner / blocks)
+    ends = np.maximum.accumulate(np.maximum(ends, 1) - inner) + inner
+    ends = np.minimum(ends, entropies.size - blocks + inner)
+    return tuple(np.diff(ends, prepend=0, append=entropies.size).tolist())
+
+
+def _mean_meetings(differences: Words, widths: tuple[int, ...], distance_bits: int) -> float:
     """In how many of the tables the two words of a pair share a prefix, on average."""
     agreed = np.zeros(differences.size, dtype=np.intp)
-    for mask in block_masks(blocks, free_bits):
+    for mask in block_masks(widths):
         agreed += differences & np.uint64(mask) == 0
+    blocks = len(widths)
     meetings = np.array([comb(count, blocks - distance_bits) for count in range(blocks + 1)])
     return float(np.mean(meetings[agreed]))

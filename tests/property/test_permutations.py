@@ -11,6 +11,7 @@ from neardup_stream.bits.permutations import (
     Permutation,
     PermutedConfig,
     block_permutations,
+    block_widths,
     permutations,
 )
 from neardup_stream.bits.words import WORD_BITS, Words, distances
@@ -78,7 +79,7 @@ def test_every_match_is_found_first_in_exactly_one_table(case: tuple[PermutedCon
 def test_every_match_in_a_byte_shares_a_prefix_in_some_table() -> None:
     """Exhaustive on a small word: all flips of up to k of 8 bits, for all layouts of them."""
     for blocks, distance_bits in combinations(range(8, 0, -1), 2):
-        tables = block_permutations(blocks, distance_bits, bits=8)
+        tables = block_permutations(block_widths(blocks, bits=8), distance_bits)
         flips = np.arange(256, dtype=np.uint64)
         flips = flips[np.bitwise_count(flips) <= distance_bits]
 

@@ -55,7 +55,7 @@ def test_the_blocks_a_table_passed_over_are_those_before_its_last_leading_one() 
 def test_bits_above_the_permuted_ones_stay_in_front() -> None:
     word = np.array([0xABCD_EF01_2345_6789], dtype=np.uint64)
 
-    last = block_permutations(blocks=2, distance_bits=1, bits=16)[-1]
+    last = block_permutations((8, 8), distance_bits=1)[-1]
 
     assert f"{int(last.apply(word)[0]):016x}" == "abcdef0123458967"
     assert last.prefix_bits == 48 + 8
