@@ -77,15 +77,13 @@ async def _check_kafka(settings: Settings, create_partitions: int | None) -> Asy
         kafka.dead_letters_topic: create_partitions and 1,
     }
     try:
-        found = await describe_topics(connection, list(topics))
-        for name, partitions in topics.items():
-            if found[name] is None and partitions is not None:
+        for name, facts in (await describe_topics(connection, list(topics))).items():
+            partitions = topics[name]
+            if facts is None and partitions is not None:
                 await create_topic(connection, name, partitions, {"cleanup.policy": "delete"})
                 yield Finding("good", f"kafka: created topic {name}, {partitions} partitions")
-        if create_partitions is not None:
-            found = await describe_topics(connection, list(topics))
-        for name, facts in found.items():
-            yield judge_topic(name, facts, is_events=name == kafka.events_topic)
+            else:
+                yield judge_topic(name, facts, is_events=name == kafka.events_topic)
     except NeardupError as error:
         yield Finding("bad", f"kafka: {error}")
 

@@ -135,6 +135,14 @@ class Metrics:
         """Say whether the daemon takes pages."""
         self._ready.set(ready)
 
+    def outcome_counts(self) -> dict[str, int]:
+        """Records by outcome so far, without those that nothing met; they sum to the pages."""
+        counts = {
+            outcome: self._registry.get_sample_value("neardup_outcomes_total", {"outcome": outcome})
+            for outcome in get_args(Outcome)
+        }
+        return {outcome: int(count) for outcome, count in counts.items() if count}
+
     def render(self) -> bytes:
         """Everything in the text format that Prometheus scrapes, as `CONTENT_TYPE`."""
         return generate_latest(self._registry)

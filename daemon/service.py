@@ -98,7 +98,10 @@ async def run_service(settings: Settings, *, embedded: bool) -> int:
 
 async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Stop, *, embedded: bool) -> None:
     def on_away(error: Unavailable | None) -> None:
-        health.become(*(("degraded", str(error)) if error else ("ready",)))
+        if error is None:
+            health.recover()
+        else:
+            health.become("degraded", str(error))
 
     log_event(_logger, "starting", version=__version__, pages_topic=settings.kafka.pages_topic)
     retries = build_retries(settings, metrics, on_away)
@@ -111,7 +114,8 @@ async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Sto
         health.become("ready")
         log_event(_logger, "started", store=stores.server_name, schema=stores.namespace.schema_id)
         await _run_until_stopped(loop, streams.source, settings.pipeline.drain_seconds, metrics, health, stop)
-    log_event(_logger, "stopped")
+    counts = metrics.outcome_counts()
+    log_event(_logger, "stopped", pages=sum(counts.values()), outcomes=counts)
 
 
 async def _run_until_stopped(

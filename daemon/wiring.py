@@ -17,7 +17,6 @@ from neardup_stream.indexes.protocol import Index
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.decision import EventConfig
-from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.judgement import Judgement
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Preparation
@@ -224,12 +223,7 @@ def build_loop(
         publication=publication,
         retries=retries,
         config=LoopConfig(
-            limits=InFlightLimits(
-                max_batch_pages=pipeline.max_batch_pages,
-                max_batch_bytes=pipeline.max_batch_bytes,
-                max_in_flight_pages=pipeline.max_in_flight_pages,
-                max_in_flight_bytes=pipeline.max_in_flight_bytes,
-            ),
+            limits=pipeline.limits(),
             commit_interval_seconds=pipeline.commit_interval_seconds,
             drain_seconds=pipeline.drain_seconds,
         ),

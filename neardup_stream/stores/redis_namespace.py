@@ -19,6 +19,7 @@ from neardup_stream.stores.redis_client import RedisClient
 
 __all__ = [
     "MIN_VERSION",
+    "PACKING_LIMITS",
     "Namespace",
     "ServerFacts",
     "inspect_servers",
@@ -32,7 +33,7 @@ MIN_VERSION = (6, 2)
 
 _logger = logging.getLogger(__name__)
 
-_WANTED_LIMITS = {
+PACKING_LIMITS = {
     "zset-max-listpack-entries": 128,
     "zset-max-listpack-value": 64,
     "hash-max-listpack-entries": 128,
@@ -164,7 +165,7 @@ def _check_policy(info: Mapping[str, Any]) -> None:
 async def _raise_limits(client: RedisClient) -> list[str]:
     """Set each packing limit that is too low, under the name this server knows; what could not be set."""
     refused = []
-    for name, wanted in _WANTED_LIMITS.items():
+    for name, wanted in PACKING_LIMITS.items():
         try:
             await _raise_limit(client, name, wanted)
         except ConfigError:

@@ -1,0 +1,73 @@
+"""The program on real servers: topics and name space of each test's own."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pytest
+
+from tests.servers.kafka import KafkaBroker
+from tests.servers.redis import RedisServer
+
+COMMAND_SECONDS = 90
+
+
+@dataclass(frozen=True)
+class Site:
+    """One installation: its settings, and how to call commands with them."""
+
+    broker: KafkaBroker
+    settings: tuple[str, ...]
+    topics: tuple[str, str, str]
+
+    def create_topics(self, partitions: int = 1) -> None:
+        """All three."""
+        for topic in self.topics:
+            self.broker.create_topic(topic, partitions)
+
+    def call(
+        self, *words: str, settings: Sequence[str] = (), stdin: bytes = b""
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run a command of ours with the site's settings."""
+        overrides = [word for setting in (*self.settings, *settings) for word in ("--set", setting)]
+        return call(*words, *overrides, stdin=stdin)
+
+    def events(self) -> list[dict[str, object]]:
+        """Every event on the topic, as `tail` tells them."""
+        told = self.call("tail", "--from-start", "--idle-seconds", "1")
+        assert told.returncode == 0, told.stderr
+        return [json.loads(line) for line in told.stdout.splitlines()]
+
+
+def call(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Run a command of ours, in an environment without settings."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NEARDUP_")}
+    return subprocess.run(
+        [sys.executable, "-m", "daemon", *words],
+        input=stdin,
+        capture_output=True,
+        env=environment,
+        timeout=COMMAND_SECONDS,
+        check=False,
+    )
+
+
+@pytest.fixture
+def site(kafka_broker: KafkaBroker, redis_server: RedisServer, namespace: str, topic_prefix: str) -> Site:
+    topics = (f"{topic_prefix}-pages", f"{topic_prefix}-events", f"{topic_prefix}-dead")
+    return Site(
+        kafka_broker,
+        (
+            f"kafka.bootstrap_servers={kafka_broker.bootstrap_servers}",
+            f"kafka.pages_topic={topics[0]}",
+            f"kafka.events_topic={topics[1]}",
+            f"kafka.dead_letters_topic={topics[2]}",
+            f"kafka.group_id={topic_prefix}",
+            f"redis.url={redis_server.url}",
+            f"redis.namespace={namespace}",
+        ),
+        topics,
+    )

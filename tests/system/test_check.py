@@ -1,0 +1,52 @@
+"""`check`: what is wrong, and how to mend it."""
+
+import pytest
+
+from daemon.checks import judge_layout, judge_topic
+from daemon.settings import Settings
+from neardup_stream.streams.kafka_admin import TopicFacts
+from tests.system.conftest import Site
+
+
+def test_a_site_without_topics_is_bad_until_they_are_created(site: Site) -> None:
+    before = site.call("check")
+    created = site.call("check", "--create-topics", "--partitions", "3")
+    after = site.call("check")
+
+    assert [run.returncode for run in (before, created, after)] == [2, 0, 0]
+    assert f"there is no topic {site.topics[0]}" in before.stdout.decode()
+    assert f"created topic {site.topics[0]}, 3 partitions" in created.stdout.decode()
+    assert f"topic {site.topics[0]}, 3 partitions" in after.stdout.decode()
+
+
+def test_everything_that_is_away_is_named_at_once(site: Site) -> None:
+    run = site.call(
+        "check", settings=["redis.url=redis://127.0.0.1:1", "kafka.bootstrap_servers=127.0.0.1:1"]
+    )
+
+    assert run.returncode == 2
+    said = run.stdout.decode()
+    assert "BAD  redis:" in said
+    assert "BAD  kafka:" in said
+
+
+@pytest.mark.parametrize(
+    ("facts", "grade"),
+    [
+        (None, "bad"),
+        (TopicFacts(4, None, None), "good"),
+        (TopicFacts(4, None, "delete"), "good"),
+        (TopicFacts(4, None, "compact"), "warning"),
+        (TopicFacts(4, None, "compact,delete"), "warning"),
+    ],
+    ids=["missing", "may-not-know", "fine", "compacted", "compacted-as-well"],
+)
+def test_a_compacted_events_topic_is_warned_about(facts: TopicFacts | None, grade: str) -> None:
+    assert judge_topic("events", facts, is_events=True).grade == grade
+
+
+@pytest.mark.parametrize(("expected_pages", "grade"), [(64 * 2**16, "good"), (64 * 2**16 + 1024, "warning")])
+def test_buckets_that_would_overflow_are_warned_about(expected_pages: int, grade: str) -> None:
+    settings = Settings.load(overrides=[f"index.expected_pages={expected_pages}"])
+
+    assert judge_layout(settings).grade == grade

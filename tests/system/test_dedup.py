@@ -1,0 +1,124 @@
+"""`dedup`: the pipeline over files and pipes, as a process."""
+
+import gzip
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines import essay, page_json
+from tests.system.conftest import call
+
+
+def lines(*pages: bytes) -> bytes:
+    return b"".join(page + b"\n" for page in pages)
+
+
+def pairs(events: bytes) -> list[tuple[str, str]]:
+    told = [json.loads(line)["data"] for line in events.splitlines()]
+    return [(data["page"]["id"][-1], match["id"][-1]) for data in told for match in data["matches"]]
+
+
+MONDAY = lines(page_json("a", essay(1)), page_json("b", essay(2)), page_json("c", essay(1)))
+TUESDAY = lines(page_json("d", essay(2)), page_json("e", essay(3)))
+
+
+def test_events_go_to_standard_output_and_the_summary_to_standard_error(tmp_path: Path) -> None:
+    crawl = tmp_path / "monday.jsonl.gz"
+    crawl.write_bytes(gzip.compress(MONDAY))
+
+    run = call("dedup", str(crawl))
+
+    assert (run.returncode, pairs(run.stdout)) == (0, [("c", "a")])
+    assert "3 pages in" in run.stderr.decode()
+    assert "2 unique, 1 duplicate" in run.stderr.decode()
+
+
+def test_standard_input_is_a_file_too() -> None:
+    assert pairs(call("dedup", "-", stdin=MONDAY).stdout) == [("c", "a")]
+
+
+def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
+    crawl = tmp_path / "monday.jsonl"
+    crawl.write_bytes(MONDAY)
+
+    first, again = (call("dedup", str(crawl), "--events-unique").stdout for _ in range(2))
+
+    assert first == again
+    assert len(first.splitlines()) == 3
+
+
+def test_a_state_directory_remembers_the_crawl_before(tmp_path: Path) -> None:
+    state = str(tmp_path / "state")
+
+    monday = call("dedup", "-", "--state", state, stdin=MONDAY)
+    tuesday = call("dedup", "-", "--state", state, "--set", "http.port=0", stdin=TUESDAY)
+
+    assert (pairs(monday.stdout), pairs(tuesday.stdout)) == ([("c", "a")], [("d", "b")])
+
+
+def test_dead_letters_are_counted_shown_and_written(tmp_path: Path) -> None:
+    letters = tmp_path / "dead.jsonl"
+    bad = [b"json failed to parse"] * 7
+
+    run = call("dedup", "-", "--dead-letters", str(letters), stdin=lines(*bad) + MONDAY)
+
+    assert run.returncode == 0
+    assert "7 dead_letter" in run.stderr.decode()
+    assert run.stderr.decode().count("dead letter:") == 5
+    assert len(letters.read_bytes().splitlines()) == 7
+    assert json.loads(letters.read_bytes().splitlines()[0])["value"] == "json failed to parse"
+
+
+def test_an_empty_input_is_no_error() -> None:
+    run = call("dedup", "-")
+
+    assert (run.returncode, run.stdout) == (0, b"")
+    assert "0 pages" in run.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere.jsonl"], "nowhere.jsonl: no such file"),
+        (["-", "--state", "x", "--redis"], "choose"),
+        (["-", "--events", "/nowhere/events.jsonl"], "/nowhere/events.jsonl"),
+        ([], "FILE"),
+    ],
+    ids=["missing-file", "two-stores", "unwritable-events", "no-file"],
+)
+def test_what_cannot_be_is_said_in_one_line(words: list[str], message: str) -> None:
+    run = call("dedup", *words)
+
+    assert run.returncode == 2
+    assert message in run.stderr.decode()
+    assert b"Traceback" not in run.stderr
+
+
+def test_a_damaged_file_ends_with_4_after_what_could_be_read(tmp_path: Path) -> None:
+    crawl = tmp_path / "cut.jsonl.gz"
+    crawl.write_bytes(gzip.compress(MONDAY)[:-9])
+
+    run = call("dedup", str(crawl))
+
+    assert run.returncode == 4
+    assert "cut.jsonl.gz" in run.stderr.decode()
+
+
+def test_a_reader_that_leaves_ends_the_run_quietly(tmp_path: Path) -> None:
+    crawl = tmp_path / "many.jsonl"
+    crawl.write_bytes(lines(*(page_json(f"p{number}", essay(1)) for number in range(3000))))
+
+    with subprocess.Popen(
+        [sys.executable, "-m", "daemon", "dedup", str(crawl)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        assert run.stdout
+        assert run.stderr
+        run.stdout.close()
+        said = run.stderr.read()
+
+    assert run.returncode == 128 + signal.SIGPIPE
+    assert b"Traceback" not in said
