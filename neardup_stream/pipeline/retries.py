@@ -80,7 +80,7 @@ class Retries:
             DependencyLost: patience ended.
         """
         try:
-            return await step()
+            return await _uncancelled(step)
         except Unavailable as error:
             away = error
         _logger.warning("dependency_away", extra={"fields": {"error": str(away)}})
@@ -98,12 +98,25 @@ class Retries:
             self._meters.retry(_dependency(away))
             await asyncio.sleep(pause)
             try:
-                return await step()
+                return await _uncancelled(step)
             except Unavailable as error:
                 away = error
         raise DependencyLost(
             f"no progress for {self._patience.give_up_seconds:g} seconds (pipeline.give_up_seconds): {away}"
         ) from away
+
+
+async def _uncancelled(step: Callable[[], Awaitable[T]]) -> T:
+    """The step's result, unless this task was cancelled meanwhile.
+
+    Before Python 3.12 `asyncio.wait_for`, which clients use inside, may swallow a cancellation that arrives
+    as its inner work ends; the task would then go on as if nobody had asked it to stop.
+    """
+    result = await step()
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+    return result
 
 
 def _dependency(away: Unavailable) -> Dependency:

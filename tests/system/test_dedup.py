@@ -118,7 +118,10 @@ def test_a_reader_that_leaves_ends_the_run_quietly(tmp_path: Path) -> None:
         assert run.stdout
         assert run.stderr
         run.stdout.close()
-        said = run.stderr.read()
+        try:
+            said = run.stderr.read()
+        finally:
+            run.kill()  # harmless when it has ended; a run that hangs must fail, not hang the tests
 
     assert run.returncode == 128 + signal.SIGPIPE
     assert b"Traceback" not in said

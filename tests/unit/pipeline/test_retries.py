@@ -1,3 +1,6 @@
+import asyncio
+from contextlib import suppress
+
 import pytest
 
 from neardup_stream.errors import (
@@ -73,3 +76,17 @@ async def test_other_errors_are_not_repeated() -> None:
 def test_a_schedule_that_cannot_run_is_refused(patience: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
         Patience(**patience)
+
+
+async def test_a_cancellation_that_a_step_swallows_still_ends_the_task() -> None:
+    async def swallow() -> str:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        return "as if nothing had happened"
+
+    task = asyncio.create_task(Retries(QUICK, NoMeters(), lambda _: None).persist(swallow))
+    await asyncio.sleep(0)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
