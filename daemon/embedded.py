@@ -55,7 +55,7 @@ _ALWAYS: Final = (
     ("maxmemory-policy", "noeviction"),  # an evicted bucket would be silent loss
     # Names of Redis 6.2, which every later Redis and Valkey understands; the values keep buckets and
     # page records packed.
-    ("zset-max-ziplist-entries", "128"),
+    ("zset-max-ziplist-entries", "512"),
     ("zset-max-ziplist-value", "64"),
     ("hash-max-ziplist-entries", "512"),
     ("hash-max-ziplist-value", "512"),

@@ -34,9 +34,9 @@ MIN_VERSION = (6, 2)
 _logger = logging.getLogger(__name__)
 
 PACKING_LIMITS = {
-    "zset-max-listpack-entries": 128,
+    "zset-max-listpack-entries": 512,
     "zset-max-listpack-value": 64,
-    "hash-max-listpack-entries": 128,
+    "hash-max-listpack-entries": 512,
     "hash-max-listpack-value": 512,
 }
 """Below these a bucket, or a hash of page records, takes several times its bytes."""
