@@ -1,6 +1,4 @@
 import asyncio
-import os
-import signal
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -479,14 +477,14 @@ async def test_while_the_broker_is_silent_every_call_says_so_and_nothing_is_lost
     async with topic.sink() as sink, topic.source() as source:
         await sink.send(messages[:1])
         first = await read_records(source, 1)
-        os.kill(frozen_broker.pid, signal.SIGSTOP)
+        frozen_broker.freeze()
         with pytest.raises(StreamUnavailable, match=r"sending.*no answer in time"):
             await sink.send(messages[1:])
         with pytest.raises(StreamUnavailable, match="committing: no answer in time"):
             await source.commit(next_offsets(first))
         with pytest.raises(StreamUnavailable, match="no broker has answered"):
             await read_records(source, 1)
-        os.kill(frozen_broker.pid, signal.SIGCONT)
+        frozen_broker.thaw()
         await retry(lambda: sink.send(messages[1:]))
         await retry(lambda: source.commit(next_offsets(first)))
         rest = [record.value for record in await read_all(source)]

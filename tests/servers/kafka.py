@@ -74,6 +74,14 @@ class KafkaBroker:
         """Shut it down in order, which takes seconds."""
         self.process.stop()
 
+    def freeze(self) -> None:
+        """Stop it in its tracks."""
+        self.process.freeze()
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self.process.thaw()
+
     def kill(self) -> None:
         """End it at once, as a crash would."""
         self.process.kill()

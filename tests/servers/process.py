@@ -82,6 +82,16 @@ class ServerProcess:
         self._child.send_signal(signal.SIGKILL)
         self._child.wait()
 
+    def freeze(self) -> None:
+        """Stop it in its tracks; returns once every thread stands still."""
+        self._child.send_signal(signal.SIGSTOP)
+        threads = Path(f"/proc/{self.pid}/task")
+        wait_until(lambda: all(_state(thread) == "T" for thread in threads.iterdir()), STOP_SECONDS)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._child.send_signal(signal.SIGCONT)
+
     def log_tail(self) -> str:
         """The last few kilobytes of what the server said."""
         return self._log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
@@ -90,6 +100,11 @@ class ServerProcess:
         if (code := self._child.poll()) is not None:
             raise ServerFailed(f"ended with code {code} before it was ready\n{self.log_tail()}")
         return True
+
+
+def _state(thread: Path) -> str:
+    """One letter, as proc(5) has it."""
+    return (thread / "stat").read_text(encoding="utf-8").rpartition(") ")[2][0]
 
 
 def wait_until(condition: Callable[[], bool], timeout_seconds: float) -> None:
