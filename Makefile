@@ -38,9 +38,10 @@ unit property: .venv/.stamp-dev ## Tests of one tier, without servers
 integration system: packages jars ## Tests of one tier, on real servers
 	$(PYTEST) tests/$@
 
-bench: packages jars ## Measure fingerprints, then Kafka to Redis to Kafka
+bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, and find-all
 	$(BIN)/python -m benchmarks.fingerprint
 	$(BIN)/python -m benchmarks.end_to_end
+	$(BIN)/python -m benchmarks.find_all
 
 fmt: .venv/.stamp-dev ## Format the code and mend what ruff can mend
 	$(BIN)/ruff format .

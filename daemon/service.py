@@ -21,6 +21,7 @@ from daemon.settings import Settings
 from daemon.wiring import build_loop, build_retries, message_publication, open_kafka, open_stores
 from neardup_stream import __version__
 from neardup_stream.errors import DependencyLost, Unavailable
+from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.pipeline.loop import Loop
 from neardup_stream.streams.protocol import Source
 
@@ -111,6 +112,7 @@ async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Sto
         streams = await stack.enter_async_context(open_kafka(settings, retries))
         publication = message_publication(streams.events, streams.dead_letters)
         loop = build_loop(settings, stores, streams.source, publication, retries, metrics)
+        await asyncio.to_thread(load_kernel)  # which may have to be compiled: not while pages wait
         health.become("ready")
         log_event(_logger, "started", store=stores.server_name, schema=stores.namespace.schema_id)
         await _run_until_stopped(loop, streams.source, settings.pipeline.drain_seconds, metrics, health, stop)

@@ -10,6 +10,7 @@ from functools import partial
 
 from daemon.settings import Settings
 from neardup_stream.errors import BadPage, Unavailable
+from neardup_stream.events import Event
 from neardup_stream.fingerprints.simhash import SimhashConfig, schema_fields
 from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
@@ -237,7 +238,10 @@ def message_publication(events: Sink, dead_letters: Sink) -> Publication:
     def render_dead_letter(record: Record, error: BadPage) -> Message:
         return dead_letter(record, error, dead_letters.max_message_bytes)
 
-    return Publication(events, dead_letters, to_message, render_dead_letter)
+    def render_event(event: Event) -> Message:
+        return to_message(event, events.max_message_bytes)
+
+    return Publication(events, dead_letters, render_event, render_dead_letter)
 
 
 def line_publication(events: Sink, dead_letters: Sink) -> Publication:

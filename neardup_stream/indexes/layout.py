@@ -9,9 +9,9 @@ leading byte and bucket:
     +---------+-----------------+------------------------------------+
     |<------- prefix: equal in a match ------->|<-- k bits differ -->|
 
-A sorted set stays packed (some 20 bytes an entry) up to a limit and costs over 100 an entry beyond. The bits of
-real pages are not even, so the fullest buckets hold several times the mean: b is chosen for a mean fill of 32
-to 64 at the stated number of pages, and the limit is 512 (`stores/redis_namespace.py`).
+A sorted set stays packed (some 20 bytes an entry) up to a limit and costs over 100 an entry beyond. The bits
+of real pages are not even, so the fullest buckets hold several times the mean: b is chosen for a mean fill of
+32 to 64 at the stated number of pages, and the limit is 512 (`stores/redis_namespace.py`).
 """
 
 from dataclasses import dataclass

@@ -26,6 +26,7 @@ from neardup_stream.pipeline.offsets import later_offsets, next_offsets
 from neardup_stream.pipeline.preparation import Preparation, timed
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.streams.protocol import EndOfStream, Sink, Source
+from neardup_stream.wire.dead_letters import is_truncated
 
 __all__ = ["Loop", "LoopConfig", "Publication"]
 
@@ -169,11 +170,10 @@ class Loop:
             batch, prepared = item
             conclusion = await self._retries.persist(lambda: self._judgement.judge(prepared))  # noqa: B023 - awaited before the next round
             render_event, render_dead_letter = self._publication[2:]
-            result = _Result(
-                conclusion.outcomes,
-                [render_event(event) for event in conclusion.events],
-                [render_dead_letter(rejected.record, rejected.error) for rejected in prepared.rejected],
-            )
+            letters = [render_dead_letter(rejected.record, rejected.error) for rejected in prepared.rejected]
+            self._meters.truncated_dead_letters(sum(map(is_truncated, letters)))
+            events = [render_event(event) for event in conclusion.events]
+            result = _Result(conclusion.outcomes, events, letters)
             await out.put((batch, result))
         await out.put(None)
 

@@ -16,13 +16,12 @@ from neardup_stream.message import Position, Record, Skipped
 from neardup_stream.page import Page, PageId
 from neardup_stream.streams.content_coding import decode_body, read_up_to
 from neardup_stream.streams.inputs import CHUNK_BYTES, Input
+from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.urls import canonical_url
 
 __all__ = ["read_warc"]
 
 _PAGE_TYPES = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.conversion
-
-_TEXT_TYPES = frozenset({"application/xhtml+xml", "application/xml"})
 
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
 
@@ -70,7 +69,7 @@ def _why_skipped(archived: WarcRecord) -> Skipped | None:
     if not archived.record_type & _PAGE_TYPES:
         return Skipped("warc_type")
     media_type, _ = _media_type(archived)
-    if media_type and not (media_type.startswith("text/") or media_type in _TEXT_TYPES):
+    if not is_text_type(media_type):
         return Skipped("content_type")
     return None
 

@@ -20,6 +20,7 @@ __all__ = [
     "DeadLetterHeader",
     "DeadLetterLine",
     "dead_letter",
+    "is_truncated",
     "to_json_line",
 ]
 
@@ -74,6 +75,11 @@ def dead_letter(record: Record, error: BadPage, max_message_bytes: int | None) -
     while letter.size_bytes > max_message_bytes and (cut := next(smaller, None)) is not None:
         letter = cut
     return letter
+
+
+def is_truncated(letter: Message) -> bool:
+    """Whether a dead letter carries only the beginning of its record's value."""
+    return any(name == f"{_PREFIX}truncated_from_bytes" for name, _ in letter.headers)
 
 
 def to_json_line(letter: Message) -> bytes:

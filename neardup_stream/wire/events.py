@@ -74,8 +74,27 @@ def trace_headers(headers: Headers) -> Headers:
     return tuple((name, first[name]) for name in _TRACE_NAMES if name in first)
 
 
-def to_message(event: Event) -> Message:
-    """The event in binary mode: attributes as `ce_*` headers, the data as value, the subject as key."""
+def to_message(event: Event, max_message_bytes: int | None = None) -> Message:
+    """The event in binary mode: attributes as `ce_*` headers, the data as value, the subject as key.
+
+    An event that would be larger than its topic takes lists fewer matches; `matches_total` counts them all.
+
+    Args:
+        event: to be told.
+        max_message_bytes: most bytes of key, value and headers; None for no limit.
+    """
+    message = _message(event)
+    while max_message_bytes is not None and message.size_bytes > max_message_bytes:
+        data = event.data
+        if not isinstance(data, DuplicateFound) or len(data.matches) <= 1:
+            break
+        fewer = msgspec.structs.replace(data, matches=data.matches[: len(data.matches) // 2])
+        event = msgspec.structs.replace(event, data=fewer)
+        message = _message(event)
+    return message
+
+
+def _message(event: Event) -> Message:
     subject = event.subject.encode()
     return Message(
         key=subject,

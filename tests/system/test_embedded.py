@@ -85,7 +85,7 @@ async def test_it_is_private_and_leaves_nothing_behind(find: Callable[[], str]) 
 @pytest.mark.parametrize("find", [find_redis, find_valkey], ids=["redis", "valkey"])
 async def test_its_buckets_and_records_stay_packed(find: Callable[[], str]) -> None:
     wanted = {
-        "zset-max-ziplist-entries": "128",
+        "zset-max-ziplist-entries": "512",
         "zset-max-ziplist-value": "64",
         "hash-max-ziplist-value": "512",
     }

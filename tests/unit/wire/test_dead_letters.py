@@ -3,7 +3,13 @@ import pytest
 
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Headers, Message, Record
-from neardup_stream.wire.dead_letters import ENVELOPE_BYTES, TRUNCATED_BYTES, dead_letter, to_json_line
+from neardup_stream.wire.dead_letters import (
+    ENVELOPE_BYTES,
+    TRUNCATED_BYTES,
+    dead_letter,
+    is_truncated,
+    to_json_line,
+)
 from tests.unit.wire.records import record
 
 ERROR = BadPage("not_json", "invalid character (byte 0)")
@@ -52,7 +58,7 @@ def test_a_letter_up_to_the_limit_is_whole(spare_bytes: int) -> None:
     letter = dead_letter(bad, ERROR, whole_bytes(bad) + spare_bytes)
 
     assert letter.value == bad.value
-    assert "neardup.error.truncated_from_bytes" not in dict(letter.headers)
+    assert not is_truncated(letter)
 
 
 def test_a_letter_over_the_limit_carries_the_beginning_of_its_value() -> None:
@@ -61,6 +67,7 @@ def test_a_letter_over_the_limit_carries_the_beginning_of_its_value() -> None:
     letter = dead_letter(bad, ERROR, whole_bytes(bad) - 1)
 
     assert letter.value == (bad.value or b"")[:TRUNCATED_BYTES]
+    assert is_truncated(letter)
     assert letter.key == b"k"
     assert dict(letter.headers) == {
         "a": b"1",

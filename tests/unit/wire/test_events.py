@@ -177,3 +177,22 @@ def test_both_modes_are_read_back_as_the_same_event(trace: Headers) -> None:
 def test_a_message_without_an_event_is_told_apart(value: bytes | None, headers: Any) -> None:
     with pytest.raises(CorruptData, match="no event"):
         from_message(Message(key=b"k", value=value, headers=headers))
+
+
+def test_an_event_too_large_for_its_topic_lists_fewer_matches_and_counts_all() -> None:
+    matches = tuple(
+        EventMatch(id=f"page-{number}", url="http://example.com/" + "x" * 500, version=1, distance_bits=0)
+        for number in range(64)
+    )
+    data = msgspec.structs.replace(DUPLICATE, matches=matches, matches_total=99)
+    large = msgspec.structs.replace(event(), data=data)
+    whole_bytes = to_message(large).size_bytes
+
+    listed = {}
+    for limit in (whole_bytes, whole_bytes - 1, 1):
+        told = msgspec.json.decode(to_message(large, limit).value or b"", type=DuplicateFound)
+        assert told.matches == matches[: len(told.matches)]
+        assert told.matches_total == 99
+        listed[limit] = len(told.matches)
+
+    assert listed == {whole_bytes: 64, whole_bytes - 1: 32, 1: 1}
