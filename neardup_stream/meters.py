@@ -21,7 +21,7 @@ Outcome = Literal[
 ]
 """What became of a record. Every record gets exactly one, so they sum to the pages."""
 
-Stage = Literal["read", "decode", "text", "fingerprint", "record", "probe", "verify", "send", "commit"]
+Stage = Literal["decode", "text", "fingerprint", "record", "probe", "send", "commit"]
 """A step of the page's journey, as timed per batch."""
 
 

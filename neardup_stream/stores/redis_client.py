@@ -137,9 +137,13 @@ class RedisClient:
             StoreUnavailable: nobody answers there now.
             ConfigError: somebody does, and refuses us.
         """
-        with redis_errors():
-            await self._client.initialize()
-            await self._client.ping()
+        try:
+            with redis_errors():
+                await self._client.initialize()
+                await self._client.ping()
+        except BaseException:
+            await self._client.aclose()
+            raise
         return self
 
     async def __aexit__(self, *exc: object) -> None:
