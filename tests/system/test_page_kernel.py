@@ -38,6 +38,8 @@ simhash._KERNEL_MODULE = "kernel"
 def _run(program: str, *arguments: str, cache: str) -> tuple[int, str]:
     """The fingerprint printed, and what was logged."""
     places = {"HOME": cache, "XDG_CACHE_HOME": cache, "NUMBA_CACHE_DIR": ""}
+    # Python's own cache tells sources apart by time and size alone; what is looked at here is the compiler's.
+    places["PYTHONDONTWRITEBYTECODE"] = "1"
     finished = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         env=os.environ | places,
