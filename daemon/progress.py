@@ -18,12 +18,13 @@ def page_progress() -> Iterator[Callable[[int], None] | None]:
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.completed:,} pages, {task.speed:,.0f} a second"),
+        TextColumn("{task.completed:,} pages, {task.fields[rate]:,.0f} a second"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("pages", total=None)
-        yield lambda count: progress.update(task, completed=count)
+        task = progress.add_task("pages", total=None, rate=0.0)
+        # The speed is not known before the second update.
+        yield lambda count: progress.update(task, completed=count, rate=progress.tasks[0].speed or 0.0)
 
 
 @contextmanager

@@ -120,7 +120,14 @@ class Redis(_Section, frozen=True):
 class Index(_Section, frozen=True):
     """How the permuted tables are laid out; all but `bucket_cap` change what is stored."""
 
-    blocks: Annotated[int, Meta(ge=2, le=64, description="Parts a fingerprint is split into.")] = 4
+    blocks: Annotated[
+        int,
+        Meta(
+            ge=2,
+            le=64,
+            description="Parts a fingerprint is split into; at 3 bits, 4 parts make 4 tables and 5 make 10.",
+        ),
+    ] = 4
     distance_bits: Annotated[
         int,
         Meta(ge=0, le=63, description="Fingerprints that differ in at most this many bits are candidates."),

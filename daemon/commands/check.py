@@ -14,7 +14,11 @@ __all__ = ["check"]
 @with_settings("kafka.bootstrap_servers", "redis.url")
 @click.option("--create-topics", is_flag=True, help="Create the topics that are missing.")
 @click.option(
-    "--partitions", default=4, show_default=True, type=click.IntRange(min=1), help="Of a pages topic created."
+    "--partitions",
+    default=4,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Of a pages or events topic created.",
 )
 def check(settings: Settings, partitions: int, *, create_topics: bool) -> int:
     """Reach Kafka and Redis, and say what is wrong and how to mend it.

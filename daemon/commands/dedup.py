@@ -18,7 +18,7 @@ __all__ = ["dedup"]
 
 
 @click.command()
-@with_settings("redis.url", "index.expected_pages", "index.distance_bits", "events.unique")
+@with_settings("index.expected_pages", "index.distance_bits", "events.unique")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--events", default="-", metavar="FILE", help="Where events go.  [default: standard output]")
 @click.option("--dead-letters", metavar="FILE", help="Where records that can never be processed go.")
@@ -29,7 +29,9 @@ __all__ = ["dedup"]
     metavar="DIR",
     help="Keep the index in this folder, so that the next run finds the pages of this one.",
 )
-@click.option("--redis", "uses_redis", is_flag=True, help="Use the Redis in the settings, not a private one.")
+@click.option(
+    "--redis", "uses_redis", is_flag=True, help="Use the Redis that redis.url names, not a private one."
+)
 def dedup(
     settings: Settings,
     files: tuple[str, ...],

@@ -18,7 +18,8 @@ def produce(settings: Settings, files: tuple[str, ...]) -> None:
     """Publish the pages of files to the pages topic, each under its id or URL as key.
 
     Lines of .jsonl files go as they are, right or wrong: the daemon judges them. Pages of .warc and .wet
-    files become JSON; their other records are left out.
+    files become JSON; their other records are left out. Keys, and pages made of WARC records, use the names
+    of docs/pages.md: [page.fields] is for the daemon that reads them.
 
         neardup-stream produce crawl.jsonl.gz --config neardup.toml
     """
