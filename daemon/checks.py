@@ -45,7 +45,7 @@ def judge_layout(settings: Settings) -> Finding:
         f"{fill:,.0f} entries a bucket at {index.expected_pages:,} pages"
     )
     if fill > MEAN_FILL:
-        remedy = f"above {MEAN_FILL} the fullest take several times the memory: set index.blocks to {index.blocks + 1}"
+        remedy = f"the fullest take several times the memory: set index.blocks to {index.blocks + 1}"
         return Finding("warning", f"{facts}; {remedy}")
     return Finding("good", facts)
 
