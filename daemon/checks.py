@@ -78,7 +78,11 @@ async def _check_kafka(settings: Settings, create_partitions: int | None) -> Asy
         for name, facts in (await describe_topics(connection, list(topics))).items():
             partitions = topics[name]
             if facts is None and partitions is not None:
-                await create_topic(connection, name, partitions, {"cleanup.policy": "delete"})
+                try:
+                    await create_topic(connection, name, partitions, {"cleanup.policy": "delete"})
+                except NeardupError as error:
+                    yield Finding("bad", f"kafka: {error}")
+                    continue
                 yield Finding("good", f"kafka: created topic {name}, {partitions} partitions")
             else:
                 yield judge_topic(name, facts, is_events=name == kafka.events_topic)

@@ -75,5 +75,6 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
                 return publication.render_dead_letter(record, error)
 
             shown = publication._replace(render_dead_letter=render_dead_letter)
+            stop.is_watched = True
             await build_loop(settings, stores, source, shown, retries, meters).run(stop.requested)
     return FilesRunEnd(stop.exit_code, first)

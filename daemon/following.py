@@ -57,6 +57,7 @@ async def follow_events(follow: Follow, settings: Settings) -> int:
     with stop.on_signals():
         async with source:
             last_event = monotonic()
+            stop.is_watched = True
             while not stop.requested.is_set() and left != 0:
                 records = await source.read(min(_BATCH_RECORDS, left or _BATCH_RECORDS), _BATCH_BYTES)
                 if records:
@@ -74,7 +75,12 @@ def _shown(record: Record, follow: Follow) -> str:
         event = from_message(message)
     except CorruptData as error:
         return click.style(f"not an event: {error}", fg="red") if follow.is_readable else "{}"
-    return readable(event) if follow.is_readable else msgspec.json.encode(event).decode()
+    if not follow.is_readable:
+        return msgspec.json.encode(event).decode()
+    try:
+        return readable(event)
+    except (KeyError, TypeError, AttributeError, msgspec.DecodeError):
+        return click.style(f"not an event of ours: {event.type}", fg="red")
 
 
 def readable(event: CloudEvent[msgspec.Raw]) -> str:

@@ -1,13 +1,13 @@
 """Pages of files as messages: for `produce`."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import time
 
 import msgspec
 
 from daemon.settings import Settings
 from daemon.wiring import kafka_sink
-from neardup_stream.errors import BadPage
+from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.message import Message, Record, Skipped
 from neardup_stream.page import Page
 from neardup_stream.streams.files import FileSource
@@ -50,10 +50,20 @@ async def produce_files(
             except EndOfStream:
                 return count
             messages = [message for record in records if (message := _message(record)) is not None]
+            _check_sizes(messages, sink.max_message_bytes)
             await sink.send(messages)
             count += len(messages)
             if on_pages is not None:
                 on_pages(count)
+
+
+def _check_sizes(messages: Sequence[Message], max_message_bytes: int | None) -> None:
+    for message in messages:
+        if max_message_bytes is not None and message.size_bytes > max_message_bytes:
+            raise ConfigError(
+                f"the page with key {message.key!r} has {message.size_bytes} bytes, the topic takes"
+                f" {max_message_bytes}: raise its max.message.bytes"
+            )
 
 
 def _message(record: Record) -> Message | None:

@@ -38,11 +38,13 @@ class Stop:
 
     Attributes:
         requested: set by the first signal.
+        is_watched: whether somebody looks at `requested`; until then the first signal cuts short as well.
         exit_code: 0 after a clean stop, 128 + signal after a second one.
     """
 
     def __init__(self) -> None:
         self.requested = asyncio.Event()
+        self.is_watched = False
         self.exit_code = OK
 
     @contextmanager
@@ -55,7 +57,7 @@ class Stop:
         try:
             yield
         except asyncio.CancelledError:
-            if self.exit_code == OK:
+            if not self.requested.is_set():
                 raise
             task.uncancel()
         finally:
@@ -66,6 +68,8 @@ class Stop:
         if not self.requested.is_set():
             log_event(_logger, "stop_requested", signal=number.name)
             self.requested.set()
+            if not self.is_watched:
+                task.cancel()
             return
         log_event(_logger, "stop_now", level=logging.WARNING, signal=number.name)
         self.exit_code = after_signal(number)
@@ -115,6 +119,7 @@ async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Sto
         await asyncio.to_thread(load_kernel)  # which may have to be compiled: not while pages wait
         health.become("ready")
         log_event(_logger, "started", store=stores.server_name, schema=stores.namespace.schema_id)
+        stop.is_watched = True
         await _run_until_stopped(loop, streams.source, settings.pipeline.drain_seconds, metrics, health, stop)
     counts = metrics.outcome_counts()
     log_event(_logger, "stopped", pages=sum(counts.values()), outcomes=counts)

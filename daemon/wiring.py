@@ -219,6 +219,7 @@ def build_loop(
                 unique=settings.events.unique,
                 matches_limit=settings.verdict.matches_limit,
             ),
+            retries=retries,
             meters=meters,
         ),
         publication=publication,

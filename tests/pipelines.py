@@ -67,12 +67,14 @@ class Pipeline:
         default_factory=lambda: InFlightLimits(max_batch_pages=4, max_in_flight_pages=16)
     )
     statuses: frozenset[int] = frozenset()
+    patience: Patience = QUICK
 
     def loop(self, source: Source, *, drain_seconds: float = 5) -> Loop:
         """A loop over this pipeline's stores and sinks."""
         layout = IndexLayout(IndexConfig())
         simhash = SimhashConfig()
         away: list[Unavailable | None] = []
+        retries = Retries(self.patience, self.meters, away.append)
         return Loop(
             source=source,
             preparation=Preparation(PageDecoder(statuses=self.statuses), "all_text", simhash, self.meters),
@@ -82,10 +84,11 @@ class Pipeline:
                 handle_key=bytes(16),
                 distance_bits=layout.config.permuted.distance_bits,
                 events=self.event_config,
+                retries=retries,
                 meters=self.meters,
             ),
             publication=Publication(self.events, self.dead_letters, to_message, self._render_dead_letter),
-            retries=Retries(QUICK, self.meters, away.append),
+            retries=retries,
             config=LoopConfig(self.limits, commit_interval_seconds=0, drain_seconds=drain_seconds),
             meters=self.meters,
         )

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from neardup_stream.events import Event
@@ -13,6 +14,7 @@ from neardup_stream.pipeline.decision import EventConfig, decide, quiet_outcome
 from neardup_stream.pipeline.detector import detect
 from neardup_stream.pipeline.preparation import timed
 from neardup_stream.pipeline.registration import register
+from neardup_stream.pipeline.retries import Retries
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 
@@ -40,6 +42,7 @@ class Judgement:
         handle_key: secret of this index.
         distance_bits: fingerprints further apart do not match.
         events: what subscribers are told.
+        retries: patience with the store.
         meters: told candidates, ghosts, caps and times.
     """
 
@@ -51,6 +54,7 @@ class Judgement:
         handle_key: bytes,
         distance_bits: int,
         events: EventConfig,
+        retries: Retries,
         meters: PipelineMeters,
     ) -> None:
         self._index = index
@@ -58,13 +62,16 @@ class Judgement:
         self._handle_key = handle_key
         self._distance_bits = distance_bits
         self._events = events
+        self._retries = retries
         self._meters = meters
 
     async def judge(self, prepared: Prepared) -> Conclusion:
         """Take a batch to its outcomes and events.
 
+        What fails is repeated run by run: an earlier run must not meet what a later one stored.
+
         Raises:
-            StoreUnavailable: some of it may be stored; judging it again is safe.
+            DependencyLost: the store stayed away.
         """
         outcomes: Counter[tuple[Outcome, str]] = Counter()
         events: list[Event] = []
@@ -73,21 +80,23 @@ class Judgement:
         for skipped in prepared.skipped:
             outcomes["skipped", skipped.reason] += 1
         for arrivals in cut_at_repeats(prepared.arrivals):
-            await self._judge_distinct(arrivals, outcomes, events)
-        for outcome in await self._forget(prepared.forgets):
+            part = await self._retries.persist(partial(self._judge_distinct, arrivals))
+            outcomes += part.outcomes
+            events += part.events
+        for outcome in await self._retries.persist(partial(self._forget, prepared.forgets)):
             outcomes[outcome, ""] += 1
         return Conclusion(outcomes, events)
 
-    async def _judge_distinct(
-        self, arrivals: Sequence[Arrival], outcomes: Counter[tuple[Outcome, str]], events: list[Event]
-    ) -> None:
-        """Pages of distinct ids, so that each meets its own record once."""
+    async def _judge_distinct(self, arrivals: Sequence[Arrival]) -> Conclusion:
+        """Pages of distinct ids, so that each meets its own record once; may be repeated as a whole."""
+        outcomes: Counter[tuple[Outcome, str]] = Counter()
+        events: list[Event] = []
         with timed(self._meters, "record"):
             registered = await register(arrivals, self._records, self._handle_key)
         probing: list[Registered] = []
         for page in registered:
             if outcome := quiet_outcome(page):
-                outcomes[outcome, ""] += 1
+                outcomes[outcome, "too_short" if outcome == "undecided" else ""] += 1
             else:
                 probing.append(page)
         with timed(self._meters, "probe"):
@@ -100,6 +109,7 @@ class Judgement:
             outcomes[decision.outcome, ""] += 1
             if decision.event is not None:
                 events.append(decision.event)
+        return Conclusion(outcomes, events)
 
     async def _forget(self, forgets: Sequence[Forget]) -> list[Outcome]:
         """Whether each page to be forgotten is known."""

@@ -12,6 +12,7 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import NamedTuple
 
@@ -143,7 +144,7 @@ class Loop:
             await self._may_read.wait()
             pages, size_bytes = await self._in_flight.wait_for_room()
             try:
-                records = await self._retries.persist(lambda: self._source.read(pages, size_bytes))  # noqa: B023 - awaited before the next round
+                records = await self._retries.persist(partial(self._read_unless, stop, pages, size_bytes))
             except EndOfStream:
                 break
             if records:
@@ -151,6 +152,10 @@ class Loop:
                 self._in_flight.add(len(records), batch.size_bytes)
                 await out.put(batch)
         await out.put(None)
+
+    async def _read_unless(self, stop: asyncio.Event, pages: int, size_bytes: int) -> Sequence[Record]:
+        """The next records; none once asked to stop, even while the source is away."""
+        return () if stop.is_set() else await self._source.read(pages, size_bytes)
 
     async def _prepare(
         self, into: asyncio.Queue[_Batch | None], out: asyncio.Queue[tuple[_Batch, Prepared] | None]
@@ -168,7 +173,7 @@ class Loop:
     ) -> None:
         while (item := await into.get()) is not None:
             batch, prepared = item
-            conclusion = await self._retries.persist(lambda: self._judgement.judge(prepared))  # noqa: B023 - awaited before the next round
+            conclusion = await self._judgement.judge(prepared)
             render_event, render_dead_letter = self._publication[2:]
             letters = [render_dead_letter(rejected.record, rejected.error) for rejected in prepared.rejected]
             self._meters.truncated_dead_letters(sum(map(is_truncated, letters)))

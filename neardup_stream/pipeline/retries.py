@@ -60,7 +60,7 @@ class Retries:
     Args:
         patience: how long to go on.
         meters: told of each repeat.
-        on_away: called with the error when a dependency goes away, with None when the step has succeeded.
+        on_away: called with the error when a dependency goes away, with None when no step waits any more.
     """
 
     def __init__(
@@ -72,6 +72,7 @@ class Retries:
         self._patience = patience
         self._meters = meters
         self._on_away = on_away
+        self._waiting_count = 0
 
     async def persist(self, step: Callable[[], Awaitable[T]]) -> T:
         """Await `step()`, again and again while it raises Unavailable; it must be safe to repeat.
@@ -85,9 +86,14 @@ class Retries:
             away = error
         _logger.warning("dependency_away", extra={"fields": {"error": str(away)}})
         self._on_away(away)
-        result = await self._keep_trying(step, away)
+        self._waiting_count += 1
+        try:
+            result = await self._keep_trying(step, away)
+        finally:
+            self._waiting_count -= 1
         _logger.info("dependency_back")
-        self._on_away(None)
+        if not self._waiting_count:
+            self._on_away(None)
         return result
 
     async def _keep_trying(self, step: Callable[[], Awaitable[T]], away: Unavailable) -> T:
@@ -112,9 +118,15 @@ async def _uncancelled(step: Callable[[], Awaitable[T]]) -> T:
     Before Python 3.12 `asyncio.wait_for`, which clients use inside, may swallow a cancellation that arrives
     as its inner work ends; the task would then go on as if nobody had asked it to stop.
     """
-    result = await step()
     task = asyncio.current_task()
-    if task is not None and task.cancelling():
+    assert task is not None  # noqa: S101 - a coroutine runs in a task
+    try:
+        result = await step()
+    except Unavailable:
+        if task.cancelling():
+            raise asyncio.CancelledError from None
+        raise
+    if task.cancelling():
         raise asyncio.CancelledError
     return result
 

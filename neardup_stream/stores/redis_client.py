@@ -5,12 +5,14 @@ so that none holds the server for long), in a cluster one for each shard it touc
 """
 
 import asyncio
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any, NamedTuple, Self
+from urllib.parse import unquote
 
 from redis import exceptions
 from redis.asyncio import Redis, RedisCluster
@@ -38,6 +40,11 @@ _AWAY = (
 )
 _WRONG = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError)
 
+# Answers without a class of their own in the client; before Redis 7 a script's come wrapped in words.
+_AWAY_WORDS = re.compile(
+    r"(?:^|-)(?:NOREPLICAS|MISCONF|BUSY|OOM|READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b"
+)
+
 
 @contextmanager
 def redis_errors() -> Iterator[None]:
@@ -57,7 +64,9 @@ def redis_errors() -> Iterator[None]:
     except _AWAY as error:
         raise StoreUnavailable(f"Redis is away: {error}") from error
     except exceptions.ResponseError as error:
-        if str(error).startswith("WRONGTYPE"):
+        if _AWAY_WORDS.search(str(error)):
+            raise StoreUnavailable(f"Redis cannot serve now: {error}") from error
+        if "WRONGTYPE" in str(error):
             raise CorruptData(f"a key in Redis holds something we never write: {error}") from error
         raise ConfigError(f"Redis refuses a command: {error}") from error
 
@@ -171,9 +180,13 @@ class RedisClient:
         On one server in order; in a cluster all at once, so calls of one shard must be one call.
         """
         if self.is_cluster:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._run_one(script, call)) for call in calls]
-            return [task.result() for task in tasks]
+            ended = await asyncio.gather(
+                *(self._run_one(script, call) for call in calls), return_exceptions=True
+            )
+            for answer in ended:  # only now, so that no write of ours trails behind a repeat
+                if isinstance(answer, BaseException):
+                    raise answer
+            return ended
         return [await self._run_one(script, call) for call in calls]
 
     async def _run_one(self, script: Script, call: ScriptCall) -> Any:
@@ -199,11 +212,11 @@ def _connect(config: RedisConfig) -> Any:
                 retry=retry,
             )
         credentials, _, nodes = config.url.removeprefix(_CLUSTER_SCHEME).rpartition("@")
-        username, _, password = credentials.rpartition(":")
+        username, _, password = credentials.partition(":")
         return RedisCluster(
             startup_nodes=[_cluster_node(node) for node in nodes.rstrip("/").split(",")],
-            username=username or None,
-            password=password or None,
+            username=unquote(username) or None,
+            password=unquote(password) or None,
             socket_timeout=config.socket_timeout_seconds,
             socket_connect_timeout=config.socket_timeout_seconds,
         )

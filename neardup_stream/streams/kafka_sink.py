@@ -93,7 +93,7 @@ class KafkaSink:
 
     def _check_sizes(self, messages: Sequence[Message]) -> None:
         """A batch the broker refuses for good is the end of an idempotent producer: never try one."""
-        largest = max(map(_size_bytes, messages), default=0)
+        largest = max((message.size_bytes for message in messages), default=0)
         if largest > (self.max_message_bytes or 0):
             raise InvariantBroken(
                 f"a message of {largest} bytes, at most {self.max_message_bytes} can be sent"
@@ -155,8 +155,3 @@ def _append(batch: BatchBuilder, message: Message) -> bool:
         timestamp=None, key=message.key, value=message.value, headers=list(message.headers)
     )
     return metadata is not None
-
-
-def _size_bytes(message: Message) -> int:
-    headers_bytes = sum(len(name.encode()) + len(value) for name, value in message.headers)
-    return len(message.key or b"") + len(message.value or b"") + headers_bytes

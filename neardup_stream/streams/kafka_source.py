@@ -197,7 +197,7 @@ class KafkaSource:
                         position=Position(partition, record.offset),
                         key=record.key,
                         value=record.value,
-                        headers=record.headers,
+                        headers=tuple((name, value or b"") for name, value in record.headers),
                         timestamp_ms=record.timestamp,
                     )
                     for record in records

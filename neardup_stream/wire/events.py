@@ -19,6 +19,8 @@ __all__ = ["CloudEvent", "event_id", "from_message", "to_message", "to_structure
 
 _TRACE_NAMES = ("traceparent", "tracestate")
 _ID_BYTES = 16
+_TRACE_BYTES = 1024
+"""W3C asks for 512 of `tracestate` to be propagated; a longer header is dropped."""
 
 Data = TypeVar("Data")
 
@@ -71,7 +73,9 @@ def trace_headers(headers: Headers) -> Headers:
     if not headers:
         return ()
     first = dict(reversed(headers))
-    return tuple((name, first[name]) for name in _TRACE_NAMES if name in first)
+    return tuple(
+        (name, first[name]) for name in _TRACE_NAMES if 0 < len(first.get(name, b"")) <= _TRACE_BYTES
+    )
 
 
 def to_message(event: Event, max_message_bytes: int | None = None) -> Message:

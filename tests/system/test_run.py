@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from aiokafka import AIOKafkaProducer
 
 from neardup_stream.message import Message, Record
 from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
@@ -227,6 +228,33 @@ def test_a_redis_that_goes_and_comes_back_costs_readiness_and_nothing_else(
                 exit_code = daemon.stop()
 
     assert (outcomes, is_ready, exit_code) == ({"unique": 25, "duplicate": 26}, True, 0)
+
+
+def test_a_stop_while_the_daemon_waits_for_redis_ends_it_cleanly(site: Site) -> None:
+    site.create_topics()
+
+    with start_daemon([*site.settings, "redis.url=redis://127.0.0.1:1"]) as daemon:
+        wait_until(lambda: "dependency_away" in daemon.log(), 30)
+
+        assert daemon.stop() == 0
+
+
+def test_a_header_without_a_value_travels_with_its_dead_letter(site: Site) -> None:
+    async def send() -> None:
+        producer = AIOKafkaProducer(bootstrap_servers=site.broker.bootstrap_servers)
+        await producer.start()
+        await producer.send_and_wait(site.topics[0], b"json failed to parse", headers=[("empty", None)])
+        await producer.stop()
+
+    site.create_topics()
+    asyncio.run(send())
+
+    with start_daemon(site.settings) as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(1)
+
+        assert daemon.outcomes() == {"dead_letter": 1}
+        assert daemon.stop() == 0
 
 
 def test_an_embedded_redis_takes_the_servers_place(site: Site) -> None:

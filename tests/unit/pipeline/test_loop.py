@@ -5,8 +5,10 @@ import pytest
 
 from neardup_stream.errors import DependencyLost, StoreUnavailable
 from neardup_stream.message import Message, Partition, Record
+from neardup_stream.page import Handle
 from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.pipeline.retries import Patience
 from neardup_stream.stores.memory import MemoryRecords, MemoryTables
 from neardup_stream.stores.protocol import ProbeAnswer, RecordChange, TableEntries
 from neardup_stream.streams.memory import Fail, MemorySink, MemorySource, Pass, Pause, numbered
@@ -242,15 +244,40 @@ async def test_a_store_whose_answer_was_lost_gives_the_same_verdicts(pipeline: P
     assert pipeline.meters.outcomes == calm.meters.outcomes
 
 
+class FetchLosingRecords(MemoryRecords):
+    """Answers every fetch but one."""
+
+    def __init__(self, lost_fetch: int) -> None:
+        super().__init__()
+        self._left = lost_fetch
+
+    async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
+        self._left -= 1
+        if self._left == 0:
+            raise StoreUnavailable("the answer was lost")
+        return await super().fetch(handles)
+
+
+@pytest.mark.parametrize("lost_fetch", range(1, 8))
+async def test_a_batch_cut_at_a_repeated_page_is_repeated_from_the_cut_only(lost_fetch: int) -> None:
+    """An earlier run must not meet what a later run of its own batch stored."""
+    pages = [page_json("a", essay(1)), page_json("c", essay(3)), page_json("c", essay(1)), None]
+    keys = [None, None, None, url("a").encode()]
+    pipeline, calm = Pipeline(records=FetchLosingRecords(lost_fetch)), Pipeline()
+
+    await run(pipeline, MemorySource(numbered(pages, keys=keys)))
+    await run(calm, MemorySource(numbered(pages, keys=keys)))
+
+    assert pipeline.pairs() == calm.pairs() == [(url("c"), [url("a")])]
+    assert pipeline.meters.outcomes == calm.meters.outcomes
+
+
 async def test_a_store_that_stays_away_ends_the_run_uncommitted() -> None:
-    pipeline = Pipeline(tables=FlakyTables(10**9))
+    pipeline = Pipeline(tables=FlakyTables(10**9), patience=Patience(give_up_seconds=0))
     source = MemorySource(numbered(crawl(3, topics=1)))
     async with source:
-        loop = pipeline.loop(source)
-        loop._retries._patience = type(loop._retries._patience)(give_up_seconds=0)
-
         with pytest.raises(ExceptionGroup) as ended:
-            await loop.run(asyncio.Event())
+            await pipeline.loop(source).run(asyncio.Event())
 
     assert ended.group_contains(DependencyLost)
     assert source.committed == {}

@@ -90,3 +90,36 @@ async def test_a_cancellation_that_a_step_swallows_still_ends_the_task() -> None
 
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_cancellation_that_ends_in_an_error_still_ends_the_task() -> None:
+    async def swallow() -> str:
+        with suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+        raise StoreUnavailable("gone meanwhile")
+
+    task = asyncio.create_task(Retries(QUICK, NoMeters(), lambda _: None).persist(swallow))
+    await asyncio.sleep(0)
+    task.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_nothing_is_back_before_everything_is() -> None:
+    condition: list[Unavailable | None] = []
+    retries = Retries(QUICK, NoMeters(), condition.append)
+    store_is_back = asyncio.Event()
+
+    async def store() -> None:
+        if not store_is_back.is_set():
+            raise StoreUnavailable("gone")
+
+    waiting = asyncio.create_task(retries.persist(store))
+    await asyncio.sleep(0)
+    await retries.persist(Flaky(StreamUnavailable("gone too")).step)
+
+    assert None not in condition
+    store_is_back.set()
+    await waiting
+    assert condition[-1] is None
