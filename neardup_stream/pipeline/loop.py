@@ -186,8 +186,8 @@ class Loop:
         while (item := await into.get()) is not None:
             batch, result = item
             with timed(self._meters, "send"):
-                await self._retries.persist(lambda: self._publication.events.send(result.events))  # noqa: B023 - awaited before the next round
-                await self._retries.persist(lambda: self._publication.dead_letters.send(result.dead_letters))  # noqa: B023 - the same
+                await self._retries.persist(partial(self._publication.events.send, result.events))
+                await self._retries.persist(partial(self._publication.dead_letters.send, result.dead_letters))
             self._count(batch, result)
             if batch.epoch == self._epoch:
                 self._finished = later_offsets(self._finished, next_offsets(batch.records))

@@ -61,7 +61,6 @@ class KafkaSourceConfig:
         connection: the cluster.
         topics: at least one; all must exist.
         group_id: consumer group; its committed offsets are where reading resumes.
-        group_instance_id: a name that outlives restarts, so that a quick one moves no partitions.
         first_start: where a group that never committed begins. The choice is committed at once, so that a
             crash before the first commit does not choose anew.
         out_of_range: what to do when the committed offset is no longer in the topic, which means that
@@ -78,7 +77,6 @@ class KafkaSourceConfig:
     connection: KafkaConnection
     topics: tuple[str, ...]
     group_id: str
-    group_instance_id: str | None = None
     first_start: FirstStart = "earliest"
     out_of_range: OutOfRange = "fail"
     session_timeout_seconds: float = 30.0
@@ -107,7 +105,6 @@ class KafkaSourceConfig:
         return {
             **self.connection.client_options(),
             "group_id": self.group_id,
-            "group_instance_id": self.group_instance_id,
             "enable_auto_commit": False,
             "auto_offset_reset": "none",
             "session_timeout_ms": _ms(self.session_timeout_seconds),

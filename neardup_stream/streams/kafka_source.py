@@ -98,7 +98,7 @@ class KafkaSource:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Leave the group, unless its next member is us under the same name."""
+        """Leave the group."""
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             # While brokers are away, aiokafka cancels its own fetches and stumbles over that half-way.
