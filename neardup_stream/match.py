@@ -6,9 +6,12 @@ import msgspec
 
 from neardup_stream.page import Handle, PageId
 
-__all__ = ["Candidate", "Match", "MatchKind"]
+__all__ = ["Candidate", "Match", "MatchKind", "Scheme"]
 
 MatchKind = Literal["exact", "near"]
+
+Scheme = Literal["simhash", "sketch"]
+"""Which tables found a candidate; simhash where both did."""
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):
@@ -18,26 +21,40 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
         handle: of the stored page.
         version_byte: low eight bits of the version that was indexed.
         distance_bits: differing bits, 0 to the index's distance.
+        scheme: the tables that found it.
     """
 
     handle: Handle
     version_byte: int
     distance_bits: int
+    scheme: Scheme = "simhash"
 
 
 class Match(msgspec.Struct, frozen=True, gc=False):
-    """A candidate whose page record lives at the version that was found.
+    """A candidate whose page record lives at the version that was found, and which is alike enough.
 
     Attributes:
-        id: of the earlier page.
+        handle: of the other page.
+        id: of the other page.
         url: as it was crawled.
-        version: of the earlier page, from 1.
+        version: of the other page, from 1.
         distance_bits: differing bits between the two fingerprints.
         kind: exact when both pages have the same sequence of tokens.
+        rank: when the other page was decided; 0 where its record does not say so yet.
+        resemblance: estimated, of the two sets of shingles; None where pages are told apart by distance alone.
+        containment: estimated, how much of the page is inside the other.
+        contained_in: estimated, how much of the other is inside the page.
+        scheme: the tables that found it.
     """
 
+    handle: Handle
     id: PageId
     url: str
     version: int
     distance_bits: int
     kind: MatchKind
+    rank: int = 0
+    resemblance: float | None = None
+    containment: float | None = None
+    contained_in: float | None = None
+    scheme: Scheme = "simhash"

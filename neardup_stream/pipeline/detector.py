@@ -66,7 +66,7 @@ def verify(
         bits = distance(record.fingerprint, other.fingerprint)
         if bits <= distance_bits:
             kind: MatchKind = "exact" if other.text_fingerprint == record.text_fingerprint else "near"
-            matches.append(Match(other.id, other.url, other.version, bits, kind))
+            matches.append(Match(candidate.handle, other.id, other.url, other.version, bits, kind))
     return tuple(sorted(matches, key=_best_first))
 
 
