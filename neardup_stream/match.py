@@ -41,7 +41,7 @@ class Match(msgspec.Struct, frozen=True, gc=False):
         distance_bits: differing bits between the two fingerprints.
         kind: exact when both pages have the same sequence of tokens.
         rank: when the other page was decided; 0 where its record does not say so yet.
-        resemblance: estimated, of the two sets of shingles; None where pages are told apart by distance alone.
+        resemblance: estimated, of the two sets of shingles; None where only distance counts.
         containment: estimated, how much of the page is inside the other.
         contained_in: estimated, how much of the other is inside the page.
         scheme: the tables that found it.
