@@ -12,7 +12,7 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.page import Fingerprint64, Handle
-from neardup_stream.stores.memory import MemoryTables
+from neardup_stream.stores.memory_tables import MemoryTables
 
 WORD = st.integers(0, 2**64 - 1)
 LAYOUTS = [
