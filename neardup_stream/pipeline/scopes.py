@@ -1,0 +1,99 @@
+"""Within what a page is compared: everything, its host, its domain, its language, or a field of `meta`.
+
+Pages of different scopes never match. A scope is a string; "" stands for everything.
+"""
+
+import functools
+import re
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+from publicsuffixlist import PublicSuffixList
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.page import Page
+
+__all__ = ["EVERYTHING", "UNKNOWN", "ScopeOf", "scope_by"]
+
+EVERYTHING = "everything"
+UNKNOWN = "-"
+"""The scope of all pages that do not say: relative URLs, no language, no such field."""
+
+ScopeOf = Callable[[Page], str]
+
+_META = re.compile(r"meta(?:\.[^.]+)+")
+
+
+def scope_by(name: str) -> ScopeOf:
+    """What tells a page's scope.
+
+    Args:
+        name: `everything`, `host`, `domain` (the registrable one: `bbc.co.uk`), `language`, or `meta.field`,
+            where further dots go into nested objects.
+
+    Raises:
+        ConfigError: no such scope.
+    """
+    if name in _SCOPES:
+        return _SCOPES[name]
+    if not _META.fullmatch(name):
+        known = ", ".join((*_SCOPES, "meta.<field>"))
+        raise ConfigError(f"verdict.scope is {name!r}, must be one of {known}")
+    return functools.partial(_meta_field, name.split(".")[1:])
+
+
+def _everything(page: Page) -> str:
+    del page
+    return ""
+
+
+def _host(page: Page) -> str:
+    try:
+        return urlsplit(page.url).hostname or UNKNOWN
+    except ValueError:
+        return UNKNOWN
+
+
+def _domain(page: Page) -> str:
+    host = _host(page)
+    if host == UNKNOWN or _is_address(host):
+        return host
+    return _suffixes().privatesuffix(host) or host
+
+
+def _language(page: Page) -> str:
+    """The primary subtag: `en` of `en-US`."""
+    return re.split("[-_]", (page.language or "").strip().lower())[0] or UNKNOWN
+
+
+def _meta_field(path: list[str], page: Page) -> str:
+    found: Any = None if page.meta is None else msgspec.json.decode(page.meta)
+    for name in path:
+        found = found.get(name) if isinstance(found, dict) else None
+    if found is None:
+        return UNKNOWN
+    return found if isinstance(found, str) else msgspec.json.encode(found, order="deterministic").decode()
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+@functools.cache
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+_SCOPES: dict[str, ScopeOf] = {
+    EVERYTHING: _everything,
+    "host": _host,
+    "domain": _domain,
+    "language": _language,
+}
