@@ -4,33 +4,49 @@ The classes are the schema: `docs/schemas/` is generated from them, and changes 
 64-bit fingerprints are decimal strings, because JSON numbers lose bits past 2**53.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from neardup_stream.match import MatchKind
+from neardup_stream.match import MatchKind, Scheme
 from neardup_stream.message import Headers
 
 __all__ = [
+    "EVENT_DATA",
+    "ChangedCluster",
+    "ClusterMerge",
+    "Contained",
     "DuplicateFound",
     "Event",
     "EventCluster",
+    "EventData",
     "EventMatch",
     "EventName",
     "EventPage",
+    "Gone",
+    "GonePage",
+    "LeftCluster",
+    "MergeCause",
     "OwnCluster",
     "PreviousPlace",
     "Representative",
+    "RepresentativeChanged",
+    "Undecided",
     "UniqueFound",
+    "event_subject",
     "event_type",
 ]
 
-EventName = Literal["duplicate", "unique"]
-
+EventName = Literal[
+    "duplicate", "unique", "gone", "contained", "undecided", "cluster-merge", "representative-changed"
+]
 
 Version = Annotated[
-    int, Meta(ge=1, description="From 1; one more whenever the page's content changes, or it comes back.")
+    int,
+    Meta(ge=1, description="From 1; one more whenever the page changes, is forgotten or comes back."),
 ]
 Epoch = Annotated[
     int,
@@ -60,7 +76,13 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Representative(msgspec.Struct, frozen=True, kw_only=True):
-    """The page that speaks for a cluster: its living member decided first."""
+    """The page that speaks for a cluster: its living member decided first.
+
+    Attributes:
+        id: identity of the page.
+        url: address as crawled.
+        version: with which it speaks.
+    """
 
     id: str
     url: str
@@ -68,11 +90,11 @@ class Representative(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventCluster(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster as it was when the event's page was decided.
+    """A cluster at one moment of its history.
 
     Attributes:
         id: of the cluster.
-        epoch: how far the cluster's history had come.
+        epoch: the moment.
         size: living members.
         representative: the one that is not a duplicate.
     """
@@ -84,10 +106,41 @@ class EventCluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnCluster(msgspec.Struct, frozen=True, kw_only=True):
-    """The cluster of a page that stands alone."""
+    """The cluster of a page that stands alone, and so speaks for itself.
+
+    Attributes:
+        id: of the cluster.
+        epoch: the moment.
+    """
 
     id: str
     epoch: Epoch
+
+
+class LeftCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster that a page has left.
+
+    Attributes:
+        id: of the cluster.
+        epoch: the moment after.
+    """
+
+    id: str
+    epoch: Epoch
+
+
+class ChangedCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """A cluster that another page speaks for from now on.
+
+    Attributes:
+        id: of the cluster.
+        epoch: the moment after.
+        size: living members.
+    """
+
+    id: str
+    epoch: Epoch
+    size: Annotated[int, Meta(ge=1)]
 
 
 class PreviousPlace(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +166,7 @@ class EventMatch(msgspec.Struct, frozen=True, kw_only=True):
         resemblance: how alike the two are, symmetric.
         containment: how much of the event's page is inside the matched one.
         contained_in: how much of the matched page is inside the event's.
-        scheme: what found the match.
+        scheme: the tables that found the match; `simhash` where both did.
     """
 
     id: str
@@ -123,16 +176,16 @@ class EventMatch(msgspec.Struct, frozen=True, kw_only=True):
     resemblance: Ratio | UnsetType = UNSET
     containment: Ratio | UnsetType = UNSET
     contained_in: Ratio | UnsetType = UNSET
-    scheme: Literal["simhash"] = "simhash"
+    scheme: Scheme = "simhash"
 
 
 class DuplicateFound(msgspec.Struct, frozen=True, kw_only=True):
-    """The page matches earlier pages.
+    """The page matches earlier pages, and another page speaks for it.
 
     Attributes:
         page: the later page.
         kind: exact when some match has the same sequence of tokens, else near.
-        cluster: where the page is now.
+        cluster: where the page is now; absent only with clusters switched off.
         matches: best first, at most a set number.
         matches_total: how many there were.
         previous: where the page was, when it was known before.
@@ -147,11 +200,11 @@ class DuplicateFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UniqueFound(msgspec.Struct, frozen=True, kw_only=True):
-    """The page matches no earlier page.
+    """The page stands alone.
 
     Attributes:
         page: the page.
-        cluster: its own.
+        cluster: its own; absent only with clusters switched off.
         previous: where the page was, when it was known before.
     """
 
@@ -160,14 +213,128 @@ class UniqueFound(msgspec.Struct, frozen=True, kw_only=True):
     previous: PreviousPlace | UnsetType = UNSET
 
 
+class GonePage(msgspec.Struct, frozen=True, kw_only=True):
+    """A page that was forgotten.
+
+    Attributes:
+        id: identity of the page.
+        url: address as last crawled.
+        version: of its own: one above the last that lived.
+    """
+
+    id: str
+    url: str
+    version: Version
+
+
+class Gone(msgspec.Struct, frozen=True, kw_only=True):
+    """The page is forgotten: it is in no cluster any more.
+
+    Attributes:
+        page: the page.
+        cluster: what it left; absent when it had never been decided.
+    """
+
+    page: GonePage
+    cluster: LeftCluster | UnsetType = UNSET
+
+
+class Contained(msgspec.Struct, frozen=True, kw_only=True):
+    """Much of the page is inside other pages, or they inside it; nothing follows for its cluster.
+
+    Attributes:
+        page: the page.
+        containers: those other pages, best first, at most a set number.
+        containers_total: how many there were.
+    """
+
+    page: EventPage
+    containers: tuple[EventMatch, ...]
+    containers_total: Annotated[int, Meta(ge=1)]
+
+
+class Undecided(msgspec.Struct, frozen=True, kw_only=True):
+    """The page cannot be judged: it is in no cluster.
+
+    Attributes:
+        page: the page.
+        reason: why not.
+        previous: where the page was, when it was known before.
+    """
+
+    page: EventPage
+    reason: Literal["too_short"]
+    previous: PreviousPlace | UnsetType = UNSET
+
+
+class MergeCause(msgspec.Struct, frozen=True, kw_only=True):
+    """The page that turned out to match both clusters, told as in its own event.
+
+    Attributes:
+        page: the page.
+        matches: best first, at most a set number.
+        matches_total: how many there were.
+    """
+
+    page: EventPage
+    matches: tuple[EventMatch, ...]
+    matches_total: Annotated[int, Meta(ge=1)]
+
+
+class ClusterMerge(msgspec.Struct, frozen=True, kw_only=True):
+    """Two clusters became one; the absorbed id is never used again.
+
+    Attributes:
+        survivor: the one that goes on, right after; its epoch is above both earlier ones.
+        absorbed: the one that ended, right before; its representative is a duplicate now.
+        cause: what made them one.
+    """
+
+    survivor: EventCluster
+    absorbed: EventCluster
+    cause: MergeCause
+
+
+class RepresentativeChanged(msgspec.Struct, frozen=True, kw_only=True):
+    """The page that spoke for a cluster left it, and others remain.
+
+    Attributes:
+        cluster: right after.
+        former: who spoke for it, with the version that left.
+        representative: who speaks for it now: no duplicate any more.
+        reason: whether the former one was forgotten, or its content changed.
+    """
+
+    cluster: ChangedCluster
+    former: Representative
+    representative: Representative
+    reason: Literal["gone", "changed"]
+
+
+EventData = DuplicateFound | UniqueFound | Gone | Contained | Undecided | ClusterMerge | RepresentativeChanged
+
+EVENT_DATA: Mapping[EventName, type[EventData]] = MappingProxyType(
+    {
+        "duplicate": DuplicateFound,
+        "unique": UniqueFound,
+        "gone": Gone,
+        "contained": Contained,
+        "undecided": Undecided,
+        "cluster-merge": ClusterMerge,
+        "representative-changed": RepresentativeChanged,
+    }
+)
+"""What each event's data is."""
+
+
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """A CloudEvents 1.0 envelope around one piece of data.
 
     Attributes:
-        id: derived from the input position alone, so a repeat carries the same id.
+        id: derived from the input position, or a merge's absorbed id, alone: a repeat carries the same id.
         name: what happened.
         source: `/neardup/<namespace>/<input identity>`.
-        subject: id of the page the event is about; also the message key.
+        subject: what the event is about, as `event_subject` says; also the message key.
         time_ms: the input record's timestamp, epoch milliseconds.
         data: what `name` promises.
         trace: `traceparent` and `tracestate` headers of the input record.
@@ -178,7 +345,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     subject: str
     time_ms: int
-    data: DuplicateFound | UniqueFound
+    data: EventData
     trace: Headers = ()
 
 
@@ -189,3 +356,14 @@ def event_type(name: EventName) -> str:
     'io.neardup.duplicate.v1'
     """
     return f"io.neardup.{name}.v1"
+
+
+def event_subject(data: EventData) -> str:
+    """The id of what an event is about: the absorbed cluster, the cluster that changed, or the page."""
+    match data:
+        case ClusterMerge():
+            return data.absorbed.id
+        case RepresentativeChanged():
+            return data.cluster.id
+        case _:
+            return data.page.id

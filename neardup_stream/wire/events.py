@@ -11,11 +11,27 @@ from typing import Generic, TypeVar
 import msgspec
 
 from neardup_stream.errors import CorruptData
-from neardup_stream.events import DuplicateFound, Event, EventName, UniqueFound, event_type
+from neardup_stream.events import (
+    ClusterMerge,
+    Contained,
+    DuplicateFound,
+    Event,
+    EventData,
+    EventName,
+    event_type,
+)
 from neardup_stream.message import Headers, Message, Position
 from neardup_stream.wire.times import rfc3339
 
-__all__ = ["CloudEvent", "event_id", "from_message", "to_message", "to_structured", "trace_headers"]
+__all__ = [
+    "CloudEvent",
+    "event_id",
+    "from_message",
+    "merge_event_id",
+    "to_message",
+    "to_structured",
+    "trace_headers",
+]
 
 _TRACE_NAMES = ("traceparent", "tracestate")
 _ID_BYTES = 16
@@ -33,7 +49,7 @@ class CloudEvent(msgspec.Struct, Generic[Data], frozen=True, kw_only=True):
         id: the same for every delivery of the same event.
         source: `/neardup/<namespace>/<input identity>`.
         type: what happened, and the version of the data's schema.
-        subject: id of the page the event is about.
+        subject: id of the page or cluster the event is about.
         time: the input record's timestamp, RFC 3339, UTC.
         datacontenttype: of `data`.
         traceparent: W3C trace context of the input record, where it had one.
@@ -64,7 +80,15 @@ def event_id(name: EventName, position: Position, n: int = 0) -> str:
     """
     partition = position.partition
     # The one free text comes last, behind numbers and a name without NUL: no two inputs share an encoding.
-    identity = f"{name}\0{partition.number}\0{position.offset}\0{n}\0{partition.input_id}"
+    return _digest(f"{name}\0{partition.number}\0{position.offset}\0{n}\0{partition.input_id}")
+
+
+def merge_event_id(absorbed_id: str) -> str:
+    """The id of a cluster's one merge: an absorbed id never comes back, whichever record caused it."""
+    return _digest(f"cluster-merge\0{absorbed_id}")
+
+
+def _digest(identity: str) -> str:
     return hashlib.blake2b(identity.encode(), digest_size=_ID_BYTES).hexdigest()
 
 
@@ -81,7 +105,8 @@ def trace_headers(headers: Headers) -> Headers:
 def to_message(event: Event, max_message_bytes: int | None = None) -> Message:
     """The event in binary mode: attributes as `ce_*` headers, the data as value, the subject as key.
 
-    An event that would be larger than its topic takes lists fewer matches; `matches_total` counts them all.
+    An event that would be larger than its topic takes lists fewer matches or containers; its `…_total`
+    counts them all.
 
     Args:
         event: to be told.
@@ -89,13 +114,26 @@ def to_message(event: Event, max_message_bytes: int | None = None) -> Message:
     """
     message = _message(event)
     while max_message_bytes is not None and message.size_bytes > max_message_bytes:
-        data = event.data
-        if not isinstance(data, DuplicateFound) or len(data.matches) <= 1:
+        shorter = _shortened(event.data)
+        if shorter is None:
             break
-        fewer = msgspec.structs.replace(data, matches=data.matches[: len(data.matches) // 2])
-        event = msgspec.structs.replace(event, data=fewer)
+        event = msgspec.structs.replace(event, data=shorter)
         message = _message(event)
     return message
+
+
+def _shortened(data: EventData) -> EventData | None:
+    """The same with half of what it lists; None where at most one is left."""
+    replace = msgspec.structs.replace
+    match data:
+        case DuplicateFound(matches=listed) if len(listed) > 1:
+            return replace(data, matches=listed[: len(listed) // 2])
+        case Contained(containers=listed) if len(listed) > 1:
+            return replace(data, containers=listed[: len(listed) // 2])
+        case ClusterMerge(cause=cause) if len(cause.matches) > 1:
+            return replace(data, cause=replace(cause, matches=cause.matches[: len(cause.matches) // 2]))
+        case _:
+            return None
 
 
 def _message(event: Event) -> Message:
@@ -121,7 +159,7 @@ def to_structured(event: Event) -> bytes:
     """The event in structured mode: one line of JSON, without its line end."""
     trace = {name: value.decode(errors="replace") for name, value in event.trace}
     line = msgspec.json.encode(
-        CloudEvent[DuplicateFound | UniqueFound](
+        CloudEvent[EventData](
             specversion="1.0",
             id=event.id,
             source=event.source,

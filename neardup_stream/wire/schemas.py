@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from neardup_stream.events import DuplicateFound, EventName, UniqueFound, event_type
+from neardup_stream.events import EVENT_DATA, EventName, event_type
 from neardup_stream.wire.dead_letters import DeadLetterLine
 from neardup_stream.wire.events import CloudEvent
 from neardup_stream.wire.pages import PageInput
@@ -19,14 +19,13 @@ from neardup_stream.wire.pages import PageInput
 __all__ = ["rendered", "schemas"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_DATA: dict[EventName, type] = {"duplicate": DuplicateFound, "unique": UniqueFound}
 _ATTRIBUTE = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 _BODIES = ("html", "text", "body")
 
 
 def schemas() -> dict[str, dict[str, Any]]:
     """File name, without `.json`, to schema: each event in structured mode, a page, a dead letter's line."""
-    described = {str(name): _event_schema(name, data) for name, data in _DATA.items()}
+    described = {str(name): _event_schema(name, data) for name, data in EVENT_DATA.items()}
     described["page"] = _page_schema()
     described["dead-letter"] = _schema("dead-letter", DeadLetterLine)
     return described

@@ -4,9 +4,37 @@ import msgspec
 import pytest
 
 from neardup_stream.errors import CorruptData
-from neardup_stream.events import DuplicateFound, Event, EventMatch, EventPage, UniqueFound
+from neardup_stream.events import (
+    EVENT_DATA,
+    ChangedCluster,
+    ClusterMerge,
+    Contained,
+    DuplicateFound,
+    Event,
+    EventCluster,
+    EventData,
+    EventMatch,
+    EventName,
+    EventPage,
+    Gone,
+    GonePage,
+    LeftCluster,
+    MergeCause,
+    Representative,
+    RepresentativeChanged,
+    Undecided,
+    UniqueFound,
+    event_subject,
+)
 from neardup_stream.message import Headers, Message, Partition, Position
-from neardup_stream.wire.events import event_id, from_message, to_message, to_structured, trace_headers
+from neardup_stream.wire.events import (
+    event_id,
+    from_message,
+    merge_event_id,
+    to_message,
+    to_structured,
+    trace_headers,
+)
 from tests.unit.wire.records import POSITION
 
 TRACE: Headers = (("traceparent", b"00-0af7-b7ad-01"), ("tracestate", b"vendor=1"))
@@ -23,19 +51,50 @@ DUPLICATE = DuplicateFound(
     matches=(EventMatch(id="page-0", url="http://example.com/0", version=1, distance_bits=3),),
     matches_total=1,
 )
+REPRESENTATIVE = Representative(id="page-0", url="http://example.com/0", version=1)
+SURVIVOR = EventCluster(id="c1", epoch=4, size=3, representative=REPRESENTATIVE)
+ABSORBED = EventCluster(
+    id="c2",
+    epoch=2,
+    size=1,
+    representative=Representative(id="page-1", url="http://example.com/1", version=1),
+)
+EXAMPLES: dict[EventName, EventData] = {
+    "duplicate": DUPLICATE,
+    "unique": UniqueFound(page=PAGE),
+    "gone": Gone(page=GonePage(id=PAGE.id, url=PAGE.url, version=3), cluster=LeftCluster(id="c1", epoch=5)),
+    "contained": Contained(page=PAGE, containers=DUPLICATE.matches, containers_total=1),
+    "undecided": Undecided(page=PAGE, reason="too_short"),
+    "cluster-merge": ClusterMerge(
+        survivor=SURVIVOR,
+        absorbed=ABSORBED,
+        cause=MergeCause(page=PAGE, matches=DUPLICATE.matches, matches_total=1),
+    ),
+    "representative-changed": RepresentativeChanged(
+        cluster=ChangedCluster(id="c1", epoch=5, size=2),
+        former=REPRESENTATIVE,
+        representative=ABSORBED.representative,
+        reason="gone",
+    ),
+}
+"""One of each, with what is required and little else."""
+
+
+def about(name: EventName, data: EventData) -> Event:
+    return Event(
+        id=event_id(name, POSITION),
+        name=name,
+        source="/neardup/nd/pages",
+        subject=event_subject(data),
+        time_ms=1_700_000_000_123,
+        data=data,
+    )
 
 
 def event(trace: Headers = (), meta: bytes | None = None) -> Event:
     page = PAGE if meta is None else msgspec.structs.replace(PAGE, meta=msgspec.Raw(meta))
-    return Event(
-        id=event_id("duplicate", POSITION),
-        name="duplicate",
-        source="/neardup/nd/pages",
-        subject=PAGE.id,
-        time_ms=1_700_000_000_123,
-        data=msgspec.structs.replace(DUPLICATE, page=page),
-        trace=trace,
-    )
+    told = about("duplicate", msgspec.structs.replace(DUPLICATE, page=page))
+    return msgspec.structs.replace(told, trace=trace)
 
 
 DATA = {
@@ -70,6 +129,39 @@ def test_an_event_id_never_changes_between_releases() -> None:
 )
 def test_every_part_of_a_position_changes_the_event_id(other: str) -> None:
     assert event_id("duplicate", POSITION) != other
+
+
+def test_a_merge_has_one_id_whichever_record_caused_it() -> None:
+    assert merge_event_id("00000000000000ab.1") == "e85406ef48450620f0996cd79297b29c"
+    assert merge_event_id("00000000000000ab.2") != merge_event_id("00000000000000ab.1")
+
+
+@pytest.mark.parametrize(
+    ("name", "subject"),
+    [
+        ("duplicate", PAGE.id),
+        ("unique", PAGE.id),
+        ("gone", PAGE.id),
+        ("contained", PAGE.id),
+        ("undecided", PAGE.id),
+        pytest.param("cluster-merge", "c2", id="cluster-merge-absorbed"),
+        ("representative-changed", "c1"),
+    ],
+)
+def test_the_subject_is_the_message_key(name: EventName, subject: str) -> None:
+    message = to_message(about(name, EXAMPLES[name]))
+
+    assert message.key == subject.encode()
+    assert dict(message.headers)["ce_subject"] == subject.encode()
+    assert dict(message.headers)["ce_type"] == f"io.neardup.{name}.v1".encode()
+
+
+@pytest.mark.parametrize("name", EVENT_DATA)
+def test_every_event_is_read_back_as_it_was(name: EventName) -> None:
+    told = about(name, EXAMPLES[name])
+
+    for message in (to_message(told), Message(key=None, value=to_structured(told))):
+        assert msgspec.json.decode(from_message(message).data, type=EVENT_DATA[name]) == told.data
 
 
 def test_in_kafka_attributes_are_headers_and_the_data_is_the_value() -> None:
@@ -179,20 +271,61 @@ def test_a_message_without_an_event_is_told_apart(value: bytes | None, headers: 
         from_message(Message(key=b"k", value=value, headers=headers))
 
 
-def test_an_event_too_large_for_its_topic_lists_fewer_matches_and_counts_all() -> None:
-    matches = tuple(
-        EventMatch(id=f"page-{number}", url="http://example.com/" + "x" * 500, version=1, distance_bits=0)
-        for number in range(64)
-    )
-    data = msgspec.structs.replace(DUPLICATE, matches=matches, matches_total=99)
-    large = msgspec.structs.replace(event(), data=data)
+MANY = tuple(
+    EventMatch(id=f"page-{number}", url="http://example.com/" + "x" * 500, version=1, distance_bits=0)
+    for number in range(64)
+)
+
+
+def listed(message: Message, *path: str) -> tuple[list[str], int]:
+    """The ids that a message lists, and how many it says there were."""
+    *parents, name = path
+    data = msgspec.json.decode(message.value or b"")
+    for parent in parents:
+        data = data[parent]
+    return [each["id"] for each in data[name]], data[f"{name}_total"]
+
+
+@pytest.mark.parametrize(
+    ("large", "path"),
+    [
+        pytest.param(
+            about("duplicate", msgspec.structs.replace(DUPLICATE, matches=MANY, matches_total=99)),
+            ("matches",),
+            id="duplicate",
+        ),
+        pytest.param(
+            about("contained", Contained(page=PAGE, containers=MANY, containers_total=99)),
+            ("containers",),
+            id="contained",
+        ),
+        pytest.param(
+            about(
+                "cluster-merge",
+                ClusterMerge(
+                    survivor=SURVIVOR,
+                    absorbed=ABSORBED,
+                    cause=MergeCause(page=PAGE, matches=MANY, matches_total=99),
+                ),
+            ),
+            ("cause", "matches"),
+            id="cluster-merge",
+        ),
+    ],
+)
+def test_an_event_too_large_for_its_topic_lists_the_best_and_counts_all(
+    large: Event, path: tuple[str, ...]
+) -> None:
     whole_bytes = to_message(large).size_bytes
+    ids = [match.id for match in MANY]
 
-    listed = {}
-    for limit in (whole_bytes, whole_bytes - 1, 1):
-        told = msgspec.json.decode(to_message(large, limit).value or b"", type=DuplicateFound)
-        assert told.matches == matches[: len(told.matches)]
-        assert told.matches_total == 99
-        listed[limit] = len(told.matches)
+    assert listed(to_message(large, whole_bytes), *path) == (ids, 99)
+    assert listed(to_message(large, whole_bytes - 1), *path) == (ids[:32], 99)
+    assert listed(to_message(large, 1), *path) == (ids[:1], 99)
 
-    assert listed == {whole_bytes: 64, whole_bytes - 1: 32, 1: 1}
+
+@pytest.mark.parametrize("name", EVENT_DATA)
+def test_an_event_that_lists_nothing_more_is_told_whatever_its_size(name: EventName) -> None:
+    told = about(name, EXAMPLES[name])
+
+    assert to_message(told, 1) == to_message(told)

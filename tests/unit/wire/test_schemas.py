@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,44 +8,33 @@ from jsonschema import Draft202012Validator, ValidationError
 
 from neardup_stream.errors import BadPage
 from neardup_stream.events import (
+    EVENT_DATA,
     DuplicateFound,
-    Event,
-    EventCluster,
+    EventName,
     OwnCluster,
     PreviousPlace,
-    Representative,
+    Undecided,
     UniqueFound,
+    event_type,
 )
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
 from neardup_stream.wire.events import to_structured
 from neardup_stream.wire.schemas import rendered, schemas
 from tests.unit.wire.records import page_json, record
-from tests.unit.wire.test_events import DUPLICATE, PAGE, TRACE, event
+from tests.unit.wire.test_events import DUPLICATE, EXAMPLES, PAGE, SURVIVOR, TRACE, about, event
 from tests.unit.wire.test_pages import BAD_PAGES
 
 FOLDER = Path(__file__).parents[3] / "docs" / "schemas"
 SCHEMAS = schemas()
 PREVIOUS = PreviousPlace(version=1, cluster="c0")
-CLUSTER = EventCluster(
-    id="c1",
-    epoch=4,
-    size=2,
-    representative=Representative(id="page-0", url="http://example.com/0", version=1),
-)
 
 
 def validate(name: str, json: bytes) -> None:
     Draft202012Validator(SCHEMAS[name]).validate(msgspec.json.decode(json))
 
 
-def told(data: DuplicateFound | UniqueFound) -> bytes:
+def told(data: DuplicateFound) -> bytes:
     return to_structured(msgspec.structs.replace(event(TRACE, b"{}"), data=data))
-
-
-def unique(data: UniqueFound) -> bytes:
-    return to_structured(
-        Event(id="1", name="unique", source="/neardup/nd/pages", subject=PAGE.id, time_ms=0, data=data)
-    )
 
 
 def test_the_files_are_what_the_classes_say() -> None:
@@ -62,9 +52,26 @@ def test_each_schema_is_a_schema(name: str) -> None:
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_every_property_of_an_event_and_a_page_is_described(name: str) -> None:
     schema = SCHEMAS[name]
-    if name in {"duplicate", "unique"}:
+    if name in EVENT_DATA:
         assert all("description" in each or "const" in each for each in schema["properties"].values())
     assert schema["description"]
+
+
+@pytest.mark.parametrize("name", EVENT_DATA)
+def test_every_field_of_an_event_is_described_where_it_is_used_or_where_it_is_defined(name: str) -> None:
+    for title, definition in SCHEMAS[name]["$defs"].items():
+        for field, each in definition["properties"].items():
+            assert "description" in each, (title, field)
+
+
+@pytest.mark.parametrize("name", EVENT_DATA)
+def test_each_event_obeys_its_schema_and_no_other(name: EventName) -> None:
+    line = to_structured(about(name, EXAMPLES[name]))
+
+    validate(name, line)
+    for other in EVENT_DATA.keys() - {name}:
+        with pytest.raises(ValidationError, match=re.escape(event_type(other))):
+            validate(other, line)
 
 
 @pytest.mark.parametrize(
@@ -72,14 +79,18 @@ def test_every_property_of_an_event_and_a_page_is_described(name: str) -> None:
     [
         pytest.param(DUPLICATE, id="before-clusters"),
         pytest.param(
-            msgspec.structs.replace(DUPLICATE, cluster=CLUSTER, previous=PREVIOUS), id="with-cluster"
+            msgspec.structs.replace(DUPLICATE, cluster=SURVIVOR, previous=PREVIOUS), id="with-cluster"
         ),
         pytest.param(
             msgspec.structs.replace(
                 DUPLICATE,
                 matches=(
                     msgspec.structs.replace(
-                        DUPLICATE.matches[0], resemblance=0.9, containment=1.0, contained_in=0.0
+                        DUPLICATE.matches[0],
+                        resemblance=0.9,
+                        containment=1.0,
+                        contained_in=0.0,
+                        scheme="sketch",
                     ),
                 ),
             ),
@@ -101,12 +112,21 @@ def test_a_duplicate_event_obeys_its_schema(data: DuplicateFound) -> None:
     ],
 )
 def test_a_unique_event_obeys_its_schema(data: UniqueFound) -> None:
-    validate("unique", unique(data))
+    validate("unique", to_structured(about("unique", data)))
 
 
-def test_one_kind_of_event_does_not_pass_for_another() -> None:
-    with pytest.raises(ValidationError, match=r"io\.neardup\.duplicate\.v1"):
-        validate("duplicate", unique(UniqueFound(page=PAGE)))
+def test_an_undecided_page_that_was_known_says_where_it_was() -> None:
+    known = Undecided(page=PAGE, reason="too_short", previous=PREVIOUS)
+
+    validate("undecided", to_structured(about("undecided", known)))
+
+
+@pytest.mark.parametrize("name", EVENT_DATA)
+def test_a_version_below_one_breaks_the_schema(name: EventName) -> None:
+    line = to_structured(about(name, EXAMPLES[name]))
+
+    with pytest.raises(ValidationError, match="minimum"):
+        validate(name, line.replace(b'"version":', b'"version":-'))
 
 
 @pytest.mark.parametrize(
