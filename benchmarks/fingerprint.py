@@ -114,7 +114,7 @@ def timed(
 def check(texts: list[str]) -> None:
     """Compare a sample with the reference."""
     sample = random.Random(2).sample(texts, min(SAMPLE_PAGES, len(texts)))
-    computed = zip(*(values.tolist() for values in fingerprint_texts(sample, CONFIG)), strict=True)
+    computed = zip(*(values.tolist() for values in fingerprint_texts(sample, CONFIG)[:3]), strict=True)
     assert list(computed) == [fingerprint_page(text, CONFIG) for text in sample]
 
 

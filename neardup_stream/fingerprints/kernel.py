@@ -1,7 +1,11 @@
-"""The compiled page kernel: UTF-8 of a whole batch in, fingerprints out, in one pass.
+"""The compiled page kernel: UTF-8 of a whole batch in, fingerprints and sketches out, in one pass.
 
     bytes ──► letters ──► tokens ──► MurmurHash3 ──► cyclic windows ──► votes ──► 64 bits
     └──────────── _hash_tokens ────────────────┘    _hash_windows   _select   _majority
+
+                                                ┌──► minima of bins ──► codes
+                          cyclic windows ──► shingles                                   _sketch
+                          _hash_windows  _keep_distinct ──► minima of bins ──► band words
 
 All compiled code of a page's way is in this file, and it imports nothing of ours: the compiler's cache
 sees changes of this file only. `reference.py` says plainly what it must equal, bit for bit.
@@ -32,7 +36,6 @@ _ADD2 = np.uint64(0x38495AB5)
 _MIX1 = np.uint64(0xFF51AFD7ED558CCD)
 _MIX2 = np.uint64(0xC4CEB9FE1A85EC53)
 
-_WORD_BITS = np.uint64(64)
 _LOW_BIT_OF_EACH_BYTE = np.uint64(0x0101010101010101)
 _BYTE = np.uint64(0xFF)
 _BYTE_BITS = np.uint64(8)
@@ -40,6 +43,9 @@ _SLOTS = 256  # of a table that spares comparing windows; changes no result
 _LAST_SLOT = np.uint64(_SLOTS - 1)
 _BYTE_LIMIT = 255
 
+_NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)  # in place of a shingle's hash, which is even
+_EVEN = _NOTHING - np.uint64(1)
+_HALF_BITS = np.uint64(32)
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -55,7 +61,7 @@ def _inlined(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _R
 
 @_inlined
 def _rotate(word: np.uint64, bits: int) -> np.uint64:
-    return (word << np.uint64(bits)) | (word >> (_WORD_BITS - np.uint64(bits)))
+    return (word << np.uint64(bits)) | (word >> np.uint64(-bits & 63))
 
 
 @_inlined
@@ -258,9 +264,82 @@ def _majority(votes: NDArray[np.uint64]) -> np.uint64:
     return fingerprint
 
 
+@_inlined
+def _share(word: np.uint64, shares: int) -> np.uint64:
+    """In which of so many equal shares of the range of words it is."""
+    return ((word >> _HALF_BITS) * np.uint64(shares)) >> _HALF_BITS
+
+
+@_compiled
+def _keep_distinct(windows: NDArray[np.uint64], table: NDArray[np.uint64]) -> int:
+    """Make the hashes of windows into those of shingles and keep one of each; returns how many.
+
+    The table is an open-addressing one, of which no more is used, and cleared, than the windows need.
+    """
+    size = 1
+    while size < 2 * windows.size:
+        size *= 2
+    table[:size] = _NOTHING
+    last_slot = np.uint64(size - 1)
+    count = 0
+    for window in windows:
+        shingle = _mix(window) & _EVEN
+        slot = (shingle >> _HALF_BITS) & last_slot
+        while table[slot] != _NOTHING and table[slot] != shingle:
+            slot = (slot + np.uint64(1)) & last_slot
+        windows[count] = shingle
+        count += table[slot] == _NOTHING
+        table[slot] = shingle
+    return count
+
+
+@_compiled
+def _minimize(shingles: NDArray[np.uint64], turn_bits: int, minima: NDArray[np.uint64]) -> None:
+    """Write the least of the turned shingles in each share of the range, or _NOTHING."""
+    minima[:] = _NOTHING
+    for shingle in shingles:
+        turned = _rotate(shingle, turn_bits)
+        share = _share(turned, minima.size)
+        minima[share] = min(minima[share], turned)
+
+
+@_compiled
+def _encode_minima(minima: NDArray[np.uint64], code_bits: int, sketch: NDArray[np.uint8]) -> None:
+    """Write the codes, of which a sketch's byte holds one or two, the first one lowest."""
+    for i in range(sketch.size):
+        sketch[i] = 0
+    for i in range(minima.size):
+        if minima[i] != _NOTHING:
+            code = np.uint64(1) + _share(_mix(minima[i]), (1 << code_bits) - 1)
+            at_bit = i * code_bits
+            sketch[at_bit >> 3] |= np.uint8(code << np.uint64(at_bit & 7))
+
+
+@_compiled
+def _densify(minima: NDArray[np.uint64]) -> None:
+    """Let each empty bin borrow the minimum of the next that is not, the first following the last."""
+    following = _NOTHING
+    for i in range(2 * minima.size - 1, -1, -1):
+        bin_ = i % minima.size
+        if minima[bin_] == _NOTHING:
+            minima[bin_] = following
+        following = minima[bin_]
+
+
+@_compiled
+def _hash_bands(minima: NDArray[np.uint64], bands: NDArray[np.uint32]) -> None:
+    """Write the word of each band, which is of every so manieth bin: neighbors often borrow the same."""
+    for band in range(bands.size):
+        word = _mix(np.uint64(band + 1))
+        for i in range(band, minima.size, bands.size):
+            word = _mix(word ^ minima[i])
+        bands[band] = np.uint32(word >> _HALF_BITS)
+
+
 @njit(
     "void(Array(uint8, 1, 'C', readonly=True), int64[::1], Array(int32, 1, 'C', readonly=True),"
-    " int64, int64, int64, uint64, uint64[::1], int64[::1], uint64[::1])",
+    " int64, int64, int64, uint64, int64, int64, int64, int64, uint64[::1], int64[::1], uint64[::1],"
+    " uint8[:, ::1], int64[::1], uint32[:, ::1])",
     nogil=True,
     cache=True,
 )
@@ -272,9 +351,16 @@ def fingerprint_pages(
     window: int,
     recent_windows: int,
     multiplier: np.uint64,
+    shingle: int,
+    bins: int,
+    code_bits: int,
+    band_bins: int,
     fingerprints: NDArray[np.uint64],
     token_counts: NDArray[np.int64],
     text_fingerprints: NDArray[np.uint64],
+    sketches: NDArray[np.uint8],
+    shingle_counts: NDArray[np.int64],
+    bands: NDArray[np.uint32],
 ) -> None:
     """Fingerprint a batch of pages, with the GIL released.
 
@@ -286,10 +372,17 @@ def fingerprint_pages(
         window: tokens to a window, 1 to 63.
         recent_windows: a window votes unless this many before it hold its equal.
         multiplier: of the text fingerprint, odd.
+        shingle: tokens to a shingle, 1 to 63; 0 when there is to be no sketch.
+        bins: of a sketch; without meaning when there is none, like the next two.
+        code_bits: 4 or 8.
+        band_bins: bins to a band.
         fingerprints: out, uint64[pages]; 0 for a page without tokens.
-        token_counts: out, int64[pages]; UNSETTLED_PAGE where the alphabet does not decide: the other two
+        token_counts: out, int64[pages]; UNSETTLED_PAGE where the alphabet does not decide: the other
             values are then not written.
         text_fingerprints: out, uint64[pages].
+        sketches: out, uint8[pages, bins * code_bits / 8]; not written without a sketch, like the next two.
+        shingle_counts: out, int64[pages]; how many different ones.
+        bands: out, uint32[pages, bands].
 
     Cost: 18 µs for a page of 3.5 KB; scratch memory of 24 bytes per byte of the longest page.
     """
@@ -299,6 +392,9 @@ def fingerprint_pages(
     tokens = np.empty(longest + 1, np.uint64)
     windows = np.empty(longest + 1, np.uint64)
     votes = np.empty(longest + 1, np.uint64)
+    table = np.empty(4 * (longest + 1), np.uint64)
+    minima = np.empty(bins, np.uint64)
+    band_minima = np.empty(bands.shape[1] * band_bins, np.uint64)
     for page in range(offsets.size - 1):
         text = utf8[offsets[page] : offsets[page + 1]]
         token_count = _hash_tokens(text, alphabet, max_token_characters, tokens)
@@ -308,3 +404,13 @@ def fingerprint_pages(
             window_count = _hash_windows(tokens[:token_count], window, windows)
             vote_count = _select(windows[:window_count], recent_windows, votes)
             fingerprints[page] = _majority(votes[:vote_count])
+            if shingle:
+                shingle_count = _hash_windows(tokens[:token_count], shingle, windows)
+                shingle_count = _keep_distinct(windows[:shingle_count], table)
+                shingle_counts[page] = shingle_count
+                _minimize(windows[:shingle_count], 0, minima)
+                _encode_minima(minima, code_bits, sketches[page])
+                if band_minima.size:
+                    _minimize(windows[:shingle_count], 32, band_minima)
+                    _densify(band_minima)
+                    _hash_bands(band_minima, bands[page])

@@ -1,4 +1,4 @@
-"""The fingerprint of a page in plain Python: what the compiled kernel is held to, bit for bit.
+"""Fingerprint and sketch of a page in plain Python: what the compiled kernel is held to, bit for bit.
 
 Read this to know what a fingerprint is:
 
@@ -8,17 +8,41 @@ Read this to know what a fingerprint is:
     votes      one for each window, unless an equal one is among the RECENT_WINDOWS before it: what is
                frequent weighs more, but a word or phrase repeated without end votes once
     bits       those that more than half of the votes have
+
+and what a sketch is:
+
+    shingles   the set of windows of some more tokens, each window's hash mixed into 63 evenly spread bits
+    bins       equal shares of the range of hashes; a page's sample in each is the least shingle there
+    codes      4 or 8 bits of a sample, mixed anew so that they tell nothing of the bin or how small it is;
+               0 where a bin is empty
+    bands      words of other, coarser bins: the shares of the hashes with their halves swapped, the empty
+               ones filled from the next that is not. A band has every so manieth bin, because neighbors
+               often hold the same sample. A sample says which bin it is from, so it need not be added
+               how far it was brought.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from neardup_stream.fingerprints.simhash import RECENT_WINDOWS, TEXT_MULTIPLIER, SimhashConfig
+from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.hashing.stable import MASK64, mix, rotate, token_hash
 from neardup_stream.text.canonical import canonicalize
 from neardup_stream.text.tokens import split_tokens
 
-__all__ = ["Digest", "cyclic_hash", "fingerprint_page", "majority", "seal", "votes", "windows"]
+__all__ = [
+    "Digest",
+    "Sketch",
+    "cyclic_hash",
+    "fingerprint_page",
+    "majority",
+    "seal",
+    "sketch_page",
+    "votes",
+    "windows",
+]
+
+_NOTHING = MASK64  # in place of a shingle's hash, which is even
 
 
 class Digest(NamedTuple):
@@ -35,14 +59,35 @@ class Digest(NamedTuple):
     text_fingerprint: int
 
 
+class Sketch(NamedTuple):
+    """What is sampled of one page's set of shingles.
+
+    Attributes:
+        codes: of the bins; two codes of 4 bits share a byte, the first one lowest.
+        shingle_count: distinct shingles, from 0.
+        bands: words in [0, 2**32), by the number of the band.
+    """
+
+    codes: bytes
+    shingle_count: int
+    bands: list[int]
+
+
 def fingerprint_page(text: str, config: SimhashConfig) -> Digest:
     """The digest of one visible text. Cost: milliseconds."""
-    tokens = [token_hash(token) for token in split_tokens(canonicalize(text))]
+    tokens = _token_hashes(text)
     fingerprint = majority(votes(windows(tokens, config.window_tokens)))
     total = 0
     for token in tokens:
         total = (total * TEXT_MULTIPLIER + token) & MASK64
     return Digest(fingerprint, len(tokens), seal(total, len(tokens)))
+
+
+def sketch_page(text: str, config: SketchConfig) -> Sketch:
+    """The sketch of one visible text. Cost: milliseconds."""
+    shingles = {mix(window) & ~1 for window in windows(_token_hashes(text), config.shingle_tokens)}
+    codes = [_code(sample, config.code_bits) for sample in _minima(shingles, config.bins)]
+    return Sketch(_packed(codes, config.code_bits), len(shingles), _band_words(shingles, config))
 
 
 def windows(tokens: Sequence[int], width: int) -> list[int]:
@@ -79,3 +124,54 @@ def majority(features: Iterator[int]) -> int:
 def seal(total: int, token_count: int) -> int:
     """The text fingerprint, from the polynomial of the tokens and their number."""
     return mix(total ^ mix(token_count))
+
+
+def _token_hashes(text: str) -> list[int]:
+    return [token_hash(token) for token in split_tokens(canonicalize(text))]
+
+
+def _share(word: int, shares: int) -> int:
+    """In which of so many equal shares of the range of words it is, by its upper half."""
+    return (word >> 32) * shares >> 32
+
+
+def _minima(words: set[int], shares: int) -> list[int]:
+    """The least word in each share of the range, or _NOTHING."""
+    minima = [_NOTHING] * shares
+    for word in words:
+        share = _share(word, shares)
+        minima[share] = min(minima[share], word)
+    return minima
+
+
+def _code(sample: int, code_bits: int) -> int:
+    return 0 if sample == _NOTHING else 1 + _share(mix(sample), (1 << code_bits) - 1)
+
+
+def _packed(codes: Sequence[int], code_bits: int) -> bytes:
+    if code_bits == 8:
+        return bytes(codes)
+    return bytes(first | second << 4 for first, second in zip(codes[::2], codes[1::2], strict=True))
+
+
+def _densified(minima: Sequence[int]) -> list[int]:
+    """Each minimum that is _NOTHING replaced by the next that is not, the first following the last."""
+    return [
+        next((minimum for minimum in [*minima[bin_:], *minima[:bin_]] if minimum != _NOTHING), _NOTHING)
+        for bin_ in range(len(minima))
+    ]
+
+
+def _band_words(shingles: set[int], config: SketchConfig) -> list[int]:
+    if config.bands == 0:
+        return []
+    turned = {rotate(shingle, 32) for shingle in shingles}
+    minima = _densified(_minima(turned, config.bands * config.band_bins))
+    return [_band_word(band, minima[band :: config.bands]) for band in range(config.bands)]
+
+
+def _band_word(band: int, minima: Sequence[int]) -> int:
+    word = mix(band + 1)
+    for minimum in minima:
+        word = mix(word ^ minimum)
+    return word >> 32

@@ -1,4 +1,4 @@
-"""Fingerprints of whole batches of pages: simhash, token count and text fingerprint.
+"""Fingerprints of whole batches of pages: simhash, token count, text fingerprint, sketch and bands.
 
 The work is done by the compiled kernel; this file hands it bytes and an alphabet. Most pages go in as they
 are, and come out right: folding case and skipping white space happen on the way. A page with characters
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from neardup_stream.bits.kernel_cache import prepare_kernel_cache
 from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.hashing.stable import HASH_NAME
 from neardup_stream.text.alphabet import canonical_alphabet, raw_alphabet
 from neardup_stream.text.canonical import fold_characters
@@ -46,6 +47,7 @@ TEXT_MULTIPLIER = 0xD1342543DE82EF95
 """Of the text fingerprint. Odd, and 5 modulo 8, so that its powers take longest to repeat (2**62)."""
 
 _KERNEL_MODULE = "neardup_stream.fingerprints.kernel"
+_NO_SKETCH = (0, 0, 0, 0)  # tokens to a shingle, bins, bits of a code, bins to a band
 
 _log = logging.getLogger(__name__)
 
@@ -81,15 +83,24 @@ class Fingerprints(NamedTuple):
         token_counts: int64, from 0.
         text_fingerprints: uint64; equal for equal sequences of tokens, and else only by chance (2**-64,
             but for those who mean it: it is no cryptographic hash).
+        sketches: uint8[pages, sketch_bytes], see `estimate_resemblances`; sketch_bytes is 0 without a sketch.
+        shingle_counts: distinct shingles, int64; 0 without a sketch.
+        bands: uint32[pages, bands], the words by which resembling pages are found; where a page has no
+            shingle they are those of every such page. bands is 0 without a sketch.
     """
 
     fingerprints: NDArray[np.uint64]
     token_counts: NDArray[np.int64]
     text_fingerprints: NDArray[np.uint64]
+    sketches: NDArray[np.uint8]
+    shingle_counts: NDArray[np.int64]
+    bands: NDArray[np.uint32]
 
 
-def fingerprint_texts(texts: Sequence[str], config: SimhashConfig) -> Fingerprints:
-    """The fingerprints of visible texts, canonical or not.
+def fingerprint_texts(
+    texts: Sequence[str], config: SimhashConfig, sketch: SketchConfig | None = None
+) -> Fingerprints:
+    """The fingerprints of visible texts, canonical or not; sketches and bands too if `sketch` is given.
 
     Two texts with one canonical form have the same fingerprints. The first call of a process loads the
     kernel: 0.3 s, or some 3 s when it has to be compiled.
@@ -97,14 +108,13 @@ def fingerprint_texts(texts: Sequence[str], config: SimhashConfig) -> Fingerprin
     Cost: 20 µs a page of 3.5 KB, and some 80 µs more where it has to be canonicalized first. The GIL is
     released but for that. Scratch memory of 24 bytes per byte of the longest page.
     """
-    result = _run_kernel(texts, raw_alphabet(), config)
+    result = _run_kernel(texts, raw_alphabet(), config, sketch)
     unsettled = np.flatnonzero(result.token_counts == load_kernel().UNSETTLED_PAGE)
     if unsettled.size:
         folded = [fold_characters(texts[page]) for page in unsettled.tolist()]
-        settled = _run_kernel(folded, canonical_alphabet(), config)
-        result.fingerprints[unsettled] = settled.fingerprints
-        result.token_counts[unsettled] = settled.token_counts
-        result.text_fingerprints[unsettled] = settled.text_fingerprints
+        settled = _run_kernel(folded, canonical_alphabet(), config, sketch)
+        for field in Fingerprints._fields:
+            getattr(result, field)[unsettled] = getattr(settled, field)
     return result
 
 
@@ -133,13 +143,13 @@ def load_kernel() -> ModuleType:
     return importlib.import_module(_KERNEL_MODULE)
 
 
-def _run_kernel(texts: Sequence[str], alphabet: NDArray[np.int32], config: SimhashConfig) -> Fingerprints:
+def _run_kernel(
+    texts: Sequence[str], alphabet: NDArray[np.int32], config: SimhashConfig, sketch: SketchConfig | None
+) -> Fingerprints:
     pages = [text.encode("utf-8", "surrogatepass") for text in texts]
     offsets = np.zeros(len(pages) + 1, np.int64)
     np.cumsum([len(page) for page in pages], out=offsets[1:])
-    result = Fingerprints(
-        np.empty(len(pages), np.uint64), np.empty(len(pages), np.int64), np.empty(len(pages), np.uint64)
-    )
+    result = _room(len(pages), sketch)
     load_kernel().fingerprint_pages(
         np.frombuffer(b"".join(pages), np.uint8),
         offsets,
@@ -148,6 +158,19 @@ def _run_kernel(texts: Sequence[str], alphabet: NDArray[np.int32], config: Simha
         config.window_tokens,
         RECENT_WINDOWS,
         np.uint64(TEXT_MULTIPLIER),
+        *(sketch.shingle_tokens, sketch.bins, sketch.code_bits, sketch.band_bins) if sketch else _NO_SKETCH,
         *result,
     )
     return result
+
+
+def _room(pages: int, sketch: SketchConfig | None) -> Fingerprints:
+    """For the kernel to write to."""
+    return Fingerprints(
+        np.empty(pages, np.uint64),
+        np.empty(pages, np.int64),
+        np.empty(pages, np.uint64),
+        np.empty((pages, sketch.sketch_bytes if sketch else 0), np.uint8),
+        np.zeros(pages, np.int64),
+        np.empty((pages, sketch.bands if sketch else 0), np.uint32),
+    )

@@ -40,7 +40,7 @@ texts = (
 def test_kernel_equals_the_reference(pages: list[str], config: SimhashConfig) -> None:
     computed = fingerprint_texts(pages, config)
 
-    rows = zip(*(values.tolist() for values in computed), strict=True)
+    rows = zip(*(values.tolist() for values in computed[:3]), strict=True)
     assert list(rows) == [fingerprint_page(page, config) for page in pages]
 
 
@@ -49,7 +49,7 @@ def test_kernel_equals_the_reference(pages: list[str], config: SimhashConfig) ->
 def test_raw_text_gives_what_canonical_text_gives(text: str, config: SimhashConfig) -> None:
     computed = fingerprint_texts([text, canonicalize(text)], config)
 
-    assert [values[0] for values in computed] == [values[1] for values in computed]
+    assert [values[0] for values in computed[:3]] == [values[1] for values in computed[:3]]
 
 
 @given(texts.map(canonicalize), configs, st.lists(st.integers(0, 400)), st.randoms(use_true_random=False))

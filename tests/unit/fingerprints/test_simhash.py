@@ -8,6 +8,7 @@ from neardup_stream.fingerprints.reference import fingerprint_page
 from neardup_stream.fingerprints.simhash import (
     MAX_WINDOW_TOKENS,
     RECENT_WINDOWS,
+    Fingerprints,
     SimhashConfig,
     fingerprint_texts,
     schema_fields,
@@ -56,7 +57,7 @@ CASES = {
 def test_kernel_equals_the_reference(text: str) -> None:
     computed = fingerprint_texts([text], THREE)
 
-    assert tuple(int(values[0]) for values in computed) == fingerprint_page(text, THREE)
+    assert tuple(int(values[0]) for values in computed[:3]) == fingerprint_page(text, THREE)
 
 
 def test_a_batch_is_its_pages_one_by_one() -> None:
@@ -70,7 +71,7 @@ def test_a_batch_is_its_pages_one_by_one() -> None:
 
 
 def test_an_empty_batch_gives_nothing() -> None:
-    assert [values.size for values in fingerprint_texts([], THREE)] == [0, 0, 0]
+    assert [values.size for values in fingerprint_texts([], THREE)] == [0] * len(Fingerprints._fields)
 
 
 def test_one_feature_gives_its_own_hash() -> None:
@@ -140,7 +141,7 @@ def test_fingerprints_never_change_without_a_new_schema() -> None:
     """Stored fingerprints stay comparable: a failure here means that the schema fields must change too."""
     computed = fingerprint_texts(["The quick brown fox jumps over the lazy dog; 東京 café."], SimhashConfig())
 
-    assert [int(values[0]) for values in computed] == [
+    assert [int(values[0]) for values in computed[:3]] == [
         10_662_140_980_906_295_968,
         12,
         10_823_081_480_914_839_182,
