@@ -1,0 +1,1 @@
+"""Which pages belong together, and which of them speaks for the others."""

@@ -1,0 +1,115 @@
+"""What the clusters answer: where a page came to stand, and what moved because of it."""
+
+from typing import NamedTuple
+
+from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.match import Match
+from neardup_stream.message import Position
+from neardup_stream.page import Handle
+
+__all__ = ["ClusterState", "Decided", "Departure", "Merge", "Placement", "Settled", "lone_cluster_id"]
+
+
+def lone_cluster_id(handle: Handle, version: int) -> str:
+    """The id of the cluster that a page is by itself, and that it founds when another joins it.
+
+    Ids are never used twice, because versions only grow.
+
+    >>> lone_cluster_id(Handle(255), 3)
+    '00000000000000ff.3'
+    """
+    return f"{handle:016x}.{version}"
+
+
+class ClusterState(NamedTuple):
+    """A cluster at one moment.
+
+    Attributes:
+        id: stays while it lives; never given again after it was absorbed or became empty.
+        epoch: from 1; rises whenever a cluster merges in or another page comes to represent it.
+        size: living members; 1 for a page that stands alone.
+        representative: the living member that was decided first.
+    """
+
+    id: str
+    epoch: int
+    size: int
+    representative: ClusterNode
+
+
+class Merge(NamedTuple):
+    """Two clusters became one: the survivor as it is right after, the absorbed as it was right before."""
+
+    survivor: ClusterState
+    absorbed: ClusterState
+
+
+class Departure(NamedTuple):
+    """An earlier version left its cluster, because the page changed or was forgotten.
+
+    Attributes:
+        cluster_id: what it left.
+        epoch: of that cluster after it left.
+        version: the version that left.
+        former: the version that left; its address is exact where it was the representative, else the
+            address of the request.
+        remaining: the cluster without it; None when nobody is left.
+        is_handover: it was the representative and others remain; `remaining` names the new one.
+    """
+
+    cluster_id: str
+    epoch: int
+    version: int
+    former: ClusterNode
+    remaining: ClusterState | None
+    is_handover: bool
+
+
+class Placement(NamedTuple):
+    """What one request brought about.
+
+    Attributes:
+        matches: those that live and are decided: the request's, in order, then those that other pages
+            left for this one while it was not decided yet.
+        cluster: where the page stands now; None for a forget, and for what is superseded.
+        is_duplicate: another page represents its cluster.
+        merges: in order; each absorbed cluster once.
+        departure: None when {c} knew no earlier living version. A page that stood alone, never linked,
+            may be unknown here: then its earlier cluster was `lone_cluster_id(handle, earlier version)`.
+        was_linked: an earlier version once belonged to a cluster of two or more.
+        is_superseded: this version or a later one was decided or buried before, so nothing was done.
+    """
+
+    matches: tuple[Match, ...]
+    cluster: ClusterState | None
+    is_duplicate: bool
+    merges: tuple[Merge, ...]
+    departure: Departure | None
+    was_linked: bool
+    is_superseded: bool
+
+
+class Decided(NamedTuple):
+    """The outcome that is stored for a position.
+
+    Attributes:
+        rank: when it was decided, from 1, one order over all daemons; 0 for what took no place.
+        row: the bytes that were rendered when it was first decided.
+        is_finished: the position was trimmed: its outcome is long delivered, and `row` is empty.
+    """
+
+    rank: int
+    row: bytes
+    is_finished: bool = False
+
+
+class Settled(NamedTuple):
+    """What is already known of some positions.
+
+    Attributes:
+        rows: the decided ones.
+        finished: the trimmed ones; nothing is left to do for them.
+    """
+
+    rows: dict[Position, Decided]
+    finished: frozenset[Position]

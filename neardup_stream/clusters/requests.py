@@ -1,0 +1,60 @@
+"""What is asked of the clusters: place this version of a page, forget that page, remember this outcome."""
+
+from typing import NamedTuple
+
+from neardup_stream.match import Match
+from neardup_stream.message import Position
+from neardup_stream.page import Handle, PageId
+
+__all__ = ["ClusterNode", "ForgetRequest", "PlaceRequest", "QuietRequest", "Request"]
+
+
+class ClusterNode(NamedTuple):
+    """One version of a page, as clusters know it.
+
+    Attributes:
+        handle: of the page.
+        version: from 1, below 2**32; a page has at most one living version.
+        id: of the page.
+        url: as it was crawled.
+    """
+
+    handle: Handle
+    version: int
+    id: PageId
+    url: str
+
+
+class PlaceRequest(NamedTuple):
+    """Decide where a new page, or a changed one, belongs.
+
+    Attributes:
+        position: where its record stood; only the position that made a version asks for it.
+        node: the version to place.
+        matches: what it matches, best first; the page itself is never among them.
+    """
+
+    position: Position
+    node: ClusterNode
+    matches: tuple[Match, ...]
+
+
+class ForgetRequest(NamedTuple):
+    """Take a page out of its cluster for good.
+
+    Attributes:
+        position: where the record stood that asks for it.
+        node: its version is the stub's own: one above the last living one.
+    """
+
+    position: Position
+    node: ClusterNode
+
+
+class QuietRequest(NamedTuple):
+    """Remember an outcome that touches no cluster; like every outcome it is set once."""
+
+    position: Position
+
+
+Request = PlaceRequest | ForgetRequest | QuietRequest

@@ -1,0 +1,71 @@
+"""Rules: which of the clusters that a page matches it joins, and which of them become one.
+
+Pure, and the only place that knows. A rule sees for every matched cluster its size, how firmly the page
+matches it, and answers what to join; everything else about clusters is the same for all rules.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from neardup_stream.match import Match
+
+__all__ = ["Choice", "Rule", "Support", "anchored", "components"]
+
+
+class Support(NamedTuple):
+    """How a page matches one cluster.
+
+    Attributes:
+        cluster_id: of the cluster; a page that stands alone is a cluster of one.
+        size: its living members.
+        representative_rank: when its representative was decided; orders clusters, never equal.
+        matches: the members that the page matches, in the request's order.
+        anchors_matched: how many of them are anchors; a page that stands alone is its own anchor.
+        anchor_count: how many anchors the cluster has, at least 1.
+        is_representative_matched: whether the representative is among them.
+    """
+
+    cluster_id: str
+    size: int
+    representative_rank: int
+    matches: tuple[Match, ...]
+    anchors_matched: int
+    anchor_count: int
+    is_representative_matched: bool
+
+
+class Choice(NamedTuple):
+    """What a rule decides.
+
+    Attributes:
+        join: the cluster that takes the page in and survives; None: the page stands alone.
+        absorbed: those that merge into it, in this order; none when `join` is None.
+        becomes_anchor: whether the page itself is an anchor from now on.
+    """
+
+    join: str | None
+    absorbed: tuple[str, ...] = ()
+    becomes_anchor: bool = False
+
+
+Rule = Callable[[Sequence[Support]], Choice]
+"""Gets the matched clusters, the one whose representative was decided first in front; perhaps none.
+
+A rule that merges must let the first of those it merges survive, so that an absorbed id never comes back.
+"""
+
+
+def components(supports: Sequence[Support]) -> Choice:
+    """Join everything matched: clusters are the connected components of the matches."""
+    if not supports:
+        return Choice(None)
+    first, *others = supports
+    return Choice(first.cluster_id, tuple(other.cluster_id for other in others))
+
+
+def anchored(supports: Sequence[Support]) -> Choice:
+    """Join the first cluster whose anchor the page matches; anchors never merge, so nothing drifts.
+
+    The anchor is the page that founded the cluster, and when it leaves, its representative.
+    """
+    return next((Choice(support.cluster_id) for support in supports if support.anchors_matched), Choice(None))
