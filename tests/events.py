@@ -1,0 +1,139 @@
+"""Short ways to say what happened, for tests of those who listen."""
+
+from typing import Literal, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from neardup_stream.events import (
+    EVENT_DATA,
+    ChangedCluster,
+    ClusterMerge,
+    Contained,
+    DuplicateFound,
+    Event,
+    EventCluster,
+    EventData,
+    EventMatch,
+    EventName,
+    EventPage,
+    Gone,
+    GonePage,
+    LeftCluster,
+    MergeCause,
+    OwnCluster,
+    Representative,
+    RepresentativeChanged,
+    Undecided,
+    UniqueFound,
+    event_subject,
+)
+from neardup_stream.wire.events import CloudEvent, from_message, to_message
+
+__all__ = [
+    "At",
+    "contained",
+    "delivered",
+    "duplicate",
+    "event_name",
+    "gone",
+    "handover",
+    "merge",
+    "undecided",
+    "unique",
+]
+
+
+class At(NamedTuple):
+    """A cluster at one moment, and the page, with its version, that speaks for it."""
+
+    cluster_id: str
+    epoch: int
+    page_id: str
+    version: int = 1
+
+
+def delivered(data: EventData) -> CloudEvent[msgspec.Raw]:
+    """The event as a subscriber reads it from the topic."""
+    subject = event_subject(data)
+    event = Event(
+        id="1", name=event_name(data), source="/neardup/nd/p", subject=subject, time_ms=0, data=data
+    )
+    return from_message(to_message(event))
+
+
+def event_name(data: EventData) -> EventName:
+    """What happened."""
+    return next(name for name, described in EVENT_DATA.items() if isinstance(data, described))
+
+
+def duplicate(page_id: str, at: At | None, version: int = 1) -> DuplicateFound:
+    """The page joins a cluster; None: clusters are switched off."""
+    cluster = UNSET if at is None else _cluster(at)
+    return DuplicateFound(
+        page=_page(page_id, version), kind="near", cluster=cluster, matches=(_MATCH,), matches_total=1
+    )
+
+
+def unique(page_id: str, cluster_id: str | None, version: int = 1) -> UniqueFound:
+    """The page founds a cluster; None: clusters are switched off."""
+    cluster = UNSET if cluster_id is None else OwnCluster(id=cluster_id, epoch=0)
+    return UniqueFound(page=_page(page_id, version), cluster=cluster)
+
+
+def undecided(page_id: str, version: int = 1) -> Undecided:
+    """The page is too short to tell."""
+    return Undecided(page=_page(page_id, version), reason="too_short")
+
+
+def contained(page_id: str, version: int = 1) -> Contained:
+    """The page is inside another."""
+    return Contained(page=_page(page_id, version), containers=(_MATCH,), containers_total=1)
+
+
+def gone(page_id: str, version: int, left: tuple[str, int]) -> Gone:
+    """The page is forgotten, with a version of its own, and leaves a cluster at an epoch."""
+    return Gone(
+        page=GonePage(id=page_id, url=page_id, version=version),
+        cluster=LeftCluster(id=left[0], epoch=left[1]),
+    )
+
+
+def merge(survivor: At, absorbed: At, cause: str = "cause") -> ClusterMerge:
+    """The page `cause` makes two clusters one."""
+    return ClusterMerge(
+        survivor=_cluster(survivor),
+        absorbed=_cluster(absorbed),
+        cause=MergeCause(page=_page(cause, 1), matches=(_MATCH,), matches_total=1),
+    )
+
+
+def handover(
+    at: At, former: tuple[str, int], reason: Literal["gone", "changed"] = "gone"
+) -> RepresentativeChanged:
+    """From now on another page speaks for the cluster than the former, which left with that version."""
+    return RepresentativeChanged(
+        cluster=ChangedCluster(id=at.cluster_id, epoch=at.epoch, size=1),
+        former=_speaker(*former),
+        representative=_speaker(at.page_id, at.version),
+        reason=reason,
+    )
+
+
+_MATCH = EventMatch(id="other", url="other", version=1, distance_bits=0)
+
+
+def _page(page_id: str, version: int) -> EventPage:
+    return EventPage(
+        id=page_id, url=page_id, version=version, fetched_at="2024-01-01T00:00:00.000Z", fingerprint="0"
+    )
+
+
+def _speaker(page_id: str, version: int) -> Representative:
+    return Representative(id=page_id, url=page_id, version=version)
+
+
+def _cluster(at: At) -> EventCluster:
+    return EventCluster(
+        id=at.cluster_id, epoch=at.epoch, size=1, representative=_speaker(at.page_id, at.version)
+    )
