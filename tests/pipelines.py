@@ -20,7 +20,8 @@ from neardup_stream.pipeline.judgement import Judgement
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retries import Patience, Retries
-from neardup_stream.stores.memory import MemoryRecords, MemoryTables
+from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.protocol import RecordStore, TableStore
 from neardup_stream.streams.memory import MemorySink
 from neardup_stream.streams.protocol import Source

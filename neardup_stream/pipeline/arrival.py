@@ -15,8 +15,11 @@ from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["Arrival", "Forget", "Judged", "Prepared", "Registered", "Rejected", "SkippedRecord", "Verdict"]
 
-Verdict = Literal["new", "changed", "unchanged", "superseded", "replayed"]
-"""What an arrival is to the record kept of its page; replayed: this very position made the live version."""
+Verdict = Literal["new", "changed", "returned", "unchanged", "superseded", "replayed"]
+"""What an arrival is to the record kept of its page.
+
+returned: the page was forgotten or had expired. replayed: this very position made the live version.
+"""
 
 
 class Arrival(NamedTuple):
@@ -28,6 +31,10 @@ class Arrival(NamedTuple):
     text_fingerprint: int
     token_count: int
     is_decided: bool
+    sketch: bytes = b""
+    shingle_count: int = 0
+    bands: bytes = b""
+    scope: str = ""
 
 
 class Rejected(NamedTuple):
@@ -62,12 +69,21 @@ class Prepared(NamedTuple):
 
 
 class Registered(NamedTuple):
-    """An arrival and the record that now stands for its page."""
+    """An arrival and the record that now stands for its page.
+
+    Attributes:
+        arrival: as it came.
+        handle: where the record is kept.
+        record: what stands there.
+        verdict: what the arrival is to it.
+        former: the version that this arrival replaced; None for one that replaced none, or did so earlier.
+    """
 
     arrival: Arrival
     handle: Handle
     record: PageRecord
     verdict: Verdict
+    former: PageRecord | None = None
 
 
 class Judged(NamedTuple):

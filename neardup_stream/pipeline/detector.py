@@ -61,7 +61,7 @@ def verify(
     matches = []
     for candidate in candidates:
         other = records.get(candidate.handle)
-        if other is None or other.version & 0xFF != candidate.version_byte or not other.is_decided:
+        if other is None or other.version & 0xFF != candidate.version_byte or not other.is_indexed:
             continue
         bits = distance(record.fingerprint, other.fingerprint)
         if bits <= distance_bits:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
+from time import time
 from typing import NamedTuple
 
 from neardup_stream.events import Event
@@ -92,7 +93,7 @@ class Judgement:
         outcomes: Counter[tuple[Outcome, str]] = Counter()
         events: list[Event] = []
         with timed(self._meters, "record"):
-            registered = await register(arrivals, self._records, self._handle_key)
+            registered = await register(arrivals, self._records, self._handle_key, int(time()))
         probing: list[Registered] = []
         for page in registered:
             if outcome := quiet_outcome(page):

@@ -1,40 +1,56 @@
-"""Registers arriving pages: is this page new, changed, unchanged, or older than what we know?
+"""Registers arriving pages: is this page new, changed, back again, unchanged, or older than what we know?
 
 The decision is `plan`, a pure function of the arrival and the stored record. Writing is compare and set: most
 pages are new, so the first round assumes so and learns what is stored where that was wrong.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival, Registered, Verdict
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.stores.protocol import RecordChange, RecordStore
+from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordStore
 
 __all__ = ["Plan", "plan", "register"]
 
 
 class Plan(NamedTuple):
-    """What an arrival is, the record that stands for its page, and whether that must be written."""
+    """What an arrival is to its page.
+
+    Attributes:
+        verdict: in a word.
+        record: what is to stand for the page.
+        is_write: whether that must be written.
+        former: the version that it replaces, whose index entries are to go.
+    """
 
     verdict: Verdict
     record: PageRecord
     is_write: bool
+    former: PageRecord | None = None
 
 
-def plan(arrival: Arrival, stored: PageRecord | None) -> Plan:
+def plan(arrival: Arrival, stored: PageRecord | None, now_seconds: int, floor: int = 0) -> Plan:
     """Judge an arrival against what is stored of its page.
 
     A position that was applied already, or lies before one that was, changes nothing, unless it made the
-    live version: then its decision is taken again.
+    living version: then its decision is taken again. A page that is about to expire, or is gone, comes back
+    as a new version even with the same content.
+
+    Args:
+        arrival: the page as it came.
+        stored: its record, None where there is none.
+        now_seconds: epoch seconds.
+        floor: version floor of its slot; counts only where there is no record.
     """
-    new = _first_record(arrival)
+    new = _first_record(arrival, now_seconds, floor)
     if stored is None:
         return Plan("new", new, is_write=True)
     position = arrival.record.position
-    if stored.is_made_by(position):
+    if stored.state != "gone" and stored.is_made_by(position):
         return Plan("replayed", stored, is_write=False)
     is_same = _same_content(new, stored)
     last_applied = stored.last_applied(position.partition)
@@ -42,37 +58,47 @@ def plan(arrival: Arrival, stored: PageRecord | None) -> Plan:
         is_repeat = is_same and position.offset == last_applied
         return Plan("unchanged" if is_repeat else "superseded", stored, is_write=False)
     if is_same:
-        return Plan("unchanged", stored.seen_again(position), is_write=True)
-    return Plan("changed", stored.changed_by(position, new), is_write=True)
+        return Plan("unchanged", stored.seen_again(position, now_seconds), is_write=True)
+    if stored.state == "gone":
+        return Plan("returned", stored.followed_by(new), is_write=True)
+    return Plan("changed", stored.followed_by(new), is_write=True, former=stored)
 
 
-async def register(arrivals: Sequence[Arrival], store: RecordStore, handle_key: bytes) -> list[Registered]:
+async def register(
+    arrivals: Sequence[Arrival], store: RecordStore, handle_key: bytes, now_seconds: int
+) -> list[Registered]:
     """Bring the stored records up to date with a batch in which no page id comes twice.
+
+    Args:
+        arrivals: pages in the order they came.
+        store: keeps the records.
+        handle_key: secret of this index.
+        now_seconds: when they are processed, epoch seconds.
 
     Raises:
         StoreUnavailable: some records may be written; registering again gives the same records.
         CorruptData: a stored record cannot be read.
-    Cost: one round trip when all pages are new, one more when some were known.
+    Cost: one round trip when all pages are new, one more when some were known, or new in a slot whose
+        version floor has risen.
     """
     registered: dict[int, Registered] = {}
-    pending = {
-        row: _Pending(handle_of(arrival.page.id, handle_key), None) for row, arrival in enumerate(arrivals)
-    }
+    pending = {row: _Pending(handle_of(arrival.page.id, handle_key)) for row, arrival in enumerate(arrivals)}
     while pending:
-        plans = {row: plan(arrivals[row], _unpack(waiting.seen)) for row, waiting in pending.items()}
-        changes = {
-            row: RecordChange(pending[row].handle, pending[row].seen, planned.record.pack())
-            for row, planned in plans.items()
-            if planned.is_write
+        plans = {
+            row: plan(arrivals[row], _unpack(waiting.seen), now_seconds, waiting.floor)
+            for row, waiting in pending.items()
         }
-        stored = dict(zip(changes, await store.replace(list(changes.values())), strict=True))
+        changes = {
+            row: pending[row].change_to(planned.record) for row, planned in plans.items() if planned.is_write
+        }
+        answers = dict(zip(changes, await store.replace(list(changes.values())), strict=True))
         still_pending = {}
         for row, planned in plans.items():
-            if row in changes and stored[row] != changes[row].new:
-                still_pending[row] = pending[row].after(stored[row], arrivals[row])
+            if row in changes and answers[row].value != changes[row].new:
+                still_pending[row] = pending[row].after(answers[row], arrivals[row])
             else:
                 registered[row] = Registered(
-                    arrivals[row], pending[row].handle, planned.record, planned.verdict
+                    arrivals[row], pending[row].handle, planned.record, planned.verdict, planned.former
                 )
         pending = still_pending
     return [registered[row] for row in range(len(arrivals))]
@@ -82,29 +108,48 @@ class _Pending(NamedTuple):
     """A page that is not registered yet: where its record belongs, and what was seen there."""
 
     handle: Handle
-    seen: bytes | None
+    seen: bytes | None = None
+    floor: int = 0
 
-    def after(self, stored: bytes | None, arrival: Arrival) -> "_Pending":
-        record = _unpack(stored)
+    def change_to(self, record: PageRecord) -> RecordChange:
+        return RecordChange(self.handle, self.seen, record.pack(), self.floor)
+
+    def after(self, answer: RecordAnswer, arrival: Arrival) -> "_Pending":
+        record = _unpack(answer.value)
         if record is not None and record.id != arrival.page.id:
-            return _Pending(next_handle(self.handle), None)
-        return _Pending(self.handle, stored)
+            return _Pending(next_handle(self.handle))
+        return _Pending(self.handle, answer.value, answer.floor)
 
 
 def _unpack(packed: bytes | None) -> PageRecord | None:
     return None if packed is None else PageRecord.unpack(packed)
 
 
-def _first_record(arrival: Arrival) -> PageRecord:
-    return PageRecord.first(
+def _first_record(arrival: Arrival, now_seconds: int, floor: int) -> PageRecord:
+    first = partial(
+        PageRecord.first,
         page_id=arrival.page.id,
         url=arrival.page.url,
-        fingerprint=arrival.fingerprint,
         text_fingerprint=arrival.text_fingerprint,
         position=arrival.record.position,
-        is_decided=arrival.is_decided,
+        seen_seconds=now_seconds,
+        scope=arrival.scope,
+        floor=floor,
+    )
+    if not arrival.is_decided:
+        return first(state="short")
+    return first(
+        fingerprint=arrival.fingerprint,
+        sketch=arrival.sketch,
+        shingle_count=arrival.shingle_count,
+        bands=arrival.bands,
     )
 
 
 def _same_content(one: PageRecord, other: PageRecord) -> bool:
-    return one.text_fingerprint == other.text_fingerprint and one.is_decided == other.is_decided
+    """Whether nothing changed; what expires or is gone is never the same as what comes."""
+    return (
+        one.text_fingerprint == other.text_fingerprint
+        and one.state == other.state
+        and one.scope == other.scope
+    )

@@ -85,10 +85,18 @@ class Keys:
         stem = self._bucket_stems[table << 8 | leading_byte]
         return f"{stem}{bucket:0{self._bucket_digits}x}" if self._bucket_digits else stem
 
+    @property
+    def slot_count(self) -> int:
+        """How many hashes of page records there are, in all shards."""
+        return 1 << self._shard_bits + self._slot_bits
+
     def record(self, handle: int) -> str:
         """The hash that keeps a page's record."""
-        slot = handle >> (64 - self._shard_bits - self._slot_bits) & ((1 << self._slot_bits) - 1)
-        return f"{self._record_stems[self.shard_of_handle(handle)]}{slot:x}"
+        return self.record_slot(handle >> (64 - self._shard_bits - self._slot_bits))
+
+    def record_slot(self, slot: int) -> str:
+        """One hash of page records; `slot` counts through all shards, from 0."""
+        return f"{self._record_stems[slot >> self._slot_bits]}{slot & ((1 << self._slot_bits) - 1):x}"
 
     @cached_property
     def _bucket_stems(self) -> list[str]:

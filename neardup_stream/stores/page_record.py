@@ -1,11 +1,20 @@
 """The page record: the truth about one page, of which index entries are only hints.
 
-Packed as a MessagePack array, because a million of them live in small Redis hashes and every byte counts.
-What can be derived is left out: an id that equals the URL, and the applied offset of the partition that made
-the version.
+    rank, 6 bytes big-endian │ version & 0xFF │ MessagePack array of the other fields
+
+A million of them live in small Redis hashes, so every byte counts: fields that still have their default are
+left out from the end, and so are an id that equals the URL and the applied offset of the partition that made
+the version. The header has a fixed place, so that a decision writes its rank without reading the record.
+
+The life of a page:
+
+    live, short ──► expiring ──► gone ──► dropped
+         └─────── forgotten ──────┘
+
+A page that comes back, at any point of it, comes back with a higher version.
 """
 
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 
@@ -13,24 +22,37 @@ from neardup_stream.errors import CorruptData
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Fingerprint64, PageId
 
-__all__ = ["PageRecord"]
+__all__ = ["PageRecord", "PageState", "record_header"]
+
+PageState = Literal["live", "short", "expiring", "gone"]
+"""live: indexed, others may match it. short: too few tokens to be judged. expiring: still live, but about to
+go. gone: forgotten or expired; a stub that remembers the version and the offsets."""
 
 _Applied = tuple[str, int, int]
 """input id, partition number, offset."""
 
+_RANK_BYTES = 6
+_HEADER_BYTES = _RANK_BYTES + 1
 
-class PageRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
+
+class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=False):
     """What is known of one page.
 
     Attributes:
         url: as crawled last time the content changed.
-        fingerprint: simhash; meaningless where `is_decided` is False.
-        text_fingerprint: 64 bits over the whole sequence of tokens: equal means the same text.
-        version: from 1; one more whenever the content changes.
+        fingerprint: simhash; 0 for a short or gone page.
+        text_fingerprint: 64 bits over the whole sequence of tokens: equal means the same text; 0 when gone.
+        version: from 1; one more whenever the content changes, the page is forgotten, or it comes back.
         made_by: the position whose content this version is.
-        is_decided: whether the page had enough tokens to be judged.
+        seen_seconds: when the page was last seen, or went, by the clock of the process; epoch seconds.
+        sketch: empty for a short or gone page.
+        shingle_count: distinct shingles, exactly; 0 where there is no sketch.
+        bands: band words, 4 bytes each, big-endian; empty where there is no sketch.
         other_id: the page's id where it differs from the URL, else empty.
         later: last applied offset of every partition that brought this page after `made_by`.
+        scope: within what the page is compared; empty for everything.
+        state: where the page is in its life.
+        rank: when this version was decided, below 2**48; 0 while it was not.
     """
 
     url: str
@@ -38,9 +60,16 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     text_fingerprint: int
     version: int
     made_by: _Applied
-    is_decided: bool = True
+    seen_seconds: int
+    sketch: bytes = b""
+    shingle_count: int = 0
+    bands: bytes = b""
+    # The rarer a field is set, the further back: defaults are left out from the end.
     other_id: str = ""
     later: tuple[_Applied, ...] = ()
+    scope: str = ""
+    state: PageState = "live"
+    rank: int = 0
 
     @property
     def id(self) -> PageId:
@@ -51,6 +80,11 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
     def fingerprint64(self) -> Fingerprint64:
         """The simhash under its own type."""
         return Fingerprint64(self.fingerprint)
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether the index holds this version, so that other pages may match it."""
+        return self.state in ("live", "expiring")
 
     def is_made_by(self, position: Position) -> bool:
         """Whether this version's content came from `position`."""
@@ -63,21 +97,42 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
                 return offset
         return None
 
-    def seen_again(self, position: Position) -> Self:
+    def seen_again(self, position: Position, seen_seconds: int) -> Self:
         """The same content came from a later position."""
         others = tuple(applied for applied in self.later if applied[:2] != _applied(position)[:2])
-        return msgspec.structs.replace(self, later=(*others, _applied(position)))
-
-    def changed_by(self, position: Position, new: Self) -> Self:
-        """The next version, with the content of `new`, which came from `position`."""
-        earlier = (*(a for a in self.later if a[:2] != self.made_by[:2]), self._made_by_or_later())
-        others = tuple(applied for applied in earlier if applied[:2] != _applied(position)[:2])
         return msgspec.structs.replace(
-            new, version=self.version + 1, made_by=_applied(position), later=others
+            self, later=(*others, _applied(position)), seen_seconds=max(self.seen_seconds, seen_seconds)
         )
 
-    def _made_by_or_later(self) -> _Applied:
-        return next((a for a in self.later if a[:2] == self.made_by[:2]), self.made_by)
+    def followed_by(self, new: Self) -> Self:
+        """The next version of the page: the content of `new`, and what this record knows of offsets."""
+        last = {applied[:2]: applied for applied in (self.made_by, *self.later)}
+        last.pop(new.made_by[:2], None)
+        return msgspec.structs.replace(new, version=self.version + 1, later=tuple(last.values()))
+
+    def expiring(self) -> Self:
+        """The same page, about to go; this is never taken back."""
+        return msgspec.structs.replace(self, state="expiring")
+
+    def expired(self, seen_seconds: int) -> Self:
+        """What stays of a page that went by itself: its version, so that it comes back with a higher one."""
+        return msgspec.structs.replace(
+            self,
+            state="gone",
+            rank=0,
+            seen_seconds=seen_seconds,
+            fingerprint=0,
+            text_fingerprint=0,
+            sketch=b"",
+            shingle_count=0,
+            bands=b"",
+        )
+
+    def forgotten_by(self, position: Position, seen_seconds: int) -> Self:
+        """What stays of a page that the record at `position` wants forgotten: a version of its own."""
+        return self.followed_by(
+            msgspec.structs.replace(self.expired(seen_seconds), made_by=_applied(position))
+        )
 
     @classmethod
     def first(
@@ -85,25 +140,40 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
         *,
         page_id: PageId,
         url: str,
-        fingerprint: int,
         text_fingerprint: int,
         position: Position,
-        is_decided: bool,
+        seen_seconds: int,
+        fingerprint: int = 0,
+        sketch: bytes = b"",
+        shingle_count: int = 0,
+        bands: bytes = b"",
+        scope: str = "",
+        state: PageState = "live",
+        floor: int = 0,
     ) -> Self:
-        """Version 1 of a page never seen before."""
+        """The first version of a page, above the version `floor` of its slot."""
         return cls(
             url=url,
             fingerprint=fingerprint,
             text_fingerprint=text_fingerprint,
-            version=1,
+            version=floor + 1,
             made_by=_applied(position),
-            is_decided=is_decided,
+            seen_seconds=seen_seconds,
+            sketch=sketch,
+            shingle_count=shingle_count,
+            bands=bands,
             other_id="" if page_id == url else page_id,
+            scope=scope,
+            state=state,
         )
 
     def pack(self) -> bytes:
         """The stored bytes; equal records pack to equal bytes."""
-        return _encoder.encode(self)
+        fields = msgspec.structs.astuple(self)[:-1]  # the rank is in the header
+        kept = len(fields)
+        while kept > _REQUIRED_COUNT and fields[kept - 1] == _DEFAULTS[kept - _REQUIRED_COUNT - 1]:
+            kept -= 1
+        return record_header(self.rank, self.version & 0xFF) + _encoder.encode(fields[:kept])
 
     @staticmethod
     def unpack(packed: bytes) -> "PageRecord":
@@ -113,13 +183,26 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, gc=False):
             CorruptData: these bytes were not written by `pack`.
         """
         try:
-            return _decoder.decode(packed)
+            record = _decoder.decode(packed[_HEADER_BYTES:])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptData(f"a page record of {len(packed)} bytes cannot be read: {error}") from error
+        if record.version & 0xFF != packed[_RANK_BYTES]:
+            raise CorruptData(
+                f"a page record is of version {record.version}, its header says {packed[_RANK_BYTES]}"
+            )
+        rank = int.from_bytes(packed[:_RANK_BYTES], "big")
+        return msgspec.structs.replace(record, rank=rank) if rank else record
+
+
+def record_header(rank: int, version_byte: int) -> bytes:
+    """The first seven bytes of a record."""
+    return rank.to_bytes(_RANK_BYTES, "big") + version_byte.to_bytes(1, "big")
 
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(PageRecord)
+_DEFAULTS = tuple(field.default for field in msgspec.structs.fields(PageRecord) if not field.required)
+_REQUIRED_COUNT = sum(field.required for field in msgspec.structs.fields(PageRecord))
 
 
 def _applied(position: Position) -> _Applied:

@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 
 from neardup_stream.page import Handle
 
-__all__ = ["ProbeAnswer", "RecordChange", "RecordStore", "TableEntries", "TableStore"]
+__all__ = [
+    "ProbeAnswer",
+    "RecordAnswer",
+    "RecordChange",
+    "RecordDrop",
+    "RecordMark",
+    "RecordStore",
+    "TableEntries",
+    "TableStore",
+]
 
 
 class TableEntries(NamedTuple):
@@ -91,24 +100,82 @@ class TableStore(Protocol):
 
 
 class RecordChange(NamedTuple):
-    """Write `new` for `handle` if what is stored is still `expected` (None: nothing is stored)."""
+    """Write `new` for `handle` if what is stored is still `expected`.
+
+    Attributes:
+        handle: whose record.
+        expected: what the writer saw; None for nothing.
+        new: what it wants to stand there.
+        floor: the version floor of the handle's slot as the writer knows it. Counts only where nothing is
+            expected: a first record that took no notice of the floor might bring a version back.
+    """
 
     handle: Handle
     expected: bytes | None
     new: bytes
+    floor: int = 0
+
+
+class RecordAnswer(NamedTuple):
+    """What is stored after a change.
+
+    Attributes:
+        value: the change's own `new` where it was written; None when nothing is stored.
+        floor: version floor of the slot where nothing is stored, else 0.
+    """
+
+    value: bytes | None
+    floor: int = 0
+
+
+class RecordMark(NamedTuple):
+    """Write the rank into the record of `handle` if the record's header has this version byte."""
+
+    handle: Handle
+    version_byte: int
+    rank: int
+
+
+class RecordDrop(NamedTuple):
+    """Remove the record of `handle` if it is still `expected`, and raise its slot's version floor."""
+
+    handle: Handle
+    expected: bytes
+    floor: int
 
 
 class RecordStore(Protocol):
-    """Keeps one value of bytes per handle."""
+    """Keeps one value of bytes per handle, in slots of neighboring handles.
+
+    A slot has a version floor, 0 at first, which only rises: what was removed from it had versions up to
+    there. All that is known of a value is its first seven bytes, see `page_record`.
+    """
+
+    @property
+    def slot_count(self) -> int:
+        """How many slots there are, so that all records can be walked."""
+        ...
 
     async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
         """The values of `handles`, in order; None where nothing is stored. One round trip (per shard)."""
         ...
 
-    async def replace(self, changes: Sequence[RecordChange]) -> list[bytes | None]:
-        """Compare and set, each change atomically.
+    async def replace(self, changes: Sequence[RecordChange]) -> list[RecordAnswer]:
+        """Compare and set, each change atomically, in order. One round trip (per shard)."""
+        ...
+
+    async def mark(self, marks: Sequence[RecordMark]) -> None:
+        """Write ranks, each atomically; no record travels. One round trip (per shard)."""
+        ...
+
+    async def drop(self, drops: Sequence[RecordDrop]) -> list[bool]:
+        """Remove records, each atomically together with raising the floor of its slot.
 
         Returns:
-            One value per change: what is stored afterwards, so `new` itself says that it was written.
+            Whether each one is gone now. One round trip (per shard).
         """
+        ...
+
+    async def walk(self, slot: int) -> list[tuple[Handle, bytes]]:
+        """Every record of one slot in [0, `slot_count`), in any order. One round trip."""
         ...

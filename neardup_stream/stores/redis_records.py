@@ -1,18 +1,28 @@
-"""Page records in Redis: small hashes that stay packed, about 64 records each."""
+"""Page records in Redis: small hashes that stay packed, about 64 records each.
+
+A slot is one hash: handle → record, and under the empty field, which can be no handle, the slot's version
+floor.
+"""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from neardup_stream.page import Handle
 from neardup_stream.stores.keys import Keys
-from neardup_stream.stores.protocol import RecordChange
+from neardup_stream.stores.page_record import record_header
+from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordDrop, RecordMark
 from neardup_stream.stores.redis_client import RedisClient, Script, ScriptCall
 
 __all__ = ["RedisRecords"]
 
 _FETCH = Script.load("fetch_records")
 _REPLACE = Script.load("replace_records")
+_MARK = Script.load("mark_records")
+_DROP = Script.load("drop_records")
+
+_FLOOR_FIELD = b""
 
 
 class RedisRecords:
@@ -27,29 +37,65 @@ class RedisRecords:
         self._client = client
         self._keys = keys
 
+    @property
+    def slot_count(self) -> int:
+        """See the contract."""
+        return self._keys.slot_count
+
     async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
         """See the contract."""
-        parts = self._parts(handles)
-        calls = [self._call([handles[i] for i in part]) for part in parts]
-        return _in_order(parts, await self._client.run(_FETCH, calls), len(handles))
+        return await self._run(_FETCH, handles, [()] * len(handles))
 
-    async def replace(self, changes: Sequence[RecordChange]) -> list[bytes | None]:
+    async def replace(self, changes: Sequence[RecordChange]) -> list[RecordAnswer]:
         """See the contract."""
-        parts = self._parts([change.handle for change in changes])
-        calls = []
-        for part in parts:
-            call = self._call([changes[i].handle for i in part])
-            values = [value for i in part for value in (changes[i].expected or b"", changes[i].new)]
-            calls.append(ScriptCall(call.keys, (*call.args, *values)))
-        stored = _in_order(parts, await self._client.run(_REPLACE, calls), len(changes))
+        answers = await self._run(
+            _REPLACE,
+            [change.handle for change in changes],
+            [(change.expected or b"", change.new, change.floor) for change in changes],
+        )
+        return [_answer(change, answer) for change, answer in zip(changes, answers, strict=True)]
+
+    async def mark(self, marks: Sequence[RecordMark]) -> None:
+        """See the contract."""
+        headers = [(record_header(mark.rank, mark.version_byte),) for mark in marks]
+        await self._run(_MARK, [mark.handle for mark in marks], headers)
+
+    async def drop(self, drops: Sequence[RecordDrop]) -> list[bool]:
+        """See the contract."""
+        gone = await self._run(
+            _DROP, [drop.handle for drop in drops], [(drop.expected, drop.floor) for drop in drops]
+        )
+        return [bool(each) for each in gone]
+
+    async def walk(self, slot: int) -> list[tuple[Handle, bytes]]:
+        """See the contract."""
+        stored = await self._client.execute("HGETALL", self._keys.record_slot(slot))
         return [
-            change.new if value is None else value or None
-            for change, value in zip(changes, stored, strict=True)
+            (Handle(int.from_bytes(field, "big")), value)
+            for field, value in stored.items()
+            if field != _FLOOR_FIELD
         ]
 
-    def _call(self, handles: Sequence[Handle]) -> ScriptCall:
-        keys = [self._keys.record(handle) for handle in handles]
-        return ScriptCall(keys, (np.array(handles, dtype=">u8").tobytes(),))
+    async def _run(
+        self, script: Script, handles: Sequence[Handle], arguments: Sequence[tuple[bytes | int, ...]]
+    ) -> list[Any]:
+        """One answer for each handle, in order; each has arguments of its own."""
+        parts = self._parts(handles)
+        calls = [
+            ScriptCall(
+                [self._keys.record(handles[i]) for i in part],
+                (
+                    np.array([handles[i] for i in part], dtype=">u8").tobytes(),
+                    *(argument for i in part for argument in arguments[i]),
+                ),
+            )
+            for part in parts
+        ]
+        answers: list[Any] = [None] * len(handles)
+        for part, answer in zip(parts, await self._client.run(script, calls), strict=True):
+            for i, value in zip(part, answer, strict=True):
+                answers[i] = value
+        return answers
 
     def _parts(self, handles: Sequence[Handle]) -> list[list[int]]:
         """Which rows travel together: all on one server, by shard in a cluster."""
@@ -61,11 +107,7 @@ class RedisRecords:
         return list(by_shard.values())
 
 
-def _in_order(
-    parts: Sequence[Sequence[int]], answers: Sequence[Sequence[bytes | None]], count: int
-) -> list[bytes | None]:
-    values: list[bytes | None] = [None] * count
-    for part, answer in zip(parts, answers, strict=True):
-        for i, value in zip(part, answer, strict=True):
-            values[i] = value
-    return values
+def _answer(change: RecordChange, answer: bytes | int | None) -> RecordAnswer:
+    if answer is None:
+        return RecordAnswer(change.new)
+    return RecordAnswer(None, answer) if isinstance(answer, int) else RecordAnswer(answer)

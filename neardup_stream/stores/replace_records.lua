@@ -1,19 +1,22 @@
 -- Writes each page record if what is stored is still what its writer saw.
--- KEYS[i] is the hash of change i; ARGV[1] the handles, 8 bytes each; ARGV[2 * i] what the writer saw, empty
--- for nothing; ARGV[2 * i + 1] the new record.
--- Returns what is stored afterwards where that is not the new record, else false.
-local stored = {}
+-- KEYS[i] is the hash of change i; ARGV[1] the handles, 8 bytes each; then three for each change: what the
+-- writer saw, empty for nothing; the new record; the version floor it knows, kept under the empty field.
+-- Returns false where the new record is stored; what is stored instead; the floor where nothing is.
+local answers = {}
 for i = 1, #KEYS do
   local handle = string.sub(ARGV[1], 8 * i - 7, 8 * i)
-  local seen, new = ARGV[2 * i], ARGV[2 * i + 1]
+  local seen, new, floor = ARGV[3 * i - 1], ARGV[3 * i], tonumber(ARGV[3 * i + 1])
   local now = redis.call('HGET', KEYS[i], handle)
-  if (now or '') == seen then
-    redis.call('HSET', KEYS[i], handle, new)
-    stored[i] = false
-  elseif now == new then
-    stored[i] = false
+  if now == new then
+    answers[i] = false
+  elseif now then
+    answers[i] = now ~= seen and now
   else
-    stored[i] = now or ''
+    local stands = tonumber(redis.call('HGET', KEYS[i], '') or 0)
+    answers[i] = (seen ~= '' or stands ~= floor) and stands
+  end
+  if answers[i] == false and now ~= new then
+    redis.call('HSET', KEYS[i], handle, new)
   end
 end
-return stored
+return answers

@@ -10,7 +10,7 @@ from neardup_stream.stores.redis_client import RedisClient, RedisConfig
 from neardup_stream.stores.redis_namespace import inspect_servers, open_namespace
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.stores.redis_tables import RedisTables
-from tests.contracts.stores import RECORD_CLAIMS
+from tests.contracts.records import RECORD_CLAIMS
 from tests.contracts.tables import TABLE_CLAIMS
 from tests.servers.redis import RedisServer, start_redis
 

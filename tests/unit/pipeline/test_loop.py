@@ -9,8 +9,9 @@ from neardup_stream.page import Handle
 from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retries import Patience
-from neardup_stream.stores.memory import MemoryRecords, MemoryTables
-from neardup_stream.stores.protocol import ProbeAnswer, RecordChange, TableEntries
+from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.protocol import ProbeAnswer, RecordAnswer, RecordChange, TableEntries
 from neardup_stream.streams.memory import Fail, MemorySink, MemorySource, Pass, Pause, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
@@ -220,7 +221,7 @@ class FlakyRecords(MemoryRecords):
         super().__init__()
         self._loses_answer = True
 
-    async def replace(self, changes: Sequence[RecordChange]) -> list[bytes | None]:
+    async def replace(self, changes: Sequence[RecordChange]) -> list[RecordAnswer]:
         stored = await super().replace(changes)
         if self._loses_answer:
             self._loses_answer = False

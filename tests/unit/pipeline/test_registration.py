@@ -7,11 +7,12 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.page import Fingerprint64, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.registration import plan, register
-from neardup_stream.stores.memory import MemoryRecords
+from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange
 
 KEY = bytes(16)
+NOW = 1_790_000_000
 HERE, THERE = Partition("pages", 0), Partition("pages", 1)
 
 
@@ -30,25 +31,25 @@ def history(*arrivals: Arrival) -> PageRecord | None:
     """What is stored after these arrivals of one page."""
     stored = None
     for each in arrivals:
-        stored = plan(each, stored).record
+        stored = plan(each, stored, NOW).record
     return stored
 
 
 def test_a_page_never_seen_is_new_at_version_one() -> None:
-    planned = plan(arrival(text=1, offset=5), None)
+    planned = plan(arrival(text=1, offset=5), None, NOW)
 
     assert (planned.verdict, planned.record.version, planned.is_write) == ("new", 1, True)
 
 
 def test_the_same_content_again_is_unchanged_and_remembered() -> None:
-    planned = plan(arrival(text=1, offset=9), history(arrival(text=1, offset=5)))
+    planned = plan(arrival(text=1, offset=9), history(arrival(text=1, offset=5)), NOW)
 
     assert (planned.verdict, planned.record.version) == ("unchanged", 1)
     assert planned.record.last_applied(HERE) == 9
 
 
 def test_other_content_is_the_next_version() -> None:
-    planned = plan(arrival(text=2, offset=9), history(arrival(text=1, offset=5)))
+    planned = plan(arrival(text=2, offset=9), history(arrival(text=1, offset=5)), NOW)
 
     assert (planned.verdict, planned.record.version, planned.record.text_fingerprint) == ("changed", 2, 2)
     assert planned.record.last_applied(HERE) == 9
@@ -57,7 +58,7 @@ def test_other_content_is_the_next_version() -> None:
 def test_the_position_that_made_the_live_version_is_judged_again_without_a_write() -> None:
     stored = history(arrival(text=1, offset=5), arrival(text=1, offset=7))
 
-    planned = plan(arrival(text=1, offset=5), stored)
+    planned = plan(arrival(text=1, offset=5), stored, NOW)
 
     assert (planned.verdict, planned.is_write, planned.record) == ("replayed", False, stored)
 
@@ -68,13 +69,13 @@ def test_the_position_that_made_the_live_version_is_judged_again_without_a_write
 def test_what_an_offset_means_beside_the_one_that_made_the_version(offset: int, verdict: str) -> None:
     stored = history(arrival(text=1, offset=5), arrival(text=2, offset=9))
 
-    assert plan(arrival(text=3, offset=offset), stored).verdict == verdict
+    assert plan(arrival(text=3, offset=offset), stored, NOW).verdict == verdict
 
 
 def test_an_equal_offset_that_was_unchanged_stays_unchanged() -> None:
     stored = history(arrival(text=1, offset=5), arrival(text=1, offset=9))
 
-    planned = plan(arrival(text=1, offset=9), stored)
+    planned = plan(arrival(text=1, offset=9), stored, NOW)
 
     assert (planned.verdict, planned.is_write) == ("unchanged", False)
 
@@ -84,22 +85,22 @@ def test_partitions_are_applied_independently() -> None:
 
     assert stored is not None
     assert (stored.last_applied(HERE), stored.last_applied(THERE)) == (500, 3)
-    assert plan(arrival(text=3, offset=499), stored).verdict == "superseded"
-    assert plan(arrival(text=3, offset=4, partition=THERE), stored).verdict == "changed"
+    assert plan(arrival(text=3, offset=499), stored, NOW).verdict == "superseded"
+    assert plan(arrival(text=3, offset=4, partition=THERE), stored, NOW).verdict == "changed"
 
 
 def test_a_page_that_loses_its_text_is_changed_even_if_its_fingerprint_is_not() -> None:
     short = arrival(text=1, offset=9)._replace(is_decided=False)
 
-    assert plan(short, history(arrival(text=1, offset=5))).verdict == "changed"
+    assert plan(short, history(arrival(text=1, offset=5)), NOW).verdict == "changed"
 
 
 async def test_registering_twice_gives_the_same_records() -> None:
     store = MemoryRecords()
     arrivals = [arrival(text=row, offset=row, page_id=f"page-{row}") for row in range(5)]
 
-    first = await register(arrivals, store, KEY)
-    again = await register(arrivals, store, KEY)
+    first = await register(arrivals, store, KEY, NOW)
+    again = await register(arrivals, store, KEY, NOW)
 
     assert first == again
     assert [each.verdict for each in first] == ["new"] * 5
@@ -108,10 +109,10 @@ async def test_registering_twice_gives_the_same_records() -> None:
 async def test_the_answer_keeps_the_order_of_the_batch() -> None:
     store = MemoryRecords()
     known = [arrival(text=row, offset=row, page_id=f"page-{row}") for row in (1, 3)]
-    await register(known, store, KEY)
+    await register(known, store, KEY, NOW)
 
     batch = [arrival(text=9, offset=10 + row, page_id=f"page-{row}") for row in range(5)]
-    registered = await register(batch, store, KEY)
+    registered = await register(batch, store, KEY, NOW)
 
     assert [each.arrival for each in registered] == batch
     assert [each.verdict for each in registered] == ["new", "changed", "new", "changed", "new"]
@@ -120,10 +121,10 @@ async def test_the_answer_keeps_the_order_of_the_batch() -> None:
 async def test_a_handle_taken_by_another_page_gives_way_to_the_next() -> None:
     store = MemoryRecords()
     taken = handle_of(PageId("page"), KEY)
-    other = plan(arrival(text=1, offset=0, page_id="other"), None).record
+    other = plan(arrival(text=1, offset=0, page_id="other"), None, NOW).record
     await store.replace([RecordChange(taken, None, other.pack())])
 
-    first, again = [await register([arrival(text=2, offset=1)], store, KEY) for _ in range(2)]
+    first, again = [await register([arrival(text=2, offset=1)], store, KEY, NOW) for _ in range(2)]
 
     assert first[0].handle == again[0].handle == next_handle(taken)
     assert first == again
@@ -134,11 +135,11 @@ async def test_eight_registrations_of_one_id_at_once_make_one_page() -> None:
 
     copies = [arrival(text=1, offset=0, partition=Partition("pages", number)) for number in range(8)]
 
-    answers = await asyncio.gather(*(register([copy], store, KEY) for copy in copies))
+    answers = await asyncio.gather(*(register([copy], store, KEY, NOW) for copy in copies))
 
     assert sorted(each.verdict for (each,) in answers) == ["new", *["unchanged"] * 7]
     assert {each.record.version for (each,) in answers} == {1}
 
 
 async def test_an_empty_batch_registers_nothing() -> None:
-    assert await register([], MemoryRecords(), KEY) == []
+    assert await register([], MemoryRecords(), KEY, NOW) == []

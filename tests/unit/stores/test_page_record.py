@@ -1,41 +1,141 @@
+from typing import Any, get_args
+
+import msgspec
 import pytest
 
 from neardup_stream.errors import CorruptData
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import PageId
-from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.page_record import PageRecord, PageState, record_header
 
 POSITION = Position(Partition("pages", 3), 2**40)
 
 
-def record(page_id: str = "https://example.com/") -> PageRecord:
-    return PageRecord.first(
+def record(page_id: str = "https://example.com/", **fields: Any) -> PageRecord:
+    first = PageRecord.first(
         page_id=PageId(page_id),
         url="https://example.com/",
         fingerprint=2**64 - 1,
         text_fingerprint=0,
         position=POSITION,
-        is_decided=True,
+        seen_seconds=1_790_000_000,
+    )
+    return msgspec.structs.replace(first, **fields)
+
+
+@pytest.mark.parametrize(
+    "stored",
+    [
+        record(),
+        record("crawl-17"),
+        record("ünïcode"),
+        record(sketch=b"\xff" * 128, shingle_count=2**31, bands=b"\x00" * 40),
+        record(later=(("pages", 4, 0),)),
+        record(scope="example.com"),
+        record(state="gone"),
+        record(rank=2**48 - 1),
+        record(version=2**20 + 255, rank=1),
+    ],
+    ids=[
+        "all-defaults",
+        "id",
+        "unicode",
+        "sketch",
+        "later",
+        "scope",
+        "state",
+        "highest-rank",
+        "high-version",
+    ],
+)
+def test_a_record_survives_packing(stored: PageRecord) -> None:
+    unpacked = PageRecord.unpack(stored.pack())
+
+    assert unpacked == stored
+    assert unpacked.id == stored.id
+
+
+def test_the_header_is_the_rank_and_the_low_byte_of_the_version() -> None:
+    packed = record(version=0x1FE, rank=0x0102_0304_0506).pack()
+
+    assert packed[:7] == record_header(0x0102_0304_0506, 0xFE) == bytes([1, 2, 3, 4, 5, 6, 0xFE])
+
+
+def test_a_rank_takes_no_room_in_the_body() -> None:
+    assert record(rank=5).pack()[7:] == record().pack()[7:]
+
+
+def test_fields_that_have_their_default_take_no_room() -> None:
+    assert len(record().pack()) < len(record(shingle_count=1).pack())
+    assert len(record(sketch=b"s").pack()) < len(record(sketch=b"s", other_id="x").pack())
+
+
+def test_a_record_with_a_usual_url_its_sketch_and_bands_stays_within_its_budget() -> None:
+    stored = record(
+        url=f"https://example.com/{'x' * 40}",
+        text_fingerprint=2**64 - 1,
+        sketch=bytes(range(128)),
+        shingle_count=400,
+        bands=bytes(range(40)),
+        rank=10**9,
     )
 
-
-@pytest.mark.parametrize("page_id", ["https://example.com/", "crawl-17", "ünïcode"])
-def test_a_record_survives_packing(page_id: str) -> None:
-    packed = record(page_id).pack()
-
-    assert PageRecord.unpack(packed) == record(page_id)
-    assert PageRecord.unpack(packed).id == page_id
-
-
-def test_an_id_that_equals_the_url_takes_no_room() -> None:
-    assert len(record().pack()) == len(record("x").pack()) - 1
+    assert len(stored.pack()) < 290
 
 
 @pytest.mark.parametrize(
     "packed",
-    [b"", b"\x90", b"not msgpack", record().pack()[:-1], record().pack() + b"\x00"],
-    ids=["empty", "empty-array", "garbage", "cut-off", "too-long"],
+    [
+        b"",
+        b"\x90",
+        b"no rank",
+        record_header(0, 1) + b"\x90",
+        record_header(0, 1) + b"not msgpack",
+        record().pack()[:-1],
+        record().pack() + b"\x00",
+        record_header(0, 2) + record().pack()[7:],
+    ],
+    ids=[
+        "empty",
+        "too-short",
+        "header-only",
+        "empty-array",
+        "garbage",
+        "cut-off",
+        "too-long",
+        "header-of-another-version",
+    ],
 )
 def test_bytes_that_are_no_record_are_corrupt_data(packed: bytes) -> None:
     with pytest.raises(CorruptData, match="page record"):
         PageRecord.unpack(packed)
+
+
+def test_only_pages_that_can_be_judged_and_are_there_are_indexed() -> None:
+    assert [state for state in get_args(PageState) if record(state=state).is_indexed] == ["live", "expiring"]
+
+
+def test_a_stub_keeps_who_it_was_and_nothing_of_the_content() -> None:
+    stored = record("crawl-17", sketch=b"s" * 128, shingle_count=9, bands=b"b" * 40, scope="x", rank=5)
+
+    stub = stored.expired(seen_seconds=1_790_000_100)
+
+    assert stub == record(
+        "crawl-17", scope="x", state="gone", fingerprint=0, text_fingerprint=0, seen_seconds=1_790_000_100
+    )
+
+
+def test_a_forgotten_page_is_a_version_of_its_own_made_by_the_forget() -> None:
+    forget = Position(Partition("pages", 4), 2)
+
+    stub = record(version=7).forgotten_by(forget, seen_seconds=1)
+
+    assert (stub.version, stub.is_made_by(forget), stub.state) == (8, True, "gone")
+    assert [stub.last_applied(Partition("pages", number)) for number in (3, 4, 5)] == [2**40, 2, None]
+
+
+def test_a_page_was_last_seen_at_the_latest_time_told() -> None:
+    stored = record(seen_seconds=100)
+
+    assert stored.seen_again(POSITION, 99).seen_seconds == 100
+    assert stored.seen_again(POSITION, 101).seen_seconds == 101

@@ -2,8 +2,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from neardup_stream.stores.memory import MemoryRecords
-from tests.contracts.stores import RECORD_CLAIMS
+from neardup_stream.stores.memory_records import MemoryRecords
+from tests.contracts.records import RECORD_CLAIMS
 
 
 @pytest.mark.parametrize("claim", RECORD_CLAIMS, ids=lambda claim: claim.__name__)

@@ -1,0 +1,66 @@
+"""Page records in memory: the simplest correct thing, for tests."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from neardup_stream.page import Handle
+from neardup_stream.stores.page_record import record_header
+from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordDrop, RecordMark
+
+__all__ = ["MemoryRecords"]
+
+_SLOT_BITS = 4
+
+
+class MemoryRecords:
+    """A RecordStore in a dict."""
+
+    def __init__(self) -> None:
+        self._values: dict[Handle, bytes] = {}
+        self._floors: defaultdict[int, int] = defaultdict(int)
+
+    @property
+    def slot_count(self) -> int:
+        """See the contract."""
+        return 1 << _SLOT_BITS
+
+    async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
+        """See the contract."""
+        return [self._values.get(handle) for handle in handles]
+
+    async def replace(self, changes: Sequence[RecordChange]) -> list[RecordAnswer]:
+        """See the contract."""
+        return [self._replace(change) for change in changes]
+
+    async def mark(self, marks: Sequence[RecordMark]) -> None:
+        """See the contract."""
+        for handle, version_byte, rank in marks:
+            header = record_header(rank, version_byte)
+            value = self._values.get(handle, b"")
+            if value[len(header) - 1 : len(header)] == header[-1:]:
+                self._values[handle] = header + value[len(header) :]
+
+    async def drop(self, drops: Sequence[RecordDrop]) -> list[bool]:
+        """See the contract."""
+        return [self._drop(drop) for drop in drops]
+
+    async def walk(self, slot: int) -> list[tuple[Handle, bytes]]:
+        """See the contract."""
+        return [(handle, value) for handle, value in self._values.items() if _slot(handle) == slot]
+
+    def _replace(self, change: RecordChange) -> RecordAnswer:
+        stored, floor = self._values.get(change.handle), self._floors[_slot(change.handle)]
+        if stored == change.expected and (stored is not None or change.floor == floor):
+            self._values[change.handle] = stored = change.new
+        return RecordAnswer(stored, floor if stored is None else 0)
+
+    def _drop(self, drop: RecordDrop) -> bool:
+        slot = _slot(drop.handle)
+        if self._values.get(drop.handle) == drop.expected:
+            del self._values[drop.handle]
+            self._floors[slot] = max(self._floors[slot], drop.floor)
+        return drop.handle not in self._values and self._floors[slot] >= drop.floor
+
+
+def _slot(handle: Handle) -> int:
+    return handle >> (64 - _SLOT_BITS)
