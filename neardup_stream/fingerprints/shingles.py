@@ -1,0 +1,91 @@
+"""The shingles of a text: every few consecutive tokens, as a set of 64-bit ids.
+
+    a rose is a rose is a rose    width 4
+    set         a-rose-is-a  rose-is-a-rose  is-a-rose-is
+    bag         the same, and  a-rose-is-a #2  rose-is-a-rose #2
+
+A set forgets how often a shingle occurs; a labelled bag keeps it, by counting each further occurrence as
+a shingle of its own. Either way, how alike two texts are is how much their sets share.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.bits.words import Words
+from neardup_stream.errors import ConfigError
+from neardup_stream.hashing.rabin import rabin_shift
+from neardup_stream.hashing.ranks import mixed
+from neardup_stream.hashing.stable import token_hash
+from neardup_stream.hashing.windows import Shift, cyclic_shift, window_hashes
+from neardup_stream.text.canonical import canonicalize
+from neardup_stream.text.tokens import split_tokens
+
+__all__ = ["MAX_SHINGLE_TOKENS", "ShingleConfig", "ShingleHash", "shingle_ids", "token_hashes"]
+
+MAX_SHINGLE_TOKENS = 32
+"""The cyclic hash turns a token's 64 bits by one for each later token: far below 64 they stay distinct."""
+
+ShingleHash = Literal["cyclic", "rabin"]
+"""How the tokens of a shingle become its id: as in the simhash, or as a Rabin fingerprint."""
+
+_SHIFTS: dict[ShingleHash, Shift] = {"cyclic": cyclic_shift, "rabin": rabin_shift}
+
+
+@dataclass(frozen=True, slots=True)
+class ShingleConfig:
+    """What a shingle is. Ids of different configurations have nothing in common.
+
+    Attributes:
+        width_tokens: consecutive tokens to a shingle, 1 to MAX_SHINGLE_TOKENS. A changed word changes so
+            many shingles; moved passages of many words change few, whatever the width.
+        hash: of n distinct shingles some n * n / 2**65 pairs share an id with "cyclic", and with "rabin"
+            at most n * n * width_tokens / 2**59, whatever the tokens. Tokens that were chosen so as to
+            clash defeat either.
+        is_bag: whether occurrences after the first count.
+
+    Raises:
+        ConfigError: the width is out of its range.
+    """
+
+    width_tokens: int = 3
+    hash: ShingleHash = "cyclic"
+    is_bag: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.width_tokens <= MAX_SHINGLE_TOKENS:
+            raise ConfigError(f"width_tokens is {self.width_tokens}, must be 1 to {MAX_SHINGLE_TOKENS}")
+
+
+def token_hashes(text: str) -> Words:
+    """The hashes of a visible text's tokens in order, uint64. Cost: some 0.5 ms for 3.5 KB."""
+    return np.array([token_hash(token) for token in split_tokens(canonicalize(text))], np.uint64)
+
+
+def shingle_ids(tokens: Words, config: ShingleConfig) -> Words:
+    """The ids of the shingles, ascending and distinct.
+
+    Tokens that do not fill a shingle are one together.
+
+    Args:
+        tokens: hashes in the order of the text, uint64[n].
+        config: what a shingle is.
+
+    Returns:
+        At most max(1, n - width + 1) ids; none if there are no tokens.
+
+    Cost: O(n log n); 16 µs for 600 tokens, some 60 µs with Rabin fingerprints or as a bag.
+    """
+    ids = np.sort(window_hashes(tokens, config.width_tokens, _SHIFTS[config.hash]))
+    is_further = np.zeros(ids.size, np.bool_)
+    is_further[1:] = ids[1:] == ids[:-1]
+    return np.sort(_labelled(ids, is_further)) if config.is_bag else ids[~is_further]
+
+
+def _labelled(ids: Words, is_further: NDArray[np.bool_]) -> Words:
+    """Sorted ids, made distinct; the first of equal ones stays as it is, for `mixed` leaves 0 alone."""
+    places = np.arange(ids.size, dtype=np.uint64)
+    place_of_first = np.maximum.accumulate(np.where(is_further, 0, places))
+    return ids ^ mixed(places - place_of_first)

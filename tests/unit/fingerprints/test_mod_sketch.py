@@ -1,0 +1,85 @@
+import math
+
+import numpy as np
+import pytest
+
+from neardup_stream.errors import ConfigError, InvariantBroken
+from neardup_stream.fingerprints.mod_sketch import ModSketch
+from neardup_stream.fingerprints.resemblance import exact_overlap
+from neardup_stream.hashing.ranks import ranks
+
+IDS = np.arange(10_000, dtype=np.uint64)
+
+
+@pytest.mark.parametrize("modulus", [1, 2, 25])
+def test_a_sketch_is_the_divisible_ranks_in_order(modulus: int) -> None:
+    sketch = ModSketch.of(IDS, modulus)
+
+    assert sketch.ranks.tolist() == sorted(rank for rank in ranks(IDS, 0).tolist() if rank % modulus == 0)
+
+
+def test_modulo_1_the_estimates_are_exact() -> None:
+    first, second = IDS[:70], IDS[30:100]
+
+    assert ModSketch.of(first, 1).overlap(ModSketch.of(second, 1)) == exact_overlap(first, second)
+
+
+@pytest.mark.parametrize(
+    ("id_count", "modulus"),
+    [(0, 1), (1, 1), (100, 1), (101, 2), (200, 2), (201, 4), (400, 4), (401, 8), (10_000, 128)],
+)
+def test_the_modulus_is_the_least_power_of_two_that_keeps_the_size(id_count: int, modulus: int) -> None:
+    assert ModSketch.bounded(IDS[:id_count], 100).modulus == modulus
+
+
+@pytest.mark.parametrize("expected_size", [1, 16, 128])
+def test_the_size_is_seldom_far_above_what_is_expected(expected_size: int) -> None:
+    ids = IDS[: 8 * expected_size]  # just what the modulus 8 is taken for: nowhere are more expected
+
+    sizes = np.array([ModSketch.bounded(ids, expected_size, key).ranks.size for key in range(5000)])
+
+    assert abs(sizes.mean() - expected_size) < 0.02 * expected_size + 0.05
+    assert np.mean(sizes > expected_size + 4 * math.sqrt(expected_size)) < 1e-3
+
+
+def test_of_two_moduli_the_coarser_wins() -> None:
+    part, whole = IDS[:500], IDS
+
+    by_length = ModSketch.bounded(part, 300).overlap(ModSketch.bounded(whole, 300))
+
+    assert by_length == ModSketch.of(part, 64).overlap(ModSketch.of(whole, 64))
+
+
+@pytest.mark.parametrize("key", range(5))
+def test_a_set_within_a_larger_one_has_containment_1(key: int) -> None:
+    part, whole = ModSketch.bounded(IDS[2000:3000], 100, key), ModSketch.bounded(IDS, 100, key)
+
+    assert part.overlap(whole).first_in_second == 1.0
+    assert whole.overlap(part).second_in_first == 1.0
+
+
+def test_of_a_set_of_which_nothing_was_drawn_nothing_is_said() -> None:
+    unlucky = IDS[ranks(IDS, 0) % np.uint64(64) != 0]
+
+    overlap = ModSketch.of(unlucky, 64).overlap(ModSketch.of(IDS, 64))
+
+    assert math.isnan(overlap.first_in_second)
+    assert overlap.second_in_first == 0.0
+
+
+@pytest.mark.parametrize(
+    ("modulus", "key"), [(4, 1), (9, 0)], ids=["another-order", "neither-divides-the-other"]
+)
+def test_samples_that_were_not_drawn_alike_are_refused(modulus: int, key: int) -> None:
+    with pytest.raises(InvariantBroken, match=f"modulo {modulus} with key {key} cannot be compared"):
+        ModSketch.of(IDS, 6).overlap(ModSketch.of(IDS, modulus, key))
+
+
+def test_a_modulus_of_zero_is_refused() -> None:
+    with pytest.raises(ConfigError, match="modulus of a sketch is 0"):
+        ModSketch.of(IDS, 0)
+
+
+def test_an_expected_size_of_zero_is_refused() -> None:
+    with pytest.raises(ConfigError, match="expected_size of a sketch is 0"):
+        ModSketch.bounded(IDS, 0)
