@@ -8,10 +8,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
+from daemon.preparing import build_preparation, simhash_config
 from daemon.settings import Settings
 from neardup_stream.errors import BadPage, Unavailable
 from neardup_stream.events import Event
-from neardup_stream.fingerprints.simhash import SimhashConfig, schema_fields
+from neardup_stream.fingerprints.simhash import schema_fields
 from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import Index
@@ -20,7 +21,6 @@ from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.judgement import Judgement
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
-from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.stores.keys import Keys
 from neardup_stream.stores.protocol import RecordStore
@@ -39,7 +39,6 @@ from neardup_stream.streams.kafka_source import KafkaSource
 from neardup_stream.streams.protocol import Sink, Source
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
 from neardup_stream.wire.events import to_message, to_structured
-from neardup_stream.wire.pages import PageDecoder
 
 __all__ = [
     "KafkaStreams",
@@ -64,11 +63,6 @@ class Stores:
     records: RecordStore
     namespace: Namespace
     server_name: str
-
-
-def simhash_config(settings: Settings) -> SimhashConfig:
-    """How pages are fingerprinted."""
-    return SimhashConfig(window_tokens=settings.text.window_tokens, min_tokens=settings.verdict.min_tokens)
 
 
 def schema(settings: Settings) -> dict[str, str | int]:
@@ -201,14 +195,7 @@ def build_loop(
     pipeline = settings.pipeline
     return Loop(
         source=source,
-        preparation=Preparation(
-            PageDecoder(
-                settings.limits.config(), settings.page.fields.mapping(), frozenset(settings.pages.status)
-            ),
-            settings.text.extraction,
-            simhash_config(settings),
-            meters,
-        ),
+        preparation=build_preparation(settings, meters),
         judgement=Judgement(
             index=stores.index,
             records=stores.records,

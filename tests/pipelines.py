@@ -20,6 +20,7 @@ from neardup_stream.pipeline.judgement import Judgement
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.protocol import RecordStore, TableStore
@@ -78,7 +79,14 @@ class Pipeline:
         retries = Retries(self.patience, self.meters, away.append)
         return Loop(
             source=source,
-            preparation=Preparation(PageDecoder(statuses=self.statuses), "all_text", simhash, self.meters),
+            preparation=Preparation(
+                decoder=PageDecoder(statuses=self.statuses),
+                extraction="all_text",
+                simhash=simhash,
+                sketch=None,
+                scope_of=scope_by(EVERYTHING),
+                meters=self.meters,
+            ),
             judgement=Judgement(
                 index=PermutedIndex(self.tables, layout),
                 records=self.records,

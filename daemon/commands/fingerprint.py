@@ -10,16 +10,14 @@ from msgspec import UNSET, UnsetType
 
 from daemon.commands.options import with_settings
 from daemon.logs import configure_logs
+from daemon.preparing import build_preparation
 from daemon.progress import page_progress
 from daemon.settings import Settings
-from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival, Prepared
-from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.inputs import STDIN
 from neardup_stream.streams.protocol import EndOfStream
-from neardup_stream.wire.pages import PageDecoder
 
 __all__ = ["fingerprint"]
 
@@ -55,7 +53,7 @@ def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
 
 async def _print_fingerprints(settings: Settings, files: tuple[str, ...]) -> None:
     limits = settings.pipeline.limits()
-    preparation = _preparation(settings)
+    preparation = build_preparation(settings, NoMeters())
     counts: Counter[str] = Counter()
     with page_progress() as show_progress:
         async with FileSource(files, settings.limits.max_page_bytes) as source:
@@ -68,14 +66,6 @@ async def _print_fingerprints(settings: Settings, files: tuple[str, ...]) -> Non
                 if show_progress is not None:
                     show_progress(counts.total())
     _tell_counts(counts)
-
-
-def _preparation(settings: Settings) -> Preparation:
-    decoder = PageDecoder(
-        settings.limits.config(), settings.page.fields.mapping(), frozenset(settings.pages.status)
-    )
-    simhash = SimhashConfig(settings.text.window_tokens, settings.verdict.min_tokens)
-    return Preparation(decoder, settings.text.extraction, simhash, NoMeters())
 
 
 def _print_batch(prepared: Prepared, counts: Counter[str]) -> None:

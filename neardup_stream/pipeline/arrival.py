@@ -23,7 +23,20 @@ returned: the page was forgotten or had expired. replayed: this very position ma
 
 
 class Arrival(NamedTuple):
-    """A page with what was computed from it alone; too few tokens leave it undecided."""
+    """A page with what was computed from it alone; too few tokens leave it undecided.
+
+    Attributes:
+        record: as it was read.
+        page: decoded.
+        fingerprint: simhash.
+        text_fingerprint: equal means the same sequence of tokens.
+        token_count: from 0.
+        is_decided: whether it has enough tokens to be judged.
+        sketch: empty where pages are compared by simhash alone.
+        shingle_count: distinct shingles; 0 without a sketch.
+        bands: band words, 4 bytes each, big-endian.
+        scope: within what it is compared; empty for everything.
+    """
 
     record: Record
     page: Page
@@ -35,6 +48,11 @@ class Arrival(NamedTuple):
     shingle_count: int = 0
     bands: bytes = b""
     scope: str = ""
+
+    @property
+    def page_ids(self) -> tuple[PageId, ...]:
+        """The one page it is about."""
+        return (self.page.id,)
 
 
 class Rejected(NamedTuple):
@@ -59,13 +77,29 @@ class Forget(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A batch after everything that needs no store."""
+    """A batch after everything that needs no store.
 
-    arrivals: list[Arrival]
+    Attributes:
+        items: pages and forgets, in the order of their records.
+        rejected: what can never become a page.
+        skipped: what is no page by nature.
+        charset_fallbacks: bodies that were decoded by detection.
+    """
+
+    items: list[Arrival | Forget]
     rejected: list[Rejected]
     skipped: list[SkippedRecord]
-    forgets: list[Forget]
     charset_fallbacks: int
+
+    @property
+    def arrivals(self) -> list[Arrival]:
+        """The pages alone."""
+        return [item for item in self.items if isinstance(item, Arrival)]
+
+    @property
+    def forgets(self) -> list[Forget]:
+        """The forgets alone."""
+        return [item for item in self.items if isinstance(item, Forget)]
 
 
 class Registered(NamedTuple):
@@ -76,7 +110,7 @@ class Registered(NamedTuple):
         handle: where the record is kept.
         record: what stands there.
         verdict: what the arrival is to it.
-        former: the version that this arrival replaced; None for one that replaced none, or did so earlier.
+        former: the living version that this arrival replaced; None where it replaced none, or did so earlier.
     """
 
     arrival: Arrival
@@ -87,7 +121,8 @@ class Registered(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """A registered page with the pages it matches, best first."""
+    """A registered page with the pages it matches, and those it shares much with otherwise, best first."""
 
     registered: Registered
-    matches: tuple[Match, ...]
+    matches: tuple[Match, ...] = ()
+    containers: tuple[Match, ...] = ()

@@ -3,18 +3,28 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
+from typing import NamedTuple
 
 from neardup_stream.errors import BadPage
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
+from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.message import Record, Skipped
 from neardup_stream.meters import PipelineMeters, Stage
 from neardup_stream.page import Fingerprint64, Page
 from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared, Rejected, SkippedRecord
+from neardup_stream.pipeline.scopes import ScopeOf
 from neardup_stream.text.markup import Extraction
 from neardup_stream.text.page_text import page_text
 from neardup_stream.wire.pages import PageDecoder, forget_ids
 
 __all__ = ["Preparation", "timed"]
+
+
+class _DecodedPage(NamedTuple):
+    """A page and the record it came in."""
+
+    record: Record
+    page: Page
 
 
 class Preparation:
@@ -24,59 +34,75 @@ class Preparation:
         decoder: bytes to pages, within the limits.
         extraction: which part of a page's markup counts as its text.
         simhash: window, fewest tokens.
+        sketch: shingles, bins, bands; None leaves sketches out.
+        scope_of: tells within what a page is compared.
         meters: told the time of each stage.
     """
 
     def __init__(
         self,
+        *,
         decoder: PageDecoder,
         extraction: Extraction,
         simhash: SimhashConfig,
+        sketch: SketchConfig | None,
+        scope_of: ScopeOf,
         meters: PipelineMeters,
     ) -> None:
         self._decoder = decoder
         self._extraction: Extraction = extraction
         self._simhash = simhash
+        self._sketch = sketch
+        self._scope_of = scope_of
         self._meters = meters
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
         """Sort the records of a batch by what they are, and fingerprint the pages.
 
-        Order is kept within each kind. Bad pages are part of the answer, not an error.
+        Order is kept. Bad pages are part of the answer, not an error.
         """
-        prepared = Prepared([], [], [], [], charset_fallbacks=0)
+        prepared = Prepared([], [], [], charset_fallbacks=0)
         with timed(self._meters, "decode"):
-            decoded = [pair for record in records if (pair := self._decode(record, prepared)) is not None]
+            decoded = [item for record in records if (item := self._decode(record, prepared)) is not None]
+        pages = [item for item in decoded if isinstance(item, _DecodedPage)]
         with timed(self._meters, "text"):
-            extracted = [page_text(page, self._extraction) for _, page in decoded]
+            extracted = [page_text(page, self._extraction) for _, page in pages]
         with timed(self._meters, "fingerprint"):
-            computed = fingerprint_texts([each.text for each in extracted], self._simhash)
+            arrivals = self._arrivals(pages, [each.text for each in extracted])
+        prepared.items.extend(item if isinstance(item, Forget) else next(arrivals) for item in decoded)
+        return prepared._replace(charset_fallbacks=sum(each.charset_fell_back for each in extracted))
+
+    def _arrivals(self, pages: Sequence[_DecodedPage], texts: Sequence[str]) -> Iterator[Arrival]:
+        computed = fingerprint_texts(texts, self._simhash, self._sketch)
+        sketches, bands = computed.sketches.tobytes(), computed.bands.astype(">u4").tobytes()
+        sketch_bytes, band_bytes = computed.sketches.shape[1], 4 * computed.bands.shape[1]
         rows = zip(
-            decoded,
+            pages,
             computed.fingerprints.tolist(),
             computed.text_fingerprints.tolist(),
             computed.token_counts.tolist(),
+            computed.shingle_counts.tolist(),
             strict=True,
         )
-        prepared.arrivals.extend(
-            Arrival(
+        for i, ((record, page), fingerprint, text_fingerprint, token_count, shingle_count) in enumerate(rows):
+            yield Arrival(
                 record=record,
                 page=page,
                 fingerprint=Fingerprint64(fingerprint),
                 text_fingerprint=text_fingerprint,
                 token_count=token_count,
                 is_decided=token_count >= self._simhash.min_tokens,
+                sketch=sketches[i * sketch_bytes : (i + 1) * sketch_bytes],
+                shingle_count=shingle_count,
+                bands=bands[i * band_bytes : (i + 1) * band_bytes],
+                scope=self._scope_of(page),
             )
-            for (record, page), fingerprint, text_fingerprint, token_count in rows
-        )
-        return prepared._replace(charset_fallbacks=sum(each.charset_fell_back for each in extracted))
 
-    def _decode(self, record: Record, prepared: Prepared) -> tuple[Record, Page] | None:
-        """The page of a record; one that has none goes where it belongs."""
+    def _decode(self, record: Record, prepared: Prepared) -> _DecodedPage | Forget | None:
+        """What a record asks for; one that is neither page nor forget goes where it belongs."""
         try:
             if record.value is None:
-                prepared.forgets.append(Forget(record, forget_ids(record.key)))
-                return None
+                return Forget(record, forget_ids(record.key))
             page = self._decoder.decode(record)
         except BadPage as error:
             prepared.rejected.append(Rejected(record, error))
@@ -84,7 +110,7 @@ class Preparation:
         if isinstance(page, Skipped):
             prepared.skipped.append(SkippedRecord(record, page.reason))
             return None
-        return record, page
+        return _DecodedPage(record, page)
 
 
 @contextmanager
