@@ -1,5 +1,7 @@
 import asyncio
+from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from neardup_stream.hashing.handles import handle_of, next_handle
@@ -9,7 +11,7 @@ from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.registration import plan, register
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.stores.protocol import RecordChange
+from neardup_stream.stores.protocol import RecordChange, RecordDrop, RecordMark
 
 KEY = bytes(16)
 NOW = 1_790_000_000
@@ -27,12 +29,19 @@ def arrival(text: int, offset: int, *, page_id: str = "page", partition: Partiti
     )
 
 
+PAGE = arrival(text=1, offset=5)
+
+
 def history(*arrivals: Arrival) -> PageRecord | None:
     """What is stored after these arrivals of one page."""
     stored = None
     for each in arrivals:
         stored = plan(each, stored, NOW).record
     return stored
+
+
+def live(first: Arrival) -> PageRecord:
+    return plan(first, None, NOW).record
 
 
 def test_a_page_never_seen_is_new_at_version_one() -> None:
@@ -93,6 +102,123 @@ def test_a_page_that_loses_its_text_is_changed_even_if_its_fingerprint_is_not() 
     short = arrival(text=1, offset=9)._replace(is_decided=False)
 
     assert plan(short, history(arrival(text=1, offset=5)), NOW).verdict == "changed"
+
+
+def test_a_page_that_moves_to_another_scope_is_changed() -> None:
+    moved = arrival(text=1, offset=9)._replace(scope="other.example")
+
+    assert plan(moved, history(arrival(text=1, offset=5)), NOW).verdict == "changed"
+
+
+def test_a_short_page_that_stays_short_is_unchanged() -> None:
+    stored = history(arrival(text=1, offset=5)._replace(is_decided=False))
+
+    assert plan(arrival(text=1, offset=9)._replace(is_decided=False), stored, NOW).verdict == "unchanged"
+
+
+def test_what_only_a_page_that_can_be_judged_needs_is_not_kept_of_a_short_one() -> None:
+    page = arrival(text=1, offset=5)._replace(sketch=b"sketch", shingle_count=3, bands=b"band")
+
+    full, short = plan(page, None, NOW).record, plan(page._replace(is_decided=False), None, NOW).record
+
+    assert (full.state, full.fingerprint, full.sketch, full.shingle_count, full.bands) == (
+        "live",
+        1,
+        b"sketch",
+        3,
+        b"band",
+    )
+    assert (short.state, short.fingerprint, short.sketch, short.shingle_count, short.bands) == (
+        "short",
+        0,
+        b"",
+        0,
+        b"",
+    )
+
+
+def test_a_change_hands_over_what_it_replaced() -> None:
+    stored = history(arrival(text=1, offset=5))
+
+    assert plan(arrival(text=2, offset=9), stored, NOW).former == stored
+    assert plan(arrival(text=1, offset=9), stored, NOW).former is None
+
+
+def test_a_new_version_is_undecided_and_the_same_one_keeps_its_rank() -> None:
+    stored = msgspec.structs.replace(live(arrival(text=1, offset=5)), rank=17)
+
+    assert plan(arrival(text=2, offset=9), stored, NOW).record.rank == 0
+    assert plan(arrival(text=1, offset=9), stored, NOW).record.rank == 17
+
+
+def test_the_same_content_again_moves_when_the_page_was_seen() -> None:
+    stored = history(arrival(text=1, offset=5))
+
+    assert plan(arrival(text=1, offset=9), stored, NOW + 60).record.seen_seconds == NOW + 60
+
+
+@pytest.mark.parametrize("text", [1, 2], ids=["same-content", "other-content"])
+def test_a_page_that_is_about_to_expire_comes_back_as_a_new_version(text: int) -> None:
+    expiring = live(arrival(text=1, offset=5)).expiring()
+
+    planned = plan(arrival(text=text, offset=9), expiring, NOW)
+
+    assert (planned.verdict, planned.record.version, planned.record.state) == ("changed", 2, "live")
+    assert planned.former == expiring
+
+
+def test_a_page_that_is_about_to_expire_is_still_decided_by_the_position_that_made_it() -> None:
+    expiring = live(arrival(text=1, offset=5)).expiring()
+
+    assert plan(arrival(text=1, offset=5), expiring, NOW).verdict == "replayed"
+
+
+GONE = {
+    "expired": lambda record: record.expired(NOW),
+    "forgotten": lambda record: record.forgotten_by(Position(HERE, 7), NOW),
+}
+
+
+@pytest.mark.parametrize("go", GONE.values(), ids=GONE)
+def test_a_page_that_is_gone_returns_above_its_stub(go: Callable[[PageRecord], PageRecord]) -> None:
+    stub = go(live(arrival(text=1, offset=5)))
+
+    planned = plan(arrival(text=1, offset=9), stub, NOW)
+
+    assert (planned.verdict, planned.record.version) == ("returned", stub.version + 1)
+    assert (planned.record.state, planned.former) == ("live", None)
+
+
+@pytest.mark.parametrize("go", GONE.values(), ids=GONE)
+@pytest.mark.parametrize("offset", [4, 5])
+def test_a_gone_page_stays_gone_for_whatever_its_stub_has_seen(
+    go: Callable[[PageRecord], PageRecord], offset: int
+) -> None:
+    planned = plan(arrival(text=1, offset=offset), go(live(arrival(text=1, offset=5))), NOW)
+
+    assert (planned.verdict, planned.is_write) == ("superseded", False)
+
+
+async def test_a_new_page_starts_above_the_floor_of_its_slot() -> None:
+    store = MemoryRecords()
+    ((handle, packed),) = [
+        (each.handle, each.record.pack()) for each in await register([PAGE], store, KEY, NOW)
+    ]
+    await store.drop([RecordDrop(handle, packed, floor=41)])
+
+    (registered,) = await register([PAGE], store, KEY, NOW)
+
+    assert (registered.verdict, registered.record.version) == ("new", 42)
+
+
+async def test_a_page_that_was_marked_meanwhile_is_still_registered_once() -> None:
+    store = MemoryRecords()
+    (first,) = await register([PAGE], store, KEY, NOW)
+    await store.mark([RecordMark(first.handle, 1, rank=5)])
+
+    (again,) = await register([PAGE], store, KEY, NOW)
+
+    assert (again.verdict, again.record.rank) == ("replayed", 5)
 
 
 async def test_registering_twice_gives_the_same_records() -> None:
