@@ -1,0 +1,173 @@
+"""What is stored of a page and of a cluster, and how it is packed.
+
+    page cell      rank (6 bytes) | flags (1) | MessagePack [version, cluster, edges]
+    cluster cell   rank of the representative (6) | MessagePack [epoch, size, …]
+
+One cell of a page is all three at once: its node, the grave of its earlier versions (whatever is not above
+`version` is decided or buried), and the matches that wait for a version not decided yet.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
+from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.errors import CorruptData
+from neardup_stream.match import Match
+from neardup_stream.page import Handle, PageId
+from neardup_stream.stores.cluster_store import RANK_BYTES
+
+__all__ = ["NO_PAGE", "ClusterCell", "ClusterKey", "Edge", "PageCell"]
+
+# Below 2 nothing holds the cell: once its grave is old, a sweep lets it go.
+_LIVING, _LINKED, _ANCHOR, _EDGES = 1, 2, 4, 8
+
+
+class ClusterKey(NamedTuple):
+    """The page and version that founded a cluster."""
+
+    handle: Handle
+    version: int
+
+    @property
+    def id(self) -> str:
+        """The cluster's id in events."""
+        return lone_cluster_id(self.handle, self.version)
+
+    @property
+    def packed(self) -> bytes:
+        """12 bytes, big-endian."""
+        return self.handle.to_bytes(8, "big") + self.version.to_bytes(4, "big")
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> "ClusterKey":
+        """Read what `packed` gave."""
+        return cls(Handle(int.from_bytes(packed[:8], "big")), int.from_bytes(packed[8:], "big"))
+
+
+class Edge(NamedTuple):
+    """A match that waits: `match` is what version `version` of the page will find when it is decided."""
+
+    version: int
+    match: Match
+
+
+class PageCell(msgspec.Struct, frozen=True, gc=False):
+    """What the clusters know of a page.
+
+    Attributes:
+        rank: when `version` was decided, or taken out; 0 for never.
+        version: the highest one decided or buried; 0 for none.
+        is_living: whether `version` stands in a cluster, perhaps alone.
+        is_linked: whether the page ever stood in a cluster of two or more since it last appeared.
+        is_anchor: whether it is an anchor of its cluster; only where it is linked.
+        founder: the cluster it stands in, None for the one it is, or founded, itself.
+        edges: matches that wait for a later version.
+    """
+
+    rank: int = 0
+    version: int = 0
+    is_living: bool = False
+    is_linked: bool = False
+    is_anchor: bool = False
+    founder: ClusterKey | None = None
+    edges: tuple[Edge, ...] = ()
+
+    def cluster(self, handle: Handle) -> ClusterKey:
+        """The cluster that the page with this handle stands in."""
+        return self.founder or ClusterKey(handle, self.version)
+
+    def pack(self) -> bytes | None:
+        """The stored bytes; None for a cell that says nothing."""
+        if self == NO_PAGE:
+            return None
+        flags = (
+            _LIVING * self.is_living
+            | _LINKED * self.is_linked
+            | _ANCHOR * self.is_anchor
+            | _EDGES * bool(self.edges)
+        )
+        body = (self.version, *(self.founder or (0, 0)), self.edges)
+        return self.rank.to_bytes(RANK_BYTES, "big") + bytes([flags]) + _encoder.encode(body)
+
+    @staticmethod
+    def unpack(packed: bytes | None) -> "PageCell":
+        """Read what `pack` wrote.
+
+        Raises:
+            CorruptData: these bytes were not written by `pack`.
+        """
+        if packed is None:
+            return NO_PAGE
+        try:
+            flags = packed[RANK_BYTES]
+            version, handle, founded, edges = _page_decoder.decode(packed[RANK_BYTES + 1 :])
+        except (msgspec.DecodeError, UnicodeDecodeError, IndexError) as error:
+            raise CorruptData(f"a page cell of {len(packed)} bytes cannot be read: {error}") from error
+        return PageCell(
+            rank=int.from_bytes(packed[:RANK_BYTES], "big"),
+            version=version,
+            is_living=bool(flags & _LIVING),
+            is_linked=bool(flags & _LINKED),
+            is_anchor=bool(flags & _ANCHOR),
+            founder=ClusterKey(Handle(handle), founded) if founded else None,
+            edges=edges,
+        )
+
+
+NO_PAGE = PageCell()
+"""The cell of a page that is not known, or not any more."""
+
+
+class ClusterCell(msgspec.Struct, frozen=True, gc=False):
+    """What is known of a cluster that has, or had, two or more members.
+
+    Attributes:
+        representative_rank: when its representative was decided.
+        epoch: from 1.
+        size: living members, at least 1.
+        changes: counts what happened to it, so that a cell never looks again as it did before.
+        anchor_count: members that are anchors, at least 1.
+        representative: who speaks for it.
+    """
+
+    representative_rank: int
+    epoch: int
+    size: int
+    changes: int
+    anchor_count: int
+    representative: ClusterNode
+
+    def state(self, key: ClusterKey) -> ClusterState:
+        """The cluster as events show it."""
+        return ClusterState(key.id, self.epoch, self.size, self.representative)
+
+    def pack(self) -> bytes:
+        """The stored bytes."""
+        handle, version, page_id, url = self.representative
+        other_id = "" if page_id == url else page_id
+        body = (self.epoch, self.size, self.changes, self.anchor_count, handle, version, url, other_id)
+        return self.representative_rank.to_bytes(RANK_BYTES, "big") + _encoder.encode(body)
+
+    @staticmethod
+    def unpack(packed: bytes) -> "ClusterCell":
+        """Read what `pack` wrote.
+
+        Raises:
+            CorruptData: these bytes were not written by `pack`.
+        """
+        try:
+            epoch, size, changes, anchor_count, handle, version, url, other_id = _cluster_decoder.decode(
+                packed[RANK_BYTES:]
+            )
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise CorruptData(f"a cluster cell of {len(packed)} bytes cannot be read: {error}") from error
+        representative = ClusterNode(Handle(handle), version, PageId(other_id or url), url)
+        rank = int.from_bytes(packed[:RANK_BYTES], "big")
+        return ClusterCell(rank, epoch, size, changes, anchor_count, representative)
+
+
+_encoder = msgspec.msgpack.Encoder()
+_page_decoder = msgspec.msgpack.Decoder(tuple[int, int, int, tuple[Edge, ...]])
+_cluster_decoder = msgspec.msgpack.Decoder(tuple[int, int, int, int, int, int, str, str])

@@ -1,0 +1,254 @@
+"""The clusters as the daemon uses them: what is decided, what may be let go, who is in them.
+
+Every change is an optimistic transaction: read, decide in pure code, and commit if nothing that was read has
+moved; else read and decide again. So there is one implementation of the rules for every store, and a decision
+is as atomic as a script that decides would make it.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from neardup_stream.clusters.cells import ClusterCell, ClusterKey
+from neardup_stream.clusters.placements import Decided, Placement, Settled
+from neardup_stream.clusters.planning import expire, plan
+from neardup_stream.clusters.reading import Describe, Reader
+from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, QuietRequest, Request
+from neardup_stream.clusters.rows import NewRow, lowest_offsets, pack_row, row_cells, settled_in
+from neardup_stream.clusters.rules import Rule, components
+from neardup_stream.clusters.view import StaleView, page_cells
+from neardup_stream.clusters.world import World
+from neardup_stream.errors import ConfigError, StoreUnavailable
+from neardup_stream.message import Partition, Position
+from neardup_stream.page import Handle
+from neardup_stream.stores.cluster_store import (
+    PROVISIONAL_RANK,
+    Aged,
+    Cell,
+    ClusterStore,
+    MemberRange,
+    Transaction,
+    row_cell,
+)
+
+__all__ = ["ATTEMPTS", "ClusterConfig", "Clusters", "Render"]
+
+ATTEMPTS = 50
+"""So often others may come first before a batch is told to wait; somebody succeeds each time."""
+
+Render = Callable[[Request, Placement | None], bytes]
+"""The row of a request, with all that its events need; its placement is None for a QuietRequest."""
+
+_T = TypeVar("_T")
+_I = TypeVar("_I")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterConfig:
+    """How long what is decided is remembered.
+
+    Attributes:
+        grave_seconds: from the trim of a row until its page's cell may go; longer than any daemon works on
+            what it once read. Each page of this time takes some 60 bytes.
+        sweep_limit: most page cells that one trim lets go.
+    """
+
+    grave_seconds: float = 600.0
+    sweep_limit: int = 2000
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work.
+
+        Raises:
+            ConfigError: a negative time, or no room for a sweep.
+        """
+        if self.grave_seconds < 0 or self.sweep_limit < 1:
+            raise ConfigError(
+                f"clusters.grave_seconds ({self.grave_seconds}) must not be negative, "
+                f"clusters.sweep_limit ({self.sweep_limit}) must be at least 1"
+            )
+
+
+class Clusters:
+    """Decides which pages belong together.
+
+    Safe for any number of daemons on one store. Each method raises StoreUnavailable when the store is away,
+    or when others were faster again and again; calling again is safe.
+
+    Args:
+        store: keeps everything.
+        describe: names a page that comes to represent others.
+        rule: chooses what a page joins.
+        config: limits.
+    """
+
+    def __init__(
+        self,
+        store: ClusterStore,
+        describe: Describe,
+        rule: Rule = components,
+        config: ClusterConfig | None = None,
+    ) -> None:
+        self._store = store
+        self._describe = describe
+        self._rule = rule
+        self._config = config or ClusterConfig()
+
+    async def settled(self, positions: Iterable[Position]) -> Settled:
+        """What was decided for these positions before, if anything. Cost: one round trip."""
+        positions = list(positions)
+        reader = Reader(self._store, self._describe)
+        await reader.read(row_cells(positions))
+        return settled_in(reader.view, positions)
+
+    async def decide(self, requests: Sequence[Request], render: Render) -> list[Decided]:
+        """Decide the requests in order and store their rows, all at once.
+
+        A position that has a row keeps it, and its request changes nothing: an outcome is set once.
+
+        Args:
+            requests: in order; of two versions of a page the later one comes later.
+            render: makes the row to store; called again when others were faster.
+
+        Returns:
+            One outcome for each request, in order.
+
+        Raises:
+            CorruptData: what is stored is not what this program writes.
+        Cost: three round trips for a batch, more where clusters merge or change their representative.
+        """
+        return await self._until_unmoved(lambda: self._decide(requests, render)) if requests else []
+
+    async def trim(self, offsets: Mapping[Partition, int]) -> None:
+        """Let go of the rows below these offsets, which are delivered and committed.
+
+        Cost: one round trip, one more when graves are old enough to be swept.
+        """
+        due = await self._store.trim(offsets, self._config.grave_seconds, self._config.sweep_limit)
+        if due:
+            await self._store.sweep(due)
+
+    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
+        """Let these versions leave their clusters silently; one that speaks for others stays.
+
+        Returns:
+            Whether each has gone, now or before; False where it stays.
+        """
+        return await self._until_unmoved(lambda: self._expire(nodes)) if nodes else []
+
+    async def walk(self) -> AsyncIterator[tuple[str, ClusterNode, list[Handle]]]:
+        """Every cluster of two or more: its id, its representative, and its members in order of rank.
+
+        No snapshot: what is decided meanwhile may be in it or not.
+        """
+        for slot in range(self._store.slot_count):
+            clusters = [(key, ClusterCell.unpack(value)) for key, value in await self._store.walk(slot)]
+            linked = [(key, cell) for key, cell in clusters if cell.size > 1]
+            _, lists = await self._store.read([], [MemberRange(key, None) for key, _ in linked])
+            for (key, cell), members in zip(linked, lists, strict=True):
+                yield ClusterKey.unpack(key).id, cell.representative, [member.handle for member in members]
+
+    async def _decide(self, requests: Sequence[Request], render: Render) -> list[Decided] | None:
+        """One attempt; None when something moved meanwhile."""
+        positions = [request.position for request in requests]
+        reader = Reader(self._store, self._describe)
+        await reader.read(row_cells(positions) + page_cells(_handles(requests)))
+        settled = settled_in(reader.view, positions)
+        known = settled.finished | settled.rows.keys()
+        todo = [request for request in requests if request.position not in known]
+        decided = await self._decide_new(reader, todo, render) if todo else {}
+        if decided is None:
+            return None
+        finished = Decided(0, b"", is_finished=True)
+        return [decided.get(at) or settled.rows.get(at, finished) for at in positions]
+
+    async def _decide_new(
+        self, reader: Reader, todo: Sequence[Request], render: Render
+    ) -> dict[Position, Decided] | None:
+        """Decide what has no row yet; a request that takes no place leaves its rank unused."""
+
+        def step(world: World, request: Request, number: int) -> NewRow:
+            placement = plan(world, request, self._rule, PROVISIONAL_RANK + number)
+            takes_rank = placement is not None and not placement.is_superseded
+            return NewRow(request, placement, number if takes_rank else 0)
+
+        world, rows = await _planned(reader, todo, step)
+        rendered = [render(row.request, row.placement) for row in rows]
+        packed: dict[Cell, bytes | None] = {
+            row_cell(row.request.position): pack_row(row, content)
+            for row, content in zip(rows, rendered, strict=True)
+        }
+        base = await self._commit(reader, world, packed, lowest_offsets(each.position for each in todo))
+        if base is None:
+            return None
+        return {
+            row.request.position: Decided(base + row.number if row.number else 0, content)
+            for row, content in zip(rows, rendered, strict=True)
+        }
+
+    async def _expire(self, nodes: Sequence[ClusterNode]) -> list[bool] | None:
+        """One attempt; None when something moved meanwhile."""
+        reader = Reader(self._store, self._describe)
+        await reader.read(page_cells({node.handle for node in nodes}))
+        world, gone = await _planned(reader, nodes, lambda world, node, _: expire(world, node))
+        aging = [
+            Aged(reader.view.pages[node.handle].rank, node.handle)
+            for node, has_gone in zip(nodes, gone, strict=True)
+            if has_gone
+        ]
+        return None if await self._commit(reader, world, {}, {}, aging) is None else gone
+
+    async def _commit(
+        self,
+        reader: Reader,
+        world: World,
+        rows: Mapping[Cell, bytes | None],
+        floors: Mapping[Partition, int],
+        aging: Sequence[Aged] = (),
+    ) -> int | None:
+        transaction = Transaction(
+            floors=floors,
+            expected=reader.view.raw,
+            writes={**world.writes(), **rows},
+            joined=world.joined(),
+            left=world.left(),
+            rank_count=len(rows),
+            aging=aging,
+        )
+        return await self._store.commit(transaction)
+
+    async def _until_unmoved(self, attempt: Callable[[], Awaitable[_T | None]]) -> _T:
+        for _ in range(ATTEMPTS):
+            try:
+                result = await attempt()
+            except StaleView:
+                continue
+            if result is not None:
+                return result
+        raise StoreUnavailable(f"other daemons changed the same clusters first, {ATTEMPTS} times over")
+
+
+async def _planned(
+    reader: Reader, items: Sequence[_I], step: Callable[[World, _I, int], _T]
+) -> tuple[World, list[_T]]:
+    """Plan each item, numbered from 1, and read what the plans lack, until they lack nothing."""
+    while True:
+        world = World(reader.view, leading_count=len(items) + 1)
+        results = []
+        for number, item in enumerate(items, start=1):
+            with world.step():
+                results.append(step(world, item, number))
+        if not world.needs:
+            return world, results
+        await reader.fetch(world.needs)
+
+
+def _handles(requests: Iterable[Request]) -> set[Handle]:
+    """The pages that are asked about, and those they match."""
+    handles = set()
+    for request in requests:
+        if not isinstance(request, QuietRequest):
+            handles.add(request.node.handle)
+        if isinstance(request, PlaceRequest):
+            handles.update(match.handle for match in request.matches)
+    return handles

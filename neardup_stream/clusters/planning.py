@@ -1,0 +1,288 @@
+"""From requests and a view of the clusters to placements and changes: pure, in order within the batch.
+
+Nothing here waits or writes. A request that cannot be planned for want of something leaves no trace but the
+need; a later request sees what the earlier ones of its batch have changed.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from neardup_stream.clusters.cells import ClusterCell, ClusterKey, Edge, PageCell
+from neardup_stream.clusters.leaving import leave
+from neardup_stream.clusters.placements import ClusterState, Merge, Placement
+from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, Request
+from neardup_stream.clusters.rules import Rule, Support
+from neardup_stream.clusters.world import World
+from neardup_stream.errors import InvariantBroken
+from neardup_stream.match import Match
+from neardup_stream.page import Handle
+
+__all__ = ["expire", "plan"]
+
+_SUPERSEDED = Placement(
+    matches=(),
+    cluster=None,
+    is_duplicate=False,
+    merges=(),
+    departure=None,
+    was_linked=False,
+    is_superseded=True,
+)
+
+
+class _Standing(NamedTuple):
+    """A match and where its page stands."""
+
+    match: Match
+    cell: PageCell
+    key: ClusterKey
+
+
+def plan(world: World, request: Request, rule: Rule, rank: int) -> Placement | None:
+    """What a request brings about; None for one that touches no cluster.
+
+    Args:
+        world: changed.
+        request: what is asked.
+        rule: chooses among the matched clusters.
+        rank: the page's own, perhaps provisional; higher than any other's.
+    """
+    if isinstance(request, PlaceRequest):
+        return _place(world, request, rule, rank)
+    if isinstance(request, ForgetRequest):
+        return _forget(world, request, rank)
+    return None
+
+
+def _place(world: World, request: PlaceRequest, rule: Rule, rank: int) -> Placement:
+    """Take the page's earlier version out of its cluster, then put this one where the rule says."""
+    node = request.node
+    cell = world.page(node.handle)
+    if cell.version >= node.version:
+        return _SUPERSEDED
+    departure = leave(world, node)
+    standing = _standing(world, request, cell.edges)
+    found = _supports(world, standing)
+    choice = rule([support for support, _ in found.values()])
+    own = PageCell(
+        rank=rank,
+        version=node.version,
+        is_living=True,
+        is_linked=cell.is_linked,
+        edges=_edges_above(cell.edges, node.version),
+    )
+    merges: tuple[Merge, ...] = ()
+    if choice.join is None:
+        state = ClusterState(ClusterKey(node.handle, node.version).id, 1, 1, node)
+        world.put_page(node.handle, own)
+    else:
+        key, cluster = _joined_cluster(world, found[choice.join][1])
+        cluster, merges = _absorb(world, key, cluster, [found[each][1] for each in choice.absorbed])
+        state = _join(world, key, cluster, node, own, is_anchor=choice.becomes_anchor)
+    return Placement(
+        matches=tuple(each.match for each in standing),
+        cluster=state,
+        is_duplicate=state.representative.handle != node.handle,
+        merges=merges,
+        departure=departure,
+        was_linked=cell.is_linked,
+        is_superseded=False,
+    )
+
+
+def _forget(world: World, request: ForgetRequest, rank: int) -> Placement:
+    """Take the page out of its cluster and bury every version up to the stub's own."""
+    node = request.node
+    cell = world.page(node.handle)
+    if cell.version >= node.version:
+        return _SUPERSEDED
+    departure = leave(world, node)
+    world.put_page(node.handle, _gone(cell, rank, node.version))
+    return Placement(
+        matches=(),
+        cluster=None,
+        is_duplicate=False,
+        merges=(),
+        departure=departure,
+        was_linked=cell.is_linked,
+        is_superseded=False,
+    )
+
+
+def expire(world: World, node: ClusterNode) -> bool:
+    """Take the page out silently and bury this version, unless it speaks for others."""
+    cell = world.page(node.handle)
+    if cell.version > node.version or (cell.version == node.version and not cell.is_living):
+        return True
+    if cell.is_living and cell.is_linked:
+        cluster = world.cluster(cell.cluster(node.handle))
+        if cluster is not None and cluster.size > 1 and cluster.representative.handle == node.handle:
+            return False
+    leave(world, node)
+    world.put_page(node.handle, _gone(cell, cell.rank, node.version))
+    return True
+
+
+def _gone(cell: PageCell, rank: int, version: int) -> PageCell:
+    return PageCell(rank=rank, version=version, edges=_edges_above(cell.edges, version))
+
+
+def _edges_above(edges: Iterable[Edge], version: int) -> tuple[Edge, ...]:
+    return tuple(edge for edge in edges if edge.version > version)
+
+
+def _standing(world: World, request: PlaceRequest, edges: Sequence[Edge]) -> list[_Standing]:
+    """The matches that live and are decided; the ones not decided yet are told to wait for this page."""
+    waiting = [edge.match for edge in edges if edge.version == request.node.version]
+    world.know(match.handle for match in (*request.matches, *waiting))
+    found: dict[Handle, _Standing] = {}
+    for match in request.matches:
+        cell = world.page(match.handle)
+        if match.handle == request.node.handle or _is_buried(cell, match):
+            continue
+        if cell.version < match.version:
+            if not match.rank or cell.is_living:
+                _wait(world, cell, match, request.node)
+                continue
+            # Marked in its record, and gone from here since: it stands alone.
+            cell = msgspec.structs.replace(cell, rank=match.rank, version=match.version, is_living=True)
+        found.setdefault(match.handle, _Standing(match, cell, cell.cluster(match.handle)))
+    for match in waiting:
+        cell = world.page(match.handle)
+        if cell.is_living and cell.version == match.version:  # else it has gone, or left these cells long ago
+            found.setdefault(match.handle, _Standing(match, cell, cell.cluster(match.handle)))
+    return list(found.values())
+
+
+def _is_buried(cell: PageCell, match: Match) -> bool:
+    return cell.version > match.version or (cell.version == match.version and not cell.is_living)
+
+
+def _wait(world: World, cell: PageCell, match: Match, node: ClusterNode) -> None:
+    """Leave the match, as the other page will see it, for the other page's own decision."""
+    mirrored = msgspec.structs.replace(
+        match,
+        handle=node.handle,
+        id=node.id,
+        url=node.url,
+        version=node.version,
+        rank=0,
+        containment=match.contained_in,
+        contained_in=match.containment,
+    )
+    others = tuple(edge for edge in cell.edges if edge.match.handle != node.handle)
+    edges = (*others, Edge(match.version, mirrored))
+    world.put_page(match.handle, msgspec.structs.replace(cell, edges=edges))
+
+
+def _supports(world: World, standing: Iterable[_Standing]) -> dict[str, tuple[Support, _Standing]]:
+    """By cluster id, the cluster decided first in front: how it is matched, and by whom for example."""
+    by_cluster: dict[ClusterKey, list[_Standing]] = {}
+    for each in standing:
+        by_cluster.setdefault(each.key, []).append(each)
+    found = [
+        (_support(key, _cluster_of(world, group[0]), group), group[0]) for key, group in by_cluster.items()
+    ]
+    found.sort(key=lambda pair: pair[0].representative_rank)
+    return {support.cluster_id: (support, example) for support, example in found}
+
+
+def _support(key: ClusterKey, cluster: ClusterCell | None, group: Sequence[_Standing]) -> Support:
+    matches = tuple(each.match for each in group)
+    if cluster is None:
+        return Support(key.id, 1, group[0].cell.rank, matches, 1, 1, is_representative_matched=True)
+    speaker = cluster.representative.handle
+    return Support(
+        cluster_id=key.id,
+        size=cluster.size,
+        representative_rank=cluster.representative_rank,
+        matches=matches,
+        anchors_matched=sum(each.cell.is_anchor for each in group),
+        anchor_count=cluster.anchor_count,
+        is_representative_matched=any(match.handle == speaker for match in matches),
+    )
+
+
+def _cluster_of(world: World, standing: _Standing) -> ClusterCell | None:
+    return world.cluster(standing.key) if standing.cell.is_linked else None
+
+
+def _lone_cluster(standing: _Standing) -> ClusterCell:
+    match, cell = standing.match, standing.cell
+    node = ClusterNode(match.handle, match.version, match.id, match.url)
+    return ClusterCell(cell.rank, 1, 1, changes=0, anchor_count=1, representative=node)
+
+
+def _joined_cluster(world: World, standing: _Standing) -> tuple[ClusterKey, ClusterCell]:
+    """The cluster that takes pages in; founded now if its page stood alone."""
+    cluster = _cluster_of(world, standing)
+    if cluster is None:
+        cluster = _lone_cluster(standing)
+        _relabel(world, standing, standing.key)
+        world.join(standing.key, standing.cell.rank, standing.match.handle)
+    return standing.key, cluster
+
+
+def _relabel(world: World, standing: _Standing, key: ClusterKey) -> None:
+    """A page that stood alone is from now on a linked member, and an anchor."""
+    handle = standing.match.handle
+    founder = None if key == ClusterKey(handle, standing.cell.version) else key
+    cell = msgspec.structs.replace(standing.cell, is_linked=True, is_anchor=True, founder=founder)
+    world.put_page(handle, cell)
+
+
+def _absorb(
+    world: World, key: ClusterKey, survivor: ClusterCell, absorbed: Sequence[_Standing]
+) -> tuple[ClusterCell, tuple[Merge, ...]]:
+    clusters = [_cluster_of(world, each) for each in absorbed]
+    lists = world.members(each.key for each, cluster in zip(absorbed, clusters, strict=True) if cluster)
+    world.know(member.handle for members in lists for member in members)
+    merges = []
+    for each, cluster in zip(absorbed, clusters, strict=True):
+        gone = cluster or _lone_cluster(each)
+        if gone.representative_rank < survivor.representative_rank:
+            raise InvariantBroken(
+                f"the rule lets cluster {key.id} absorb {each.key.id}, whose representative is older"
+            )
+        if cluster is None:
+            _relabel(world, each, key)
+            world.join(key, each.cell.rank, each.match.handle)
+        else:
+            _move_members(world, each.key, key)
+        survivor = msgspec.structs.replace(
+            survivor,
+            epoch=max(survivor.epoch, gone.epoch) + 1,
+            size=survivor.size + gone.size,
+            anchor_count=survivor.anchor_count + gone.anchor_count,
+        )
+        merges.append(Merge(survivor.state(key), gone.state(each.key)))
+    return survivor, tuple(merges)
+
+
+def _move_members(world: World, source: ClusterKey, target: ClusterKey) -> None:
+    (members,) = world.members([source])
+    for member in members:
+        cell = world.page(member.handle)
+        own = ClusterKey(member.handle, cell.version)
+        world.put_page(
+            member.handle, msgspec.structs.replace(cell, founder=None if own == target else target)
+        )
+        world.leave(source, member.rank, member.handle)
+        world.join(target, member.rank, member.handle)
+    world.put_cluster(source, None)
+
+
+def _join(
+    world: World, key: ClusterKey, cluster: ClusterCell, node: ClusterNode, own: PageCell, *, is_anchor: bool
+) -> ClusterState:
+    cluster = msgspec.structs.replace(
+        cluster, size=cluster.size + 1, anchor_count=cluster.anchor_count + is_anchor
+    )
+    world.put_cluster(key, cluster)
+    world.put_page(
+        node.handle, msgspec.structs.replace(own, is_linked=True, is_anchor=is_anchor, founder=key)
+    )
+    world.join(key, own.rank, node.handle)
+    return cluster.state(key)

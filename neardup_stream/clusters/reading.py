@@ -1,0 +1,50 @@
+"""Reads what a plan needs, all that is known to be lacking at once."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+
+from neardup_stream.clusters.view import Description, Needs, View, cluster_cells, page_cells
+from neardup_stream.errors import CorruptData
+from neardup_stream.page import Handle
+from neardup_stream.stores.cluster_store import Cell, ClusterStore, MemberRange
+
+__all__ = ["Describe", "Reader"]
+
+Describe = Callable[[Sequence[Handle]], Awaitable[Mapping[Handle, Description]]]
+"""Fetches how pages are named, from their records; a page without a record is left out."""
+
+
+class Reader:
+    """One attempt's view and where it comes from.
+
+    Args:
+        store: holds the cells.
+        describe: names a page that comes to represent others.
+    """
+
+    def __init__(self, store: ClusterStore, describe: Describe) -> None:
+        self.view = View()
+        self._store = store
+        self._describe = describe
+
+    async def read(self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()) -> None:
+        """Read some cells and members, then the clusters in which the pages among them stand."""
+        values, members = await self._store.read(cells, ranges)
+        self.view.add(cells, values, ranges, members)
+        if keys := self.view.unread_clusters():
+            await self.read(cluster_cells(keys))
+
+    async def fetch(self, needs: Needs) -> None:
+        """Read what a plan found lacking.
+
+        Raises:
+            CorruptData: a member that must speak for its cluster has no page record.
+        """
+        ranges = [MemberRange(key.packed, limit) for key, limit in needs.ranges.items()]
+        cells = page_cells(needs.pages) + cluster_cells(needs.clusters)
+        if cells or ranges:
+            await self.read(cells, ranges)
+        if needs.descriptions:
+            found = await self._describe(sorted(needs.descriptions))
+            if nameless := needs.descriptions - found.keys():
+                raise CorruptData(f"member {min(nameless):016x} of a cluster has no page record")
+            self.view.describe(found)

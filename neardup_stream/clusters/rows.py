@@ -1,0 +1,78 @@
+"""Rows: what was decided at a position, as it is stored until it is delivered and trimmed.
+
+    rank (6 bytes) | handle (8) | the row that was rendered
+
+Rank and handle are zero where the request took no place.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from neardup_stream.clusters.placements import Decided, Placement, Settled
+from neardup_stream.clusters.requests import QuietRequest, Request
+from neardup_stream.clusters.view import View
+from neardup_stream.message import Partition, Position
+from neardup_stream.stores.cluster_store import (
+    PROVISIONAL_RANK,
+    RANK_BYTES,
+    TRIMMED,
+    Cell,
+    partition_name,
+    row_cell,
+)
+
+__all__ = ["NewRow", "lowest_offsets", "pack_row", "row_cells", "settled_in"]
+
+_HEAD_BYTES = RANK_BYTES + 8
+
+
+class NewRow(NamedTuple):
+    """A request that was planned.
+
+    Attributes:
+        request: as it came.
+        placement: None for a QuietRequest.
+        number: which of its batch's ranks it takes, from 1; 0 for none.
+    """
+
+    request: Request
+    placement: Placement | None
+    number: int
+
+
+def pack_row(row: NewRow, content: bytes) -> bytes:
+    """The stored bytes, with a provisional rank."""
+    if isinstance(row.request, QuietRequest) or not row.number:
+        return bytes(_HEAD_BYTES) + content
+    rank = PROVISIONAL_RANK + row.number
+    return rank.to_bytes(RANK_BYTES, "big") + row.request.node.handle.to_bytes(8, "big") + content
+
+
+def row_cells(positions: Iterable[Position]) -> list[Cell]:
+    """The cells that say what became of these positions: their rows, and how far the trims came."""
+    positions = list(positions)
+    partitions = {position.partition for position in positions}
+    trimmed = [Cell(TRIMMED, partition_name(partition)) for partition in partitions]
+    return [row_cell(position) for position in positions] + trimmed
+
+
+def settled_in(view: View, positions: Iterable[Position]) -> Settled:
+    """What a view says of positions whose cells it has read."""
+    rows: dict[Position, Decided] = {}
+    finished = set()
+    for position in positions:
+        value = view.raw[row_cell(position)]
+        if position.offset < view.floor(position.partition):
+            finished.add(position)
+        elif value is not None:
+            rank = int.from_bytes(value[:RANK_BYTES], "big")
+            rows[position] = Decided(rank, value[_HEAD_BYTES:])
+    return Settled(rows, frozenset(finished))
+
+
+def lowest_offsets(positions: Iterable[Position]) -> dict[Partition, int]:
+    """By partition, the lowest offset."""
+    lowest: dict[Partition, int] = {}
+    for position in positions:
+        lowest[position.partition] = min(position.offset, lowest.get(position.partition, position.offset))
+    return lowest

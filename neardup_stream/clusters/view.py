@@ -1,0 +1,118 @@
+"""What was read for a batch, and what is still wanting."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from neardup_stream.clusters.cells import ClusterCell, ClusterKey, PageCell
+from neardup_stream.message import Partition
+from neardup_stream.page import Handle, PageId
+from neardup_stream.stores.cluster_store import (
+    CLUSTERS,
+    PAGES,
+    TRIMMED,
+    Cell,
+    Member,
+    MemberRange,
+    partition_name,
+)
+
+__all__ = ["Description", "Needs", "StaleView", "View", "cluster_cells", "page_cells"]
+
+
+class Description(NamedTuple):
+    """How a page is named in events."""
+
+    id: PageId
+    url: str
+
+
+class StaleView(Exception):  # noqa: N818 - a signal inside this package: read everything again
+    """Two reads do not fit together: somebody committed between them."""
+
+
+class Needs:
+    """What a plan must know and the view does not say yet."""
+
+    def __init__(self) -> None:
+        self.pages: set[Handle] = set()
+        self.clusters: set[ClusterKey] = set()
+        self.ranges: dict[ClusterKey, int | None] = {}
+        self.descriptions: set[Handle] = set()
+
+    def __bool__(self) -> bool:
+        """Whether anything is wanting."""
+        return bool(self.pages or self.clusters or self.ranges or self.descriptions)
+
+
+class View:
+    """The cells and members that were read, unpacked once.
+
+    `raw` is what a commit expects to be unmoved; offsets of trimmed rows are not part of it, because they
+    rise all the time and only have to stay below the batch.
+    """
+
+    def __init__(self) -> None:
+        self.raw: dict[Cell, bytes | None] = {}
+        self.pages: dict[Handle, PageCell] = {}
+        self.clusters: dict[ClusterKey, ClusterCell | None] = {}
+        self.members: dict[ClusterKey, tuple[Member, ...]] = {}
+        self.descriptions: dict[Handle, Description] = {}
+        self._limits: dict[ClusterKey, int | None] = {}
+        self._floors: dict[bytes, int] = {}
+
+    def add(
+        self,
+        cells: Sequence[Cell],
+        values: Sequence[bytes | None],
+        ranges: Sequence[MemberRange],
+        members: Sequence[Sequence[Member]],
+    ) -> None:
+        """Take in one read.
+
+        Raises:
+            CorruptData: a cell cannot be read.
+        """
+        for cell, value in zip(cells, values, strict=True):
+            if cell.table == TRIMMED:
+                self._floors[cell.field] = int(value or 0)
+                continue
+            self.raw[cell] = value
+            if cell.table == PAGES:
+                self.pages[Handle(int.from_bytes(cell.field, "big"))] = PageCell.unpack(value)
+            elif cell.table == CLUSTERS:
+                unpacked = None if value is None else ClusterCell.unpack(value)
+                self.clusters[ClusterKey.unpack(cell.field)] = unpacked
+        for asked, found in zip(ranges, members, strict=True):
+            key = ClusterKey.unpack(asked.cluster)
+            self.members[key] = tuple(found)
+            self._limits[key] = asked.limit
+
+    def describe(self, descriptions: Mapping[Handle, Description]) -> None:
+        """Take in the names of pages."""
+        self.descriptions.update(descriptions)
+
+    def has_members(self, key: ClusterKey, limit: int | None) -> bool:
+        """Whether the first `limit` members (None: all) were read."""
+        if key not in self.members:
+            return False
+        known = self._limits[key]
+        return known is None or len(self.members[key]) < known or (limit is not None and limit <= known)
+
+    def floor(self, partition: Partition) -> int:
+        """Rows below this offset are trimmed."""
+        return self._floors[partition_name(partition)]
+
+    def unread_clusters(self) -> set[ClusterKey]:
+        """The clusters in which the pages read so far stand."""
+        linked = ((handle, cell) for handle, cell in self.pages.items() if cell.is_living and cell.is_linked)
+        return {cell.cluster(handle) for handle, cell in linked} - self.clusters.keys()
+
+
+def page_cells(handles: Iterable[Handle]) -> list[Cell]:
+    """Where the cells of these pages are kept."""
+    return [Cell(PAGES, handle.to_bytes(8, "big")) for handle in handles]
+
+
+def cluster_cells(keys: Iterable[ClusterKey]) -> list[Cell]:
+    """Where the cells of these clusters are kept."""
+    return [Cell(CLUSTERS, key.packed) for key in keys]

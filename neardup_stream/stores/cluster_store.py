@@ -1,0 +1,155 @@
+"""What every store of clusters promises; `tests/contracts/clusters.py` holds them to it.
+
+The store is dumb: cells of bytes, members of clusters in order of rank, a counter of ranks, and one call that
+changes all of it at once if nothing that was read has moved. What the cells mean is decided above, in pure
+code. Every call may be run twice: a commit that is repeated, because its answer was lost, finds its own rows
+where it expected none, changes nothing and answers that something moved; whoever reads again finds them.
+Each method raises StoreUnavailable when the server is away.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from neardup_stream.message import Partition, Position
+from neardup_stream.page import Handle
+
+__all__ = [
+    "CLUSTERS",
+    "PAGES",
+    "PROVISIONAL_RANK",
+    "RANK_BYTES",
+    "TRIMMED",
+    "Aged",
+    "Cell",
+    "ClusterStore",
+    "Member",
+    "MemberRange",
+    "Transaction",
+    "partition_name",
+    "row_cell",
+    "rows_table",
+]
+
+PAGES = "pages"
+"""Table of page cells: field = 8-byte handle."""
+
+CLUSTERS = "clusters"
+"""Table of cluster cells: field = 12-byte cluster key."""
+
+TRIMMED = "trimmed"
+"""Table of the offsets below which rows are gone: field = name of a partition, value in decimal."""
+
+RANK_BYTES = 6
+"""Every cell begins with a rank, big-endian; 0 for none."""
+
+PROVISIONAL_RANK = 1 << 47
+"""A rank above it is a promise: PROVISIONAL_RANK + i is replaced by the i-th rank that a commit takes."""
+
+
+class Cell(NamedTuple):
+    """Where a value stands: a table and a field in it."""
+
+    table: str
+    field: bytes
+
+
+class Member(NamedTuple):
+    """A page in a cluster: the cluster's 12-byte key, the page's rank and handle."""
+
+    cluster: bytes
+    rank: int
+    handle: Handle
+
+
+class MemberRange(NamedTuple):
+    """The members of a cluster that were decided first, at most `limit` of them; None: all."""
+
+    cluster: bytes
+    limit: int | None
+
+
+class Aged(NamedTuple):
+    """A page cell that may go once it is old: if it still has this rank and nothing holds it."""
+
+    rank: int
+    handle: Handle
+
+
+class Transaction(NamedTuple):
+    """What one commit checks and changes.
+
+    Attributes:
+        floors: by partition, the lowest offset that it decides: none of them may be trimmed yet.
+        expected: what was read; None where nothing was stored.
+        writes: new values; None removes.
+        joined: members to add, their ranks perhaps provisional.
+        left: members to remove.
+        rank_count: how many ranks it takes.
+        aging: page cells that begin to age now.
+    """
+
+    floors: Mapping[Partition, int]
+    expected: Mapping[Cell, bytes | None]
+    writes: Mapping[Cell, bytes | None]
+    joined: Sequence[Member] = ()
+    left: Sequence[Member] = ()
+    rank_count: int = 0
+    aging: Sequence[Aged] = ()
+
+
+class ClusterStore(Protocol):
+    """Keeps cells, members and ranks, all on one server."""
+
+    slot_count: int
+    """How many hashes the cluster cells are spread over."""
+
+    async def read(
+        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+    ) -> tuple[list[bytes | None], list[list[Member]]]:
+        """The values of the cells, and the members of each range in order of rank. One round trip."""
+        ...
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        """Change everything at once, or nothing.
+
+        Returns:
+            The rank before the first one taken; None when something has moved and nothing was changed.
+        """
+        ...
+
+    async def trim(
+        self, offsets: Mapping[Partition, int], grave_seconds: float, due_limit: int
+    ) -> list[Aged]:
+        """Remove the rows below these offsets; their pages' cells begin to age; `TRIMMED` rises, never falls.
+
+        Returns:
+            The oldest page cells that have aged for at least `grave_seconds`, at most `due_limit`.
+        """
+        ...
+
+    async def sweep(self, due: Sequence[Aged]) -> None:
+        """Stop aging these, the oldest of all, and remove those cells that nothing holds.
+
+        A cell is let go when it has the rank it aged with and the byte after its rank is below 2. When
+        somebody else has swept meanwhile, nothing happens.
+        """
+        ...
+
+    async def walk(self, slot: int) -> list[tuple[bytes, bytes]]:
+        """Key and cell of every cluster in one hash; slot in [0, slot_count)."""
+        ...
+
+
+def partition_name(partition: Partition) -> bytes:
+    """Names a partition among the fields of `TRIMMED`."""
+    return f"{partition.input_id}:{partition.number}".encode()
+
+
+def rows_table(partition: Partition) -> str:
+    """The table of a partition's rows: field = offset in decimal, value = rank, handle, row."""
+    return f"rows:{partition.input_id}:{partition.number}"
+
+
+def row_cell(position: Position) -> Cell:
+    """Where the row of a position is kept."""
+    return Cell(rows_table(position.partition), b"%d" % position.offset)

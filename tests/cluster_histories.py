@@ -1,0 +1,242 @@
+"""A daemon around clusters, made small: pages have whole numbers for contents, and near numbers match.
+
+`History` keeps the records and the index that the real daemon would keep, asks the clusters in batches, and
+notes what they answer; `folded` is what a subscriber makes of the answers.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from neardup_stream.clusters.clusters import ClusterConfig, Clusters
+from neardup_stream.clusters.placements import ClusterState, Decided, Placement
+from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, Request
+from neardup_stream.clusters.rules import Rule, components
+from neardup_stream.clusters.view import Description
+from neardup_stream.match import Match
+from neardup_stream.message import Partition, Position
+from neardup_stream.page import Handle, PageId
+from neardup_stream.stores.cluster_store import ClusterStore
+
+__all__ = ["PARTITION", "Folded", "History", "Op", "Record", "folded", "match_with", "node", "walked"]
+
+PARTITION = Partition("pages", 0)
+
+
+class Op(NamedTuple):
+    """Crawl page `number` with this content; None: forget it."""
+
+    number: int
+    content: int | None
+
+
+class Record(NamedTuple):
+    """What the daemon's record says of a page."""
+
+    version: int
+    content: int | None
+    rank: int
+
+
+def node(number: int, version: int = 1) -> ClusterNode:
+    """Version `version` of page `number`."""
+    return ClusterNode(Handle(number), version, PageId(f"id {number}"), f"url {number}")
+
+
+def match_with(number: int, version: int = 1, rank: int = 0) -> Match:
+    """A match with that version of another page."""
+    handle, version, page_id, url = node(number, version)
+    return Match(handle, page_id, url, version, 0, "near", rank=rank, containment=0.5, contained_in=1.0)
+
+
+async def describe(handles: Sequence[Handle]) -> dict[Handle, Description]:
+    """Names every page."""
+    return {handle: Description(node(handle).id, node(handle).url) for handle in handles}
+
+
+def neighbors(a: int, b: int) -> bool:
+    """Equal contents match, and those that differ by one."""
+    return abs(a - b) <= 1
+
+
+class History:
+    """One daemon, its records and its index.
+
+    Args:
+        store: keeps the clusters; several histories may share it, and then share `records` too.
+        rule: how clusters are made.
+        matching: which contents match.
+        records: by page number.
+        marks: whether the rank of a decided page comes into its record, as it does unless a daemon crashed.
+    """
+
+    def __init__(
+        self,
+        store: ClusterStore,
+        rule: Rule = components,
+        matching: Callable[[int, int], bool] = neighbors,
+        records: dict[int, Record] | None = None,
+        *,
+        marks: bool = True,
+        grave_seconds: float = 600.0,
+    ) -> None:
+        self.clusters = Clusters(store, describe, rule, ClusterConfig(grave_seconds))
+        self.records = {} if records is None else records
+        self.placements: list[tuple[Request, Placement]] = []
+        self.ranks: dict[Position, int] = {}
+        self._matching = matching
+        self._marks = marks
+        self._offset = 0
+
+    async def run(self, ops: Iterable[Op]) -> list[Placement]:
+        """One batch; crawls without a change and forgets of nobody are left out, as the daemon does."""
+        requests = self.registered(ops)
+        return await self.decide(requests)
+
+    def registered(self, ops: Iterable[Op]) -> list[Request]:
+        """Record the operations and probe: the requests they come to."""
+        changed = [request for op in ops if (request := self._register(op)) is not None]
+        return [self._probed(request, changed[:i]) for i, request in enumerate(changed)]
+
+    async def decide(self, requests: Sequence[Request]) -> list[Placement]:
+        """Decide, and mark the records."""
+        rendered: dict[Position, Placement] = {}
+
+        def render(request: Request, placement: Placement | None) -> bytes:
+            assert placement is not None
+            rendered[request.position] = placement
+            return repr((request, placement)).encode()
+
+        decided = await self.clusters.decide(requests, render)
+        for request, outcome in zip(requests, decided, strict=True):
+            self._note(request, rendered[request.position], outcome)
+        return [rendered[request.position] for request in requests]
+
+    def living(self) -> dict[int, int]:
+        """Content by number, of the pages that were not forgotten."""
+        return {
+            number: record.content for number, record in self.records.items() if record.content is not None
+        }
+
+    def _register(self, op: Op) -> Request | None:
+        before = self.records.get(op.number, Record(0, None, 0))
+        if before.content == op.content:
+            return None
+        version = before.version + 1
+        self.records[op.number] = Record(version, op.content, 0)
+        self._offset += 1
+        position = Position(PARTITION, self._offset)
+        if op.content is None:
+            return ForgetRequest(position, node(op.number, version))
+        return PlaceRequest(position, node(op.number, version), ())
+
+    def _probed(self, request: Request, earlier: Sequence[Request]) -> Request:
+        """The matches among the pages indexed before: all of older batches, and the earlier ones of this."""
+        if not isinstance(request, PlaceRequest):
+            return request
+        content = self.records[request.node.handle].content
+        indexed = {each.node.handle for each in earlier if isinstance(each, PlaceRequest)}
+        found = []
+        for number, record in sorted(self.records.items()):
+            is_indexed = record.rank or Handle(number) in indexed or not self._marks
+            if number == request.node.handle or record.content is None or content is None or not is_indexed:
+                continue
+            if self._matching(content, record.content):
+                found.append(match_with(number, record.version, record.rank))
+        return request._replace(matches=tuple(found))
+
+    def _note(self, request: Request, placement: Placement, outcome: Decided) -> None:
+        self.placements.append((request, placement))
+        self.ranks[request.position] = outcome.rank
+        if isinstance(request, PlaceRequest) and self._marks:
+            number = request.node.handle
+            record = self.records[number]
+            if record.version == request.node.version:
+                self.records[number] = record._replace(rank=outcome.rank)
+
+
+class Folded(NamedTuple):
+    """What a subscriber knows: clusters of two or more by id, and the pages that may be deleted."""
+
+    clusters: dict[str, frozenset[int]]
+    deletable: frozenset[int]
+
+
+class _Facts(NamedTuple):
+    merges: dict[str, str]
+    speakers: dict[str, dict[int, int]]
+    places: dict[int, tuple[int, str | None]]
+
+    def name(self, state: ClusterState) -> None:
+        """A cluster at an epoch names its representative, and says where it is."""
+        self.speakers.setdefault(state.id, {})[state.epoch] = state.representative.handle
+        self.put(state.representative.handle, state.representative.version, state.id)
+
+    def put(self, number: int, version: int, cluster_id: str | None) -> None:
+        """A page is where its highest version puts it; naming never moves a page that has spoken itself."""
+        known = self.places.get(number)
+        if known is None or version > known[0]:
+            self.places[number] = version, cluster_id
+
+
+def folded(
+    placements: Sequence[tuple[Request, Placement]], dice: random.Random, *, repeats: int = 2
+) -> Folded:
+    """Fold the events that these placements become, shuffled and repeated, as a subscriber would."""
+    shuffled = list(placements) * repeats
+    dice.shuffle(shuffled)
+    facts = _Facts({}, {}, {})
+    for request, placement in shuffled:
+        if not placement.is_superseded:
+            _fold_one(facts, request, placement)
+    members: dict[str, set[int]] = {}
+    for number, (_, cluster_id) in facts.places.items():
+        if cluster_id is not None:
+            members.setdefault(_surviving(facts.merges, cluster_id), set()).add(number)
+    clusters = {key: frozenset(pages) for key, pages in members.items() if len(pages) > 1}
+    deletable = {
+        number
+        for key, pages in members.items()
+        for number in pages
+        if key in facts.speakers and _speaker(facts.speakers[key]) != number
+    }
+    return Folded(clusters, frozenset(deletable))
+
+
+def _fold_one(facts: _Facts, request: Request, placement: Placement) -> None:
+    assert isinstance(request, (PlaceRequest, ForgetRequest))
+    number, version = request.node.handle, request.node.version
+    for merge in placement.merges:
+        facts.merges[merge.absorbed.id] = merge.survivor.id
+        facts.name(merge.survivor)
+        facts.put(
+            merge.absorbed.representative.handle, merge.absorbed.representative.version, merge.survivor.id
+        )
+    if placement.departure is not None and placement.departure.is_handover:
+        assert placement.departure.remaining is not None
+        facts.name(placement.departure.remaining)
+    if placement.cluster is None:
+        facts.put(number, version, None)
+    elif placement.is_duplicate:
+        facts.name(placement.cluster)
+        facts.put(number, version, placement.cluster.id)
+    elif placement.was_linked or version > 1:  # a page that was never linked nor gone is not told
+        facts.name(placement.cluster)
+
+
+def _surviving(merges: Mapping[str, str], cluster_id: str) -> str:
+    while cluster_id in merges:
+        cluster_id = merges[cluster_id]
+    return cluster_id
+
+
+def _speaker(by_epoch: Mapping[int, int]) -> int:
+    return by_epoch[max(by_epoch)]
+
+
+async def walked(clusters: Clusters) -> dict[str, tuple[int, tuple[int, ...]]]:
+    """Every cluster of two or more: its representative's number, its members' in order of rank."""
+    return {
+        cluster_id: (representative.handle, tuple(members))
+        async for cluster_id, representative, members in clusters.walk()
+    }
