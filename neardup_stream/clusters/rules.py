@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from neardup_stream.match import Match
 
-__all__ = ["Choice", "Rule", "Support", "anchored", "components"]
+__all__ = ["Choice", "Rule", "Support", "anchored", "components", "linked"]
 
 
 class Support(NamedTuple):
@@ -61,6 +61,25 @@ def components(supports: Sequence[Support]) -> Choice:
         return Choice(None)
     first, *others = supports
     return Choice(first.cluster_id, tuple(other.cluster_id for other in others))
+
+
+def linked(link_containment: float) -> Rule:
+    """Join everything matched firmly: clusters are the connected components of the firm matches.
+
+    Pages that are barely alike would chain into clusters whose ends are not alike at all; they are told as
+    matches, and do not link.
+
+    Args:
+        link_containment: least share of either page inside the other; pages with one text are always firm.
+    """
+
+    def is_firm(match: Match) -> bool:
+        return match.kind == "exact" or match.mutual_containment >= link_containment
+
+    def join(supports: Sequence[Support]) -> Choice:
+        return components([support for support in supports if any(map(is_firm, support.matches))])
+
+    return join
 
 
 def anchored(supports: Sequence[Support]) -> Choice:

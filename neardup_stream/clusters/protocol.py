@@ -1,0 +1,66 @@
+"""What the pipeline asks of whoever decides: clusters, or nothing at all."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from neardup_stream.clusters.placements import Decided, Placement, Settled
+from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, Request
+from neardup_stream.message import Partition, Position
+
+__all__ = ["Decider", "RenderRow", "Unclustered"]
+
+RenderRow = Callable[[Request, Placement | None], bytes]
+"""The row of a request, from what it brought about; None for a quiet one."""
+
+
+class Decider(Protocol):
+    """Decides, once for each position. Each method raises StoreUnavailable, and may then be called again."""
+
+    async def settled(self, positions: Sequence[Position]) -> Settled:
+        """What was decided already."""
+        ...
+
+    async def decide(self, requests: Sequence[Request], render: RenderRow) -> list[Decided]:
+        """Decide requests about distinct pages, in order; what was decided before stays as it was."""
+        ...
+
+    async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
+        """Everything below these offsets is delivered and committed: its rows may go."""
+        ...
+
+    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
+        """Let pages leave their clusters silently; False for one that speaks for others, and stays."""
+        ...
+
+
+class Unclustered:
+    """Keeps no clusters and no rows: a page that matches another is a duplicate, and that is all."""
+
+    async def settled(self, positions: Sequence[Position]) -> Settled:
+        """Nothing is."""
+        del positions
+        return Settled({}, frozenset())
+
+    async def decide(self, requests: Sequence[Request], render: RenderRow) -> list[Decided]:
+        """Decide each by its own matches."""
+        return [Decided(0, render(request, _placement(request))) for request in requests]
+
+    async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
+        """Nothing to do."""
+
+    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
+        """Every page may go."""
+        return [True] * len(nodes)
+
+
+def _placement(request: Request) -> Placement:
+    matches = request.matches if isinstance(request, PlaceRequest) else ()
+    return Placement(
+        matches=matches,
+        cluster=None,
+        is_duplicate=bool(matches),
+        merges=(),
+        departure=None,
+        was_linked=False,
+        is_superseded=False,
+    )

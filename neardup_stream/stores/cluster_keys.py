@@ -1,0 +1,54 @@
+"""The keys of clusters. All carry one hash tag, so that one script may change them together.
+
+<namespace>:<schema>:{c}:pages:<slot>      hash: handle → page cell
+<namespace>:<schema>:{c}:clusters:<slot>   hash: cluster key → cluster cell
+<namespace>:<schema>:{c}:members:<slot>    sorted set, all scores 0: cluster key, rank, handle
+<namespace>:<schema>:{c}:rows:<input>:<n>  hash: offset → row, of one partition
+<namespace>:<schema>:{c}:trimmed           hash: partition → offset
+<namespace>:<schema>:{c}:ranks             counter: the last rank that was taken
+<namespace>:<schema>:{c}:aging             list: time, rank, handle; the oldest in front
+"""
+
+from neardup_stream.stores.cluster_store import CLUSTERS, PAGES, Cell
+
+__all__ = ["ClusterKeys"]
+
+
+class ClusterKeys:
+    """Makes the keys of one namespace and schema.
+
+    Args:
+        namespace: what the operator calls this index.
+        schema_id: short name of everything that changes stored bytes.
+        slot_bits: log2 of the number of hashes; some 64 pages in clusters to one keep it packed.
+    """
+
+    def __init__(self, *, namespace: str, schema_id: str, slot_bits: int) -> None:
+        stem = f"{namespace}:{schema_id}:{{c}}:"
+        self._stem = stem
+        self._slot_bits = slot_bits
+        self.ranks = f"{stem}ranks"
+        self.trimmed = f"{stem}trimmed"
+        self.aging = f"{stem}aging"
+
+    @property
+    def slot_count(self) -> int:
+        """How many hashes each table is spread over."""
+        return 1 << self._slot_bits
+
+    def of(self, cell: Cell) -> str:
+        """The hash that holds a cell."""
+        if cell.table in {PAGES, CLUSTERS}:
+            return f"{self._stem}{cell.table}:{self._slot(cell.field)}"
+        return f"{self._stem}{cell.table}"
+
+    def members(self, cluster: bytes) -> str:
+        """The sorted set that holds the members of a cluster, among others."""
+        return f"{self._stem}members:{self._slot(cluster)}"
+
+    def clusters(self, slot: int) -> str:
+        """One hash of cluster cells."""
+        return f"{self._stem}{CLUSTERS}:{slot:x}"
+
+    def _slot(self, field: bytes) -> str:
+        return f"{int.from_bytes(field[:8], 'big') >> (64 - self._slot_bits):x}"

@@ -1,0 +1,33 @@
+-- Removes the rows of some partitions below an offset; their pages begin to age.
+-- KEYS[1] hash of trimmed offsets, KEYS[2] list of aging pages, KEYS[2 + i] hash of the rows of partition i
+-- ARGV[1] seconds that a page ages, ARGV[2] most entries to return, then for each partition its name and offset
+-- Returns the oldest entries that have aged enough, each a rank (6 bytes) and a handle (8).
+local call, sub = redis.call, string.sub
+local now = tonumber(call('TIME')[1])
+local stamp = struct.pack('>I4', now)
+local NO_RANK = string.rep('\0', 6)
+
+for i = 3, #KEYS do
+  local partition, offset = ARGV[2 * i - 3], tonumber(ARGV[2 * i - 2])
+  if offset > tonumber(call('HGET', KEYS[1], partition) or 0) then
+    call('HSET', KEYS[1], partition, ARGV[2 * i - 2])
+  end
+  for _, field in ipairs(call('HKEYS', KEYS[i])) do
+    if tonumber(field) < offset then
+      local head = sub(call('HGET', KEYS[i], field), 1, 14)
+      if sub(head, 1, 6) ~= NO_RANK then
+        call('RPUSH', KEYS[2], stamp .. head)
+      end
+      call('HDEL', KEYS[i], field)
+    end
+  end
+end
+
+local due = {}
+for _, entry in ipairs(call('LRANGE', KEYS[2], 0, ARGV[2] - 1)) do
+  if struct.unpack('>I4', entry) + tonumber(ARGV[1]) > now then
+    break
+  end
+  due[#due + 1] = sub(entry, 5)
+end
+return due

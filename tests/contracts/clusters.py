@@ -1,0 +1,298 @@
+"""What every ClusterStore promises, as functions over a fresh store."""
+
+import asyncio
+
+from neardup_stream.message import Partition, Position
+from neardup_stream.page import Handle
+from neardup_stream.stores.cluster_store import (
+    CLUSTERS,
+    PAGES,
+    PROVISIONAL_RANK,
+    TRIMMED,
+    Aged,
+    Cell,
+    ClusterStore,
+    Member,
+    MemberRange,
+    Transaction,
+    partition_name,
+    row_cell,
+)
+
+__all__ = ["CLUSTER_STORE_CLAIMS"]
+
+PARTITION = Partition("pages", 3)
+LOW, HIGH = Handle(0), Handle(2**64 - 1)
+NEXT_RANK = PROVISIONAL_RANK + 1
+FREE, HELD = b"\x01", b"\x03"
+"""The flags of cells that nothing holds, and that something holds."""
+
+
+def page(handle: Handle) -> Cell:
+    return Cell(PAGES, handle.to_bytes(8, "big"))
+
+
+def cluster(number: int) -> bytes:
+    return number.to_bytes(12, "big")
+
+
+def ranked(rank: int, rest: bytes = b"") -> bytes:
+    return rank.to_bytes(6, "big") + rest
+
+
+def writing(*writes: tuple[Cell, bytes | None], rank_count: int = 0) -> Transaction:
+    """Writes without any condition."""
+    return Transaction(floors={}, expected={}, writes=dict(writes), rank_count=rank_count)
+
+
+def row(offset: int, handle: Handle, rank: int = NEXT_RANK, content: bytes = b"row") -> tuple[Cell, bytes]:
+    return row_cell(Position(PARTITION, offset)), ranked(rank, handle.to_bytes(8, "big") + content)
+
+
+async def value(store: ClusterStore, cell: Cell) -> bytes | None:
+    (found,), _ = await store.read([cell])
+    return found
+
+
+async def members(store: ClusterStore, key: bytes, limit: int | None = None) -> list[tuple[int, int]]:
+    _, (found,) = await store.read([], [MemberRange(key, limit)])
+    return [(member.rank, member.handle) for member in found]
+
+
+async def what_was_never_written_is_none(store: ClusterStore) -> None:
+    read = await store.read([page(LOW), Cell(CLUSTERS, cluster(1))], [MemberRange(cluster(1), None)])
+
+    assert read == ([None, None], [[]])
+    assert await store.read([]) == ([], [])
+
+
+async def cells_come_back_in_the_order_they_are_asked(store: ClusterStore) -> None:
+    cells = [page(Handle(i << 56)) for i in range(256)]
+    await store.commit(writing(*((cell, ranked(7, cell.field)) for cell in cells)))
+
+    values, _ = await store.read(cells[::-1])
+
+    assert values == [ranked(7, cell.field) for cell in reversed(cells)]
+
+
+async def a_value_keeps_every_byte(store: ClusterStore) -> None:
+    content = ranked(1, bytes(range(256)) * 8)
+    await store.commit(writing((page(HIGH), content)))
+
+    assert await value(store, page(HIGH)) == content
+
+
+async def a_cell_that_moved_stops_the_whole_commit(store: ClusterStore) -> None:
+    await store.commit(writing((page(LOW), ranked(1))))
+    late = Transaction(
+        floors={},
+        expected={page(HIGH): None, page(LOW): ranked(2)},
+        writes={page(HIGH): ranked(9)},
+        joined=[Member(cluster(1), 9, HIGH)],
+        rank_count=3,
+    )
+
+    assert await store.commit(late) is None
+    assert await value(store, page(HIGH)) is None
+    assert await members(store, cluster(1)) == []
+    assert await store.commit(writing((page(HIGH), ranked(NEXT_RANK)), rank_count=1)) == 0
+
+
+async def an_expected_absence_that_is_filled_stops_it_too(store: ClusterStore) -> None:
+    await store.commit(writing((page(LOW), ranked(1))))
+
+    assert await store.commit(Transaction({}, {page(LOW): None}, {page(LOW): ranked(2)})) is None
+    assert await store.commit(Transaction({}, {page(LOW): ranked(1)}, {page(LOW): ranked(2)})) == 0
+
+
+async def a_commit_that_is_repeated_changes_nothing(store: ClusterStore) -> None:
+    cell, content = row(5, LOW)
+    first = Transaction({PARTITION: 5}, {cell: None}, {cell: content}, rank_count=1)
+
+    assert [await store.commit(first), await store.commit(first)] == [0, None]
+    assert await value(store, cell) == ranked(1, content[6:])
+
+
+async def ranks_follow_the_order_of_commits(store: ClusterStore) -> None:
+    bases = [await store.commit(writing(rank_count=count)) for count in (2, 0, 3, 1)]
+
+    assert bases == [0, 2, 2, 5]
+
+
+async def a_provisional_rank_becomes_one_that_the_commit_took(store: ClusterStore) -> None:
+    await store.commit(writing(rank_count=300))
+    await store.commit(
+        Transaction(
+            floors={},
+            expected={},
+            writes={
+                page(LOW): ranked(PROVISIONAL_RANK + 1, b"x"),
+                page(HIGH): ranked(PROVISIONAL_RANK + 2, b"y"),
+            },
+            joined=[Member(cluster(1), PROVISIONAL_RANK + 2, HIGH), Member(cluster(1), 4, LOW)],
+            rank_count=2,
+        )
+    )
+
+    assert await value(store, page(LOW)) == ranked(301, b"x")
+    assert await value(store, page(HIGH)) == ranked(302, b"y")
+    assert await members(store, cluster(1)) == [(4, LOW), (302, HIGH)]
+
+
+async def a_cell_without_a_value_is_removed(store: ClusterStore) -> None:
+    await store.commit(writing((page(LOW), ranked(1))))
+    await store.commit(writing((page(LOW), None)))
+
+    assert await value(store, page(LOW)) is None
+
+
+async def members_come_in_order_of_rank_and_only_their_own(store: ClusterStore) -> None:
+    joined = [Member(cluster(1), rank, Handle(rank * 7)) for rank in (300, 2, 70_000, 255, 256)]
+    others = [Member(cluster(0), 1, HIGH), Member(cluster(2), 1, LOW)]
+    await store.commit(Transaction({}, {}, {}, joined=[*joined, *others]))
+
+    assert await members(store, cluster(1)) == [(rank, rank * 7) for rank in (2, 255, 256, 300, 70_000)]
+    assert await members(store, cluster(1), 2) == [(2, 14), (255, 255 * 7)]
+
+
+async def a_member_leaves_alone(store: ClusterStore) -> None:
+    await store.commit(
+        Transaction({}, {}, {}, joined=[Member(cluster(1), 1, LOW), Member(cluster(1), 2, HIGH)])
+    )
+    await store.commit(Transaction({}, {}, {}, left=[Member(cluster(1), 1, LOW)]))
+
+    assert await members(store, cluster(1)) == [(2, HIGH)]
+
+
+async def a_member_may_leave_and_join_with_another_rank_at_once(store: ClusterStore) -> None:
+    await store.commit(Transaction({}, {}, {}, joined=[Member(cluster(1), 5, LOW)]))
+    await store.commit(
+        Transaction(
+            {},
+            {},
+            {},
+            joined=[Member(cluster(1), NEXT_RANK, LOW)],
+            left=[Member(cluster(1), 5, LOW)],
+            rank_count=1,
+        )
+    )
+
+    assert await members(store, cluster(1)) == [(1, LOW)]
+
+
+async def a_trim_takes_rows_below_its_offset_only(store: ClusterStore) -> None:
+    await store.commit(writing(*(row(offset, LOW) for offset in (8, 9, 10, 100)), rank_count=1))
+    await store.trim({PARTITION: 10}, 60, 10)
+
+    cells = [row(offset, LOW)[0] for offset in (8, 9, 10, 100)]
+    values, _ = await store.read(cells)
+    assert [found is not None for found in values] == [False, False, True, True]
+
+
+async def trimmed_offsets_never_fall(store: ClusterStore) -> None:
+    for offset in (10, 4, 9):
+        await store.trim({PARTITION: offset}, 60, 10)
+
+    assert await value(store, Cell(TRIMMED, partition_name(PARTITION))) == b"10"
+
+
+async def a_trimmed_offset_is_never_decided_again(store: ClusterStore) -> None:
+    await store.trim({PARTITION: 10}, 60, 10)
+    answers = []
+    for offset in (9, 10, 11):
+        cell, content = row(offset, LOW)
+        transaction = Transaction({PARTITION: offset}, {cell: None}, {cell: content}, rank_count=1)
+        answers.append(await store.commit(transaction))
+
+    assert answers == [None, 0, 1]
+
+
+async def a_row_that_is_trimmed_lets_its_page_age(store: ClusterStore) -> None:
+    await store.commit(
+        writing(row(1, LOW), row(2, HIGH, PROVISIONAL_RANK + 2), row(3, LOW, rank=0), rank_count=2)
+    )
+
+    assert await store.trim({PARTITION: 9}, 3600, 10) == []
+    assert sorted(await store.trim({}, 0, 10)) == [Aged(1, LOW), Aged(2, HIGH)]
+
+
+async def a_page_that_nothing_holds_goes_when_it_is_old(store: ClusterStore) -> None:
+    await store.commit(
+        Transaction(
+            floors={},
+            expected={},
+            writes={page(LOW): ranked(1, FREE), page(HIGH): ranked(2, HELD)},
+            aging=[Aged(1, LOW), Aged(2, HIGH)],
+        )
+    )
+    due = await store.trim({}, 0, 10)
+    await store.sweep(due)
+    await store.sweep(due)
+
+    assert due == [Aged(1, LOW), Aged(2, HIGH)]
+    assert (await store.read([page(LOW), page(HIGH)]))[0] == [None, ranked(2, HELD)]
+    assert await store.trim({}, 0, 10) == []
+
+
+async def a_page_decided_anew_outlives_its_old_grave(store: ClusterStore) -> None:
+    await store.commit(Transaction({}, {}, {page(LOW): ranked(2, FREE)}, aging=[Aged(1, LOW)]))
+    await store.sweep(await store.trim({}, 0, 10))
+
+    assert await value(store, page(LOW)) == ranked(2, FREE)
+
+
+async def a_sweep_that_comes_late_leaves_the_others_alone(store: ClusterStore) -> None:
+    await store.commit(
+        Transaction(
+            {},
+            {},
+            {page(LOW): ranked(1, FREE), page(HIGH): ranked(2, FREE)},
+            aging=[Aged(1, LOW), Aged(2, HIGH)],
+        )
+    )
+    await store.sweep([Aged(2, HIGH)])
+
+    assert await value(store, page(HIGH)) == ranked(2, FREE)
+    assert await store.trim({}, 0, 1) == [Aged(1, LOW)]
+
+
+async def a_walk_meets_every_cluster_once(store: ClusterStore) -> None:
+    keys = [i.to_bytes(1, "big") + bytes(11) for i in range(256)]
+    await store.commit(writing(*((Cell(CLUSTERS, key), ranked(1, key)) for key in keys)))
+
+    found = [pair for slot in range(store.slot_count) for pair in await store.walk(slot)]
+
+    assert sorted(found) == [(key, ranked(1, key)) for key in keys]
+
+
+async def of_eight_commits_at_once_one_is_first(store: ClusterStore) -> None:
+    answers = await asyncio.gather(
+        *(store.commit(Transaction({}, {page(LOW): None}, {page(LOW): ranked(i)})) for i in range(1, 9))
+    )
+
+    assert sum(answer is not None for answer in answers) == 1
+
+
+CLUSTER_STORE_CLAIMS = [
+    what_was_never_written_is_none,
+    cells_come_back_in_the_order_they_are_asked,
+    a_value_keeps_every_byte,
+    a_cell_that_moved_stops_the_whole_commit,
+    an_expected_absence_that_is_filled_stops_it_too,
+    a_commit_that_is_repeated_changes_nothing,
+    ranks_follow_the_order_of_commits,
+    a_provisional_rank_becomes_one_that_the_commit_took,
+    a_cell_without_a_value_is_removed,
+    members_come_in_order_of_rank_and_only_their_own,
+    a_member_leaves_alone,
+    a_member_may_leave_and_join_with_another_rank_at_once,
+    a_trim_takes_rows_below_its_offset_only,
+    trimmed_offsets_never_fall,
+    a_trimmed_offset_is_never_decided_again,
+    a_row_that_is_trimmed_lets_its_page_age,
+    a_page_that_nothing_holds_goes_when_it_is_old,
+    a_page_decided_anew_outlives_its_old_grave,
+    a_sweep_that_comes_late_leaves_the_others_alone,
+    a_walk_meets_every_cluster_once,
+    of_eight_commits_at_once_one_is_first,
+]
