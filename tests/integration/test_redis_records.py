@@ -1,0 +1,80 @@
+"""Page records in Redis, Valkey and a cluster do what the reference store does."""
+
+import random
+from collections.abc import AsyncIterator, Iterator
+
+import pytest
+
+from neardup_stream.page import Handle
+from neardup_stream.stores.keys import Keys
+from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.protocol import RecordChange, RecordDrop, RecordMark, RecordStore
+from neardup_stream.stores.redis_client import RedisClient, RedisConfig
+from neardup_stream.stores.redis_namespace import inspect_servers
+from neardup_stream.stores.redis_records import RedisRecords
+
+HANDLES = [Handle(slot << 60 | number) for slot in (0, 7, 15) for number in range(3)]
+VALUES = [bytes(6) + bytes([version]) + b"body" * version for version in range(3)]
+
+
+@pytest.fixture(params=["redis_server", "valkey_server", "redis_cluster"])
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[RedisClient]:
+    server = request.getfixturevalue(request.param)
+    async with RedisClient(RedisConfig(server.url)) as client:
+        yield client
+
+
+@pytest.fixture
+def records(client: RedisClient, namespace: str) -> RedisRecords:
+    """Over as many slots as the reference store has."""
+    keys = Keys(namespace=namespace, schema_id="5c", shard_bits=2, table_count=1, bucket_bits=0, slot_bits=2)
+    return RedisRecords(client, keys)
+
+
+async def answers(store: RecordStore, random_source: random.Random) -> object:
+    """One call of each kind with several random wishes, and what the store then holds."""
+    choose = random_source.choice
+    replaced = await store.replace(
+        [
+            RecordChange(choose(HANDLES), choose([None, *VALUES]), choose(VALUES), random_source.randrange(3))
+            for _ in range(4)
+        ]
+    )
+    await store.mark(
+        [
+            RecordMark(choose(HANDLES), random_source.randrange(3), random_source.randrange(2))
+            for _ in range(4)
+        ]
+    )
+    dropped = await store.drop(
+        [RecordDrop(choose(HANDLES), choose(VALUES), random_source.randrange(3)) for _ in range(4)]
+    )
+    walked = [sorted(await store.walk(slot)) for slot in range(store.slot_count)]
+    return replaced, dropped, walked, await store.fetch(HANDLES)
+
+
+def both(seed: int) -> Iterator[random.Random]:
+    """The same dice twice."""
+    return (random.Random(seed) for _ in range(2))
+
+
+async def test_any_sequence_of_calls_is_answered_as_by_the_reference_store(records: RedisRecords) -> None:
+    reference = MemoryRecords()
+    assert records.slot_count == reference.slot_count
+
+    for seed in range(100):
+        one, other = both(seed)
+        assert await answers(records, one) == await answers(reference, other)
+
+
+async def test_a_hash_with_a_floor_and_records_within_the_limits_stays_packed(
+    client: RedisClient, records: RedisRecords
+) -> None:
+    await inspect_servers(client)
+    handles = [Handle(number) for number in range(64)]
+    await records.replace([RecordChange(handle, None, bytes(500)) for handle in handles])
+    await records.drop([RecordDrop(handles[0], bytes(500), floor=2**40)])
+
+    encoding = await client.execute("OBJECT", "ENCODING", records._keys.record_slot(0))
+
+    assert encoding == b"listpack"
