@@ -6,9 +6,10 @@ notes what they answer; `folded` is what a subscriber makes of the answers.
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from neardup_stream.clusters.clusters import ClusterConfig, Clusters
+from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.placements import ClusterState, Decided, Placement
 from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, Request
 from neardup_stream.clusters.rules import Rule, components
@@ -18,7 +19,18 @@ from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.cluster_store import ClusterStore
 
-__all__ = ["PARTITION", "Folded", "History", "Op", "Record", "folded", "match_with", "node", "walked"]
+__all__ = [
+    "PARTITION",
+    "Crawl",
+    "Folded",
+    "History",
+    "Op",
+    "Record",
+    "folded",
+    "match_with",
+    "node",
+    "walked",
+]
 
 PARTITION = Partition("pages", 0)
 
@@ -36,6 +48,14 @@ class Record(NamedTuple):
     version: int
     content: int | None
     rank: int
+
+
+@dataclass
+class Crawl:
+    """What daemons share beside the clusters: records by page number, and (number, version) of the index."""
+
+    records: dict[int, Record] = field(default_factory=dict)
+    indexed: set[tuple[int, int]] = field(default_factory=set)
 
 
 def node(number: int, version: int = 1) -> ClusterNode:
@@ -63,10 +83,11 @@ class History:
     """One daemon, its records and its index.
 
     Args:
-        store: keeps the clusters; several histories may share it, and then share `records` too.
+        store: keeps the clusters; several histories may share it, and then share the crawl too.
         rule: how clusters are made.
         matching: which contents match.
-        records: by page number.
+        crawl: records and index.
+        partition: where its pages come from.
         marks: whether the rank of a decided page comes into its record, as it does unless a daemon crashed.
     """
 
@@ -75,16 +96,17 @@ class History:
         store: ClusterStore,
         rule: Rule = components,
         matching: Callable[[int, int], bool] = neighbors,
-        records: dict[int, Record] | None = None,
+        crawl: Crawl | None = None,
+        partition: Partition = PARTITION,
         *,
         marks: bool = True,
-        grave_seconds: float = 600.0,
     ) -> None:
-        self.clusters = Clusters(store, describe, rule, ClusterConfig(grave_seconds))
-        self.records = {} if records is None else records
+        self.clusters = Clusters(store, describe, rule)
+        self.crawl = crawl or Crawl()
         self.placements: list[tuple[Request, Placement]] = []
         self.ranks: dict[Position, int] = {}
         self._matching = matching
+        self._partition = partition
         self._marks = marks
         self._offset = 0
 
@@ -96,7 +118,7 @@ class History:
     def registered(self, ops: Iterable[Op]) -> list[Request]:
         """Record the operations and probe: the requests they come to."""
         changed = [request for op in ops if (request := self._register(op)) is not None]
-        return [self._probed(request, changed[:i]) for i, request in enumerate(changed)]
+        return [self._probed(request) for request in changed]
 
     async def decide(self, requests: Sequence[Request]) -> list[Placement]:
         """Decide, and mark the records."""
@@ -115,34 +137,39 @@ class History:
     def living(self) -> dict[int, int]:
         """Content by number, of the pages that were not forgotten."""
         return {
-            number: record.content for number, record in self.records.items() if record.content is not None
+            number: record.content
+            for number, record in self.crawl.records.items()
+            if record.content is not None
         }
 
     def _register(self, op: Op) -> Request | None:
-        before = self.records.get(op.number, Record(0, None, 0))
+        before = self.crawl.records.get(op.number, Record(0, None, 0))
         if before.content == op.content:
             return None
         version = before.version + 1
-        self.records[op.number] = Record(version, op.content, 0)
+        self.crawl.records[op.number] = Record(version, op.content, 0)
         self._offset += 1
-        position = Position(PARTITION, self._offset)
+        position = Position(self._partition, self._offset)
         if op.content is None:
             return ForgetRequest(position, node(op.number, version))
         return PlaceRequest(position, node(op.number, version), ())
 
-    def _probed(self, request: Request, earlier: Sequence[Request]) -> Request:
-        """The matches among the pages indexed before: all of older batches, and the earlier ones of this."""
+    def _probed(self, request: Request) -> Request:
+        """The living pages in the index that match; then it is in the index itself."""
         if not isinstance(request, PlaceRequest):
             return request
-        content = self.records[request.node.handle].content
-        indexed = {each.node.handle for each in earlier if isinstance(each, PlaceRequest)}
-        found = []
-        for number, record in sorted(self.records.items()):
-            is_indexed = record.rank or Handle(number) in indexed or not self._marks
-            if number == request.node.handle or record.content is None or content is None or not is_indexed:
-                continue
-            if self._matching(content, record.content):
-                found.append(match_with(number, record.version, record.rank))
+        number, version = request.node.handle, request.node.version
+        content = self.crawl.records[number].content
+        found = [
+            match_with(other, record.version, record.rank)
+            for other, record in sorted(self.crawl.records.items())
+            if other != number
+            and content is not None
+            and record.content is not None
+            and (other, record.version) in self.crawl.indexed
+            and self._matching(content, record.content)
+        ]
+        self.crawl.indexed.add((number, version))
         return request._replace(matches=tuple(found))
 
     def _note(self, request: Request, placement: Placement, outcome: Decided) -> None:
@@ -150,9 +177,9 @@ class History:
         self.ranks[request.position] = outcome.rank
         if isinstance(request, PlaceRequest) and self._marks:
             number = request.node.handle
-            record = self.records[number]
+            record = self.crawl.records[number]
             if record.version == request.node.version:
-                self.records[number] = record._replace(rank=outcome.rank)
+                self.crawl.records[number] = record._replace(rank=outcome.rank)
 
 
 class Folded(NamedTuple):

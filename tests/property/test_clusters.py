@@ -2,15 +2,19 @@
 
 import asyncio
 import random
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from itertools import combinations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from neardup_stream.clusters.placements import Placement
+from neardup_stream.clusters.requests import Request
 from neardup_stream.clusters.rules import Rule, anchored, components
+from neardup_stream.message import Partition
+from neardup_stream.stores.cluster_store import Cell, Member, MemberRange, Transaction
 from neardup_stream.stores.memory_clusters import MemoryClusters
-from tests.cluster_histories import History, Op, folded, neighbors, walked
+from tests.cluster_histories import Crawl, History, Op, folded, neighbors, node, walked
 
 NUMBERS = st.integers(0, 7)
 BATCHES = st.lists(
@@ -90,6 +94,100 @@ def test_in_every_cluster_the_living_member_that_was_decided_first_speaks(
             living = history.living()
             for speaker, members in (await walked(history.clusters)).values():
                 assert living.keys() >= set(members)
-                assert speaker == min(members, key=lambda number: history.records[number].rank)
+                assert speaker == min(members, key=lambda number: history.crawl.records[number].rank)
+
+    finish(story())
+
+
+@given(batches=BATCHES)
+def test_deciding_again_answers_the_same_rows_and_moves_nothing(batches: list[list[Op]]) -> None:
+    def render(request: Request, placement: Placement | None) -> bytes:
+        return repr((request, placement)).encode()
+
+    async def story() -> None:
+        history = History(MemoryClusters())
+        for batch in batches:
+            requests = history.registered(batch)
+            first = await history.clusters.decide(requests, render)
+            before = await walked(history.clusters)
+
+            assert await history.clusters.decide(requests[::-1], lambda *_: b"late") == first[::-1]
+            assert await walked(history.clusters) == before
+
+    finish(story())
+
+
+@given(batches=BATCHES, expired=st.lists(NUMBERS, max_size=4))
+def test_expiry_takes_pages_out_and_changes_no_representative(
+    batches: list[list[Op]], expired: list[int]
+) -> None:
+    async def story() -> None:
+        history = History(MemoryClusters())
+        for batch in batches:
+            await history.run(batch)
+        before = await walked(history.clusters)
+        nodes = [
+            node(each, history.crawl.records[each].version) for each in expired if each in history.living()
+        ]
+
+        gone = await history.clusters.expire(nodes)
+
+        left = {number.handle for number, has_gone in zip(nodes, gone, strict=True) if has_gone}
+        kept = {
+            key: (speaker, tuple(member for member in members if member not in left))
+            for key, (speaker, members) in before.items()
+        }
+        assert await walked(history.clusters) == {key: each for key, each in kept.items() if len(each[1]) > 1}
+
+    finish(story())
+
+
+class SwitchingStore(MemoryClusters):
+    """Lets other daemons come first, before any call."""
+
+    def __init__(self, dice: random.Random) -> None:
+        super().__init__()
+        self._dice = dice
+
+    async def read(
+        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+    ) -> tuple[list[bytes | None], list[list[Member]]]:
+        await self._switch()
+        return await super().read(cells, ranges)
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        await self._switch()
+        return await super().commit(transaction)
+
+    async def _switch(self) -> None:
+        for _ in range(self._dice.randrange(4)):
+            await asyncio.sleep(0)
+
+
+@given(ours=BATCHES, theirs=BATCHES, dice=st.randoms(use_true_random=False))
+@settings(max_examples=150)
+def test_of_two_daemons_at_once_matching_pages_end_in_one_cluster_and_in_one_story(
+    ours: list[list[Op]], theirs: list[list[Op]], dice: random.Random
+) -> None:
+    """Each crawls its own pages; which of two matching pages comes first, nobody knows."""
+
+    async def crawl(daemon: History, batches: list[list[Op]], first_number: int) -> None:
+        for batch in batches:
+            await daemon.run([op._replace(number=op.number + first_number) for op in batch])
+
+    async def story() -> None:
+        store, shared = SwitchingStore(dice), Crawl()
+        daemons = [History(store, crawl=shared, partition=Partition("pages", number)) for number in range(2)]
+        await asyncio.gather(crawl(daemons[0], ours, 0), crawl(daemons[1], theirs, 100))
+
+        clusters = await walked(daemons[0].clusters)
+        told = folded([each for daemon in daemons for each in daemon.placements], dice)
+        whole = [frozenset(members) for _, members in clusters.values()]
+        # A page that left may have been a bridge: what it once joined stays together.
+        for group in connected(daemons[0].living()):
+            assert any(group <= members for members in whole)
+        assert told.clusters == {key: frozenset(members) for key, (_, members) in clusters.items()}
+        silent = {speaker for speaker, _ in clusters.values()}
+        assert told.deletable == {number for _, each in clusters.values() for number in each} - silent
 
     finish(story())
