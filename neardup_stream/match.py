@@ -20,13 +20,11 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         handle: of the stored page.
         version_byte: low eight bits of the version that was indexed.
-        distance_bits: differing bits, 0 to the index's distance.
         scheme: the tables that found it.
     """
 
     handle: Handle
     version_byte: int
-    distance_bits: int
     scheme: Scheme = "simhash"
 
 

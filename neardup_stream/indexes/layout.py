@@ -17,16 +17,23 @@ of real pages are not even, so the fullest buckets hold several times the mean: 
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil, log2
+from typing import NamedTuple
 
-from neardup_stream.bits.permutations import Permutation, PermutedConfig, permutations
+from neardup_stream.bits.permutations import MAX_TABLES, Permutation, PermutedConfig, permutations
 from neardup_stream.errors import ConfigError
 
-__all__ = ["MEAN_FILL", "IndexConfig", "IndexLayout"]
+__all__ = ["MAX_BANDS", "MEAN_FILL", "IndexConfig", "IndexLayout", "TableCut"]
 
 MEAN_FILL = 64
 """Entries a bucket, and records a hash, hold on average when the stated number of pages is reached."""
 
+MAX_BANDS = 32
+"""More would cost more memory than the page records."""
+
 _LEADING_BITS = 8
+_BAND_BITS = 32
+_MAX_BAND_BUCKET_BITS = 16
+_MAX_BAND_REST_BITS = 16
 _MAX_EXPECTED_PAGES = 10**12
 
 
@@ -39,12 +46,17 @@ class IndexConfig:
         expected_pages: the largest number of pages to be kept; sets the width of the buckets.
         bucket_cap: most entries of one range that a probe reads; more are counted, and not found.
         shards: power of two up to 256; at least four times the nodes of a cluster.
+        bands: words of a page's sketch that are indexed too, 0 to 32; equal in one is a candidate.
+        same_fingerprint_limit: most entries of one fingerprint, or one band, that a probe reads; it goes on
+            behind the others, so that ten thousand copies of a page cost it no more than a few.
     """
 
     permuted: PermutedConfig = PermutedConfig()  # noqa: RUF009 - frozen, so one default serves all
     expected_pages: int = 1_000_000
     bucket_cap: int = 256
     shards: int = 16
+    bands: int = 0
+    same_fingerprint_limit: int = 4
 
     def __post_init__(self) -> None:
         """Refuse what cannot be stored.
@@ -56,10 +68,33 @@ class IndexConfig:
             raise ConfigError(
                 f"index.expected_pages ({self.expected_pages}) must be in [1, {_MAX_EXPECTED_PAGES}]"
             )
-        if self.bucket_cap < 1:
-            raise ConfigError(f"index.bucket_cap ({self.bucket_cap}) must be at least 1")
+        for name in ("bucket_cap", "same_fingerprint_limit"):
+            if (limit := getattr(self, name)) < 1:
+                raise ConfigError(f"index.{name} ({limit}) must be at least 1")
         if not 1 <= self.shards <= 1 << _LEADING_BITS or self.shards & (self.shards - 1):
             raise ConfigError(f"index.shards ({self.shards}) must be a power of two, at most 256")
+        if not 0 <= self.bands <= MAX_BANDS:
+            raise ConfigError(f"index.bands ({self.bands}) must be in [0, {MAX_BANDS}]")
+        if self.permuted.table_count + self.bands > MAX_TABLES:
+            raise ConfigError(
+                f"index.blocks ({self.permuted.blocks}) and index.distance_bits"
+                f" ({self.permuted.distance_bits}) take {self.permuted.table_count} tables and index.bands"
+                f" {self.bands} more; the most is {MAX_TABLES}"
+            )
+
+
+class TableCut(NamedTuple):
+    """How the words of one table are cut, in bits.
+
+    Attributes:
+        bucket_bits: behind the leading byte.
+        rest_bits: behind the bucket, kept in the member.
+        open_bits: the lowest of the rest, in which a match may differ.
+    """
+
+    bucket_bits: int
+    rest_bits: int
+    open_bits: int
 
 
 @dataclass(frozen=True)
@@ -103,14 +138,30 @@ class IndexLayout:
         return _bits_for(self.config.expected_pages, self.shard_bits)
 
     @property
-    def rest_bits(self) -> int:
-        """Bits of a permuted fingerprint below its bucket."""
-        return 64 - _LEADING_BITS - self.bucket_bits
+    def band_bucket_bits(self) -> int:
+        """The same of a band's word, which matches as a whole."""
+        return min(_bits_for(self.config.expected_pages, _LEADING_BITS), _MAX_BAND_BUCKET_BITS)
 
     @property
-    def rest_bytes(self) -> int:
-        """Bytes that hold the rest."""
-        return ceil(self.rest_bits / 8)
+    def band_rest_bits(self) -> int:
+        """Bits of a band's word that its members keep: two bytes at most, its lowest bits are left out.
+
+        At 10**6 pages 30 of 32 bits are kept: a page shares one of ten bands by chance once in a hundred.
+        """
+        return min(_BAND_BITS - _LEADING_BITS - self.band_bucket_bits, _MAX_BAND_REST_BITS)
+
+    @property
+    def table_count(self) -> int:
+        """Permuted tables, then one table per band."""
+        return len(self.tables) + self.config.bands
+
+    @cached_property
+    def cuts(self) -> tuple[TableCut, ...]:
+        """How the words of each table are cut, in the order of the tables."""
+        rest_bits = 64 - _LEADING_BITS - self.bucket_bits
+        permuted = (TableCut(self.bucket_bits, rest_bits, 64 - table.prefix_bits) for table in self.tables)
+        band = TableCut(self.band_bucket_bits, self.band_rest_bits, 0)
+        return (*permuted, *(band,) * self.config.bands)
 
     @cached_property
     def _prefix_bits(self) -> int:

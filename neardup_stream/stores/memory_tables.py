@@ -1,60 +1,106 @@
 """The reference tables: the simplest correct thing, for tests."""
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
+from collections import Counter
+from collections.abc import Iterator
+from itertools import takewhile
 
 import numpy as np
 
-from neardup_stream.stores.protocol import ProbeAnswer, TableEntries
+from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers
 
 __all__ = ["MemoryTables"]
 
-_LAST_MEMBER = b"\xff" * 9
+_Member = tuple[int, int, int]
+"""(rest, handle, version byte): their order is that of the bytes in Redis."""
 
 
 class MemoryTables:
     """A TableStore in a dict of sorted lists."""
 
     def __init__(self) -> None:
-        self._sets: dict[tuple[int, int, int], list[bytes]] = {}
+        self._sets: dict[tuple[int, int, int], list[_Member]] = {}
 
-    async def probe_and_insert(
-        self, entries: TableEntries, distance_bits: int, bucket_cap: int
-    ) -> ProbeAnswer:
+    async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         """See the contract."""
-        return self._run(entries, distance_bits, bucket_cap, insert=True)
+        return self._run(entries, limits, insert=True)
 
-    async def probe(self, entries: TableEntries, distance_bits: int, bucket_cap: int) -> ProbeAnswer:
+    async def probe(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         """See the contract."""
-        return self._run(entries, distance_bits, bucket_cap, insert=False)
+        return self._run(entries, limits, insert=False)
 
-    def _run(
-        self, entries: TableEntries, distance_bits: int, bucket_cap: int, *, insert: bool
-    ) -> ProbeAnswer:
-        found: list[tuple[int, int, int, int]] = []
-        cap_hits = 0
-        for i, row in enumerate(entries.rows.tolist()):
-            key = (int(entries.tables[i]), int(entries.leading_bytes[i]), int(entries.buckets[i]))
-            rest = entries.rests[i].tobytes()
-            tail = int(entries.handles[i]).to_bytes(8, "big") + bytes([entries.version_bytes[i]])
-            members = self._sets.get(key, [])
-            first = bisect_left(members, entries.lows[i].tobytes())
-            end = bisect_right(members, entries.highs[i].tobytes() + _LAST_MEMBER)
-            cap_hits += end - first > bucket_cap
-            for other in members[first : min(end, first + bucket_cap)]:
-                distance = _distance_bits(rest, other[: len(rest)])
-                if distance <= distance_bits and other[-9:-1] != tail[:8]:
-                    found.append((row, int.from_bytes(other[-9:-1], "big"), other[-1], distance))
-            if insert and rest + tail not in members:
-                insort(self._sets.setdefault(key, []), rest + tail)
-        rows, handles, version_bytes, distances = zip(*found, strict=True) if found else ((), (), (), ())
-        return ProbeAnswer(
-            rows=np.array(rows, dtype=np.uint32),
-            handles=np.array(handles, dtype=np.uint64),
-            version_bytes=np.array(version_bytes, dtype=np.uint8),
-            distances_bits=np.array(distances, dtype=np.uint8),
-            bucket_cap_hits=cap_hits,
+    async def remove(self, members: TableMembers) -> int:
+        """See the contract."""
+        removed = 0
+        for key, member in zip(_keys(members), _stored(members), strict=True):
+            if member in (stored := self._sets.get(key, [])):
+                stored.remove(member)
+                removed += 1
+        return removed
+
+    def _run(self, entries: TableEntries, limits: ProbeLimits, *, insert: bool) -> ProbeAnswer:
+        found: list[tuple[int, _Member]] = []
+        truncated, cap_hits = [], 0
+        wanted = zip(
+            _keys(entries.members),
+            _stored(entries.members),
+            entries.lows.tolist(),
+            entries.highs.tolist(),
+            strict=True,
         )
+        for entry, (key, member, low, high) in enumerate(wanted):
+            stored = self._sets.get(key, [])
+            near, is_truncated, is_capped = _walk(stored, member, low, high, limits)
+            found += [(entry, other) for other in near]
+            truncated += [entry] * is_truncated
+            cap_hits += is_capped
+            if insert and member not in stored:
+                insort(self._sets.setdefault(key, []), member)
+        return _answer(entries.members, found, truncated, cap_hits)
 
 
-def _distance_bits(a: bytes, b: bytes) -> int:
-    return (int.from_bytes(a, "big") ^ int.from_bytes(b, "big")).bit_count()
+def _walk(
+    stored: list[_Member], member: _Member, low: int, high: int, limits: ProbeLimits
+) -> tuple[list[_Member], bool, bool]:
+    """What an entry finds in its set; whether it is truncated, and whether by the cap."""
+    in_range = takewhile(lambda other: other[0] <= high, stored[bisect_left(stored, (low, 0, 0)) :])
+    near: list[_Member] = []
+    considered: Counter[int] = Counter()
+    is_truncated = False
+    for other in in_range:
+        if other[1] == member[1]:
+            continue
+        is_near = (other[0] ^ member[0]).bit_count() <= limits.distance_bits
+        if considered[other[0]] == limits.same_rest:
+            is_truncated = is_truncated or is_near
+            continue
+        if considered.total() == limits.bucket_cap:
+            return near, True, True
+        considered[other[0]] += 1
+        near += [other] * is_near
+    return near, is_truncated, False
+
+
+def _keys(members: TableMembers) -> Iterator[tuple[int, int, int]]:
+    return zip(members.tables.tolist(), members.leading_bytes.tolist(), members.buckets.tolist(), strict=True)
+
+
+def _stored(members: TableMembers) -> Iterator[_Member]:
+    return zip(members.rests.tolist(), members.handles.tolist(), members.version_bytes.tolist(), strict=True)
+
+
+def _answer(
+    probing: TableMembers, found: list[tuple[int, _Member]], truncated: list[int], cap_hits: int
+) -> ProbeAnswer:
+    entries = np.array([entry for entry, _ in found], dtype=np.uint32)
+    rests, handles, version_bytes = (
+        np.array([member for _, member in found], dtype=np.uint64).reshape(-1, 3).T
+    )
+    return ProbeAnswer(
+        entries=entries,
+        members=probing.take(entries)._replace(
+            rests=rests, handles=handles, version_bytes=version_bytes.astype(np.uint8)
+        ),
+        truncated=np.array(truncated, dtype=np.uint32),
+        bucket_cap_hits=cap_hits,
+    )

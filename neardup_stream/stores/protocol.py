@@ -1,4 +1,4 @@
-"""What every store promises; the contract suite in `tests/contracts/stores.py` holds them to it.
+"""What every store promises; the contract suites in `tests/contracts` hold them to it.
 
 Two stores, both dumb and atomic: the decisions are made above, in pure code. Whoever calls them awaits one
 call before the next. Every write may be run twice with the same effect, because a client repeats a call
@@ -7,7 +7,7 @@ then have been written.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,86 +16,124 @@ from neardup_stream.page import Handle
 
 __all__ = [
     "ProbeAnswer",
+    "ProbeLimits",
     "RecordAnswer",
     "RecordChange",
     "RecordDrop",
     "RecordMark",
     "RecordStore",
     "TableEntries",
+    "TableMembers",
     "TableStore",
 ]
+
+
+class TableMembers(NamedTuple):
+    """Members of the tables' sorted sets: which set, and what stands in it.
+
+    All arrays have one row for each member. A permuted fingerprint, or a band's word, is cut into a leading
+    byte, a bucket number and the rest; the first two name the set.
+
+    Attributes:
+        tables: uint8, the table's number.
+        leading_bytes: uint8.
+        buckets: uint32, the bits between leading byte and rest.
+        rests: uint64, the bits that are stored.
+        rest_bytes: uint8, 1 to 8, how many bytes hold a rest of this table.
+        handles: uint64, who the page is.
+        version_bytes: uint8, low bits of the page's version.
+    """
+
+    tables: NDArray[np.uint8]
+    leading_bytes: NDArray[np.uint8]
+    buckets: NDArray[np.uint32]
+    rests: NDArray[np.uint64]
+    rest_bytes: NDArray[np.uint8]
+    handles: NDArray[np.uint64]
+    version_bytes: NDArray[np.uint8]
+
+    def take(self, at: NDArray[np.integer[Any] | np.bool_]) -> Self:
+        """Some of the members, by their rows or by a mask."""
+        return type(self)(*(column[at] for column in self))
 
 
 class TableEntries(NamedTuple):
     """What a batch of pages wants to read from and write to the tables.
 
     All arrays have one row for each (page, table), ordered by page: of two pages in one batch the later one
-    finds the earlier. A fingerprint, permuted for its table, is cut into a leading byte, a bucket number
-    and the rest; `lows` and `highs` bound the rests that agree with it on the whole prefix.
+    finds the earlier.
 
     Attributes:
         rows: uint32, the page's row in the batch, ascending.
-        tables: uint8, the table's number.
-        leading_bytes: uint8.
-        buckets: uint32, the bits between leading byte and rest.
-        lows: uint8 (n, rest_bytes), big-endian, first rest of the range.
-        highs: uint8 (n, rest_bytes), last rest of the range.
-        rests: uint8 (n, rest_bytes), this page's own.
-        handles: uint64, who the page is.
-        version_bytes: uint8, low bits of the page's version.
+        members: what is inserted.
+        lows: uint64, first rest of the range to be read.
+        highs: uint64, last rest of the range; equal to the first where only equal rests match.
     """
 
     rows: NDArray[np.uint32]
-    tables: NDArray[np.uint8]
-    leading_bytes: NDArray[np.uint8]
-    buckets: NDArray[np.uint32]
-    lows: NDArray[np.uint8]
-    highs: NDArray[np.uint8]
-    rests: NDArray[np.uint8]
-    handles: NDArray[np.uint64]
-    version_bytes: NDArray[np.uint8]
+    members: TableMembers
+    lows: NDArray[np.uint64]
+    highs: NDArray[np.uint64]
+
+
+class ProbeLimits(NamedTuple):
+    """What a probe reports, and how much it reads.
+
+    Attributes:
+        distance_bits: members whose rest differs in more bits are not reported.
+        bucket_cap: at most this many members of one range are considered, 1 or more.
+        same_rest: of the members with one rest, only so many, the lowest, are considered, 1 or more.
+    """
+
+    distance_bits: int
+    bucket_cap: int
+    same_rest: int
 
 
 class ProbeAnswer(NamedTuple):
-    """What the probes found: one row for each (page, table, stored entry), so a candidate may come twice.
+    """What the probes found: one row for each (entry, stored member), so a page may come more than once.
 
     Attributes:
-        rows: uint32, the probing page's row in the batch.
-        handles: uint64, of the stored page.
-        version_bytes: uint8, of the stored entry.
-        distances_bits: uint8.
-        bucket_cap_hits: how many ranges held more entries than may be read.
+        entries: uint32, the row of the probing entry in the batch's `TableEntries`.
+        members: what was found, all in the probing entry's own set.
+        truncated: uint32, rows of the entries that left members unread which they might have reported.
+        bucket_cap_hits: how many ranges held more members than may be considered.
     """
 
-    rows: NDArray[np.uint32]
-    handles: NDArray[np.uint64]
-    version_bytes: NDArray[np.uint8]
-    distances_bits: NDArray[np.uint8]
+    entries: NDArray[np.uint32]
+    members: TableMembers
+    truncated: NDArray[np.uint32]
     bucket_cap_hits: int
 
 
 class TableStore(Protocol):
-    """Keeps the permuted tables: sorted sets of rests, keyed by leading byte and bucket."""
+    """Keeps the tables: sorted sets of rests, keyed by table, leading byte and bucket."""
 
-    async def probe_and_insert(
-        self, entries: TableEntries, distance_bits: int, bucket_cap: int
-    ) -> ProbeAnswer:
-        """Probe each entry's range, then insert it, in order.
+    async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
+        """Probe each entry's range, then insert its member, in order.
+
+        A range is read from its lowest member. Passed over without being considered: members of the page's
+        own handle, and those whose rest was seen in `limits.same_rest` members already. Where such a rest is
+        within the distance, and where the cap bites, the entry is truncated.
 
         Atomic per shard: of two matching pages that are probed and inserted at once by two callers, at least
-        one finds the other. A page never finds its own handle. Inserting what is there changes nothing.
+        one finds the other, or is truncated. Inserting what is there changes nothing.
 
-        Args:
-            entries: one row per page and table.
-            distance_bits: entries further away than this are not reported.
-            bucket_cap: at most this many entries of one range are read; a range with more is counted.
-
-        Cost: one range read and one insert per entry; one round trip per call of the script.
+        Cost: one range read and one insert per entry, whatever the number of equal rests; one round trip
+        per call of the script.
         """
         ...
 
-    async def probe(self, entries: TableEntries, distance_bits: int, bucket_cap: int) -> ProbeAnswer:
+    async def probe(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         """The same without inserting: pages of the batch do not find each other."""
+        ...
+
+    async def remove(self, members: TableMembers) -> int:
+        """Remove these exact members; those that are not there are passed over.
+
+        Returns:
+            How many were there.
+        """
         ...
 
 

@@ -4,63 +4,86 @@ import asyncio
 
 import numpy as np
 
-from neardup_stream.stores.protocol import ProbeAnswer, TableEntries, TableStore
+from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers, TableStore
 
 __all__ = ["TABLE_CLAIMS"]
 
 REST_BYTES = 7
+SAME_REST = 4
 WIDE_CAP = 1000
 
 
-def entries(*pages: tuple[int, int, int], low_bits: int = 16, leading_byte: int = 0xA5) -> TableEntries:
-    """Entries of one bucket of table 0: (rest, handle, version byte) each, ranges ignoring `low_bits`."""
-    rests = [rest for rest, _, _ in pages]
-    below = (1 << low_bits) - 1
+def entries(
+    *pages: tuple[int, int, int], low_bits: int = 16, leading_byte: int = 0xA5, rest_bytes: int = REST_BYTES
+) -> TableEntries:
+    """Entries of one set of table 0: (rest, handle, version byte) each, ranges ignoring `low_bits`."""
+    count = len(pages)
+    rests, handles, version_bytes = np.array(pages, dtype=np.uint64).reshape(-1, 3).T
+    below = np.uint64((1 << low_bits) - 1)
     return TableEntries(
-        rows=np.arange(len(pages), dtype=np.uint32),
-        tables=np.zeros(len(pages), dtype=np.uint8),
-        leading_bytes=np.full(len(pages), leading_byte, dtype=np.uint8),
-        buckets=np.zeros(len(pages), dtype=np.uint32),
-        lows=_rows([rest & ~below for rest in rests]),
-        highs=_rows([rest | below for rest in rests]),
-        rests=_rows(rests),
-        handles=np.array([handle for _, handle, _ in pages], dtype=np.uint64),
-        version_bytes=np.array([version for _, _, version in pages], dtype=np.uint8),
+        rows=np.arange(count, dtype=np.uint32),
+        members=TableMembers(
+            tables=np.zeros(count, dtype=np.uint8),
+            leading_bytes=np.full(count, leading_byte, dtype=np.uint8),
+            buckets=np.zeros(count, dtype=np.uint32),
+            rests=rests,
+            rest_bytes=np.full(count, rest_bytes, dtype=np.uint8),
+            handles=handles,
+            version_bytes=version_bytes.astype(np.uint8),
+        ),
+        lows=rests & ~below,
+        highs=rests | below,
     )
 
 
-def _rows(rests: list[int]) -> np.ndarray[tuple[int, int], np.dtype[np.uint8]]:
-    packed = b"".join(rest.to_bytes(REST_BYTES, "big") for rest in rests)
-    return np.frombuffer(packed, dtype=np.uint8).reshape(-1, REST_BYTES)
+def within(distance_bits: int, *, cap: int = WIDE_CAP, same_rest: int = SAME_REST) -> ProbeLimits:
+    """Limits that do not bite, unless they are named."""
+    return ProbeLimits(distance_bits, cap, same_rest)
 
 
-def found(answer: ProbeAnswer) -> list[tuple[int, int, int, int]]:
-    """(row, handle, version byte, distance) of each candidate, sorted."""
-    columns = (answer.rows, answer.handles, answer.version_bytes, answer.distances_bits)
+def found(answer: ProbeAnswer, probing: TableEntries) -> list[tuple[int, int, int, int]]:
+    """(row, handle, version byte, distance) of each member, sorted."""
+    distances = np.bitwise_count(answer.members.rests ^ probing.members.rests[answer.entries])
+    columns = (
+        probing.rows[answer.entries],
+        answer.members.handles,
+        answer.members.version_bytes,
+        distances,
+    )
     return sorted(zip(*(column.tolist() for column in columns), strict=True))
 
 
-async def a_later_page_of_a_batch_finds_the_earlier(store: TableStore) -> None:
-    answer = await store.probe_and_insert(entries((0b1000, 1, 1), (0b1001, 2, 7)), 3, WIDE_CAP)
+async def inserted(
+    store: TableStore, probing: TableEntries, limits: ProbeLimits
+) -> list[tuple[int, int, int, int]]:
+    """What is found while inserting."""
+    return found(await store.probe_and_insert(probing, limits), probing)
 
-    assert found(answer) == [(1, 1, 1, 1)]
+
+async def probed(
+    store: TableStore, probing: TableEntries, limits: ProbeLimits
+) -> list[tuple[int, int, int, int]]:
+    """What is found without inserting."""
+    return found(await store.probe(probing, limits), probing)
+
+
+async def a_later_page_of_a_batch_finds_the_earlier(store: TableStore) -> None:
+    assert await inserted(store, entries((0b1000, 1, 1), (0b1001, 2, 7)), within(3)) == [(1, 1, 1, 1)]
 
 
 async def a_later_batch_finds_what_an_earlier_one_stored(store: TableStore) -> None:
-    await store.probe_and_insert(entries((0b1000, 1, 255), (0b0111, 2, 0)), 0, WIDE_CAP)
+    await store.probe_and_insert(entries((0b1000, 1, 255), (0b0111, 2, 0)), within(0))
 
-    answer = await store.probe_and_insert(entries((0b1000, 3, 1)), 4, WIDE_CAP)
-
-    assert found(answer) == [(0, 1, 255, 0), (0, 2, 0, 4)]
+    assert await inserted(store, entries((0b1000, 3, 1)), within(4)) == [(0, 1, 255, 0), (0, 2, 0, 4)]
 
 
 async def the_distance_filter_is_inclusive(store: TableStore) -> None:
     stored = entries((0, 1, 1), (0b11, 2, 1), (0b111, 3, 1), (0b1111, 4, 1))
-    await store.probe_and_insert(stored, 0, WIDE_CAP)
+    await store.probe_and_insert(stored, within(0))
 
-    answers = [await store.probe(entries((0, 9, 1)), distance_bits, WIDE_CAP) for distance_bits in range(5)]
+    answers = [await probed(store, entries((0, 9, 1)), within(distance_bits)) for distance_bits in range(5)]
 
-    assert [[handle for _, handle, _, _ in found(answer)] for answer in answers] == [
+    assert [[handle for _, handle, _, _ in answer] for answer in answers] == [
         [1],
         [1],
         [1, 2],
@@ -70,93 +93,224 @@ async def the_distance_filter_is_inclusive(store: TableStore) -> None:
 
 
 async def a_page_never_finds_itself_in_any_version(store: TableStore) -> None:
-    await store.probe_and_insert(entries((5, 1, 1)), 3, WIDE_CAP)
+    await store.probe_and_insert(entries((5, 1, 1)), within(3))
 
-    answer = await store.probe_and_insert(entries((5, 1, 1), (4, 1, 2)), 3, WIDE_CAP)
+    assert await inserted(store, entries((5, 1, 1), (4, 1, 2)), within(3)) == []
 
-    assert found(answer) == []
+
+async def two_equal_rests_find_each_other(store: TableStore) -> None:
+    await store.probe_and_insert(entries((5, 1, 1), (5, 2, 1)), within(0))
+
+    assert await inserted(store, entries((5, 1, 1), (5, 2, 1)), within(0)) == [(0, 2, 1, 0), (1, 1, 1, 0)]
 
 
 async def inserting_again_changes_nothing(store: TableStore) -> None:
     for _ in range(3):
-        await store.probe_and_insert(entries((5, 1, 1), (6, 2, 1)), 3, WIDE_CAP)
+        await store.probe_and_insert(entries((5, 1, 1), (6, 2, 1)), within(3))
 
-    assert found(await store.probe(entries((5, 9, 1)), 3, WIDE_CAP)) == [(0, 1, 1, 0), (0, 2, 1, 2)]
+    assert await probed(store, entries((5, 9, 1)), within(3)) == [(0, 1, 1, 0), (0, 2, 1, 2)]
 
 
 async def probing_stores_nothing(store: TableStore) -> None:
-    await store.probe(entries((5, 1, 1), (5, 2, 1)), 3, WIDE_CAP)
+    await store.probe(entries((5, 1, 1), (5, 2, 1)), within(3))
 
-    assert found(await store.probe(entries((5, 9, 1)), 3, WIDE_CAP)) == []
+    assert await probed(store, entries((5, 9, 1)), within(3)) == []
 
 
 async def ranges_end_where_the_prefix_ends(store: TableStore) -> None:
     """The last rest of a range is in it, with the highest handle and version; the next rest is not."""
     last, after = (1 << 16) - 1, 1 << 16
     top = 2**64 - 1
-    await store.probe_and_insert(entries((last, top, 255), (after, 2, 1)), 0, WIDE_CAP)
+    await store.probe_and_insert(entries((last, top, 255), (after, 2, 1)), within(0))
 
-    answer = await store.probe(entries((0, 9, 1)), 56, WIDE_CAP)
-
-    assert found(answer) == [(0, top, 255, 16)]
+    assert await probed(store, entries((0, 9, 1)), within(56)) == [(0, top, 255, 16)]
 
 
 async def the_highest_range_has_an_end_too(store: TableStore) -> None:
     rest = (1 << 8 * REST_BYTES) - 1
-    await store.probe_and_insert(entries((rest, 1, 1)), 0, WIDE_CAP)
+    await store.probe_and_insert(entries((rest, 1, 1)), within(0))
 
-    assert found(await store.probe(entries((rest, 2, 1)), 0, WIDE_CAP)) == [(0, 1, 1, 0)]
+    assert await probed(store, entries((rest, 2, 1)), within(0)) == [(0, 1, 1, 0)]
 
 
 async def leading_bytes_do_not_see_each_other(store: TableStore) -> None:
-    await store.probe_and_insert(entries((5, 1, 1), leading_byte=0x00), 3, WIDE_CAP)
+    await store.probe_and_insert(entries((5, 1, 1), leading_byte=0x00), within(3))
 
-    assert found(await store.probe(entries((5, 2, 1), leading_byte=0xFF), 3, WIDE_CAP)) == []
+    assert await probed(store, entries((5, 2, 1), leading_byte=0xFF), within(3)) == []
 
 
 async def handles_and_rests_keep_all_their_bits(store: TableStore) -> None:
     rest = 0x81_23_45_67_89_AB_00
     handle = 0xFEDC_BA98_7654_3211
-    await store.probe_and_insert(entries((rest, handle, 1)), 0, WIDE_CAP)
+    await store.probe_and_insert(entries((rest, handle, 1)), within(0))
 
-    assert found(await store.probe(entries((rest ^ 1, 7, 1)), 1, WIDE_CAP)) == [(0, handle, 1, 1)]
+    assert await probed(store, entries((rest ^ 1, 7, 1)), within(1)) == [(0, handle, 1, 1)]
 
 
-async def the_cap_limits_what_is_read_and_is_counted(store: TableStore) -> None:
-    cap = 5
-    counts = []
-    for handle in range(cap + 2):
-        answer = await store.probe_and_insert(entries((5, handle, 1)), 3, cap)
-        counts.append((len(answer.rows), answer.bucket_cap_hits))
+async def rests_of_one_to_eight_bytes_are_kept_whole(store: TableStore) -> None:
+    for rest_bytes in range(1, 9):
+        rest = (0x81 << 8 * (rest_bytes - 1)) | 1
+        where = {"rest_bytes": rest_bytes, "leading_byte": rest_bytes, "low_bits": 1}
+        await store.probe_and_insert(entries((rest, 1, 1), (rest ^ 2, 2, 1), **where), within(64))
 
-    assert counts == [(0, 0), (1, 0), (2, 0), (3, 0), (4, 0), (5, 0), (5, 1)]
+        answer = await probed(store, entries((rest ^ 1, 3, 1), **where), within(1))
+
+        assert answer == [(0, 1, 1, 1)]
+
+
+async def a_range_of_one_rest_holds_equal_rests_only(store: TableStore) -> None:
+    await store.probe_and_insert(entries((4, 1, 1), (5, 2, 1), (6, 3, 1), low_bits=0), within(9))
+
+    assert await probed(store, entries((5, 9, 1), low_bits=0), within(9)) == [(0, 2, 1, 0)]
+
+
+async def the_cap_limits_what_is_considered_and_is_counted(store: TableStore) -> None:
+    for cap in (1, 5, 40):
+        stored = entries(*((rest, rest, 1) for rest in range(cap + 1)), leading_byte=cap)
+        outcomes = []
+        for count in range(cap - 1, cap + 2):
+            await store.probe_and_insert(entries(*_members_of(stored)[:count], leading_byte=cap), within(0))
+            answer = await store.probe(entries((0, 999, 1), leading_byte=cap), within(64, cap=cap))
+            outcomes.append((len(answer.entries), answer.bucket_cap_hits, answer.truncated.tolist()))
+
+        assert outcomes == [(cap - 1, 0, []), (cap, 0, []), (cap, 1, [0])]
+
+
+async def far_members_count_towards_the_cap(store: TableStore) -> None:
+    far = [(0xFF00 + rest, rest, 1) for rest in range(5)]
+    await store.probe_and_insert(entries(*far), within(0))
+    probing = entries((0xFFFF, 999, 1), leading_byte=0xA5)
+
+    capped = await store.probe(probing, within(0, cap=4))
+    whole = await store.probe(probing, within(0, cap=5))
+
+    assert (capped.bucket_cap_hits, capped.truncated.tolist()) == (1, [0])
+    assert (whole.bucket_cap_hits, whole.truncated.tolist()) == (0, [])
+
+
+async def of_one_rest_the_lowest_members_are_considered(store: TableStore) -> None:
+    for low_bits in (0, 16):
+        where = {"low_bits": low_bits, "leading_byte": low_bits}
+        outcomes = []
+        for handle in range(SAME_REST + 2, 0, -1):
+            await store.probe_and_insert(entries((5, handle, 1), **where), within(0))
+            probing = entries((5, 0, 1), **where)
+            answer = await store.probe(probing, within(3))
+            handles = answer.members.handles.tolist()
+            outcomes.append((handles, answer.truncated.tolist(), answer.bucket_cap_hits))
+
+        assert outcomes == [
+            ([6], [], 0),
+            ([5, 6], [], 0),
+            ([4, 5, 6], [], 0),
+            ([3, 4, 5, 6], [], 0),
+            ([2, 3, 4, 5], [0], 0),
+            ([1, 2, 3, 4], [0], 0),
+        ]
+
+
+async def behind_many_equal_rests_the_next_is_found(store: TableStore) -> None:
+    """More equal rests than the cap: they are passed over, and the cap does not bite."""
+    crowd = [(5, handle, 1) for handle in range(100, 200)]
+    await store.probe_and_insert(entries(*crowd, (4, 1, 1), (6, 2, 1), (7, 3, 1)), within(0))
+
+    probing = entries((7, 9, 1))
+    answer = await store.probe(probing, within(1, cap=7))
+
+    assert found(answer, probing) == [
+        (0, 2, 1, 1),
+        (0, 3, 1, 0),
+        *((0, handle, 1, 1) for handle in range(100, 104)),
+    ]
+    assert (answer.bucket_cap_hits, answer.truncated.tolist()) == (0, [0])
+
+
+async def many_equal_rests_that_are_too_far_truncate_nothing(store: TableStore) -> None:
+    await store.probe_and_insert(entries(*((5, handle, 1) for handle in range(100))), within(0))
+
+    answer = await store.probe(entries((5 ^ 0xFF, 999, 1)), within(3, cap=SAME_REST))
+
+    assert (len(answer.entries), answer.bucket_cap_hits, answer.truncated.tolist()) == (0, 0, [])
+
+
+async def ones_own_members_take_no_place(store: TableStore) -> None:
+    """Whatever versions of the page itself are stored, it sees as many others."""
+    for low_bits in (0, 16):
+        where = {"low_bits": low_bits, "leading_byte": low_bits}
+        own = [(5, 0, version) for version in range(40)]
+        others = [(5, handle, 1) for handle in range(1, SAME_REST + 1)]
+        await store.probe_and_insert(entries(*own, *others, **where), within(0))
+
+        answer = await store.probe(entries((5, 0, 1), **where), within(3, cap=SAME_REST))
+
+        assert answer.members.handles.tolist() == [1, 2, 3, 4]
+        assert (answer.bucket_cap_hits, answer.truncated.tolist()) == (0, [])
+
+
+async def what_is_removed_is_not_found(store: TableStore) -> None:
+    stored = entries((5, 1, 1), (5, 2, 1), (6, 3, 1))
+    await store.probe_and_insert(stored, within(0))
+
+    assert await store.remove(stored.members.take(np.array([0, 2]))) == 2
+    assert await probed(store, entries((5, 9, 1)), within(3)) == [(0, 2, 1, 0)]
+
+
+async def removing_takes_the_exact_member_and_may_be_repeated(store: TableStore) -> None:
+    await store.probe_and_insert(entries((5, 1, 1), (5, 1, 2)), within(0))
+    absent = entries((6, 1, 1), (5, 2, 1), (5, 1, 3)).members
+
+    assert await store.remove(absent) == 0
+    assert [await store.remove(entries((5, 1, 1)).members) for _ in range(2)] == [1, 0]
+    assert await probed(store, entries((5, 9, 1)), within(3)) == [(0, 1, 2, 0)]
+
+
+async def what_a_probe_found_can_be_removed_by_it(store: TableStore) -> None:
+    await store.probe_and_insert(entries((5, 1, 1), (6, 2**64 - 1, 255), (0xFF, 3, 1)), within(0))
+    answer = await store.probe(entries((4, 9, 1)), within(3))
+
+    assert await store.remove(answer.members) == 2
+    assert await probed(store, entries((0xFF, 9, 1)), within(64)) == [(0, 3, 1, 0)]
+
+
+async def many_members_are_removed_across_calls(store: TableStore) -> None:
+    stored = entries(*((row << 16, row, 1) for row in range(900)))
+    await store.probe_and_insert(stored, within(0))
+
+    assert [await store.remove(stored.members) for _ in range(2)] == [900, 0]
 
 
 async def an_empty_batch_is_an_empty_answer(store: TableStore) -> None:
-    answer = await store.probe_and_insert(entries(), 3, WIDE_CAP)
+    nothing = entries()
+    answer = await store.probe_and_insert(nothing, within(3))
 
-    assert (found(answer), answer.bucket_cap_hits) == ([], 0)
+    assert (found(answer, nothing), answer.truncated.tolist(), answer.bucket_cap_hits) == ([], [], 0)
+    assert await store.remove(nothing.members) == 0
 
 
 async def of_two_callers_at_once_at_least_one_finds_the_other(store: TableStore) -> None:
     for round_number in range(20):
         rest = round_number << 16
         answers = await asyncio.gather(
-            store.probe_and_insert(entries((rest, 2 * round_number, 1)), 3, WIDE_CAP),
-            store.probe_and_insert(entries((rest, 2 * round_number + 1, 1)), 3, WIDE_CAP),
+            store.probe_and_insert(entries((rest, 2 * round_number, 1)), within(3)),
+            store.probe_and_insert(entries((rest, 2 * round_number + 1, 1)), within(3)),
         )
 
-        assert sum(len(answer.rows) for answer in answers) >= 1
+        assert sum(len(answer.entries) for answer in answers) >= 1
 
 
 async def many_entries_keep_their_order_across_calls(store: TableStore) -> None:
     """More entries than one script call takes: every page finds all before it."""
     count = 900
-    answer = await store.probe_and_insert(
-        entries(*((row << 16, row, 1) for row in range(count)), (0, count, 1)), 0, WIDE_CAP
-    )
+    many = entries(*((row << 16, row, 1) for row in range(count)), (0, count, 1))
 
-    assert found(answer) == [(count, 0, 1, 0)]
+    assert await inserted(store, many, within(0)) == [(count, 0, 1, 0)]
+
+
+def _members_of(stored: TableEntries) -> list[tuple[int, int, int]]:
+    members = stored.members
+    return list(
+        zip(members.rests.tolist(), members.handles.tolist(), members.version_bytes.tolist(), strict=True)
+    )
 
 
 TABLE_CLAIMS = [
@@ -164,13 +318,25 @@ TABLE_CLAIMS = [
     a_later_batch_finds_what_an_earlier_one_stored,
     the_distance_filter_is_inclusive,
     a_page_never_finds_itself_in_any_version,
+    two_equal_rests_find_each_other,
     inserting_again_changes_nothing,
     probing_stores_nothing,
     ranges_end_where_the_prefix_ends,
     the_highest_range_has_an_end_too,
     leading_bytes_do_not_see_each_other,
     handles_and_rests_keep_all_their_bits,
-    the_cap_limits_what_is_read_and_is_counted,
+    rests_of_one_to_eight_bytes_are_kept_whole,
+    a_range_of_one_rest_holds_equal_rests_only,
+    the_cap_limits_what_is_considered_and_is_counted,
+    far_members_count_towards_the_cap,
+    of_one_rest_the_lowest_members_are_considered,
+    behind_many_equal_rests_the_next_is_found,
+    many_equal_rests_that_are_too_far_truncate_nothing,
+    ones_own_members_take_no_place,
+    what_is_removed_is_not_found,
+    removing_takes_the_exact_member_and_may_be_repeated,
+    what_a_probe_found_can_be_removed_by_it,
+    many_members_are_removed_across_calls,
     an_empty_batch_is_an_empty_answer,
     of_two_callers_at_once_at_least_one_finds_the_other,
     many_entries_keep_their_order_across_calls,

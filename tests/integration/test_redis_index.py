@@ -35,7 +35,7 @@ def index_on(client: RedisClient, namespace: str, layout: IndexLayout) -> Permut
         namespace=namespace,
         schema_id="00",
         shard_bits=layout.shard_bits,
-        table_count=len(layout.tables),
+        table_count=layout.table_count,
         bucket_bits=layout.bucket_bits,
         slot_bits=layout.slot_bits,
     )
@@ -64,16 +64,17 @@ async def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
     ]
 
 
-async def test_equal_fingerprints_of_different_pages_are_all_found_up_to_the_cap(
+async def test_equal_fingerprints_of_different_pages_report_each_other_up_to_the_limit(
     request: pytest.FixtureRequest, namespace: str
 ) -> None:
-    cap = 100
-    layout = IndexLayout(IndexConfig(bucket_cap=cap))
-    pages = [IndexedPage(Handle(row), 1, Fingerprint64(7)) for row in range(cap + 2)]
+    limit = 3
+    layout = IndexLayout(IndexConfig(same_fingerprint_limit=limit))
+    pages = [IndexedPage(Handle(row), 1, Fingerprint64(7)) for row in range(limit + 2)]
 
     async with RedisClient(RedisConfig(request.getfixturevalue("redis_server").url)) as client:
         index = index_on(client, namespace, layout)
         probed = [await index.probe_and_insert([page]) for page in pages]
 
-    assert [len(each.candidates[0]) for each in probed] == [*range(cap + 1), cap]
-    assert [each.bucket_cap_hits for each in probed] == [0] * (cap + 1) + [len(layout.tables)]
+    assert [len(each.candidates[0]) for each in probed] == [0, 1, 2, 3, 3]
+    assert [each.truncated_rows for each in probed] == [frozenset()] * (limit + 1) + [{0}]
+    assert [each.bucket_cap_hits for each in probed] == [0] * (limit + 2)

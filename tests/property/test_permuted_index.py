@@ -74,7 +74,12 @@ def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
     shards = data.draw(st.sampled_from([1, 16, 256]))
     cut = data.draw(st.integers(0, len(words)))
     layout = IndexLayout(
-        IndexConfig(PermutedConfig(blocks, distance_bits), expected_pages=expected_pages, shards=shards)
+        IndexConfig(
+            PermutedConfig(blocks, distance_bits),
+            expected_pages=expected_pages,
+            shards=shards,
+            same_fingerprint_limit=len(words),
+        )
     )
     pages = pages_of(words)
 

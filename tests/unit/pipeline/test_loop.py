@@ -11,7 +11,7 @@ from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retries import Patience
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
-from neardup_stream.stores.protocol import ProbeAnswer, RecordAnswer, RecordChange, TableEntries
+from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, RecordAnswer, RecordChange, TableEntries
 from neardup_stream.streams.memory import Fail, MemorySink, MemorySource, Pass, Pause, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
@@ -204,10 +204,8 @@ class FlakyTables(MemoryTables):
         super().__init__()
         self._lost_answers = lost_answers
 
-    async def probe_and_insert(
-        self, entries: TableEntries, distance_bits: int, bucket_cap: int
-    ) -> ProbeAnswer:
-        answer = await super().probe_and_insert(entries, distance_bits, bucket_cap)
+    async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
+        answer = await super().probe_and_insert(entries, limits)
         if self._lost_answers:
             self._lost_answers -= 1
             raise StoreUnavailable("the answer was lost")
