@@ -105,9 +105,9 @@ def estimate_resemblances(
     either = np.count_nonzero(left_codes | right_codes, axis=1)
     both = np.count_nonzero(left_codes, axis=1) + np.count_nonzero(right_codes, axis=1) - either
     agreeing = np.count_nonzero(left_codes == right_codes, axis=1) - (config.bins - either)
-    chance = 1 / ((1 << config.code_bits) - 1)
-    shared = (agreeing - chance * both) / (1 - chance)
-    resemblances: NDArray[np.float64] = np.clip(shared / np.maximum(either, 1), 0.0, 1.0)
+    code_count = (1 << config.code_bits) - 1
+    shared = code_count * agreeing - both  # in whole numbers, so that equal sketches give 1 exactly
+    resemblances: NDArray[np.float64] = np.clip(shared / np.maximum((code_count - 1) * either, 1), 0.0, 1.0)
     return resemblances
 
 

@@ -66,8 +66,9 @@ def test_a_batch_is_its_pages_one_by_one() -> None:
     batch = fingerprint_texts(texts, THREE)
 
     alone = [fingerprint_texts([text], THREE) for text in texts]
-    for values, parts in zip(batch, zip(*alone, strict=True), strict=True):
-        assert values.tolist() == np.concatenate(parts).tolist()
+    for name in Fingerprints._fields:
+        parts = [getattr(one, name) for one in alone]
+        assert getattr(batch, name).tolist() == np.concatenate(parts).tolist()
 
 
 def test_an_empty_batch_gives_nothing() -> None:
