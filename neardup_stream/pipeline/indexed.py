@@ -1,0 +1,39 @@
+"""A page record as the index sees it.
+
+Pages are compared within a scope only, of which the index knows nothing: the scope's hash is mixed into the
+fingerprint and the bands, so that pages of two scopes meet there by chance only.
+"""
+
+import struct
+from functools import lru_cache
+from hashlib import blake2b
+
+from neardup_stream.indexes.protocol import IndexedPage
+from neardup_stream.page import Fingerprint64, Handle
+from neardup_stream.stores.page_record import PageRecord
+
+__all__ = ["indexed_page", "scope_hash"]
+
+_BAND_BYTES = 4
+_LOW_32_BITS = (1 << 32) - 1
+
+
+def indexed_page(handle: Handle, record: PageRecord) -> IndexedPage:
+    """What to probe, insert or remove for a record that `is_indexed`. Cost: 1 µs, 2 µs with a scope."""
+    bands = struct.unpack(f">{len(record.bands) // _BAND_BYTES}I", record.bands)
+    if not record.scope:
+        return IndexedPage(handle, record.version, record.fingerprint64, bands)
+    mask = scope_hash(record.scope)
+    low = mask & _LOW_32_BITS
+    fingerprint = Fingerprint64(record.fingerprint ^ mask)
+    return IndexedPage(handle, record.version, fingerprint, tuple(band ^ low for band in bands))
+
+
+@lru_cache(maxsize=4096)
+def scope_hash(scope: str) -> int:
+    """64 bits of a scope, 0 for everything; without a key, because a scope is no secret.
+
+    >>> scope_hash("")
+    0
+    """
+    return int.from_bytes(blake2b(scope.encode(), digest_size=8).digest(), "big") if scope else 0

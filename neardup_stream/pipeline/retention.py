@@ -1,0 +1,201 @@
+"""Lets pages go that were not seen for long, and stubs that nobody needs any more.
+
+One page goes in steps, in an order in which a crash after any of them is finished by the next sweep:
+
+    live ──1──► expiring ──2──► out of its cluster ──3──► out of the index ──4──► gone ──5──► dropped
+
+1 and 4 are written only if the record has not moved; 2 and 3 may be repeated. An expiring record still counts
+as living text, and is never taken back: a page that comes back meanwhile comes as a new version, whose index
+entries are its own. A page that speaks for others stays expiring until it does not. Nothing is told: expiry
+makes no event.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.errors import ConfigError
+from neardup_stream.hashing.handles import next_handle
+from neardup_stream.indexes.protocol import Index
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.indexed import indexed_page
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import RecordChange, RecordDrop, RecordStore
+
+__all__ = ["Due", "ExpiringClusters", "RetentionConfig", "Sweep", "Sweeper", "due"]
+
+Due = Literal["mark", "finish", "expire", "drop"]
+"""mark a live page as expiring; finish one that is marked; expire a short page, which is in no index and no
+cluster, at once; drop a stub."""
+
+Sweep = Literal["scanned", "marked", "expired", "speaks_for_others", "dropped"]
+"""What was done with records: expired are now stubs; those that speak for others stay for now."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionConfig:
+    """How long pages and stubs are kept.
+
+    Attributes:
+        page_seconds: since a page was last seen; None keeps every page.
+        stub_seconds: since it went. Longer than any daemon may sleep and then go on, or than any offset may
+            be set back: what a stub remembers is what makes late writers harmless.
+        slots_per_pass: how much one pass looks at.
+    """
+
+    page_seconds: int | None
+    stub_seconds: int
+    slots_per_pass: int = 16
+
+    def __post_init__(self) -> None:
+        """Refuse what would let everything go at once, or nothing happen.
+
+        Raises:
+            ConfigError: a number is below one.
+        """
+        for name in ("page_seconds", "stub_seconds", "slots_per_pass"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ConfigError(f"retention.{name} ({value}) must be at least 1")
+
+
+class ExpiringClusters(Protocol):
+    """What a sweep needs of the clusters."""
+
+    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
+        """Let pages leave their clusters silently; False for one that stays, because it speaks for others.
+
+        A node that has left before, or was never there, has left.
+        """
+        ...
+
+
+def due(record: PageRecord, now_seconds: int, config: RetentionConfig) -> Due | None:
+    """What is to be done with a record now; None for nothing."""
+    unseen_seconds = now_seconds - record.seen_seconds
+    if record.state == "expiring":
+        return "finish"
+    if record.state == "gone":
+        return "drop" if unseen_seconds >= config.stub_seconds else None
+    if config.page_seconds is None or unseen_seconds < config.page_seconds:
+        return None
+    return "mark" if record.state == "live" else "expire"
+
+
+class _Stored(NamedTuple):
+    """A record, where it is kept and as which bytes."""
+
+    handle: Handle
+    packed: bytes
+    record: PageRecord
+
+
+class Sweeper:
+    """Goes round the slots of the records, a few in each pass. Several may sweep at once.
+
+    Args:
+        records: keeps the page records.
+        index: of the same pages.
+        clusters: of the same pages.
+        config: how long things are kept.
+        first_slot: where to begin, so that several sweepers need not meet.
+    """
+
+    def __init__(
+        self,
+        *,
+        records: RecordStore,
+        index: Index,
+        clusters: ExpiringClusters,
+        config: RetentionConfig,
+        first_slot: int = 0,
+    ) -> None:
+        self._records = records
+        self._index = index
+        self._clusters = clusters
+        self._config = config
+        self._next_slot = first_slot % records.slot_count
+
+    async def sweep(self, now_seconds: int) -> Counter[Sweep]:
+        """One pass over the next slots; the next pass goes on where this one ended, or failed.
+
+        Returns:
+            How many records met what.
+
+        Raises:
+            StoreUnavailable: some steps may be done; sweeping again does the rest.
+            CorruptData: a stored record cannot be read.
+        Cost: one round trip per slot, some five more for one in which something is due.
+        """
+        counts: Counter[Sweep] = Counter()
+        for _ in range(min(self._config.slots_per_pass, self._records.slot_count)):
+            counts += await self._sweep_slot(self._next_slot, now_seconds)
+            self._next_slot = (self._next_slot + 1) % self._records.slot_count
+        return counts
+
+    async def _sweep_slot(self, slot: int, now_seconds: int) -> Counter[Sweep]:
+        walked = await self._records.walk(slot)
+        by_due: defaultdict[Due | None, list[_Stored]] = defaultdict(list)
+        for handle, packed in walked:
+            record = PageRecord.unpack(packed)
+            by_due[due(record, now_seconds, self._config)].append(_Stored(handle, packed, record))
+        dropped = await self._drop(by_due["drop"])
+        marked = await self._replace(by_due["mark"], PageRecord.expiring)
+        expiring = [*by_due["finish"], *marked]
+        leaving = await self._leave(expiring)
+        expired = await self._replace(
+            [*by_due["expire"], *leaving], lambda record: record.expired(now_seconds)
+        )
+        return Counter(
+            {
+                "scanned": len(walked),
+                "marked": len(marked),
+                "expired": len(expired),
+                "speaks_for_others": len(expiring) - len(leaving),
+                "dropped": dropped,
+            }
+        )
+
+    async def _leave(self, expiring: Sequence[_Stored]) -> list[_Stored]:
+        """Take pages out of their clusters and then the index; those that left."""
+        if not expiring:
+            return []
+        nodes = [ClusterNode(handle, record.version, record.id, record.url) for handle, _, record in expiring]
+        answers = await self._clusters.expire(nodes)
+        leaving = [each for each, has_left in zip(expiring, answers, strict=True) if has_left]
+        if leaving:
+            await self._index.remove([indexed_page(handle, record) for handle, _, record in leaving])
+        return leaving
+
+    async def _replace(
+        self, stored: Sequence[_Stored], next_of: Callable[[PageRecord], PageRecord]
+    ) -> list[_Stored]:
+        """Write what follows each record; those that had not moved, as they are now."""
+        if not stored:
+            return []
+        following = [_stored(each.handle, next_of(each.record)) for each in stored]
+        answers = await self._records.replace(
+            [
+                RecordChange(each.handle, each.packed, new.packed)
+                for each, new in zip(stored, following, strict=True)
+            ]
+        )
+        return [new for new, answer in zip(following, answers, strict=True) if answer.value == new.packed]
+
+    async def _drop(self, stubs: Sequence[_Stored]) -> int:
+        """Remove stubs, but none whose next handle is taken: the page there may have found this one taken."""
+        if not stubs:
+            return 0
+        neighbors = await self._records.fetch([next_handle(stub.handle) for stub in stubs])
+        drops = [
+            RecordDrop(stub.handle, stub.packed, stub.record.version)
+            for stub, neighbor in zip(stubs, neighbors, strict=True)
+            if neighbor is None
+        ]
+        return sum(await self._records.drop(drops))
+
+
+def _stored(handle: Handle, record: PageRecord) -> _Stored:
+    return _Stored(handle, record.pack(), record)

@@ -1,0 +1,378 @@
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from inspect import iscoroutinefunction
+from typing import Any
+
+import pytest
+
+from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.errors import ConfigError, StoreUnavailable
+from neardup_stream.hashing.handles import handle_of, next_handle
+from neardup_stream.indexes.layout import IndexConfig, IndexLayout
+from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.message import Partition, Position, Record
+from neardup_stream.page import Fingerprint64, Handle, Page, PageId
+from neardup_stream.pipeline.arrival import Arrival, Forget, Registered
+from neardup_stream.pipeline.forgetting import forget
+from neardup_stream.pipeline.indexed import indexed_page
+from neardup_stream.pipeline.registration import register
+from neardup_stream.pipeline.retention import RetentionConfig, Sweeper, due
+from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.page_record import PageRecord, PageState
+from neardup_stream.stores.protocol import RecordChange
+
+KEY = bytes(16)
+DAY = 86_400
+START = 1_790_000_000
+CONFIG = RetentionConfig(page_seconds=10 * DAY, stub_seconds=2 * DAY, slots_per_pass=16)
+
+Hook = Callable[[], Awaitable[None]]
+
+
+class Hooked:
+    """Something whose every call is preceded by another."""
+
+    def __init__(self, target: object, before: Hook) -> None:
+        self._target = target
+        self._before = before
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._target, name)
+        if not iscoroutinefunction(member):
+            return member
+
+        async def call(*arguments: object) -> object:
+            await self._before()
+            return await member(*arguments)
+
+        return call
+
+
+class Families:
+    """Clusters as far as expiry knows them: a first page speaks for the others that are still there."""
+
+    def __init__(self) -> None:
+        self._others_of: dict[Handle, set[Handle]] = {}
+
+    def link(self, first: Handle, *others: Handle) -> None:
+        self._others_of[first] = set(others)
+
+    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
+        has_left = []
+        for node in nodes:
+            has_left.append(not self._others_of.get(node.handle))
+            for others in self._others_of.values():
+                others.discard(node.handle)
+        return has_left
+
+
+@dataclass
+class World:
+    """Everything that pages leave traces in."""
+
+    records: MemoryRecords = field(default_factory=MemoryRecords)
+    tables: MemoryTables = field(default_factory=MemoryTables)
+    families: Families = field(default_factory=Families)
+    offset: int = 0
+
+    @property
+    def index(self) -> PermutedIndex:
+        return PermutedIndex(self.tables, IndexLayout(IndexConfig()))
+
+    def sweeper(self, before: Hook | None = None, config: RetentionConfig = CONFIG) -> Sweeper:
+        async def nothing() -> None:
+            """Let it run."""
+
+        hook = before or nothing
+        return Sweeper(
+            records=Hooked(self.records, hook),
+            index=Hooked(self.index, hook),
+            clusters=Hooked(self.families, hook),
+            config=config,
+        )
+
+    async def crawl(self, day: int, *names: str, text: int = 0) -> list[Registered]:
+        """Pages arrive, and are indexed as the pipeline does it."""
+        pages = await register([self._arrival(name, text) for name in names], self.records, KEY, at(day))
+        for page in pages:
+            if page.former is not None:
+                await self.index.remove([indexed_page(page.handle, page.former)])
+            if page.record.is_indexed:
+                await self.index.probe_and_insert([indexed_page(page.handle, page.record)])
+        return pages
+
+    def _arrival(self, name: str, text: int) -> Arrival:
+        self.offset += 1
+        return Arrival(
+            record=Record(position=Position(Partition("pages", 0), self.offset), key=None, value=b"{}"),
+            page=Page(id=PageId(name), url=name, fetched_at_seconds=0),
+            fingerprint=Fingerprint64(handle_of(PageId(name), b"fingerprint") ^ text),
+            text_fingerprint=text,
+            token_count=100,
+            is_decided=not name.startswith("short"),
+        )
+
+    async def stored(self, name: str) -> PageRecord | None:
+        (packed,) = await self.records.fetch([handle(name)])
+        return None if packed is None else PageRecord.unpack(packed)
+
+    async def state(self, name: str) -> PageState | None:
+        record = await self.stored(name)
+        return None if record is None else record.state
+
+    async def record_count(self) -> int:
+        return sum([len(await self.records.walk(slot)) for slot in range(self.records.slot_count)])
+
+    @property
+    def entry_count(self) -> int:
+        return sum(map(len, self.tables._sets.values()))
+
+
+def handle(name: str) -> Handle:
+    return handle_of(PageId(name), KEY)
+
+
+def at(day: int) -> int:
+    return START + day * DAY
+
+
+def page(state: PageState) -> PageRecord:
+    return PageRecord.first(
+        page_id=PageId("page"),
+        url="page",
+        text_fingerprint=1,
+        position=Position(Partition("pages", 0), 0),
+        seen_seconds=START,
+        state=state,
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "days", "expected"),
+    [("live", 10, "mark"), ("short", 10, "expire"), ("gone", 2, "drop")],
+)
+def test_nothing_is_due_a_second_before_its_time(state: PageState, days: int, expected: str) -> None:
+    seconds = days * DAY
+
+    assert [due(page(state), START + seconds + early, CONFIG) for early in (-1, 0, 1)] == [
+        None,
+        expected,
+        expected,
+    ]
+
+
+def test_what_is_expiring_is_always_due() -> None:
+    assert due(page("expiring"), START, CONFIG) == "finish"
+
+
+def test_without_a_limit_every_page_is_kept_and_stubs_are_not() -> None:
+    config = RetentionConfig(page_seconds=None, stub_seconds=2 * DAY)
+
+    assert due(page("live"), at(10**6), config) is None
+    assert due(page("gone"), at(2), config) == "drop"
+
+
+@pytest.mark.parametrize("name", ["page_seconds", "stub_seconds", "slots_per_pass"])
+def test_a_number_below_one_is_refused(name: str) -> None:
+    numbers = {"page_seconds": 1, "stub_seconds": 1, "slots_per_pass": 1}
+
+    RetentionConfig(**numbers)
+    with pytest.raises(ConfigError, match=name):
+        RetentionConfig(**(numbers | {name: 0}))
+
+
+async def test_a_page_that_was_not_seen_for_long_leaves_a_stub_and_no_entries() -> None:
+    world = World()
+    await world.crawl(0, "old", "short")
+    await world.crawl(5, "young")
+    entries_of_a_page = world.entry_count // 2
+
+    counts = await world.sweeper().sweep(at(10))
+
+    assert counts == Counter(scanned=3, marked=1, expired=2)
+    assert [await world.state(name) for name in ("old", "short", "young")] == ["gone", "gone", "live"]
+    assert world.entry_count == entries_of_a_page
+
+
+async def test_a_stub_remembers_its_version_and_lives_from_when_the_page_went() -> None:
+    world = World()
+    await world.crawl(0, "page")
+    await world.crawl(1, "page", text=1)
+
+    await world.sweeper().sweep(at(50))
+
+    stub = await world.stored("page")
+    assert stub is not None
+    assert (stub.version, stub.seen_seconds) == (2, at(50))
+
+
+async def test_a_stub_that_nobody_needs_is_dropped_and_its_version_never_used_again() -> None:
+    world = World()
+    await world.crawl(0, "page")
+    await world.crawl(1, "page", text=1)
+    sweeper = world.sweeper()
+    await sweeper.sweep(at(50))
+
+    assert await sweeper.sweep(at(52)) == Counter(scanned=1, dropped=1)
+    assert await world.state("page") is None
+    (back,) = await world.crawl(53, "page")
+    assert (back.verdict, back.record.version) == ("new", 3)
+
+
+async def test_a_forgotten_page_is_dropped_even_where_pages_are_kept_for_ever() -> None:
+    world = World()
+    await world.crawl(0, "page")
+    record = Record(position=Position(Partition("pages", 0), 99), key=b"page", value=None)
+    await forget([Forget(record, (PageId("page"),))], world.records, KEY, at(1))
+    config = RetentionConfig(page_seconds=None, stub_seconds=2 * DAY)
+
+    await world.sweeper(config=config).sweep(at(3))
+
+    assert await world.record_count() == 0
+
+
+async def test_a_page_that_speaks_for_others_counts_as_living_until_it_does_not() -> None:
+    world = World()
+    await world.crawl(0, "first")
+    await world.crawl(1, "second")
+    world.families.link(handle("first"), handle("second"))
+    before, sweeper = world.entry_count, world.sweeper()
+
+    assert await sweeper.sweep(at(10)) == Counter(scanned=2, marked=1, speaks_for_others=1)
+    assert (await world.state("first"), world.entry_count) == ("expiring", before)
+
+    await sweeper.sweep(at(11))  # the second leaves, in whatever order the two are met
+    await sweeper.sweep(at(11))
+    assert (await world.state("first"), await world.state("second")) == ("gone", "gone")
+    assert world.entry_count == 0
+
+
+async def test_an_expiring_page_that_comes_back_keeps_the_entries_of_its_new_version() -> None:
+    world = World()
+    await world.crawl(0, "first")
+    world.families.link(handle("first"), handle("second"))
+    sweeper = world.sweeper()
+    await sweeper.sweep(at(10))
+    before = world.entry_count
+
+    (back,) = await world.crawl(11, "first")
+    counts = await sweeper.sweep(at(11))
+
+    assert (back.verdict, back.record.version) == ("changed", 2)
+    assert (counts, await world.state("first"), world.entry_count) == (Counter(scanned=1), "live", before)
+
+
+@pytest.mark.parametrize("call", range(1, 20))
+async def test_a_page_that_comes_back_while_it_is_taken_out_stays(call: int) -> None:
+    """It comes back before each call of the sweep in turn; most calls are walks of empty slots."""
+    world = World()
+    await world.crawl(0, "page")
+    before, calls = world.entry_count, 0
+
+    async def come_back() -> None:
+        nonlocal calls
+        calls += 1
+        if calls == call:
+            await world.crawl(10, "page")
+
+    await world.sweeper(come_back).sweep(at(10))
+
+    assert calls >= call
+    stored = await world.stored("page")
+    assert stored is not None
+    assert (stored.state, stored.seen_seconds, world.entry_count) == ("live", at(10), before)
+
+
+async def test_a_stub_whose_next_handle_is_taken_stays_for_the_page_behind_it() -> None:
+    world = World()
+    stub, other = page("live").expired(START), page("live")
+    await world.records.replace(
+        [
+            RecordChange(handle("page"), None, stub.pack()),
+            RecordChange(next_handle(handle("page")), None, other.pack()),
+        ]
+    )
+
+    await world.sweeper().sweep(at(3))
+
+    assert await world.state("page") == "gone"
+
+
+async def test_a_pass_is_bounded_and_the_next_one_goes_on() -> None:
+    world = World()
+    await world.crawl(0, *(f"page-{number}" for number in range(100)))
+    config = RetentionConfig(page_seconds=DAY, stub_seconds=DAY, slots_per_pass=5)
+    sweeper = world.sweeper(config=config)
+
+    passes = [await sweeper.sweep(at(2)) for _ in range(4)]
+
+    assert sum(each["expired"] for each in passes) == 100
+    assert max(each["expired"] for each in passes) < 60
+    assert [await world.state(f"page-{number}") for number in range(100)] == ["gone"] * 100
+
+
+async def test_a_sweep_that_is_cut_anywhere_is_finished_by_the_next() -> None:
+    async def run(cut_before: int) -> tuple[World, bool]:
+        world = World()
+        await world.crawl(0, *(f"page-{number}" for number in range(12)))
+        world.families.link(handle("page-0"), handle("page-1"), handle("page-2"))
+        calls = 0
+
+        async def blow() -> None:
+            nonlocal calls
+            calls += 1
+            if calls == cut_before:
+                raise StoreUnavailable("cut")
+
+        was_cut = False
+        for _ in range(3):
+            try:
+                await world.sweeper(blow).sweep(at(10))
+            except StoreUnavailable:
+                was_cut = True
+        await world.sweeper().sweep(at(10))
+        return world, was_cut
+
+    for cut_before in range(1, 1000):
+        world, was_cut = await run(cut_before)
+
+        assert [await world.state(f"page-{number}") for number in range(12)] == ["gone"] * 12
+        assert world.entry_count == 0
+        if not was_cut:
+            break
+    assert cut_before > 60
+
+
+async def test_two_sweepers_at_once_do_what_one_does() -> None:
+    world = World()
+    await world.crawl(0, *(f"page-{number}" for number in range(40)))
+    await world.crawl(9, *(f"page-{number}" for number in range(10)))
+
+    async def give_way() -> None:
+        await asyncio.sleep(0)
+
+    for day in (10, 12):
+        await asyncio.gather(*(world.sweeper(give_way).sweep(at(day)) for _ in range(2)))
+
+    assert await world.record_count() == 10
+    (back,) = await world.crawl(13, "page-39")
+    assert (back.verdict, back.record.version) == ("new", 2)
+
+
+async def test_memory_levels_off_on_an_endless_stream() -> None:
+    """Every day ten new pages, and five known ones again, some changed and some back after they went."""
+    world, sizes = World(), []
+    sweeper = world.sweeper()
+    for day in range(60):
+        again = [f"page-{max(0, day - age)}-{number}" for number, age in enumerate((1, 5, 9, 11, 30))]
+        await world.crawl(day, *(f"page-{day}-{number}" for number in range(10)))
+        await world.crawl(day, *again, text=day % 3)
+        await sweeper.sweep(at(day))
+        sizes.append((await world.record_count(), world.entry_count))
+
+    middle, end = sizes[35:45], sizes[50:]
+    assert max(middle) == max(end)
+    assert max(records for records, _ in end) < 250
