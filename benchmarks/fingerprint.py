@@ -1,9 +1,10 @@
-"""How many pages a second does one core fingerprint, and where does the time go?
+"""How many pages a second does one core fingerprint and sketch, and where does the time go?
 
     python -m benchmarks.fingerprint [--pages 400] [--runs 7] [--json]
 
-Texts are generated from a seed. Before anything is timed, the kernel's fingerprints of a sample are compared
-with the plain reference. Best of the runs, one thread; a page of text weighs 3.5 KB, of HTML some 13 KB.
+Texts are generated from a seed. Before anything is timed, the kernel's fingerprints and sketches of a sample
+are compared with the plain reference. Best of the runs, one thread; a page of text weighs 3.5 KB, of HTML
+some 13 KB.
 """
 
 import argparse
@@ -16,12 +17,14 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from neardup_stream.fingerprints.reference import fingerprint_page
+from neardup_stream.fingerprints.reference import fingerprint_page, sketch_page
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts, load_kernel
+from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.text.canonical import canonicalize
 from neardup_stream.text.markup import visible_text
 
 CONFIG = SimhashConfig()
+SKETCH = SketchConfig()
 PAGE_BYTES = 3500
 HTML_BYTES = 13_000
 SAMPLE_PAGES = 20
@@ -71,6 +74,9 @@ def measure(pages: int, runs: int) -> list[Figure]:
     def kernel(texts: Sequence[str]) -> None:
         fingerprint_texts(texts, CONFIG)
 
+    def sketching(texts: Sequence[str]) -> None:
+        fingerprint_texts(texts, CONFIG, SKETCH)
+
     def canonical(texts: Sequence[str]) -> None:
         for text in texts:
             canonicalize(text)
@@ -85,11 +91,13 @@ def measure(pages: int, runs: int) -> list[Figure]:
 
     cases: list[tuple[str, str, Callable[[Sequence[str]], None], list[str]]] = [
         ("Latin, ASCII", "fingerprint", kernel, latin),
+        ("Latin, ASCII", "fingerprint and sketch", sketching, latin),
         ("Latin, ASCII", "canonical text alone", canonical, latin),
         ("Latin, accents and quotes", "fingerprint", kernel, quoted),
         ("Latin, decomposed accents", "fingerprint, canonicalized first", kernel, joined),
         ("Latin, decomposed accents", "canonical text alone", canonical, joined),
         ("Han", "fingerprint", kernel, han),
+        ("Han", "fingerprint and sketch", sketching, han),
         ("HTML", "markup, all text", markup, html),
         ("HTML", "markup, main content", main_content, html),
         ("HTML", "fingerprint", kernel, visible),
@@ -114,8 +122,15 @@ def timed(
 def check(texts: list[str]) -> None:
     """Compare a sample with the reference."""
     sample = random.Random(2).sample(texts, min(SAMPLE_PAGES, len(texts)))
-    computed = zip(*(values.tolist() for values in fingerprint_texts(sample, CONFIG)[:3]), strict=True)
-    assert list(computed) == [fingerprint_page(text, CONFIG) for text in sample]
+    computed = fingerprint_texts(sample, CONFIG, SKETCH)
+    for row, text in enumerate(sample):
+        assert tuple(int(values[row]) for values in computed[:3]) == fingerprint_page(text, CONFIG)
+        sketch = (
+            computed.sketches[row].tobytes(),
+            computed.shingle_counts[row],
+            computed.bands[row].tolist(),
+        )
+        assert sketch == sketch_page(text, SKETCH)
 
 
 def latin_text(rng: random.Random, size_bytes: int) -> str:

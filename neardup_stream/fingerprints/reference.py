@@ -15,10 +15,10 @@ and what a sketch is:
     bins       equal shares of the range of hashes; a page's sample in each is the least shingle there
     codes      4 or 8 bits of a sample, mixed anew so that they tell nothing of the bin or how small it is;
                0 where a bin is empty
-    bands      words of other, coarser bins: the shares of the hashes with their halves swapped, the empty
-               ones filled from the next that is not. A band has every so manieth bin, because neighbors
-               often hold the same sample. A sample says which bin it is from, so it need not be added
-               how far it was brought.
+    bands      words of the samples of other, coarser bins: shares of the hashes with their halves swapped,
+               an empty one filled from the next that is not. A band's bins are far apart, because neighbors
+               often hold the same sample. How far a sample was brought need not be told: which bin it is
+               from is in it.
 """
 
 from collections.abc import Iterator, Sequence
