@@ -94,7 +94,8 @@ class World:
 
     def know(self, handles: Iterable[Handle]) -> None:
         """Make sure that all these pages are known, so that what lacks is read at once."""
-        unknown = {handle for handle in handles if handle not in self._pages} - self._view.pages.keys()
+        known = self._view.pages
+        unknown = {handle for handle in handles if handle not in known}
         if unknown:
             self.needs.pages |= unknown
             raise _Missing

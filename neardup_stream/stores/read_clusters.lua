@@ -1,17 +1,25 @@
--- Reads cells and members. ARGV[1] is the number of cells.
--- KEYS[i], ARGV[1 + i]            hash and field of cell i
--- then for each range its set in KEYS, and in ARGV the cluster key and the limit (-1: all)
+-- Reads cells and members. Both arguments are items one behind the other: number of a key in KEYS (4 bytes),
+-- length (2) and field, length (4) and value.
+-- ARGV[1] the cells: hash, field, nothing     ARGV[2] the ranges: sorted set, cluster key, limit (-1 for none)
 -- Returns { values, false for nothing; members, one list for each range }.
-local count = tonumber(ARGV[1])
-local values, ranges = {}, {}
-for i = 1, count do
-  values[i] = redis.call('HGET', KEYS[i], ARGV[1 + i])
+local function items(packed)
+  local at = 1
+  return function()
+    if at <= #packed then
+      local key, field, value
+      key, field, value, at = struct.unpack('>I4I2c0I4c0', packed, at)
+      return KEYS[key], field, value
+    end
+  end
 end
-local at = count + 2
-for i = count + 1, #KEYS do
-  local low = '[' .. ARGV[at]
-  ranges[#ranges + 1] = redis.call(
-    'ZRANGE', KEYS[i], low, low .. string.rep('\255', 14), 'BYLEX', 'LIMIT', 0, ARGV[at + 1])
-  at = at + 2
+
+local values, members = {}, {}
+for key, field in items(ARGV[1]) do
+  values[#values + 1] = redis.call('HGET', key, field)
 end
-return { values, ranges }
+for key, cluster, limit in items(ARGV[2]) do
+  local low = '[' .. cluster
+  members[#members + 1] =
+    redis.call('ZRANGE', key, low, low .. string.rep('\255', 14), 'BYLEX', 'LIMIT', 0, limit)
+end
+return { values, members }

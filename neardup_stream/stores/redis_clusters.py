@@ -4,7 +4,8 @@ The members of many clusters share one sorted set, ordered by their bytes: clust
 big-endian. So a cluster costs no key of its own, and its members come in order of rank.
 """
 
-from collections.abc import Mapping, Sequence
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
@@ -29,6 +30,12 @@ _COMMIT = Script.load("commit_clusters")
 _TRIM = Script.load("trim_clusters")
 _SWEEP = Script.load("sweep_clusters")
 
+_KEY_AND_LENGTH = struct.Struct(">IH").pack
+_LENGTH = struct.Struct(">I").pack
+
+_Item = tuple[str, bytes, bytes]
+"""Key, field and value: what every list of a script is made of."""
+
 _CLUSTER_BYTES = 12
 _RANK_END = _CLUSTER_BYTES + RANK_BYTES
 
@@ -52,37 +59,32 @@ class RedisClusters:
         """See the contract."""
         if not cells and not ranges:
             return [], []
-        keys = [self._keys.of(cell) for cell in cells]
-        keys += [self._keys.members(asked.cluster) for asked in ranges]
-        args: list[bytes | int] = [len(cells), *(cell.field for cell in cells)]
-        for cluster, limit in ranges:
-            args += [cluster, -1 if limit is None else limit]
-        values, lists = (await self._client.run(_READ, [ScriptCall(keys, args)]))[0]
+        items = _Items()
+        asked = items.packed((self._keys.of(cell), cell.field, b"") for cell in cells)
+        wanted = items.packed(
+            (self._keys.members(cluster), cluster, b"%d" % (-1 if limit is None else limit))
+            for cluster, limit in ranges
+        )
+        ((values, lists),) = await self._client.run(_READ, [ScriptCall(items.keys, (asked, wanted))])
         return values, [[_member(packed) for packed in members] for members in lists]
 
     async def commit(self, transaction: Transaction) -> int | None:
         """See the contract."""
-        keys = [self._keys.ranks, self._keys.trimmed, self._keys.aging]
-        args: list[bytes | int] = [
-            len(transaction.floors),
-            len(transaction.expected),
-            len(transaction.writes),
-            len(transaction.left),
-            len(transaction.joined),
-            len(transaction.aging),
+        items = _Items(self._keys.ranks)
+        args = (
+            items.packed(
+                (self._keys.trimmed, partition_name(partition), b"%d" % offset)
+                for partition, offset in transaction.floors.items()
+            ),
+            items.packed(self._cells(transaction.expected)),
+            items.packed(self._cells(transaction.writes)),
+            items.packed(self._members(transaction.left)),
+            items.packed(self._members(transaction.joined)),
+            items.packed((self._keys.aging, _aged(*aged), b"") for aged in transaction.aging),
             transaction.rank_count,
-        ]
-        for partition, offset in transaction.floors.items():
-            args += [partition_name(partition), offset]
-        for cells in (transaction.expected, transaction.writes):
-            keys += map(self._keys.of, cells)
-            for cell, value in cells.items():
-                args += [cell.field, value or b""]
-        for member in (*transaction.left, *transaction.joined):
-            keys.append(self._keys.members(member.cluster))
-            args.append(member.cluster + _aged(member.rank, member.handle))
-        args += [_aged(*aged) for aged in transaction.aging]
-        base: int | None = (await self._client.run(_COMMIT, [ScriptCall(keys, args)]))[0]
+        )
+        base: int | None
+        (base,) = await self._client.run(_COMMIT, [ScriptCall(items.keys, args)])
         return base
 
     async def trim(
@@ -113,6 +115,39 @@ class RedisClusters:
         """See the contract."""
         found = await self._client.execute("HGETALL", self._keys.clusters(slot))
         return list(found.items())
+
+    def _cells(self, cells: Mapping[Cell, bytes | None]) -> Iterator[_Item]:
+        return ((self._keys.of(cell), cell.field, value or b"") for cell, value in cells.items())
+
+    def _members(self, members: Iterable[Member]) -> Iterator[_Item]:
+        return (
+            (self._keys.members(cluster), cluster + _aged(rank, handle), b"")
+            for cluster, rank, handle in members
+        )
+
+
+class _Items:
+    """The keys of one call, each once, and the arguments that name them by number, as scripts count them.
+
+    A key and two arguments of its own for each cell would cost the client four times as much.
+    """
+
+    def __init__(self, *keys: str) -> None:
+        self._numbers = {key: number for number, key in enumerate(keys, start=1)}
+
+    @property
+    def keys(self) -> list[str]:
+        """In order of their numbers."""
+        return list(self._numbers)
+
+    def packed(self, items: Iterable[_Item]) -> bytes:
+        """One argument with many items: key, field and value each."""
+        numbers = self._numbers
+        pieces: list[bytes] = []
+        for key, field, value in items:
+            number = numbers.setdefault(key, len(numbers) + 1)
+            pieces += (_KEY_AND_LENGTH(number, len(field)), field, _LENGTH(len(value)), value)
+        return b"".join(pieces)
 
 
 def _aged(rank: int, handle: Handle) -> bytes:
