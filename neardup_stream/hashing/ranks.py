@@ -7,10 +7,12 @@ sample, and draws the same elements from every set that has them.
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.hashing.stable import mix
+
 __all__ = ["mixed", "ranks"]
 
-_SECOND_ROUND = 0x9E3779B97F4A7C15
-"""2**64 divided by the golden ratio: a word without pattern, so that 0 under key 0 is not the first."""
+_NO_PATTERN = 0x9E3779B97F4A7C15
+"""2**64 divided by the golden ratio, so that key 0 is as good as any: `mix` leaves 0 alone."""
 
 
 def ranks(words: NDArray[np.uint64], key: int) -> NDArray[np.uint64]:
@@ -25,7 +27,8 @@ def ranks(words: NDArray[np.uint64], key: int) -> NDArray[np.uint64]:
 
     Cost: 4 to 20 ns a word, 20 in small arrays.
     """
-    return mixed(mixed(words ^ np.uint64(key)) + np.uint64(_SECOND_ROUND))
+    # Keys of consecutive numbers only swap the places of consecutive words, unless both are mixed first.
+    return mixed(mixed(words) ^ np.uint64(mix(key ^ _NO_PATTERN)))
 
 
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
