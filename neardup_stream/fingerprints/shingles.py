@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from neardup_stream.bits.words import Words
 from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.sketch import MAX_SHINGLE_TOKENS
 from neardup_stream.hashing.rabin import rabin_shift
 from neardup_stream.hashing.ranks import mixed
 from neardup_stream.hashing.stable import token_hash
@@ -23,10 +24,7 @@ from neardup_stream.hashing.windows import Shift, cyclic_shift, window_hashes
 from neardup_stream.text.canonical import canonicalize
 from neardup_stream.text.tokens import split_tokens
 
-__all__ = ["MAX_SHINGLE_TOKENS", "ShingleConfig", "ShingleHash", "shingle_ids", "token_hashes"]
-
-MAX_SHINGLE_TOKENS = 32
-"""The cyclic hash turns a token's 64 bits by one for each later token: far below 64 they stay distinct."""
+__all__ = ["ShingleConfig", "ShingleHash", "shingle_ids", "token_hashes"]
 
 ShingleHash = Literal["cyclic", "rabin"]
 """How the tokens of a shingle become its id: as in the simhash, or as a Rabin fingerprint."""
@@ -39,10 +37,10 @@ class ShingleConfig:
     """What a shingle is. Ids of different configurations have nothing in common.
 
     Attributes:
-        width_tokens: consecutive tokens to a shingle, 1 to MAX_SHINGLE_TOKENS. A changed word changes so
+        shingle_tokens: consecutive tokens to a shingle, 1 to MAX_SHINGLE_TOKENS. A changed word changes so
             many shingles; moved passages of many words change few, whatever the width.
         hash: of n distinct shingles some n * n / 2**65 pairs share an id with "cyclic", and with "rabin"
-            at most n * n * width_tokens / 2**59, whatever the tokens. Tokens that were chosen so as to
+            at most n * n * shingle_tokens / 2**59, whatever the tokens. Tokens that were chosen so as to
             clash defeat either.
         is_bag: whether occurrences after the first count.
 
@@ -50,13 +48,13 @@ class ShingleConfig:
         ConfigError: the width is out of its range.
     """
 
-    width_tokens: int = 3
+    shingle_tokens: int = 3
     hash: ShingleHash = "cyclic"
     is_bag: bool = False
 
     def __post_init__(self) -> None:
-        if not 1 <= self.width_tokens <= MAX_SHINGLE_TOKENS:
-            raise ConfigError(f"width_tokens is {self.width_tokens}, must be 1 to {MAX_SHINGLE_TOKENS}")
+        if not 1 <= self.shingle_tokens <= MAX_SHINGLE_TOKENS:
+            raise ConfigError(f"shingle_tokens is {self.shingle_tokens}, must be 1 to {MAX_SHINGLE_TOKENS}")
 
 
 def token_hashes(text: str) -> Words:
@@ -74,11 +72,11 @@ def shingle_ids(tokens: Words, config: ShingleConfig) -> Words:
         config: what a shingle is.
 
     Returns:
-        At most max(1, n - width + 1) ids; none if there are no tokens.
+        At most max(1, n - shingle_tokens + 1) ids; none if there are no tokens.
 
     Cost: O(n log n); 16 µs for 600 tokens, some 60 µs with Rabin fingerprints or as a bag.
     """
-    ids = np.sort(window_hashes(tokens, config.width_tokens, _SHIFTS[config.hash]))
+    ids = np.sort(window_hashes(tokens, config.shingle_tokens, _SHIFTS[config.hash]))
     is_further = np.zeros(ids.size, np.bool_)
     is_further[1:] = ids[1:] == ids[:-1]
     return np.sort(_labelled(ids, is_further)) if config.is_bag else ids[~is_further]

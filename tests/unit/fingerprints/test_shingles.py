@@ -4,12 +4,12 @@ import pytest
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.resemblance import exact_overlap
 from neardup_stream.fingerprints.shingles import (
-    MAX_SHINGLE_TOKENS,
     ShingleConfig,
     ShingleHash,
     shingle_ids,
     token_hashes,
 )
+from neardup_stream.fingerprints.sketch import MAX_SHINGLE_TOKENS
 from neardup_stream.hashing.stable import token_hash
 
 HASHES: list[ShingleHash] = ["cyclic", "rabin"]
@@ -101,10 +101,10 @@ def test_tokens_are_those_of_canonical_text() -> None:
 
 @pytest.mark.parametrize("width", [1, MAX_SHINGLE_TOKENS], ids=["least", "most"])
 def test_a_width_at_the_limit_is_taken(width: int) -> None:
-    assert ShingleConfig(width).width_tokens == width
+    assert ShingleConfig(width).shingle_tokens == width
 
 
 @pytest.mark.parametrize("width", [0, MAX_SHINGLE_TOKENS + 1], ids=["below-least", "above-most"])
 def test_a_width_beyond_the_limit_is_refused(width: int) -> None:
-    with pytest.raises(ConfigError, match=f"width_tokens is {width}"):
+    with pytest.raises(ConfigError, match=f"shingle_tokens is {width}"):
         ShingleConfig(width)
