@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import ClusterState, Decided, Placement
 from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, Request
 from neardup_stream.clusters.rules import Rule, components
@@ -89,6 +89,7 @@ class History:
         crawl: records and index.
         partition: where its pages come from.
         marks: whether the rank of a decided page comes into its record, as it does unless a daemon crashed.
+        grave_seconds: how long decisions are remembered after a trim.
     """
 
     def __init__(
@@ -100,8 +101,9 @@ class History:
         partition: Partition = PARTITION,
         *,
         marks: bool = True,
+        grave_seconds: float = 600.0,
     ) -> None:
-        self.clusters = Clusters(store, describe, rule)
+        self.clusters = Clusters(store, describe, rule, ClusterConfig(grave_seconds))
         self.crawl = crawl or Crawl()
         self.placements: list[tuple[Request, Placement]] = []
         self.ranks: dict[Position, int] = {}
@@ -133,6 +135,10 @@ class History:
         for request, outcome in zip(requests, decided, strict=True):
             self._note(request, rendered[request.position], outcome)
         return [rendered[request.position] for request in requests]
+
+    async def trim(self) -> None:
+        """Everything so far is delivered."""
+        await self.clusters.trim({self._partition: self._offset + 1})
 
     def living(self) -> dict[int, int]:
         """Content by number, of the pages that were not forgotten."""
