@@ -169,16 +169,15 @@ class Fold:
     ) -> None:
         """The page speaks for the cluster, and so is in it."""
         self._put(page, cluster.id)
-        self._believe(self._surviving(cluster.id), _Account(cluster.epoch, page.id))
-
-    def _believe(self, survivor_id: str, account: _Account) -> None:
+        account, survivor_id = _Account(cluster.epoch, page.id), self._surviving(cluster.id)
         self._accounts[survivor_id] = max(account, self._accounts.get(survivor_id, account))
 
     def _merge(self, survivor_id: str, absorbed_id: str) -> None:
         survivor_id, absorbed_id = self._surviving(survivor_id), self._surviving(absorbed_id)
         if survivor_id != absorbed_id:
             self._absorbed_by[absorbed_id] = survivor_id
-            self._believe(survivor_id, self._accounts.pop(absorbed_id))
+            # The survivor's epoch, named along with the merge, is above whatever was said of the absorbed.
+            del self._accounts[absorbed_id]
 
     def _surviving(self, cluster_id: str) -> str:
         """The end of the chain of merges, which is halved on the way: chains stay short."""
