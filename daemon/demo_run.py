@@ -10,7 +10,7 @@ from daemon.service import redis_url
 from daemon.settings import Settings
 from daemon.tally import Tally
 from daemon.wiring import build_loop, build_retries, message_publication, open_stores
-from neardup_stream.events import DuplicateFound
+from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.memory import MemorySink, MemorySource
 
@@ -37,4 +37,9 @@ async def run_demo(crawl: SampleCrawl, settings: Settings) -> tuple[list[Duplica
         publication = message_publication(events, MemorySink())
         await build_loop(settings, stores, source, publication, retries, tally).run(asyncio.Event())
     decoder = msgspec.json.Decoder(DuplicateFound)
-    return [decoder.decode(message.value or b"") for message in events.messages], dict(tally.outcomes.items())
+    duplicates = [
+        decoder.decode(message.value or b"")
+        for message in events.messages
+        if ("ce_type", event_type("duplicate").encode()) in message.headers
+    ]
+    return duplicates, dict(tally.outcomes.items())

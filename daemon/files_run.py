@@ -4,7 +4,9 @@ import os
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import NamedTuple
+from uuid import uuid4
 
+from daemon.cluster_lines import cluster_lines
 from daemon.service import Stop, redis_url
 from daemon.settings import Settings
 from daemon.wiring import build_loop, build_retries, line_publication, open_stores
@@ -27,6 +29,7 @@ class FilesRun(NamedTuple):
         files: paths, or `-` for standard input.
         events: path, or `-` for standard output.
         dead_letters: path, or None to drop them once they are counted.
+        clusters: path for the clusters at the end, or None not to write them.
         state_dir: where a private store keeps its data, None for a store that ends with the run.
         uses_redis: whether the Redis in the settings takes the private store's place.
     """
@@ -34,8 +37,14 @@ class FilesRun(NamedTuple):
     files: tuple[str, ...]
     events: str
     dead_letters: str | None
+    clusters: str | None
     state_dir: Path | None
     uses_redis: bool
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the store outlives the run."""
+        return self.uses_redis or self.state_dir is not None
 
 
 class FilesRunEnd(NamedTuple):
@@ -60,9 +69,12 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
     stop = Stop()
     with stop.on_signals():
         async with AsyncExitStack() as stack:
-            source = await stack.enter_async_context(FileSource(run.files, settings.limits.max_page_bytes))
+            source = await stack.enter_async_context(
+                FileSource(run.files, settings.limits.max_page_bytes, uuid4().hex if run.is_kept else "")
+            )
             events = await stack.enter_async_context(JsonLinesSink(run.events))
             dead_letters = await stack.enter_async_context(JsonLinesSink(run.dead_letters or os.devnull))
+            clusters = await stack.enter_async_context(JsonLinesSink(run.clusters or os.devnull))
             url = await stack.enter_async_context(
                 redis_url(settings, embedded=not run.uses_redis, state_dir=run.state_dir)
             )
@@ -76,5 +88,9 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
 
             shown = publication._replace(render_dead_letter=render_dead_letter)
             stop.is_watched = True
-            await build_loop(settings, stores, source, shown, retries, meters).run(stop.requested)
+            loop = build_loop(settings, stores, source, shown, retries, meters, trims_at_end=run.is_kept)
+            await loop.run(stop.requested)
+            if run.clusters is not None and stores.clusters is not None:
+                async for lines in cluster_lines(stores.clusters, stores.judged.records):
+                    await clusters.send([Message(key=None, value=line) for line in lines])
     return FilesRunEnd(stop.exit_code, first)

@@ -22,7 +22,8 @@ from prometheus_client import (
 from neardup_stream import __version__
 from neardup_stream.errors import BadPageReason
 from neardup_stream.message import Partition
-from neardup_stream.meters import Dependency, Outcome, Stage
+from neardup_stream.meters import Dependency, Outcome, Rejection, Stage
+from neardup_stream.pipeline.retention import Sweep
 
 __all__ = ["CONTENT_TYPE", "Metrics"]
 
@@ -68,12 +69,17 @@ class Metrics:
         )
         self._stages = {stage: stages.labels(stage) for stage in get_args(Stage)}
         self._candidates = self._counter("candidates", "Candidates found by probes, before verification.")
-        self._ghosts = self._counter("ghosts", "Candidates whose page version is no more.")
+        rejected = self._counter(
+            "rejected_candidates", "Candidates that came to nothing, by reason.", "reason"
+        )
+        self._rejected = {reason: rejected.labels(reason) for reason in get_args(Rejection)}
         self._cap_hits = self._counter("bucket_cap_hits", "Ranges larger than a probe may read.")
         self._fallbacks = self._counter("charset_fallbacks", "Bodies decoded by detection, not by label.")
         self._truncated = self._counter("truncated_dead_letters", "Dead letters that were cut to fit.")
         retries = self._counter("retries", "Steps tried again because a dependency was away.", "dependency")
         self._retries = {dependency: retries.labels(dependency) for dependency in get_args(Dependency)}
+        swept = self._counter("swept_records", "Records that retention looked at, by what it did.", "action")
+        self._swept = {action: swept.labels(action) for action in get_args(Sweep)}
         self._lag = self._gauge("lag_records", "Records not yet read.", "topic", "partition")
         self._in_flight_pages = self._gauge("in_flight_pages", "Pages between reading and commit.")
         self._in_flight_bytes = self._gauge("in_flight_bytes", "Bytes between reading and commit.")
@@ -100,9 +106,9 @@ class Metrics:
         """Count candidates."""
         self._candidates.inc(count)
 
-    def ghosts(self, count: int) -> None:
-        """Count ghosts."""
-        self._ghosts.inc(count)
+    def rejected_candidates(self, reason: Rejection, count: int) -> None:
+        """Count what verification dropped."""
+        self._rejected[reason].inc(count)
 
     def bucket_cap_hits(self, count: int) -> None:
         """Count ranges that were cut."""
@@ -124,6 +130,10 @@ class Metrics:
     def retry(self, dependency: Dependency) -> None:
         """Count a repeat."""
         self._retries[dependency].inc()
+
+    def swept(self, action: Sweep, count: int) -> None:
+        """Count what one pass of the sweeper did."""
+        self._swept[action].inc(count)
 
     def lag(self, records: Mapping[Partition, int]) -> None:
         """Set the lag of every partition that is ours; the others' series end."""

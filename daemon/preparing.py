@@ -1,18 +1,52 @@
-"""How pages are read and fingerprinted, as set: what every command that takes pages needs, and no store."""
+"""How pages are read, fingerprinted, indexed and compared, as set: what needs no store."""
+
+from dataclasses import replace
 
 from daemon.settings import Settings
 from neardup_stream.fingerprints.simhash import SimhashConfig
+from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.preparation import Preparation
-from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
+from neardup_stream.pipeline.scopes import scope_by
+from neardup_stream.pipeline.verification import VerdictConfig
 from neardup_stream.wire.pages import PageDecoder
 
-__all__ = ["build_preparation", "simhash_config"]
+__all__ = ["build_preparation", "index_layout", "simhash_config", "sketch_config", "verdict_config"]
 
 
 def simhash_config(settings: Settings) -> SimhashConfig:
     """How pages are fingerprinted."""
     return SimhashConfig(window_tokens=settings.text.window_tokens, min_tokens=settings.verdict.min_tokens)
+
+
+def sketch_config(settings: Settings) -> SketchConfig | None:
+    """How pages are sketched; None where they are compared by simhash alone."""
+    if settings.verdict.scheme == "simhash":
+        return None
+    return SketchConfig(
+        shingle_tokens=settings.sketch.shingle_tokens,
+        bins=settings.sketch.bins,
+        code_bits=settings.sketch.code_bits,
+        bands=settings.index.bands,
+    )
+
+
+def index_layout(settings: Settings) -> IndexLayout:
+    """How the tables are laid out; without sketches there are no bands."""
+    config = settings.index.config()
+    return IndexLayout(config if sketch_config(settings) else replace(config, bands=0))
+
+
+def verdict_config(settings: Settings) -> VerdictConfig:
+    """When two pages are alike."""
+    return VerdictConfig(
+        sketch=sketch_config(settings),
+        distance_bits=settings.index.distance_bits,
+        near_resemblance=settings.verdict.near_resemblance,
+        near_containment=settings.verdict.near_containment,
+        contained_containment=settings.verdict.contained_containment,
+    )
 
 
 def build_preparation(settings: Settings, meters: PipelineMeters) -> Preparation:
@@ -23,7 +57,7 @@ def build_preparation(settings: Settings, meters: PipelineMeters) -> Preparation
         ),
         extraction=settings.text.extraction,
         simhash=simhash_config(settings),
-        sketch=None,
-        scope_of=scope_by(EVERYTHING),
+        sketch=sketch_config(settings),
+        scope_of=scope_by(settings.verdict.scope),
         meters=meters,
     )

@@ -18,6 +18,7 @@ from daemon.health import Health, serve_health
 from daemon.logs import log_event
 from daemon.metrics import Metrics
 from daemon.settings import Settings
+from daemon.sweeping import sweeping
 from daemon.wiring import build_loop, build_retries, message_publication, open_kafka, open_stores
 from neardup_stream import __version__
 from neardup_stream.errors import DependencyLost, Unavailable
@@ -120,7 +121,10 @@ async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Sto
         health.become("ready")
         log_event(_logger, "started", store=stores.server_name, schema=stores.namespace.schema_id)
         stop.is_watched = True
-        await _run_until_stopped(loop, streams.source, settings.pipeline.drain_seconds, metrics, health, stop)
+        async with sweeping(settings, stores, retries, metrics.swept):
+            await _run_until_stopped(
+                loop, streams.source, settings.pipeline.drain_seconds, metrics, health, stop
+            )
     counts = metrics.outcome_counts()
     log_event(_logger, "stopped", pages=sum(counts.values()), outcomes=counts)
 

@@ -22,6 +22,7 @@ from neardup_stream.streams.kafka_config import Compression, FirstStart, OutOfRa
 from neardup_stream.wire.pages import PageLimits
 
 __all__ = [
+    "Clusters",
     "Events",
     "Http",
     "Index",
@@ -33,7 +34,9 @@ __all__ = [
     "Pages",
     "Pipeline",
     "Redis",
+    "Retention",
     "Settings",
+    "Sketch",
     "Text",
     "Verdict",
 ]
@@ -135,6 +138,14 @@ class Index(_Section, frozen=True):
     expected_pages: Annotated[
         int, Meta(ge=1, description="Largest number of pages to be kept; sets the width of the buckets.")
     ] = 1_000_000
+    bands: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=32,
+            description="Tables that find pages by equal parts of their sketches; 0 finds by simhash alone.",
+        ),
+    ] = 10
     bucket_cap: Annotated[
         int,
         Meta(
@@ -163,6 +174,7 @@ class Index(_Section, frozen=True):
         """The same, as the index wants it."""
         return IndexConfig(
             permuted=PermutedConfig(self.blocks, self.distance_bits),
+            bands=self.bands,
             expected_pages=self.expected_pages,
             bucket_cap=self.bucket_cap,
             shards=self.shards,
@@ -186,15 +198,96 @@ class Text(_Section, frozen=True):
     ] = 2
 
 
+class Sketch(_Section, frozen=True):
+    """How much is remembered of a page's text; all of it changes what is stored."""
+
+    shingle_tokens: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MAX_WINDOW_TOKENS,
+            description="Consecutive tokens that make one shingle; resemblance counts those two pages share.",
+        ),
+    ] = 3
+    bins: Annotated[
+        int, Meta(ge=16, le=1024, description="Samples of a sketch; four times as many halve its error.")
+    ] = 128
+    code_bits: Annotated[
+        Literal[4, 8], Meta(description="Bits of one sample; 4 take half the bytes and err a little more.")
+    ] = 4
+
+
 class Verdict(_Section, frozen=True):
     """When a candidate counts."""
 
+    scheme: Annotated[
+        Literal["sketch", "simhash"],
+        Meta(description="What pages are compared by: sketches, which tell resemblance, or simhashes alone."),
+    ] = "sketch"
+    near_resemblance: Annotated[
+        float, Meta(gt=0, le=1, description="Least estimated resemblance of two pages that match.")
+    ] = 0.55
+    near_containment: Annotated[
+        float,
+        Meta(gt=0, le=1, description="Least estimated share of either page inside the other for a match."),
+    ] = 0.725
+    contained_containment: Annotated[
+        float,
+        Meta(gt=0, le=1, description="Least estimated share of a page inside another to call it contained."),
+    ] = 0.9
+    scope: Annotated[
+        str,
+        Meta(description="Compare within `everything`, `host`, `domain`, `language` or `meta.<field>`."),
+    ] = "everything"
     min_tokens: Annotated[
         int, Meta(ge=1, description="Pages with fewer tokens are undecided: not indexed, equal to nothing.")
     ] = 10
     matches_limit: Annotated[
         int,
         Meta(ge=1, le=10_000, description="Most matches an event names; `matches_total` counts them all."),
+    ] = 64
+
+
+class Clusters(_Section, frozen=True):
+    """Which matching pages belong together."""
+
+    rule: Annotated[
+        Literal["linked", "components", "anchored", "off"],
+        Meta(
+            description="Who belongs together: `linked`, whom firm matches connect; `components`, any"
+            " matches; `anchored`, who matches the founder; `off` keeps no clusters and no outbox."
+        ),
+    ] = "linked"
+    link_containment: Annotated[
+        float,
+        Meta(gt=0, le=1, description="Least share of either page inside the other for a firm match."),
+    ] = 0.775
+    grave_seconds: Annotated[
+        Seconds,
+        Meta(description="How long a decided page is kept at hand, and one that left is refused."),
+    ] = 120.0
+
+
+class Retention(_Section, frozen=True):
+    """When a page that is not seen again is let go."""
+
+    seconds: Annotated[
+        float,
+        Meta(ge=0, le=10 * 366 * 86_400, description="Pages not seen for this long expire; 0 keeps all."),
+    ] = 0.0
+    stub_seconds: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=10 * 366 * 86_400,
+            description="How long what is left of a forgotten or expired page (its version) is kept.",
+        ),
+    ] = 86_400.0
+    sweep_interval_seconds: Annotated[
+        Seconds, Meta(description="Pause between two passes of the sweeper.")
+    ] = 10.0
+    sweep_slots: Annotated[
+        int, Meta(ge=1, description="Hashes of some 64 page records that one pass looks through.")
     ] = 64
 
 
@@ -258,7 +351,13 @@ class Pages(_Section, frozen=True):
 class Events(_Section, frozen=True):
     """Which events are sent besides the duplicates."""
 
-    unique: Annotated[bool, Meta(description="Send an event for every page that matches nothing.")] = False
+    unique: Annotated[bool, Meta(description="Send an event for every page that stands alone.")] = False
+    contained: Annotated[
+        bool, Meta(description="Send an event for every page that is mostly inside another, or holds one.")
+    ] = False
+    undecided: Annotated[
+        bool, Meta(description="Send an event for every page that is too short to be judged.")
+    ] = False
 
 
 class Pipeline(_Section, frozen=True):
@@ -330,7 +429,10 @@ class Settings(_Section, frozen=True):
     redis: Redis = Redis()
     index: Index = Index()
     text: Text = Text()
+    sketch: Sketch = Sketch()
     verdict: Verdict = Verdict()
+    clusters: Clusters = Clusters()
+    retention: Retention = Retention()
     limits: Limits = Limits()
     page: Page = Page()
     pages: Pages = Pages()

@@ -7,24 +7,31 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from time import time
 
-from daemon.preparing import build_preparation, simhash_config
+from daemon.preparing import build_preparation, index_layout, simhash_config, sketch_config, verdict_config
 from daemon.settings import Settings
+from neardup_stream.clusters.clusters import ClusterConfig, Clusters
+from neardup_stream.clusters.protocol import Unclustered
+from neardup_stream.clusters.rules import anchored, components, linked
 from neardup_stream.errors import BadPage, Unavailable
 from neardup_stream.events import Event
 from neardup_stream.fingerprints.simhash import schema_fields
+from neardup_stream.fingerprints.sketch import sketch_schema_fields
 from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
-from neardup_stream.indexes.protocol import Index
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.decision import EventConfig
-from neardup_stream.pipeline.judgement import Judgement
+from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.judgement import Judgement, JudgementStores
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.keys import Keys
 from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.stores.redis_client import RedisClient, RedisConfig
+from neardup_stream.stores.redis_clusters import RedisClusters
 from neardup_stream.stores.redis_namespace import Namespace, inspect_servers, open_namespace
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.stores.redis_tables import RedisTables
@@ -57,22 +64,31 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """The stores of one namespace, open."""
+    """The stores of one namespace, open.
 
-    index: Index
-    records: RecordStore
+    Attributes:
+        judged: what pages are judged with.
+        clusters: None where they are switched off.
+        namespace: what was founded there.
+        server_name: product and version.
+    """
+
+    judged: JudgementStores
+    clusters: Clusters | None
     namespace: Namespace
     server_name: str
 
 
 def schema(settings: Settings) -> dict[str, str | int]:
     """Everything that changes stored bytes, by name: daemons that share a namespace must agree on it."""
-    layout = IndexLayout(settings.index.config())
+    layout = index_layout(settings)
     return {
         **schema_fields(simhash_config(settings)),
+        **sketch_schema_fields(sketch_config(settings)),
         "extraction": settings.text.extraction,
         "blocks": settings.index.blocks,
         "distance_bits": settings.index.distance_bits,
+        "scope": settings.verdict.scope,
         "bucket_bits": layout.bucket_bits,
         "slot_bits": layout.slot_bits,
         "shards": settings.index.shards,
@@ -92,7 +108,7 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
         DependencyLost: it stayed away.
         ConfigError: it refuses us, may evict pages, or holds an index of another schema.
     """
-    layout = IndexLayout(settings.index.config())
+    layout = index_layout(settings)
     config = RedisConfig(redis_url, settings.redis.socket_timeout_seconds, settings.redis.retries)
     async with AsyncExitStack() as stack:
         client = await retries.persist(lambda: stack.enter_async_context(RedisClient(config)))
@@ -104,12 +120,38 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
             namespace=settings.redis.namespace,
             schema_id=namespace.schema_id,
             shard_bits=layout.shard_bits,
-            table_count=len(layout.tables),
+            table_count=layout.table_count,
             bucket_bits=layout.bucket_bits,
             slot_bits=layout.slot_bits,
         )
         index = PermutedIndex(RedisTables(client, keys), layout)
-        yield Stores(index, RedisRecords(client, keys), namespace, facts.name)
+        records = RedisRecords(client, keys)
+        clusters = _clusters(settings, client, namespace.schema_id, layout, records)
+        judged = JudgementStores(index, records, clusters or Unclustered(), namespace.handle_key)
+        yield Stores(judged, clusters, namespace, facts.name)
+
+
+def _clusters(
+    settings: Settings, client: RedisClient, schema_id: str, layout: IndexLayout, records: RecordStore
+) -> Clusters | None:
+    rules = {
+        "linked": linked(settings.clusters.link_containment),
+        "components": components,
+        "anchored": anchored,
+    }
+    if settings.clusters.rule == "off":
+        return None
+    keys = ClusterKeys(
+        namespace=settings.redis.namespace,
+        schema_id=schema_id,
+        slot_bits=layout.shard_bits + layout.slot_bits,
+    )
+    return Clusters(
+        RedisClusters(client, keys),
+        Descriptions(records),
+        rules[settings.clusters.rule],
+        ClusterConfig(grave_seconds=settings.clusters.grave_seconds),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +232,8 @@ def build_loop(
     publication: Publication,
     retries: Retries,
     meters: PipelineMeters,
+    *,
+    trims_at_end: bool = False,
 ) -> Loop:
     """The pipeline over opened streams and stores."""
     pipeline = settings.pipeline
@@ -197,17 +241,18 @@ def build_loop(
         source=source,
         preparation=build_preparation(settings, meters),
         judgement=Judgement(
-            index=stores.index,
-            records=stores.records,
-            handle_key=stores.namespace.handle_key,
-            distance_bits=settings.index.distance_bits,
+            stores=stores.judged,
+            verdict=verdict_config(settings),
             events=EventConfig(
                 namespace=settings.redis.namespace,
                 unique=settings.events.unique,
+                contained=settings.events.contained,
+                undecided=settings.events.undecided,
                 matches_limit=settings.verdict.matches_limit,
             ),
             retries=retries,
             meters=meters,
+            now_seconds=time,
         ),
         publication=publication,
         retries=retries,
@@ -215,6 +260,7 @@ def build_loop(
             limits=pipeline.limits(),
             commit_interval_seconds=pipeline.commit_interval_seconds,
             drain_seconds=pipeline.drain_seconds,
+            trims_at_end=trims_at_end,
         ),
         meters=meters,
     )

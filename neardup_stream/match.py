@@ -56,3 +56,10 @@ class Match(msgspec.Struct, frozen=True, gc=False):
     containment: float | None = None
     contained_in: float | None = None
     scheme: Scheme = "simhash"
+
+    @property
+    def mutual_containment(self) -> float:
+        """The smaller of both containments; 1 where only distance counts."""
+        if self.containment is None or self.contained_in is None:
+            return 1.0
+        return min(self.containment, self.contained_in)

@@ -6,7 +6,7 @@ bind them to lists.
 
 from typing import Literal, Protocol
 
-__all__ = ["Dependency", "NoMeters", "Outcome", "PipelineMeters", "Stage"]
+__all__ = ["Dependency", "NoMeters", "Outcome", "PipelineMeters", "Rejection", "Stage"]
 
 Outcome = Literal[
     "unique",
@@ -21,9 +21,14 @@ Outcome = Literal[
 ]
 """What became of a record. Every record gets exactly one, so they sum to the pages."""
 
-Stage = Literal["decode", "text", "fingerprint", "record", "probe", "send", "commit"]
+Stage = Literal[
+    "decode", "text", "fingerprint", "settled", "record", "probe", "decide", "mark", "send", "commit", "trim"
+]
 """A step of the page's journey, as timed per batch."""
 
+
+Rejection = Literal["ghost", "scope", "contained", "unlike"]
+"""Why a candidate is no match: its page is no more, is compared elsewhere, or is not alike enough."""
 
 Dependency = Literal["store", "stream"]
 """What a step may wait for."""
@@ -44,8 +49,8 @@ class PipelineMeters(Protocol):
     def candidates(self, count: int) -> None:
         """Probes found `count` candidates, before verification."""
 
-    def ghosts(self, count: int) -> None:
-        """`count` candidates named a page version that is no more."""
+    def rejected_candidates(self, reason: Rejection, count: int) -> None:
+        """`count` candidates came to nothing."""
 
     def bucket_cap_hits(self, count: int) -> None:
         """`count` ranges held more entries than a probe may read, so matches may be missing."""
@@ -78,7 +83,7 @@ class NoMeters:
     def candidates(self, count: int) -> None:
         """Ignore."""
 
-    def ghosts(self, count: int) -> None:
+    def rejected_candidates(self, reason: Rejection, count: int) -> None:
         """Ignore."""
 
     def bucket_cap_hits(self, count: int) -> None:

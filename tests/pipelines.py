@@ -7,20 +7,27 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.clusters.rules import Rule, components
 from neardup_stream.errors import BadPage, Unavailable
 from neardup_stream.events import DuplicateFound
 from neardup_stream.fingerprints.simhash import SimhashConfig
+from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import NoMeters, Outcome
 from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.pipeline.judgement import Judgement
+from neardup_stream.pipeline.judgement import Judgement, JudgementStores
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
+from neardup_stream.pipeline.verification import VerdictConfig
+from neardup_stream.stores.cluster_store import ClusterStore
+from neardup_stream.stores.memory_clusters import MemoryClusters
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.protocol import RecordStore, TableStore
@@ -70,10 +77,14 @@ class Pipeline:
     )
     statuses: frozenset[int] = frozenset()
     patience: Patience = QUICK
+    clusters: ClusterStore = field(default_factory=MemoryClusters)
+    sketch: SketchConfig | None = field(default_factory=SketchConfig)
+    rule: Rule = components
+    now_seconds: float = 1_700_000_000
 
     def loop(self, source: Source, *, drain_seconds: float = 5) -> Loop:
         """A loop over this pipeline's stores and sinks."""
-        layout = IndexLayout(IndexConfig())
+        layout = IndexLayout(IndexConfig(bands=self.sketch.bands if self.sketch else 0))
         simhash = SimhashConfig()
         away: list[Unavailable | None] = []
         retries = Retries(self.patience, self.meters, away.append)
@@ -83,24 +94,29 @@ class Pipeline:
                 decoder=PageDecoder(statuses=self.statuses),
                 extraction="all_text",
                 simhash=simhash,
-                sketch=None,
+                sketch=self.sketch,
                 scope_of=scope_by(EVERYTHING),
                 meters=self.meters,
             ),
             judgement=Judgement(
-                index=PermutedIndex(self.tables, layout),
-                records=self.records,
-                handle_key=bytes(16),
-                distance_bits=layout.config.permuted.distance_bits,
+                stores=JudgementStores(
+                    PermutedIndex(self.tables, layout), self.records, self.decider(), bytes(16)
+                ),
+                verdict=VerdictConfig(self.sketch, layout.config.permuted.distance_bits),
                 events=self.event_config,
                 retries=retries,
                 meters=self.meters,
+                now_seconds=lambda: self.now_seconds,
             ),
             publication=Publication(self.events, self.dead_letters, to_message, self._render_dead_letter),
             retries=retries,
             config=LoopConfig(self.limits, commit_interval_seconds=0, drain_seconds=drain_seconds),
             meters=self.meters,
         )
+
+    def decider(self) -> Clusters:
+        """Who decides in every loop of this pipeline."""
+        return Clusters(self.clusters, Descriptions(self.records), self.rule)
 
     def pairs(self) -> list[tuple[str, list[str]]]:
         """Each duplicate with the pages it matches, in the order told."""

@@ -18,9 +18,10 @@ __all__ = ["dedup"]
 
 
 @click.command()
-@with_settings("index.expected_pages", "index.distance_bits", "events.unique")
+@with_settings("index.expected_pages", "clusters.rule", "events.unique")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--events", default="-", metavar="FILE", help="Where events go.  [default: standard output]")
+@click.option("--clusters", metavar="FILE", help="Where the clusters go, at the end: one a line.")
 @click.option("--dead-letters", metavar="FILE", help="Where records that can never be processed go.")
 @click.option(
     "--state",
@@ -36,6 +37,7 @@ def dedup(
     settings: Settings,
     files: tuple[str, ...],
     events: str,
+    clusters: str | None,
     dead_letters: str | None,
     state_dir: Path | None,
     *,
@@ -44,14 +46,16 @@ def dedup(
     """Find the near-duplicates in files of pages.
 
     Files are .jsonl, .warc or .wet, also compressed; - is standard input. Events are written as lines of
-    JSON, one for each duplicate.
+    JSON: every duplicate with its matches, and every change of a cluster.
 
-        neardup-stream dedup crawl.jsonl.gz --events duplicates.jsonl
+        neardup-stream dedup crawl.jsonl.gz --events duplicates.jsonl --clusters clusters.jsonl
     """
     if uses_redis and state_dir is not None:
         raise click.UsageError("--state keeps a private Redis, --redis uses another one: choose")
+    if clusters is not None and settings.clusters.rule == "off":
+        raise click.UsageError("--clusters has nothing to write: clusters.rule is off")
     configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
-    files_run = FilesRun(files, events, dead_letters, state_dir, uses_redis=uses_redis)
+    files_run = FilesRun(files, events, dead_letters, clusters, state_dir, uses_redis)
     with page_progress() as on_pages:
         tally, start = Tally(on_pages), perf_counter()
         end = asyncio.run(run_over_files(files_run, settings, tally))

@@ -1,20 +1,53 @@
-"""From a judged page to its outcome and its event: pure, so the same input gives the same bytes."""
+"""From a placed page to its row: the outcome and the events. Pure, so the same input gives the same bytes."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
+from neardup_stream.clusters.placements import ClusterState, Departure, Merge, Placement
+from neardup_stream.clusters.requests import ClusterNode
 from neardup_stream.errors import ConfigError
-from neardup_stream.events import DuplicateFound, Event, EventMatch, EventName, EventPage, UniqueFound
+from neardup_stream.events import (
+    ChangedCluster,
+    ClusterMerge,
+    Contained,
+    DuplicateFound,
+    Event,
+    EventCluster,
+    EventData,
+    EventMatch,
+    EventName,
+    EventPage,
+    Gone,
+    GonePage,
+    LeftCluster,
+    MergeCause,
+    OwnCluster,
+    PreviousPlace,
+    Representative,
+    RepresentativeChanged,
+    Undecided,
+    UniqueFound,
+    event_subject,
+)
 from neardup_stream.match import Match
+from neardup_stream.message import Message, Record
 from neardup_stream.meters import Outcome
 from neardup_stream.page import Page
-from neardup_stream.pipeline.arrival import Judged, Registered
-from neardup_stream.wire.events import event_id, trace_headers
+from neardup_stream.pipeline.arrival import Forget, Judged, Registered
+from neardup_stream.pipeline.rows import Row
+from neardup_stream.wire.events import event_id, merge_event_id, trace_headers
 from neardup_stream.wire.times import rfc3339
 
-__all__ = ["Decision", "EventConfig", "decide", "quiet_outcome"]
+__all__ = ["EventConfig", "RenderEvent", "gone_row", "page_row"]
+
+RenderEvent = Callable[[Event], Message]
+"""What an event looks like in its sink."""
+
+_RATIO_DIGITS = 4
+"""The estimates are good for two digits; more would only cost bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +56,16 @@ class EventConfig:
 
     Attributes:
         namespace: first part of every event's source.
-        unique: whether pages without a match are told as well.
+        unique: whether pages that stand alone are told as well.
+        contained: whether pages inside other pages are told.
+        undecided: whether pages that cannot be judged are told.
         matches_limit: most matches listed in one event; `matches_total` counts them all.
     """
 
     namespace: str = "nd"
     unique: bool = False
+    contained: bool = False
+    undecided: bool = False
     matches_limit: int = 64
 
     def __post_init__(self) -> None:
@@ -38,50 +75,147 @@ class EventConfig:
             ConfigError: the limit is below one.
         """
         if self.matches_limit < 1:
-            raise ConfigError(f"events.matches_limit ({self.matches_limit}) must be at least 1")
+            raise ConfigError(f"verdict.matches_limit ({self.matches_limit}) must be at least 1")
 
 
-class Decision(NamedTuple):
-    """What became of a page, and what is said about it, if anything."""
-
-    outcome: Outcome
-    event: Event | None
-
-
-def quiet_outcome(registered: Registered) -> Outcome | None:
-    """The outcome of a page that needs no probe; None for one that does."""
-    if registered.verdict in ("unchanged", "superseded"):
-        return registered.verdict
-    return None if registered.arrival.is_decided else "undecided"
-
-
-def decide(judged: Judged, config: EventConfig) -> Decision:
-    """A page is a duplicate when it matches an earlier one, else unique."""
-    page = _event_page(judged.registered)
-    if judged.matches:
-        listed = judged.matches[: config.matches_limit]
-        data = DuplicateFound(
-            page=page,
-            kind=judged.matches[0].kind,
-            matches=tuple(_event_match(match) for match in listed),
-            matches_total=len(judged.matches),
-        )
-        return Decision("duplicate", _event("duplicate", judged, data, config))
-    event = _event("unique", judged, UniqueFound(page=page), config) if config.unique else None
-    return Decision("unique", event)
-
-
-def _event(name: EventName, judged: Judged, data: DuplicateFound | UniqueFound, config: EventConfig) -> Event:
-    record = judged.registered.arrival.record
-    return Event(
-        id=event_id(name, record.position),
-        name=name,
-        source=f"/neardup/{config.namespace}/{record.position.partition.input_id}",
-        subject=data.page.id,
-        time_ms=record.timestamp_ms,
-        data=data,
-        trace=trace_headers(record.headers),
+def page_row(judged: Judged, placement: Placement | None, config: EventConfig, render: RenderEvent) -> Row:
+    """What became of a page, and everything that is said about it."""
+    registered = judged.registered
+    if placement is None or placement.is_superseded:
+        return Row("superseded")
+    envelope = _Envelope(registered.arrival.record, config, render)
+    is_decided = registered.arrival.is_decided
+    outcome: Outcome = "duplicate" if placement.is_duplicate else "unique" if is_decided else "undecided"
+    return Row(
+        outcome=outcome,
+        reason="" if is_decided else "too_short",
+        handle=registered.handle,
+        version=registered.record.version,
+        events=tuple(_page_events(judged, placement, config, envelope)),
     )
+
+
+def gone_row(
+    forget: Forget, stub: ClusterNode, placement: Placement | None, config: EventConfig, render: RenderEvent
+) -> Row:
+    """What became of a page that was forgotten, and what is said about it.
+
+    Args:
+        forget: as it was asked for.
+        stub: the page with the version that its absence has.
+        placement: what it left.
+        config: what subscribers are told.
+        render: what an event looks like in its sink.
+    """
+    if placement is None or placement.is_superseded:
+        return Row("superseded")
+    envelope = _Envelope(forget.record, config, render)
+    departure = placement.departure
+    gone = Gone(
+        page=GonePage(id=stub.id, url=stub.url, version=stub.version),
+        cluster=UNSET if departure is None else LeftCluster(id=departure.cluster_id, epoch=departure.epoch),
+    )
+    events = [*_handover(departure, "gone", envelope), envelope.around("gone", gone)]
+    return Row("forgotten", "", stub.handle, stub.version, tuple(events))
+
+
+class _Envelope:
+    """Wraps data into rendered events of one record."""
+
+    def __init__(self, record: Record, config: EventConfig, render: RenderEvent) -> None:
+        self._record = record
+        self._source = f"/neardup/{config.namespace}/{record.position.partition.input_id}"
+        self._render = render
+
+    def around(self, name: EventName, data: EventData, own_id: str = "") -> Message:
+        record = self._record
+        event = Event(
+            id=own_id or event_id(name, record.position),
+            name=name,
+            source=self._source,
+            subject=event_subject(data),
+            time_ms=record.timestamp_ms,
+            data=data,
+            trace=trace_headers(record.headers),
+        )
+        return self._render(event)
+
+
+def _page_events(
+    judged: Judged, placement: Placement, config: EventConfig, envelope: _Envelope
+) -> Iterator[Message]:
+    """In the order in which they happened: the page leaves, clusters become one, the page has its place."""
+    page = _event_page(judged.registered)
+    yield from _handover(placement.departure, "changed", envelope)
+    for merge in placement.merges:
+        data = _cluster_merge(merge, page, placement, config)
+        yield envelope.around("cluster-merge", data, merge_event_id(merge.absorbed.id))
+    yield from _place(page, judged, placement, config, envelope)
+    if config.contained and judged.containers:
+        contained = Contained(
+            page=page,
+            containers=_event_matches(judged.containers, config),
+            containers_total=len(judged.containers),
+        )
+        yield envelope.around("contained", contained)
+
+
+def _place(
+    page: EventPage, judged: Judged, placement: Placement, config: EventConfig, envelope: _Envelope
+) -> Iterator[Message]:
+    """Where the page is now; who stood alone before and does so again is told only if that is wanted."""
+    previous = _previous(placement.departure)
+    must_tell = placement.was_linked or judged.registered.verdict == "returned"
+    if not judged.registered.arrival.is_decided:
+        if config.undecided or must_tell:
+            undecided = Undecided(page=page, reason="too_short", previous=previous)
+            yield envelope.around("undecided", undecided)
+    elif placement.is_duplicate:
+        duplicate = DuplicateFound(
+            page=page,
+            kind=placement.matches[0].kind,
+            cluster=UNSET if placement.cluster is None else _event_cluster(placement.cluster),
+            matches=_event_matches(placement.matches, config),
+            matches_total=len(placement.matches),
+            previous=previous,
+        )
+        yield envelope.around("duplicate", duplicate)
+    elif config.unique or must_tell:
+        cluster = placement.cluster
+        own = UNSET if cluster is None else OwnCluster(id=cluster.id, epoch=cluster.epoch)
+        yield envelope.around("unique", UniqueFound(page=page, cluster=own, previous=previous))
+
+
+def _handover(
+    departure: Departure | None, reason: Literal["gone", "changed"], envelope: _Envelope
+) -> Iterator[Message]:
+    if departure is None or not departure.is_handover or departure.remaining is None:
+        return
+    remaining = departure.remaining
+    data = RepresentativeChanged(
+        cluster=ChangedCluster(id=remaining.id, epoch=remaining.epoch, size=remaining.size),
+        former=_representative(departure.former),
+        representative=_representative(remaining.representative),
+        reason=reason,
+    )
+    yield envelope.around("representative-changed", data)
+
+
+def _cluster_merge(merge: Merge, page: EventPage, placement: Placement, config: EventConfig) -> ClusterMerge:
+    cause = MergeCause(
+        page=page,
+        matches=_event_matches(placement.matches, config),
+        matches_total=len(placement.matches),
+    )
+    return ClusterMerge(
+        survivor=_event_cluster(merge.survivor), absorbed=_event_cluster(merge.absorbed), cause=cause
+    )
+
+
+def _previous(departure: Departure | None) -> PreviousPlace | UnsetType:
+    if departure is None:
+        return UNSET
+    return PreviousPlace(version=departure.version, cluster=departure.cluster_id)
 
 
 def _event_page(registered: Registered) -> EventPage:
@@ -96,5 +230,35 @@ def _event_page(registered: Registered) -> EventPage:
     )
 
 
+def _event_cluster(cluster: ClusterState) -> EventCluster:
+    return EventCluster(
+        id=cluster.id,
+        epoch=cluster.epoch,
+        size=cluster.size,
+        representative=_representative(cluster.representative),
+    )
+
+
+def _representative(node: ClusterNode) -> Representative:
+    return Representative(id=node.id, url=node.url, version=node.version)
+
+
+def _event_matches(matches: tuple[Match, ...], config: EventConfig) -> tuple[EventMatch, ...]:
+    return tuple(_event_match(match) for match in matches[: config.matches_limit])
+
+
 def _event_match(match: Match) -> EventMatch:
-    return EventMatch(id=match.id, url=match.url, version=match.version, distance_bits=match.distance_bits)
+    return EventMatch(
+        id=match.id,
+        url=match.url,
+        version=match.version,
+        distance_bits=match.distance_bits,
+        resemblance=_ratio(match.resemblance),
+        containment=_ratio(match.containment),
+        contained_in=_ratio(match.contained_in),
+        scheme=match.scheme,
+    )
+
+
+def _ratio(value: float | None) -> float | UnsetType:
+    return UNSET if value is None else round(value, _RATIO_DIGITS)

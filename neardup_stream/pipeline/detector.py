@@ -1,21 +1,27 @@
 """From registered pages to matches: probe and insert, fetch the candidates' records, verify.
 
-Index entries are hints and the record is the truth: a candidate counts only if its record still lives at the
-version that was indexed. One that does not is a ghost, and is dropped.
+A ghost (a candidate whose page has changed or gone) is removed from the tables when it is met. Where a probe
+left entries unread, ghosts may have hidden living pages, so that page is probed again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from neardup_stream.bits.words import distance
-from neardup_stream.indexes.protocol import Index, IndexedPage
-from neardup_stream.match import Candidate, Match, MatchKind
+from neardup_stream.indexes.protocol import Index
+from neardup_stream.match import Candidate
+from neardup_stream.meters import Rejection
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Judged, Registered
+from neardup_stream.pipeline.indexed import indexed_page
+from neardup_stream.pipeline.verification import Verdict, VerdictConfig, Verification, verify
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 
-__all__ = ["Detected", "detect", "verify"]
+__all__ = ["Detected", "detect", "fetch_candidates"]
+
+_MAX_REPEATS = 8
+"""How often a page is probed again behind ghosts; each time removes some, so later pages see further."""
 
 
 class Detected(NamedTuple):
@@ -23,56 +29,65 @@ class Detected(NamedTuple):
 
     judged: list[Judged]
     candidate_count: int
-    ghost_count: int
+    rejections: Counter[Rejection]
     bucket_cap_hits: int
 
 
 async def detect(
-    registered: Sequence[Registered], index: Index, store: RecordStore, distance_bits: int
+    registered: Sequence[Registered], index: Index, store: RecordStore, config: VerdictConfig
 ) -> Detected:
     """Find, for each page of a batch, the stored pages it matches, and store it.
 
     Raises:
         StoreUnavailable: the index may have been filled; detecting again gives the same matches.
-    Cost: one probe call and one fetch for the batch.
+    Cost: one probe call and one fetch for the batch, and as much again where ghosts were in the way.
     """
+    detected = Detected([], 0, Counter(), 0)
     if not registered:
-        return Detected([], 0, 0, 0)
-    probed = await index.probe_and_insert(
-        [IndexedPage(page.handle, page.record.version, page.record.fingerprint64) for page in registered]
-    )
-    records = await _records_of(probed.candidates, store)
+        return detected
+    pages = [indexed_page(page.handle, page.record) for page in registered]
+    verdicts: list[Verdict] = [Verdict((), ())] * len(pages)
+    rows = list(range(len(pages)))
+    for repeat in range(_MAX_REPEATS):
+        subset = [pages[row] for row in rows]
+        probed = await (index.probe(subset) if repeat else index.probe_and_insert(subset))
+        found = await _verified(registered, rows, probed.candidates, store, config)
+        for row, verdict in zip(rows, found.verdicts, strict=True):
+            verdicts[row] = verdict
+        detected = Detected(
+            [],
+            detected.candidate_count + sum(map(len, probed.candidates)),
+            detected.rejections + found.rejections,
+            detected.bucket_cap_hits + probed.bucket_cap_hits,
+        )
+        ghosts = {(each.handle, each.version_byte) for of_page in found.ghosts for each in of_page}
+        if ghosts:
+            await index.remove_ghosts(probed, ghosts)
+        rows = [row for i, row in enumerate(rows) if found.ghosts[i] and i in probed.truncated_rows]
+        if not rows:
+            break
     judged = [
-        Judged(page, verify(page.record, candidates, records, distance_bits))
-        for page, candidates in zip(registered, probed.candidates, strict=True)
+        Judged(page, verdict.matches, verdict.containers)
+        for page, verdict in zip(registered, verdicts, strict=True)
     ]
-    candidate_count = sum(map(len, probed.candidates))
-    match_count = sum(len(page.matches) for page in judged)
-    return Detected(judged, candidate_count, candidate_count - match_count, probed.bucket_cap_hits)
+    return detected._replace(judged=judged)
 
 
-def verify(
-    record: PageRecord,
-    candidates: Iterable[Candidate],
-    records: Mapping[Handle, PageRecord],
-    distance_bits: int,
-) -> tuple[Match, ...]:
-    """The matches among the candidates of a page: same text first, then by distance, then by id."""
-    matches = []
-    for candidate in candidates:
-        other = records.get(candidate.handle)
-        if other is None or other.version & 0xFF != candidate.version_byte or not other.is_indexed:
-            continue
-        bits = distance(record.fingerprint, other.fingerprint)
-        if bits <= distance_bits:
-            kind: MatchKind = "exact" if other.text_fingerprint == record.text_fingerprint else "near"
-            matches.append(Match(candidate.handle, other.id, other.url, other.version, bits, kind))
-    return tuple(sorted(matches, key=_best_first))
+async def _verified(
+    registered: Sequence[Registered],
+    rows: Sequence[int],
+    candidates: Sequence[Sequence[Candidate]],
+    store: RecordStore,
+    config: VerdictConfig,
+) -> Verification:
+    records = await fetch_candidates(candidates, store)
+    return verify([registered[row].record for row in rows], candidates, records, config)
 
 
-async def _records_of(
+async def fetch_candidates(
     candidates: Iterable[Iterable[Candidate]], store: RecordStore
 ) -> dict[Handle, PageRecord]:
+    """The records of all candidates that have one, in one round trip."""
     handles = list(dict.fromkeys(candidate.handle for each in candidates for candidate in each))
     if not handles:
         return {}
@@ -82,7 +97,3 @@ async def _records_of(
         for handle, value in zip(handles, packed, strict=True)
         if value is not None
     }
-
-
-def _best_first(match: Match) -> tuple[bool, int, str]:
-    return match.kind != "exact", match.distance_bits, match.id

@@ -1,25 +1,55 @@
-"""A prepared batch through the stores: register, detect, decide; every record ends with one outcome."""
+"""A prepared batch through the stores: every record ends with one outcome, decided once.
+
+    settled ─► register ─► detect ─► decide ─► mark ─► old entries out
+
+A run holds each page id once. A record whose row is stored already is told what the row says, and a record
+that was finished is left alone; so a batch may be judged again after a crash at any point.
+"""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from time import time
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from neardup_stream.events import Event
-from neardup_stream.hashing.handles import handle_of
-from neardup_stream.indexes.protocol import Index
+from neardup_stream.clusters.placements import Decided, Placement
+from neardup_stream.clusters.protocol import Decider
+from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, QuietRequest, Request
+from neardup_stream.indexes.protocol import Index, IndexedPage
+from neardup_stream.message import Message, Partition, Position
 from neardup_stream.meters import Outcome, PipelineMeters
-from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared, Registered
-from neardup_stream.pipeline.decision import EventConfig, decide, quiet_outcome
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.arrival import Arrival, Forget, Judged, Prepared, Registered, Verdict
+from neardup_stream.pipeline.decision import EventConfig, RenderEvent, gone_row, page_row
 from neardup_stream.pipeline.detector import detect
+from neardup_stream.pipeline.forgetting import Forgotten, forget
+from neardup_stream.pipeline.indexed import indexed_page
 from neardup_stream.pipeline.preparation import timed
 from neardup_stream.pipeline.registration import register
 from neardup_stream.pipeline.retries import Retries
+from neardup_stream.pipeline.rows import Row
+from neardup_stream.pipeline.verification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.stores.protocol import RecordStore
+from neardup_stream.stores.protocol import RecordMark, RecordStore
 
-__all__ = ["Conclusion", "Judgement", "cut_at_repeats"]
+__all__ = ["Conclusion", "Judgement", "JudgementStores", "cut_at_repeats"]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementStores:
+    """What is stored of pages.
+
+    Attributes:
+        index: finds candidates.
+        records: keeps the page records.
+        clusters: decides, and keeps what was decided.
+        handle_key: secret of this index.
+    """
+
+    index: Index
+    records: RecordStore
+    clusters: Decider
+    handle_key: bytes
 
 
 class Conclusion(NamedTuple):
@@ -31,43 +61,48 @@ class Conclusion(NamedTuple):
     """
 
     outcomes: Counter[tuple[Outcome, str]]
-    events: list[Event]
+    events: list[Message]
+
+
+class _Case(NamedTuple):
+    """A record that is not settled yet: what is asked of the clusters, and how the answer is told."""
+
+    request: Request
+    row: Callable[[Placement | None], Row]
+    former: IndexedPage | None = None
 
 
 class Judgement:
     """Judges batches, one after the other.
 
     Args:
-        index: finds candidates.
-        records: keeps the page records.
-        handle_key: secret of this index.
-        distance_bits: fingerprints further apart do not match.
+        stores: where everything is kept.
+        verdict: when two pages are alike.
         events: what subscribers are told.
         retries: patience with the store.
-        meters: told candidates, ghosts, caps and times.
+        meters: told candidates, rejections, caps and times.
+        now_seconds: the wall clock, epoch seconds.
     """
 
     def __init__(
         self,
         *,
-        index: Index,
-        records: RecordStore,
-        handle_key: bytes,
-        distance_bits: int,
+        stores: JudgementStores,
+        verdict: VerdictConfig,
         events: EventConfig,
         retries: Retries,
         meters: PipelineMeters,
+        now_seconds: Callable[[], float],
     ) -> None:
-        self._index = index
-        self._records = records
-        self._handle_key = handle_key
-        self._distance_bits = distance_bits
+        self._stores = stores
+        self._verdict = verdict
         self._events = events
         self._retries = retries
         self._meters = meters
+        self._now_seconds = now_seconds
 
-    async def judge(self, prepared: Prepared) -> Conclusion:
-        """Take a batch to its outcomes and events.
+    async def judge(self, prepared: Prepared, render: RenderEvent) -> Conclusion:
+        """Take a batch to its outcomes and events, rendered for their sink.
 
         What fails is repeated run by run: an earlier run must not meet what a later one stored.
 
@@ -75,63 +110,133 @@ class Judgement:
             DependencyLost: the store stayed away.
         """
         outcomes: Counter[tuple[Outcome, str]] = Counter()
-        events: list[Event] = []
+        events: list[Message] = []
         for rejected in prepared.rejected:
             outcomes["dead_letter", rejected.error.reason] += 1
         for skipped in prepared.skipped:
             outcomes["skipped", skipped.reason] += 1
-        for arrivals in cut_at_repeats(prepared.arrivals):
-            part = await self._retries.persist(partial(self._judge_distinct, arrivals))
-            outcomes += part.outcomes
-            events += part.events
-        for outcome in await self._retries.persist(partial(self._forget, prepared.forgets)):
-            outcomes[outcome, ""] += 1
+        for run in cut_at_repeats(prepared.items):
+            for row in await self._retries.persist(partial(self._judge_run, run, render)):
+                outcomes[row.outcome, row.reason] += 1
+                events += row.events
         return Conclusion(outcomes, events)
 
-    async def _judge_distinct(self, arrivals: Sequence[Arrival]) -> Conclusion:
-        """Pages of distinct ids, so that each meets its own record once; may be repeated as a whole."""
-        outcomes: Counter[tuple[Outcome, str]] = Counter()
-        events: list[Event] = []
+    async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
+        """Forget the rows of records whose offsets are committed.
+
+        Raises:
+            StoreUnavailable: trim again; what is left is only memory.
+        """
+        await self._stores.clusters.trim(next_offsets)
+
+    async def _judge_run(self, items: Sequence[Arrival | Forget], render: RenderEvent) -> list[Row]:
+        """Records of distinct pages, in order; may be repeated as a whole."""
+        clusters = self._stores.clusters
+        with timed(self._meters, "settled"):
+            settled = await clusters.settled([item.record.position for item in items])
+        known = {*settled.rows, *settled.finished}
+        cases = await self._cases([item for item in items if item.record.position not in known], render)
+        with timed(self._meters, "decide"):
+            answers = await clusters.decide(
+                [case.request for case in cases.values()],
+                lambda request, placement: cases[request.position].row(placement).pack(),
+            )
+        decided = {**settled.rows, **dict(zip(cases, answers, strict=True))}
+        rows = {position: _row(each) for position, each in decided.items()}
+        with timed(self._meters, "mark"):
+            await self._stores.records.mark(
+                [
+                    RecordMark(Handle(row.handle), row.version & 0xFF, decided[position].rank)
+                    for position, row in rows.items()
+                    if row.handle and decided[position].rank
+                ]
+            )
+            former = [case.former for case in cases.values() if case.former is not None]
+            if former:
+                await self._stores.index.remove(former)
+        return [rows.get(item.record.position, _FINISHED) for item in items]
+
+    async def _cases(self, items: Sequence[Arrival | Forget], render: RenderEvent) -> dict[Position, _Case]:
+        """Everything that comes before the clusters are asked; in the order of the records."""
+        records, handle_key = self._stores.records, self._stores.handle_key
+        now_seconds = int(self._now_seconds())
+        arrivals = [item for item in items if isinstance(item, Arrival)]
+        forgets = [item for item in items if isinstance(item, Forget)]
         with timed(self._meters, "record"):
-            registered = await register(arrivals, self._records, self._handle_key, int(time()))
-        probing: list[Registered] = []
-        for page in registered:
-            if outcome := quiet_outcome(page):
-                outcomes[outcome, "too_short" if outcome == "undecided" else ""] += 1
-            else:
-                probing.append(page)
+            registered = await register(arrivals, records, handle_key, now_seconds)
+            forgotten = await forget(forgets, records, handle_key, now_seconds)
+        judged = await self._detect(registered)
+        cases = {
+            **{page.arrival.record.position: self._page_case(page, judged, render) for page in registered},
+            **{each.forget.record.position: self._forget_case(each, render) for each in forgotten},
+        }
+        return {item.record.position: cases[item.record.position] for item in items}
+
+    async def _detect(self, registered: Sequence[Registered]) -> Mapping[Handle, Judged]:
+        probing = [page for page in registered if page.arrival.is_decided and page.verdict not in _QUIET]
         with timed(self._meters, "probe"):
-            detected = await detect(probing, self._index, self._records, self._distance_bits)
+            detected = await detect(probing, self._stores.index, self._stores.records, self._verdict)
         self._meters.candidates(detected.candidate_count)
-        self._meters.ghosts(detected.ghost_count)
+        for rejection, count in detected.rejections.items():
+            self._meters.rejected_candidates(rejection, count)
         self._meters.bucket_cap_hits(detected.bucket_cap_hits)
-        for judged in detected.judged:
-            decision = decide(judged, self._events)
-            outcomes[decision.outcome, ""] += 1
-            if decision.event is not None:
-                events.append(decision.event)
-        return Conclusion(outcomes, events)
+        return {page.registered.handle: page for page in detected.judged}
 
-    async def _forget(self, forgets: Sequence[Forget]) -> list[Outcome]:
-        """Whether each page to be forgotten is known."""
-        wanted = [(row, page_id) for row, forget in enumerate(forgets) for page_id in forget.page_ids]
-        handles = [handle_of(page_id, self._handle_key) for _, page_id in wanted]
-        known = set()
-        for (row, page_id), packed in zip(wanted, await self._records.fetch(handles), strict=True):
-            if packed is not None and PageRecord.unpack(packed).id == page_id:
-                known.add(row)
-        return ["forgotten" if row in known else "forget_unknown" for row in range(len(forgets))]
+    def _page_case(self, page: Registered, judged: Mapping[Handle, Judged], render: RenderEvent) -> _Case:
+        position = page.arrival.record.position
+        if page.verdict in _QUIET:
+            return _quiet(position, _QUIET[page.verdict])
+        found = judged.get(page.handle, Judged(page))
+        return _Case(
+            PlaceRequest(position, _node(page.handle, page.record), found.matches),
+            lambda placement: page_row(found, placement, self._events, render),
+            _indexed_former(page.handle, page.former),
+        )
+
+    def _forget_case(self, each: Forgotten, render: RenderEvent) -> _Case:
+        position = each.forget.record.position
+        if each.handle is None or each.record is None:
+            return _quiet(position, "forget_unknown")
+        if each.verdict == "superseded":
+            return _quiet(position, "superseded")
+        stub = _node(each.handle, each.record)
+        return _Case(
+            ForgetRequest(position, stub),
+            lambda placement: gone_row(each.forget, stub, placement, self._events, render),
+            _indexed_former(each.handle, each.former),
+        )
 
 
-def cut_at_repeats(arrivals: Sequence[Arrival]) -> Iterator[list[Arrival]]:
-    """Runs of arrivals in which no page id comes twice, in order."""
-    run: list[Arrival] = []
+_FINISHED = Row("superseded")
+_QUIET: Final[Mapping[Verdict, Outcome]] = {"unchanged": "unchanged", "superseded": "superseded"}
+
+
+def cut_at_repeats(items: Sequence[Arrival | Forget]) -> Iterator[list[Arrival | Forget]]:
+    """Runs of records in which no page id comes twice, in order."""
+    run: list[Arrival | Forget] = []
     ids: set[str] = set()
-    for arrival in arrivals:
-        if arrival.page.id in ids:
+    for item in items:
+        own_ids = item.page_ids
+        if not ids.isdisjoint(own_ids):
             yield run
             run, ids = [], set()
-        run.append(arrival)
-        ids.add(arrival.page.id)
+        run.append(item)
+        ids.update(own_ids)
     if run:
         yield run
+
+
+def _quiet(position: Position, outcome: Outcome) -> _Case:
+    return _Case(QuietRequest(position), lambda _placement: Row(outcome))
+
+
+def _row(decided: Decided) -> Row:
+    return _FINISHED if decided.is_finished else Row.unpack(decided.row)
+
+
+def _node(handle: Handle, record: PageRecord) -> ClusterNode:
+    return ClusterNode(handle, record.version, record.id, record.url)
+
+
+def _indexed_former(handle: Handle, former: PageRecord | None) -> IndexedPage | None:
+    return indexed_page(handle, former) if former is not None and former.is_indexed else None

@@ -17,10 +17,10 @@ from time import monotonic
 from typing import NamedTuple
 
 from neardup_stream.errors import BadPage, ConfigError, Unavailable
-from neardup_stream.events import Event
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.meters import Outcome, PipelineMeters
 from neardup_stream.pipeline.arrival import Prepared
+from neardup_stream.pipeline.decision import RenderEvent
 from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
 from neardup_stream.pipeline.judgement import Judgement
 from neardup_stream.pipeline.offsets import later_offsets, next_offsets
@@ -42,11 +42,14 @@ class LoopConfig:
         limits: what may be under way.
         commit_interval_seconds: longest time a finished batch waits for its commit.
         drain_seconds: how long what is under way may take to finish when partitions are given away.
+        trims_at_end: whether rows are kept until the source has ended. For a source that begins again from
+            the start, over a store that outlives it: a run that was cut is told the same again by the next.
     """
 
     limits: InFlightLimits = InFlightLimits()  # noqa: RUF009 - frozen, so one default serves all
     commit_interval_seconds: float = 1.0
     drain_seconds: float = 20.0
+    trims_at_end: bool = False
 
     def __post_init__(self) -> None:
         """Refuse negative times.
@@ -63,7 +66,7 @@ class Publication(NamedTuple):
 
     events: Sink
     dead_letters: Sink
-    render_event: Callable[[Event], Message]
+    render_event: RenderEvent
     render_dead_letter: Callable[[Record, BadPage], Message]
 
 
@@ -119,6 +122,7 @@ class Loop:
         self._may_read.set()
         self._epoch = 0
         self._finished: dict[Partition, int] = {}
+        self._untrimmed: dict[Partition, int] = {}
         self._last_commit = monotonic()
         self._committing = asyncio.Lock()
 
@@ -138,6 +142,8 @@ class Loop:
             stages.create_task(self._prepare(read, prepared))
             stages.create_task(self._judge(prepared, judged))
             stages.create_task(self._publish(judged))
+        if not stop.is_set():
+            await self._retries.persist(self._trim)
 
     async def _read(self, stop: asyncio.Event, out: asyncio.Queue[_Batch | None]) -> None:
         while not stop.is_set():
@@ -173,13 +179,11 @@ class Loop:
     ) -> None:
         while (item := await into.get()) is not None:
             batch, prepared = item
-            conclusion = await self._judgement.judge(prepared)
-            render_event, render_dead_letter = self._publication[2:]
-            letters = [render_dead_letter(rejected.record, rejected.error) for rejected in prepared.rejected]
+            conclusion = await self._judgement.judge(prepared, self._publication.render_event)
+            render = self._publication.render_dead_letter
+            letters = [render(rejected.record, rejected.error) for rejected in prepared.rejected]
             self._meters.truncated_dead_letters(sum(map(is_truncated, letters)))
-            events = [render_event(event) for event in conclusion.events]
-            result = _Result(conclusion.outcomes, events, letters)
-            await out.put((batch, result))
+            await out.put((batch, _Result(conclusion.outcomes, conclusion.events, letters)))
         await out.put(None)
 
     async def _publish(self, into: asyncio.Queue[tuple[_Batch, _Result] | None]) -> None:
@@ -208,12 +212,21 @@ class Loop:
             if offsets:
                 with timed(self._meters, "commit"):
                     await self._source.commit(offsets)
+                self._untrimmed = later_offsets(self._untrimmed, offsets)
+                if not self._config.trims_at_end:
+                    await self._trim()
                 self._finished = {
                     partition: offset
                     for partition, offset in self._finished.items()
                     if offsets.get(partition) != offset
                 }
             self._last_commit = monotonic()
+
+    async def _trim(self) -> None:
+        """Forget the rows of what is committed."""
+        with timed(self._meters, "trim"):
+            await self._judgement.trim(self._untrimmed)
+        self._untrimmed = {}
 
     async def _drain(self) -> None:
         """Finish what is under way before partitions are given away; at the deadline, leave it uncommitted.

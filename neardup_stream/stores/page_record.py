@@ -22,7 +22,7 @@ from neardup_stream.errors import CorruptData
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Fingerprint64, PageId
 
-__all__ = ["PageRecord", "PageState", "record_header"]
+__all__ = ["LATER_PARTITIONS", "PageRecord", "PageState", "record_header"]
 
 PageState = Literal["live", "short", "expiring", "gone"]
 """live: indexed, others may match it. short: too few tokens to be judged. expiring: still live, but about to
@@ -30,6 +30,9 @@ go. gone: forgotten or expired; a stub that remembers the version and the offset
 
 _Applied = tuple[str, int, int]
 """input id, partition number, offset."""
+
+LATER_PARTITIONS = 4
+"""A page comes in one partition of a topic; each file it comes in again is another one."""
 
 _RANK_BYTES = 6
 _HEADER_BYTES = _RANK_BYTES + 1
@@ -49,7 +52,8 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         shingle_count: distinct shingles, exactly; 0 where there is no sketch.
         bands: band words, 4 bytes each, big-endian; empty where there is no sketch.
         other_id: the page's id where it differs from the URL, else empty.
-        later: last applied offset of every partition that brought this page after `made_by`.
+        later: last applied offset of the partitions that brought this page after `made_by`, the latest last;
+            at most LATER_PARTITIONS of them.
         scope: within what the page is compared; empty for everything.
         state: where the page is in its life.
         rank: when this version was decided, below 2**48; 0 while it was not.
@@ -101,14 +105,16 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         """The same content came from a later position."""
         others = tuple(applied for applied in self.later if applied[:2] != _applied(position)[:2])
         return msgspec.structs.replace(
-            self, later=(*others, _applied(position)), seen_seconds=max(self.seen_seconds, seen_seconds)
+            self,
+            later=_latest((*others, _applied(position))),
+            seen_seconds=max(self.seen_seconds, seen_seconds),
         )
 
     def followed_by(self, new: Self) -> Self:
         """The next version of the page: the content of `new`, and what this record knows of offsets."""
         last = {applied[:2]: applied for applied in (self.made_by, *self.later)}
         last.pop(new.made_by[:2], None)
-        return msgspec.structs.replace(new, version=self.version + 1, later=tuple(last.values()))
+        return msgspec.structs.replace(new, version=self.version + 1, later=_latest(tuple(last.values())))
 
     def expiring(self) -> Self:
         """The same page, about to go; this is never taken back."""
@@ -192,6 +198,10 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
             )
         rank = int.from_bytes(packed[:_RANK_BYTES], "big")
         return msgspec.structs.replace(record, rank=rank) if rank else record
+
+
+def _latest(applied: tuple[_Applied, ...]) -> tuple[_Applied, ...]:
+    return applied[-LATER_PARTITIONS:]
 
 
 def record_header(rank: int, version_byte: int) -> bytes:

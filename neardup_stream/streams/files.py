@@ -40,13 +40,16 @@ class FileSource:
         paths: files whose names end in one of the known ways, or `-`; a pipe under any other name is
             taken for JSON Lines.
         max_page_bytes: larger pages are cut and refused, without holding more of them in memory.
+        run_name: part of the identity of pipes, for a store that outlives the run: a pipe has something else
+            to say each time, where a file is known by its bytes.
 
     Cost: the bytes of about two chunks, decompressed.
     """
 
-    def __init__(self, paths: Sequence[str], max_page_bytes: int) -> None:
+    def __init__(self, paths: Sequence[str], max_page_bytes: int, run_name: str = "") -> None:
         self._paths = tuple(paths)
         self._max_page_bytes = max_page_bytes
+        self._run_name = run_name
         self._ready: deque[Record] = deque()
         self._blocks: Iterator[list[Record]] = iter(())
         self._next_block: asyncio.Future[list[Record] | None] | None = None
@@ -59,7 +62,7 @@ class FileSource:
         """
         readers = [(path, _reader_of(path)) for path in self._paths]
         self._ready.clear()
-        self._blocks = _read_blocks(readers, self._max_page_bytes)
+        self._blocks = _read_blocks(readers, self._max_page_bytes, self._run_name)
         self._next_block = None
         return self
 
@@ -117,8 +120,10 @@ def _reader_of(path: str) -> _Reader:
     raise ConfigError(f"{path}: the name ends in none of {', '.join(_READERS)}")
 
 
-def _read_blocks(readers: Sequence[tuple[str, _Reader]], max_page_bytes: int) -> Iterator[list[Record]]:
+def _read_blocks(
+    readers: Sequence[tuple[str, _Reader]], max_page_bytes: int, run_name: str
+) -> Iterator[list[Record]]:
     seen: Counter[str] = Counter()
     for path, read in readers:
-        with open_input(path, seen) as source:
+        with open_input(path, seen, run_name) as source:
             yield from read(source, max_page_bytes)

@@ -52,7 +52,8 @@ class Input:
 
     Attributes:
         path: as given, for messages.
-        partition: `file:<digest>`, `pipe:<path>` or `stdin`; its number counts repeats of one input.
+        partition: `file:<digest>`, `pipe:<path>` or `stdin`, the latter two with the name of the run where
+            it has one; its number counts repeats of one input.
         timestamp_ms: when it was last written to, as the file system says.
         chunks: its decompressed bytes, at most `CHUNK_BYTES` at a time; an empty chunk means that a
             pipe is silent but open. Raises `CorruptData` where the file is damaged or ends too early.
@@ -86,17 +87,18 @@ def check_readable(path: str) -> None:
 
 
 @contextmanager
-def open_input(path: str, seen: Counter[str]) -> Iterator[Input]:
+def open_input(path: str, seen: Counter[str], run_name: str = "") -> Iterator[Input]:
     """Open `path` and close it again.
 
     Args:
         path: a file, or `-`.
         seen: how often each input id was opened in this run; counted up here.
+        run_name: tells what a pipe holds now from what it held in another run.
 
     Cost: a regular file is read once for its digest, before its first chunk.
     """
     with _open_raw(path) as raw:
-        input_id = _input_id(path, raw)
+        input_id = _input_id(path, raw, run_name)
         partition = Partition(input_id, seen[input_id])
         seen[input_id] += 1
         timestamp_ms = os.fstat(raw.fileno()).st_mtime_ns // 1_000_000
@@ -107,11 +109,10 @@ def _open_raw(path: str) -> io.FileIO:
     return io.FileIO(0, closefd=False) if path == STDIN else io.FileIO(path)
 
 
-def _input_id(path: str, raw: io.FileIO) -> str:
-    if path == STDIN:
-        return "stdin"
+def _input_id(path: str, raw: io.FileIO, run_name: str) -> str:
     if is_pipe(path):
-        return f"pipe:{path}"
+        name = "stdin" if path == STDIN else f"pipe:{path}"
+        return f"{name}:{run_name}" if run_name else name
     digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
     while chunk := raw.read(CHUNK_BYTES):
         digest.update(chunk)

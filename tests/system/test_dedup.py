@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -41,11 +42,15 @@ def test_standard_input_is_a_file_too() -> None:
     assert pairs(call("dedup", "-", stdin=MONDAY).stdout) == [("c", "a")]
 
 
-def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_file_gives_the_same_bytes_but_for_the_names_of_clusters(tmp_path: Path) -> None:
+    """Those are made with the secret of each index."""
     crawl = tmp_path / "monday.jsonl"
     crawl.write_bytes(MONDAY)
 
-    first, again = (call("dedup", str(crawl), "--events-unique").stdout for _ in range(2))
+    first, again = (
+        re.sub(rb'"cluster":\{"id":"[0-9a-f]+', b"", call("dedup", str(crawl), "--events-unique").stdout)
+        for _ in range(2)
+    )
 
     assert first == again
     assert len(first.splitlines()) == 3
@@ -58,6 +63,30 @@ def test_a_state_directory_remembers_the_crawl_before(tmp_path: Path) -> None:
     tuesday = call("dedup", "-", "--state", state, "--set", "http.port=0", stdin=TUESDAY)
 
     assert (pairs(monday.stdout), pairs(tuesday.stdout)) == ([("c", "a")], [("d", "b")])
+
+
+def test_a_finished_file_is_not_told_again(tmp_path: Path) -> None:
+    crawl = tmp_path / "monday.jsonl"
+    crawl.write_bytes(MONDAY)
+    state = str(tmp_path / "state")
+
+    runs = [call("dedup", str(crawl), "--state", state) for _ in range(2)]
+
+    assert [pairs(run.stdout) for run in runs] == [[("c", "a")], []]
+    assert "3 superseded" in runs[1].stderr.decode()
+
+
+def test_clusters_are_written_at_the_end_with_their_members(tmp_path: Path) -> None:
+    clusters = tmp_path / "clusters.jsonl"
+
+    run = call("dedup", "-", "--clusters", str(clusters), stdin=MONDAY + TUESDAY)
+
+    assert run.returncode == 0
+    told = [json.loads(line) for line in clusters.read_bytes().splitlines()]
+    assert [(each["representative"][-1], [page[-1] for page in each["members"]]) for each in told] in (
+        [("a", ["a", "c"]), ("b", ["b", "d"])],
+        [("b", ["b", "d"]), ("a", ["a", "c"])],
+    )
 
 
 def test_dead_letters_are_counted_shown_and_written(tmp_path: Path) -> None:
@@ -86,9 +115,10 @@ def test_an_empty_input_is_no_error() -> None:
         (["nowhere.jsonl"], "nowhere.jsonl: no such file"),
         (["-", "--state", "x", "--redis"], "choose"),
         (["-", "--events", "/nowhere/events.jsonl"], "/nowhere/events.jsonl"),
+        (["-", "--clusters", "c.jsonl", "--set", "clusters.rule=off"], "clusters.rule"),
         ([], "FILE"),
     ],
-    ids=["missing-file", "two-stores", "unwritable-events", "no-file"],
+    ids=["missing-file", "two-stores", "unwritable-events", "no-clusters", "no-file"],
 )
 def test_what_cannot_be_is_said_in_one_line(words: list[str], message: str) -> None:
     run = call("dedup", *words)

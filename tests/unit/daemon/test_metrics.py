@@ -32,7 +32,7 @@ def test_metrics_are_the_meters_of_the_pipeline(metrics: Metrics) -> None:
     meters.outcome("unique", 1)
     meters.stage_seconds("probe", 0.02)
     meters.candidates(7)
-    meters.ghosts(1)
+    meters.rejected_candidates("ghost", 1)
     meters.bucket_cap_hits(2)
     meters.charset_fallbacks(3)
     meters.truncated_dead_letters(4)
@@ -48,7 +48,7 @@ def test_metrics_are_the_meters_of_the_pipeline(metrics: Metrics) -> None:
     assert found["neardup_stage_seconds_count", "probe"] == 1
     assert found["neardup_stage_seconds_sum", "probe"] == 0.02
     assert found["neardup_candidates_total",] == 7
-    assert found["neardup_ghosts_total",] == 1
+    assert found["neardup_rejected_candidates_total", "ghost"] == 1
     assert found["neardup_bucket_cap_hits_total",] == 2
     assert found["neardup_charset_fallbacks_total",] == 3
     assert found["neardup_truncated_dead_letters_total",] == 4

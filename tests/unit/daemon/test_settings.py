@@ -4,12 +4,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from daemon.preparing import index_layout, sketch_config, verdict_config
 from daemon.settings import Settings
 from daemon.settings_reading import known_settings, read_settings
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import SimhashConfig
+from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexConfig
 from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.pipeline.verification import VerdictConfig
 from neardup_stream.wire.pages import PageLimits
 
 
@@ -220,7 +223,10 @@ def test_every_setting_has_a_sentence_and_a_default_within_its_own_limits() -> N
 def test_defaults_are_those_of_the_parts_they_configure() -> None:
     settings = Settings()
 
-    assert settings.index.config() == IndexConfig()
+    assert settings.index.config() == IndexConfig(bands=SketchConfig().bands)
+    assert sketch_config(settings) == SketchConfig(code_bits=4)
+    assert verdict_config(settings) == VerdictConfig(sketch_config(settings))
+    assert index_layout(settings).config == settings.index.config()
     assert settings.limits.config() == PageLimits()
     assert settings.pipeline.limits() == InFlightLimits()
     assert SimhashConfig(settings.text.window_tokens, settings.verdict.min_tokens) == SimhashConfig()

@@ -121,11 +121,11 @@ async def test_every_record_gets_one_outcome_and_they_sum_to_the_pages() -> None
             page_json("b", essay(1)),
             page_json("c", essay(3), status=404),
             page_json("d", "too short"),
-            None,
             page_json("a", essay(1)),
             None,
+            None,
         ],
-        keys=[None] * 5 + [url("a").encode(), None, b"https://example.com/unknown"],
+        keys=[None] * 6 + [url("a").encode(), b"https://example.com/unknown"],
     )
 
     await run(pipeline, MemorySource(records))
@@ -261,7 +261,7 @@ class FetchLosingRecords(MemoryRecords):
 async def test_a_batch_cut_at_a_repeated_page_is_repeated_from_the_cut_only(lost_fetch: int) -> None:
     """An earlier run must not meet what a later run of its own batch stored."""
     pages = [page_json("a", essay(1)), page_json("c", essay(3)), page_json("c", essay(1)), None]
-    keys = [None, None, None, url("a").encode()]
+    keys = [None, None, None, url("c").encode()]
     pipeline, calm = Pipeline(records=FetchLosingRecords(lost_fetch)), Pipeline()
 
     await run(pipeline, MemorySource(numbered(pages, keys=keys)))

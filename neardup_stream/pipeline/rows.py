@@ -1,0 +1,50 @@
+"""What became of one record, as it is kept in the outbox until its offset is committed.
+
+A record that is processed again finds its row and is told the same bytes again, whatever has changed since.
+"""
+
+import msgspec
+
+from neardup_stream.errors import CorruptData
+from neardup_stream.message import Message
+from neardup_stream.meters import Outcome
+
+__all__ = ["Row"]
+
+
+class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """One outcome and its messages.
+
+    Attributes:
+        outcome: what became of the record.
+        reason: from a closed set, empty where none applies.
+        handle: of the page version that the row decides; 0 where it decides none.
+        version: of that page.
+        events: rendered, in the order they are sent.
+    """
+
+    outcome: Outcome
+    reason: str = ""
+    handle: int = 0
+    version: int = 0
+    events: tuple[Message, ...] = ()
+
+    def pack(self) -> bytes:
+        """The stored bytes."""
+        return _encoder.encode(self)
+
+    @staticmethod
+    def unpack(packed: bytes) -> "Row":
+        """Read what `pack` wrote.
+
+        Raises:
+            CorruptData: these bytes were not written by `pack`.
+        """
+        try:
+            return _decoder.decode(packed)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise CorruptData(f"a row of {len(packed)} bytes cannot be read: {error}") from error
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Row)
