@@ -373,6 +373,22 @@ async def test_with_anchored_the_representative_is_the_anchor_once_the_anchor_ha
     assert placement.cluster == state(1, epoch=2, size=3, speaker=2)
 
 
+async def test_a_rule_may_make_further_anchors_and_sees_how_many_are_matched() -> None:
+    seen: list[Support] = []
+
+    def every_page_is_an_anchor(supports: Sequence[Support]) -> Choice:
+        seen.extend(supports)
+        return Choice(supports[0].cluster_id, becomes_anchor=True) if supports else Choice(None)
+
+    history = History(MemoryClusters(), every_page_is_an_anchor)
+    for number, content in enumerate([10, 11, 12, 12]):
+        await history.run([Op(number, content)])
+
+    counts = [(each.size, len(each.matches), each.anchors_matched, each.anchor_count) for each in seen]
+    assert counts == [(1, 1, 1, 1), (2, 1, 1, 2), (3, 2, 2, 3)]
+    assert [each.is_representative_matched for each in seen] == [True, False, False]
+
+
 async def test_a_rule_must_let_the_older_cluster_survive() -> None:
     def youngest_first(supports: Sequence[Support]) -> Choice:
         ids = [support.cluster_id for support in reversed(supports)]
