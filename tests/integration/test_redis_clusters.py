@@ -1,16 +1,19 @@
 """Clusters on Redis, on Valkey and on a six-node cluster."""
 
+import asyncio
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
 
+from neardup_stream.message import Partition
 from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.memory_clusters import MemoryClusters
 from neardup_stream.stores.redis_client import RedisClient, RedisConfig
 from neardup_stream.stores.redis_clusters import RedisClusters
-from tests.cluster_histories import History, Op, walked
+from tests.cluster_histories import Crawl, History, Op, walked
 from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
+from tests.servers.redis import RedisServer
 
 
 @pytest.fixture(params=["redis_server", "valkey_server", "redis_cluster"])
@@ -38,3 +41,31 @@ async def test_the_same_history_gives_the_same_answers_as_in_memory(store: Redis
 
     assert real.ranks == model.ranks
     assert await walked(real.clusters) == await walked(model.clusters)
+
+
+async def test_matching_pages_in_flight_at_once_end_in_one_cluster(store: RedisClusters) -> None:
+    crawl = Crawl()
+    daemons = [History(store, crawl=crawl, partition=Partition("pages", number)) for number in range(4)]
+    for content in range(0, 60, 3):
+        await asyncio.gather(
+            *(daemon.run([Op(content * 10 + number, content)]) for number, daemon in enumerate(daemons))
+        )
+
+    clusters = await walked(daemons[0].clusters)
+    assert sorted(sorted(members) for _, members in clusters.values()) == [
+        [content * 10 + number for number in range(4)] for content in range(0, 60, 3)
+    ]
+
+
+async def test_what_is_delivered_leaves_nothing_but_clusters(
+    redis_server: RedisServer, namespace: str
+) -> None:
+    async with RedisClient(RedisConfig(redis_server.url)) as client:
+        store = RedisClusters(client, ClusterKeys(namespace=namespace, schema_id="5c", slot_bits=0))
+        history = History(store, grave_seconds=0)
+        await history.run([Op(number, 10 * number) for number in range(50)] + [Op(99, 0)])
+        await history.trim()
+
+        stem = f"{namespace}:5c:{{c}}:"
+        assert await client.execute("HLEN", f"{stem}pages:0") == 2
+        assert await client.execute("EXISTS", f"{stem}rows:pages:0", f"{stem}aging") == 0
