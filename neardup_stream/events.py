@@ -48,11 +48,10 @@ Version = Annotated[
     int,
     Meta(ge=1, description="From 1; one more whenever the page changes, is forgotten or comes back."),
 ]
-Epoch = Annotated[
-    int,
-    Meta(ge=0, description="Grows with every change of the cluster; of two accounts the higher one holds."),
-]
+Epoch = Annotated[int, Meta(ge=0)]
+"""Rises whenever clusters merge or another page comes to speak; of two accounts the higher one holds."""
 Ratio = Annotated[float, Meta(ge=0, le=1)]
+DistanceBits = Annotated[int, Meta(ge=0, le=64)]
 
 
 class EventPage(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +93,8 @@ class EventCluster(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: of the cluster.
-        epoch: the moment.
+        epoch: rises whenever clusters merge or another page comes to speak; of two accounts of a cluster
+            the higher one holds.
         size: living members.
         representative: the one that is not a duplicate.
     """
@@ -110,7 +110,8 @@ class OwnCluster(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: of the cluster.
-        epoch: the moment.
+        epoch: rises whenever clusters merge or another page comes to speak; of two accounts of a cluster
+            the higher one holds.
     """
 
     id: str
@@ -122,7 +123,8 @@ class LeftCluster(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: of the cluster.
-        epoch: the moment after.
+        epoch: after it; rises whenever clusters merge or another page comes to speak; of two accounts of a cluster
+            the higher one holds.
     """
 
     id: str
@@ -134,7 +136,8 @@ class ChangedCluster(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: of the cluster.
-        epoch: the moment after.
+        epoch: after it; rises whenever clusters merge or another page comes to speak; of two accounts of a cluster
+            the higher one holds.
         size: living members.
     """
 
@@ -172,7 +175,7 @@ class EventMatch(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     url: str
     version: Version
-    distance_bits: Annotated[int, Meta(ge=0, le=64)]
+    distance_bits: DistanceBits
     resemblance: Ratio | UnsetType = UNSET
     containment: Ratio | UnsetType = UNSET
     contained_in: Ratio | UnsetType = UNSET
@@ -189,6 +192,8 @@ class DuplicateFound(msgspec.Struct, frozen=True, kw_only=True):
         matches: best first, at most a set number.
         matches_total: how many there were.
         previous: where the page was, when it was known before.
+        representative_distance_bits: differing bits of the page's fingerprint and its representative's, which
+            need not be among the matches; absent where the latter is not at hand.
     """
 
     page: EventPage
@@ -197,6 +202,7 @@ class DuplicateFound(msgspec.Struct, frozen=True, kw_only=True):
     matches: tuple[EventMatch, ...]
     matches_total: Annotated[int, Meta(ge=1)]
     previous: PreviousPlace | UnsetType = UNSET
+    representative_distance_bits: DistanceBits | UnsetType = UNSET
 
 
 class UniqueFound(msgspec.Struct, frozen=True, kw_only=True):

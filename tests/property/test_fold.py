@@ -89,7 +89,6 @@ class Model:
         survivor, *others = sorted(matched.values(), key=lambda each: each.members[0])
         for absorbed in others if step.merges else ():
             yield self._merge(survivor, absorbed)
-        survivor.epoch += 1
         survivor.members.append((rank, step.page_id, version))
         self._places[step.page_id] = survivor
         self._spoken_of |= survivor.page_ids()
@@ -136,10 +135,10 @@ class Model:
             return
         before = cluster.at()
         cluster.members = [each for each in cluster.members if each[1] != page_id]
-        cluster.epoch += 1
         if not cluster.members:
             del self._clusters[cluster.id]
         elif before.page_id == page_id:
+            cluster.epoch += 1
             yield handover(cluster.at(), (page_id, before.version), reason)
 
     def _next_version(self, page_id: str) -> int:

@@ -79,7 +79,10 @@ def test_each_event_obeys_its_schema_and_no_other(name: EventName) -> None:
     [
         pytest.param(DUPLICATE, id="before-clusters"),
         pytest.param(
-            msgspec.structs.replace(DUPLICATE, cluster=SURVIVOR, previous=PREVIOUS), id="with-cluster"
+            msgspec.structs.replace(
+                DUPLICATE, cluster=SURVIVOR, previous=PREVIOUS, representative_distance_bits=64
+            ),
+            id="with-cluster",
         ),
         pytest.param(
             msgspec.structs.replace(
