@@ -123,8 +123,7 @@ class LeftCluster(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: of the cluster.
-        epoch: after it; rises whenever clusters merge or another page comes to speak; of two accounts of a cluster
-            the higher one holds.
+        epoch: right after; of two accounts of a cluster the higher one holds.
     """
 
     id: str
@@ -136,8 +135,7 @@ class ChangedCluster(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: of the cluster.
-        epoch: after it; rises whenever clusters merge or another page comes to speak; of two accounts of a cluster
-            the higher one holds.
+        epoch: right after; of two accounts of a cluster the higher one holds.
         size: living members.
     """
 

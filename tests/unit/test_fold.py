@@ -1,7 +1,10 @@
 """What a subscriber concludes from a few events, whatever their order."""
 
+import doctest
+import re
 from collections.abc import Sequence
 from itertools import permutations
+from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -256,3 +259,35 @@ def test_data_that_is_not_what_its_type_promises_is_refused(name: EventName, dat
 
 def test_every_kind_of_event_is_in_some_story() -> None:
     assert {event_name(event) for story in STORIES.values() for event in story.events} == set(EVENT_DATA)
+
+
+DOCUMENTED = (
+    duplicate("b", At("A", 1, "a")),
+    duplicate("d", At("C", 1, "c")),
+    merge(At("A", 2, "a"), At("C", 1, "c")),
+    gone("a", 2, ("A", 3)),
+    handover(At("A", 3, "b"), ("a", 1)),
+)
+EVENTS_PAGE = Path(__file__).parents[2] / "docs" / "events.md"
+
+
+def test_the_worked_example_of_the_documentation_works() -> None:
+    page = EVENTS_PAGE.read_text(encoding="utf-8")
+    rows = re.findall(r"^\| \d \| `(.*?)`", page, re.MULTILINE)
+    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    names = {"events": [delivered(event) for event in DOCUMENTED]}
+    claims = doctest.DocTestParser().get_doctest(example, names, "docs/events.md", None, None)
+
+    assert rows == [event_name(event) for event in DOCUMENTED]
+    assert doctest.DocTestRunner().run(claims).failed == 0
+
+
+@pytest.mark.parametrize("name", EVENT_DATA)
+def test_every_field_of_every_event_is_documented(name: EventName) -> None:
+    page = EVENTS_PAGE.read_text(encoding="utf-8")
+    _, _, rest = page.partition(f"\n## `{name}`\n")
+    section = rest.partition("\n## ")[0]
+
+    assert section
+    for field in EVENT_DATA[name].__struct_fields__:
+        assert re.search(rf"`{field}\b", section), field
