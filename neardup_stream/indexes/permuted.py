@@ -35,7 +35,10 @@ class PermutedIndex:
         self._layout = layout
         config = layout.config
         self._limits = ProbeLimits(
-            config.permuted.distance_bits, config.bucket_cap, config.same_fingerprint_limit
+            distance_bits=config.permuted.distance_bits,
+            bucket_cap=config.bucket_cap,
+            same_rest=config.same_fingerprint_limit,
+            candidate_limit=config.candidate_limit,
         )
 
     async def probe_and_insert(self, pages: Sequence[IndexedPage]) -> Probed:
@@ -92,7 +95,7 @@ def table_entries(pages: Sequence[IndexedPage], layout: IndexLayout) -> TableEnt
 def _table_words(pages: Sequence[IndexedPage], layout: IndexLayout) -> Words:
     """What each page is sorted by in each table, from the leading bit: (pages, tables)."""
     fingerprints = np.array([page.fingerprint for page in pages], dtype=np.uint64)
-    bands = np.array([page.bands for page in pages], dtype=np.uint64).reshape(len(pages), -1)
+    bands = np.array([page.bands for page in pages], dtype=np.uint64).reshape(len(pages), layout.config.bands)
     permuted = [table.apply(fingerprints) for table in layout.tables]
     return np.column_stack([*permuted, bands << np.uint64(32)])
 

@@ -68,13 +68,13 @@ def _walk(
     considered: Counter[int] = Counter()
     is_truncated = False
     for other in in_range:
-        if other[1] == member[1]:
-            continue
         is_near = (other[0] ^ member[0]).bit_count() <= limits.distance_bits
+        if is_near and other[1] == member[1]:
+            continue
         if considered[other[0]] == limits.same_rest:
             is_truncated = is_truncated or is_near
             continue
-        if considered.total() == limits.bucket_cap:
+        if considered.total() == limits.bucket_cap or (is_near and len(near) == limits.candidate_limit):
             return near, True, True
         considered[other[0]] += 1
         near += [other] * is_near

@@ -1,8 +1,9 @@
 -- Probes the range of each entry, then inserts its member, in order; or only probes.
 --
 -- KEYS[i]  the sorted set of entry i
--- ARGV[1]  distance_bits  ARGV[2] bucket_cap  ARGV[3] same_rest  ARGV[4] "1" to insert
--- ARGV[5]  the entries, 35 bytes each, integers big-endian:
+-- ARGV[1]  distance_bits  ARGV[2] bucket_cap  ARGV[3] same_rest  ARGV[4] candidate_limit
+-- ARGV[5]  "1" to insert
+-- ARGV[6]  the entries, 35 bytes each, integers big-endian:
 --          rest_bytes (1) | exact (1) | low rest (8) | high rest (8) | rest (8) | handle (8) | version byte (1)
 -- returns  { found, truncated, cap_hits }; found is packed (entry (4), rest (8), handle (8), version byte (1))
 --          for each member that is reported, truncated is packed (entry (4)); entries are counted from 0
@@ -11,7 +12,7 @@
 -- big-endian rests make byte order numeric order. Numbers are given to Redis as strings: it would print them
 -- with 17 digits, at a fifth of the cost of the command.
 local distance_bits, cap, same_rest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local inserts, entries = ARGV[4] == '1', ARGV[5]
+local candidate_limit, inserts, entries = tonumber(ARGV[4]), ARGV[5] == '1', ARGV[6]
 local call, byte, sub, bxor = redis.call, string.byte, string.sub, bit.bxor
 
 -- Number of set bits of each byte value: a literal, because building a table costs more than the probes.
@@ -27,13 +28,13 @@ local STRIDE = 35
 
 local found, truncated, cap_hits = {}, {}, 0
 
--- Whether two members' rests are within the distance. From the last byte: the first ones are shared by a range.
-local function is_near(member, other, rest_bytes)
+-- Whether a member's rest is within the distance of these bytes. From the last: a range shares the first ones.
+local function is_near(mine, other)
   local distance = 0
-  for b = rest_bytes, 1, -1 do
-    local mine, its = byte(member, b), byte(other, b)
-    if mine ~= its then
-      distance = distance + byte(ONES, bxor(mine, its) + 1)
+  for b = #mine, 1, -1 do
+    local its = byte(other, b)
+    if its ~= mine[b] then
+      distance = distance + byte(ONES, bxor(its, mine[b]) + 1)
       if distance > distance_bits then
         return false
       end
@@ -42,53 +43,54 @@ local function is_near(member, other, rest_bytes)
   return true
 end
 
--- Walks the range of one entry, of which `near` are the first members.
-local function walk(i, near, key, member, rest_bytes, exact, high)
-  local page = PAGE[exact]
-  local tail_at = rest_bytes + 1
+-- Walks the range of entry i, of which `near` are the first members.
+local function walk(i, near, member, rest_bytes, exact, high)
+  local tail_at, page = rest_bytes + 1, PAGE[exact]
   local handle = sub(member, tail_at, rest_bytes + 8)
-  local run_rest, run, considered, is_truncated = nil, 0, 0, false
-  while true do
+  local mine = exact == 0 and { byte(member, 1, rest_bytes) }
+  local number = struct.pack('>I4', i - 1)
+  local head = number .. sub(ZEROS, tail_at)
+  local run_rest, run, considered, reported, is_truncated = nil, 0, 0, 0, false
+  while near[1] do
     local count = #near
-    -- Far members count only where a cap or a run could end the walk.
+    -- Elsewhere far members are passed by unseen: nothing that counts them could end the walk.
     local is_busy = count == page or considered + count > cap
-    local resume
+    local resume = near[count]
     for j = 1, count do
       local other = near[j]
-      local matches = exact == 1 or is_near(member, other, rest_bytes)
-      if matches or is_busy then
-        if sub(other, tail_at, rest_bytes + 8) ~= handle then
-          local rest = sub(other, 1, rest_bytes)
-          if rest ~= run_rest then
-            run_rest, run = rest, 0
-          end
-          run = run + 1
-          if run > same_rest then
-            is_truncated = is_truncated or matches
+      local matches = not mine or is_near(mine, other)
+      if (matches or is_busy) and not (matches and sub(other, tail_at, rest_bytes + 8) == handle) then
+        local rest = sub(other, 1, rest_bytes)
+        if rest ~= run_rest then
+          run_rest, run = rest, 0
+        end
+        run = run + 1
+        if run > same_rest then
+          is_truncated = is_truncated or matches
+          if count == page then
             resume = rest .. LAST
-            if count == page then
-              break
-            end
-          elseif considered == cap then
-            cap_hits = cap_hits + 1
-            truncated[#truncated + 1] = struct.pack('>I4', i - 1)
-            return
-          else
-            considered = considered + 1
-            if matches then
-              found[#found + 1] = struct.pack('>I4', i - 1) .. sub(ZEROS, tail_at) .. other
-            end
+            break
+          end
+        elseif considered == cap or (matches and reported == candidate_limit) then
+          cap_hits = cap_hits + 1
+          truncated[#truncated + 1] = number
+          return
+        else
+          considered = considered + 1
+          if matches then
+            reported = reported + 1
+            found[#found + 1] = head .. other
           end
         end
       end
     end
-    if count < page or (exact == 1 and resume) then
+    if count < page or (exact == 1 and run > same_rest) then
       break
     end
-    near = call('ZRANGE', key, '(' .. (resume or near[count]), high, 'BYLEX', 'LIMIT', '0', LIMIT[exact])
+    near = call('ZRANGE', KEYS[i], '(' .. resume, high, 'BYLEX', 'LIMIT', '0', LIMIT[exact])
   end
   if is_truncated then
-    truncated[#truncated + 1] = struct.pack('>I4', i - 1)
+    truncated[#truncated + 1] = number
   end
 end
 
@@ -104,7 +106,7 @@ for i = 1, #KEYS do
   high = '[' .. high .. LAST
   local near = call('ZRANGE', KEYS[i], '[' .. low, high, 'BYLEX', 'LIMIT', '0', LIMIT[exact])
   if near[1] then
-    walk(i, near, KEYS[i], member, rest_bytes, exact, high)
+    walk(i, near, member, rest_bytes, exact, high)
   end
   if inserts then
     call('ZADD', KEYS[i], '0', member)

@@ -83,11 +83,13 @@ class ProbeLimits(NamedTuple):
         distance_bits: members whose rest differs in more bits are not reported.
         bucket_cap: at most this many members of one range are considered, 1 or more.
         same_rest: of the members with one rest, only so many, the lowest, are considered, 1 or more.
+        candidate_limit: at most this many members of one range are reported, 1 or more.
     """
 
     distance_bits: int
     bucket_cap: int
     same_rest: int
+    candidate_limit: int
 
 
 class ProbeAnswer(NamedTuple):
@@ -97,7 +99,7 @@ class ProbeAnswer(NamedTuple):
         entries: uint32, the row of the probing entry in the batch's `TableEntries`.
         members: what was found, all in the probing entry's own set.
         truncated: uint32, rows of the entries that left members unread which they might have reported.
-        bucket_cap_hits: how many ranges held more members than may be considered.
+        bucket_cap_hits: how many ranges held more members than may be considered, or reported.
     """
 
     entries: NDArray[np.uint32]
@@ -113,8 +115,9 @@ class TableStore(Protocol):
         """Probe each entry's range, then insert its member, in order.
 
         A range is read from its lowest member. Passed over without being considered: members of the page's
-        own handle, and those whose rest was seen in `limits.same_rest` members already. Where such a rest is
-        within the distance, and where the cap bites, the entry is truncated.
+        own handle within the distance, and those whose rest was seen in `limits.same_rest` members already.
+        Where such a rest is within the distance, and where the cap or the candidate limit bites, the entry
+        is truncated.
 
         Atomic per shard: of two matching pages that are probed and inserted at once by two callers, at least
         one finds the other, or is truncated. Inserting what is there changes nothing.

@@ -12,7 +12,7 @@ from neardup_stream.stores.redis_client import RedisClient, Script, ScriptCall
 __all__ = ["RedisTables"]
 
 ENTRIES_PER_CALL = 800
-"""One script call holds its server for about 5 ms at most: 5 to 6 µs an entry were measured."""
+"""One script call holds its server for about 5 ms at most: 4 to 6 µs an entry were measured."""
 
 _ONES = "".join(f"\\{value.bit_count()}" for value in range(256))
 _PROBE = Script.load("probe_insert", ONES=_ONES)

@@ -36,9 +36,11 @@ def entries(
     )
 
 
-def within(distance_bits: int, *, cap: int = WIDE_CAP, same_rest: int = SAME_REST) -> ProbeLimits:
+def within(
+    distance_bits: int, *, cap: int = WIDE_CAP, same_rest: int = SAME_REST, candidates: int = WIDE_CAP
+) -> ProbeLimits:
     """Limits that do not bite, unless they are named."""
-    return ProbeLimits(distance_bits, cap, same_rest)
+    return ProbeLimits(distance_bits, cap, same_rest, candidates)
 
 
 def found(answer: ProbeAnswer, probing: TableEntries) -> list[tuple[int, int, int, int]]:
@@ -188,6 +190,22 @@ async def far_members_count_towards_the_cap(store: TableStore) -> None:
     assert (whole.bucket_cap_hits, whole.truncated.tolist()) == (0, [])
 
 
+async def the_candidate_limit_is_counted_like_the_cap(store: TableStore) -> None:
+    """Only what is reported counts towards it, so far members do not."""
+    near = [(rest, 1 + rest, 1) for rest in (1, 2, 4, 8, 16)]
+    far = [(0xFF00 + rest, 100 + rest, 1) for rest in range(50)]
+    await store.probe_and_insert(entries(*near, *far), within(0))
+
+    answers = [await store.probe(entries((0, 999, 1)), within(1, candidates=limit)) for limit in (4, 5, 6)]
+
+    assert [len(answer.entries) for answer in answers] == [4, 5, 5]
+    assert [(answer.bucket_cap_hits, answer.truncated.tolist()) for answer in answers] == [
+        (1, [0]),
+        (0, []),
+        (0, []),
+    ]
+
+
 async def of_one_rest_the_lowest_members_are_considered(store: TableStore) -> None:
     for low_bits in (0, 16):
         where = {"low_bits": low_bits, "leading_byte": low_bits}
@@ -329,6 +347,7 @@ TABLE_CLAIMS = [
     a_range_of_one_rest_holds_equal_rests_only,
     the_cap_limits_what_is_considered_and_is_counted,
     far_members_count_towards_the_cap,
+    the_candidate_limit_is_counted_like_the_cap,
     of_one_rest_the_lowest_members_are_considered,
     behind_many_equal_rests_the_next_is_found,
     many_equal_rests_that_are_too_far_truncate_nothing,

@@ -1,5 +1,6 @@
 """The index against brute force on real servers, for every layout of 4 to 8 blocks and 1 to 5 bits."""
 
+import asyncio
 import random
 
 import pytest
@@ -48,7 +49,9 @@ async def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
     request: pytest.FixtureRequest, server: str, namespace: str, blocks: int, distance_bits: int
 ) -> None:
     words = planted_words(64 * blocks + distance_bits, distance_bits)
-    layout = IndexLayout(IndexConfig(PermutedConfig(blocks, distance_bits), expected_pages=10**7))
+    layout = IndexLayout(
+        IndexConfig(PermutedConfig(blocks, distance_bits), expected_pages=10**7, candidate_limit=75)
+    )
     pages = [IndexedPage(Handle(row), 1, Fingerprint64(word)) for row, word in enumerate(words)]
     found: list[set[int]] = []
 
@@ -78,3 +81,109 @@ async def test_equal_fingerprints_of_different_pages_report_each_other_up_to_the
     assert [len(each.candidates[0]) for each in probed] == [0, 1, 2, 3, 3]
     assert [each.truncated_rows for each in probed] == [frozenset()] * (limit + 1) + [{0}]
     assert [each.bucket_cap_hits for each in probed] == [0] * (limit + 2)
+
+
+@pytest.mark.parametrize("server", ["redis_server", "valkey_server", "redis_cluster"])
+async def test_bands_find_pages_whose_fingerprints_are_far_apart(
+    request: pytest.FixtureRequest, server: str, namespace: str
+) -> None:
+    dice = random.Random(5)
+    layout = IndexLayout(IndexConfig(bands=10))
+    pages = [
+        IndexedPage(
+            Handle(row),
+            1,
+            Fingerprint64(dice.getrandbits(64)),
+            [row % 7 << 8 if band == row % 10 else dice.getrandbits(32) for band in range(10)],
+        )
+        for row in range(100)
+    ]
+
+    async with RedisClient(RedisConfig(request.getfixturevalue(server).url)) as client:
+        probed = await index_on(client, namespace, layout).probe_and_insert(pages)
+
+    assert [[(found.handle, found.scheme) for found in each] for each in probed.candidates] == [
+        [(row - 70, "sketch")] if row >= 70 else [] for row in range(100)
+    ]
+
+
+@pytest.mark.parametrize("server", ["redis_server", "valkey_server", "redis_cluster"])
+async def test_what_is_removed_leaves_nothing_behind(
+    request: pytest.FixtureRequest, server: str, namespace: str
+) -> None:
+    layout = IndexLayout(IndexConfig(bands=3))
+    pages = [
+        IndexedPage(Handle(row), 300 + row, Fingerprint64(word), (row, word & 7, 5))
+        for row, word in enumerate(planted_words(1, 3))
+    ]
+
+    async with RedisClient(RedisConfig(request.getfixturevalue(server).url)) as client:
+        index = index_on(client, namespace, layout)
+        await index.probe_and_insert(pages)
+        probed = await index.probe([page._replace(handle=Handle(1000 + page.handle)) for page in pages])
+        ghosts = {(page.handle, page.version & 0xFF) for page in pages[::2]}
+        removed = [await index.remove_ghosts(probed, ghosts) for _ in range(2)]
+        await index.remove(pages)
+        await index.remove(pages)
+
+        assert (removed[0] > 0, removed[1]) == (True, 0)
+        assert await stored_keys(client, namespace) == 0
+
+
+async def test_of_eight_inserts_of_one_page_at_once_no_phantom_remains(
+    request: pytest.FixtureRequest, namespace: str
+) -> None:
+    page = IndexedPage(Handle(1), 1, Fingerprint64(7), (1, 2))
+
+    async with RedisClient(RedisConfig(request.getfixturevalue("redis_server").url)) as client:
+        index = index_on(client, namespace, IndexLayout(IndexConfig(bands=2)))
+        await asyncio.gather(*(index.probe_and_insert([page]) for _ in range(8)))
+        await index.remove([page])
+
+        assert await stored_keys(client, namespace) == 0
+
+
+async def test_probes_for_what_is_absent_store_no_key(request: pytest.FixtureRequest, namespace: str) -> None:
+    pages = [IndexedPage(Handle(row), 1, Fingerprint64(row << 50), (row,)) for row in range(1000)]
+
+    async with RedisClient(RedisConfig(request.getfixturevalue("redis_server").url)) as client:
+        await index_on(client, namespace, IndexLayout(IndexConfig(bands=1))).probe(pages)
+
+        assert await stored_keys(client, namespace) == 0
+
+
+@pytest.mark.parametrize(("count", "free_bits"), [(20_000, 0), (5_000, 24)], ids=["equal", "alike"])
+async def test_a_page_among_thousands_in_one_range_costs_what_one_among_a_hundred_does(
+    request: pytest.FixtureRequest, namespace: str, count: int, free_bits: int
+) -> None:
+    """Counted in commands, each of which reads at most 32 members."""
+    dice = random.Random(free_bits)
+    config = IndexConfig()
+    most_reads = 2 if free_bits == 0 else 1 + config.bucket_cap // 32
+
+    async with RedisClient(RedisConfig(request.getfixturevalue("redis_server").url)) as client:
+        index = index_on(client, namespace, IndexLayout(config))
+        before = await range_reads(client)
+        for start in range(0, count, 500):
+            pages = [
+                IndexedPage(Handle(row), 1, Fingerprint64(dice.getrandbits(free_bits)))
+                for row in range(start, start + 500)
+            ]
+            probed = await index.probe_and_insert(pages)
+        reads = await range_reads(client) - before
+
+    assert reads <= count * 4 * most_reads
+    assert max(map(len, probed.candidates)) <= 4 * config.candidate_limit
+    assert len(probed.truncated_rows) == 500
+
+
+async def stored_keys(client: RedisClient, namespace: str) -> int:
+    """How many keys a namespace has, on all nodes that are masters."""
+    found = await client.on_every_node("KEYS", f"{namespace}:*")
+    return len({key for keys in found for key in keys})
+
+
+async def range_reads(client: RedisClient) -> int:
+    """How many ranges the server has read since it started."""
+    (info,) = await client.on_every_node("INFO", "commandstats")
+    return int(info.get("cmdstat_zrange", {"calls": 0})["calls"])

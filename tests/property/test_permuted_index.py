@@ -15,6 +15,7 @@ from neardup_stream.page import Fingerprint64, Handle
 from neardup_stream.stores.memory_tables import MemoryTables
 
 WORD = st.integers(0, 2**64 - 1)
+LOW_BITS = st.sampled_from([0, 1, 2, 4, 0x80, 0x100])
 LAYOUTS = [
     (blocks, distance_bits)
     for blocks in range(4, 9)
@@ -45,6 +46,12 @@ def _mask(bits: list[int]) -> int:
 
 def pages_of(words: list[int]) -> list[IndexedPage]:
     return [IndexedPage(Handle(row + 1), 1, Fingerprint64(word)) for row, word in enumerate(words)]
+
+
+def near_bands(count: int) -> st.SearchStrategy[list[tuple[int, ...]]]:
+    """Bands of `count` pages, three each, of which many are equal, or are but for their lowest bits."""
+    word = st.builds(lambda stem, flips: stem ^ flips, st.sampled_from([0, 2**32 - 1, 0x8000_0100]), LOW_BITS)
+    return st.lists(st.tuples(word, word, word), min_size=count, max_size=count)
 
 
 def brute_force(words: list[int], distance_bits: int) -> list[set[int]]:
@@ -79,6 +86,7 @@ def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
             expected_pages=expected_pages,
             shards=shards,
             same_fingerprint_limit=len(words),
+            candidate_limit=len(words),
         )
     )
     pages = pages_of(words)
@@ -115,3 +123,109 @@ def test_a_probe_finds_what_an_insert_would_and_stores_nothing(words: list[int],
     probed, inserted = asyncio.run(probe_twice(PermutedIndex(MemoryTables(), IndexLayout(IndexConfig()))))
 
     assert probed.candidates == inserted.candidates * 2  # type: ignore[attr-defined]
+
+
+@settings(max_examples=100)
+@given(data=st.data(), words=near_words(3), expected_pages=st.sampled_from([1, 10**6, 10**9]))
+def test_with_bands_a_page_is_a_candidate_if_near_or_equal_in_a_band(
+    data: st.DataObject, words: list[int], expected_pages: int
+) -> None:
+    bands = data.draw(near_bands(len(words)))
+    layout = IndexLayout(
+        IndexConfig(
+            expected_pages=expected_pages,
+            bands=3,
+            same_fingerprint_limit=len(words),
+            candidate_limit=len(words),
+        )
+    )
+    dropped_bits = 32 - 8 - layout.band_bucket_bits - layout.band_rest_bits
+    pages = [page._replace(bands=own) for page, own in zip(pages_of(words), bands, strict=True)]
+
+    probed = asyncio.run(PermutedIndex(MemoryTables(), layout).probe_and_insert(pages))
+
+    near = brute_force(words, 3)
+    for later, each in enumerate(probed.candidates):
+        sharing = {
+            row + 1
+            for row in range(later)
+            if any(
+                mine >> dropped_bits == its >> dropped_bits
+                for mine, its in zip(bands[later], bands[row], strict=True)
+            )
+        }
+        assert {found.handle for found in each} == near[later] | sharing
+        assert {found.handle for found in each if found.scheme == "simhash"} == near[later]
+    assert probed.truncated_rows == frozenset()
+
+
+@settings(max_examples=100)
+@given(
+    words=near_words(3),
+    cap=st.integers(1, 12),
+    same=st.integers(1, 3),
+    candidate_limit=st.integers(1, 6),
+)
+def test_no_candidate_is_missed_unless_the_row_is_truncated(
+    words: list[int], cap: int, same: int, candidate_limit: int
+) -> None:
+    layout = IndexLayout(
+        IndexConfig(bucket_cap=cap, same_fingerprint_limit=same, candidate_limit=candidate_limit)
+    )
+
+    probed = asyncio.run(PermutedIndex(MemoryTables(), layout).probe_and_insert(pages_of(words)))
+
+    for row, (each, near) in enumerate(zip(probed.candidates, brute_force(words, 3), strict=True)):
+        assert {found.handle for found in each} <= near
+        assert row in probed.truncated_rows or {found.handle for found in each} == near
+
+
+@settings(max_examples=50)
+@given(words=near_words(3), removed=st.sets(st.integers(0, 19)))
+def test_pages_that_were_removed_are_as_if_they_had_never_been(words: list[int], removed: set[int]) -> None:
+    async def found_by(stored: list[IndexedPage], gone: list[IndexedPage]) -> object:
+        index = PermutedIndex(MemoryTables(), layout)
+        await index.probe_and_insert(stored)
+        await index.remove(gone)
+        await index.remove(gone)
+        return (await index.probe(queries)).candidates
+
+    layout = IndexLayout(IndexConfig(bands=2))
+    pages = [page._replace(bands=(page.fingerprint >> 32, 7)) for page in pages_of(words)]
+    queries = [page._replace(handle=Handle(10**6 + page.handle)) for page in pages]
+    gone = [page for row, page in enumerate(pages) if row in removed]
+    kept = [page for row, page in enumerate(pages) if row not in removed]
+
+    assert asyncio.run(found_by(pages, gone)) == asyncio.run(found_by(kept, []))
+
+
+@settings(max_examples=50)
+@given(words=near_words(3))
+def test_ghosts_are_removed_wherever_the_probe_saw_them_and_nothing_else_is(words: list[int]) -> None:
+    async def without_ghosts() -> None:
+        index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig(bands=1)))
+        old, new = ([page._replace(version=version, bands=(3,)) for page in pages] for version in (1, 2))
+        await index.probe_and_insert(old)
+        await index.probe_and_insert(new)
+        query = IndexedPage(Handle(10**6), 1, Fingerprint64(words[0]), (3,))
+        probed = await index.probe([query])
+        ghosts = {(page.handle, page.version) for page in old}
+
+        seen = sum(candidate.version_byte == 1 for candidate in probed.candidates[0])
+        assert await index.remove_ghosts(probed, ghosts) >= seen > 0
+        assert await index.remove_ghosts(probed, ghosts) == 0
+        again = (await index.probe([query])).candidates[0]
+        assert set(again) >= {each for each in probed.candidates[0] if each.version_byte == 2}
+
+    pages = pages_of(words)
+    asyncio.run(without_ghosts())
+
+
+def test_the_highest_bit_counts_as_one_bit() -> None:
+    """As signed numbers these two differ in 63 bits."""
+    layout = IndexLayout(IndexConfig(PermutedConfig(4, 2)))
+    pages = pages_of([2**64 - 1, 2**63 - 2])
+
+    probed = asyncio.run(PermutedIndex(MemoryTables(), layout).probe_and_insert(pages))
+
+    assert [[found.handle for found in each] for each in probed.candidates] == [[], [1]]

@@ -1,4 +1,5 @@
 import re
+from typing import Any
 
 import pytest
 
@@ -33,21 +34,39 @@ def test_the_mean_fill_at_the_stated_size_is_above_half_and_at_most_full(expecte
         ({"expected_pages": 0}, "index.expected_pages (0)"),
         ({"expected_pages": 10**12 + 1}, "index.expected_pages (1000000000001)"),
         ({"bucket_cap": 0}, "index.bucket_cap (0)"),
+        ({"same_fingerprint_limit": 0}, "index.same_fingerprint_limit (0)"),
+        ({"candidate_limit": 0}, "index.candidate_limit (0)"),
+        ({"bands": -1}, "index.bands (-1)"),
+        ({"bands": 33}, "index.bands (33)"),
+        (
+            {"permuted": PermutedConfig(10, 5), "bands": 5},
+            "index.blocks (10) and index.distance_bits (5) take 252 tables and index.bands 5 more",
+        ),
         ({"shards": 0}, "index.shards (0)"),
         ({"shards": 12}, "index.shards (12)"),
         ({"shards": 512}, "index.shards (512)"),
     ],
 )
-def test_numbers_out_of_range_are_refused_by_name(config: dict[str, int], message: str) -> None:
+def test_numbers_out_of_range_are_refused_by_name(config: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(message)):
-        IndexConfig(**config)  # type: ignore[arg-type]
+        IndexConfig(**config)
 
 
 @pytest.mark.parametrize(
-    "config", [{"expected_pages": 10**12}, {"bucket_cap": 1}, {"shards": 1}, {"shards": 256}]
+    "config",
+    [
+        {"expected_pages": 10**12},
+        {"bucket_cap": 1},
+        {"same_fingerprint_limit": 1},
+        {"candidate_limit": 1},
+        {"shards": 1},
+        {"shards": 256},
+        {"bands": 32},
+        {"permuted": PermutedConfig(10, 5), "bands": 4},
+    ],
 )
-def test_numbers_at_the_edge_are_taken(config: dict[str, int]) -> None:
-    IndexConfig(**config)  # type: ignore[arg-type]
+def test_numbers_at_the_edge_are_taken(config: dict[str, Any]) -> None:
+    IndexConfig(**config)
 
 
 def test_a_prefix_of_eight_bits_is_taken() -> None:
@@ -57,3 +76,24 @@ def test_a_prefix_of_eight_bits_is_taken() -> None:
 def test_a_prefix_shorter_than_a_leading_byte_is_refused() -> None:
     with pytest.raises(ConfigError, match=re.escape("index.blocks (9) with index.distance_bits (8)")):
         IndexLayout(IndexConfig(PermutedConfig(9, 8)))
+
+
+@pytest.mark.parametrize(
+    ("expected_pages", "kept_bits"),
+    [(1, 8 + 0 + 16), (200_000, 8 + 4 + 16), (10**6, 8 + 6 + 16), (10**8, 32), (10**12, 32)],
+    ids=["one-page", "a-site", "default", "all-bits-fit", "no-more-bits"],
+)
+def test_a_band_keeps_two_bytes_below_its_bucket_as_far_as_its_word_reaches(
+    expected_pages: int, kept_bits: int
+) -> None:
+    layout = IndexLayout(IndexConfig(expected_pages=expected_pages, bands=1))
+    *_, band = layout.cuts
+
+    assert 8 + band.bucket_bits + band.rest_bits == kept_bits
+    assert (1 <= band.rest_bits <= 16, band.open_bits) == (True, 0)
+
+
+def test_band_tables_come_after_the_permuted_ones() -> None:
+    layout = IndexLayout(IndexConfig(bands=10))
+
+    assert layout.table_count == len(layout.cuts) == 4 + 10
