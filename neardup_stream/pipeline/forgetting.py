@@ -4,13 +4,13 @@ Nothing is removed: a stub stays, with a version of its own and the offsets, so 
 comes back with a higher version, and a replay finds what it did.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.message import Position
-from neardup_stream.page import Handle, PageId
+from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Forget
+from neardup_stream.pipeline.page_places import find_places
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange, RecordStore
 
@@ -88,18 +88,21 @@ async def forget(
     forgotten: dict[int, Forgotten] = {}
     pending = list(range(len(forgets)))
     while pending:
-        found = await _find({each for row in pending for each in forgets[row].page_ids}, store, handle_key)
+        page_ids = {each for row in pending for each in forgets[row].page_ids}
+        places = await find_places(page_ids, store, handle_key)
         changes: dict[int, RecordChange] = {}
         for row in pending:
             position = forgets[row].record.position
-            known = next((found[each] for each in forgets[row].page_ids if each in found), None)
+            stored = ((places[each], places[each].record) for each in forgets[row].page_ids)
+            known = next(((place, record) for place, record in stored if record is not None), None)
             if known is None:
                 forgotten[row] = Forgotten(forgets[row], "unknown")
                 continue
-            verdict, record, is_write, former = plan_forget(position, known.record, now_seconds)
-            forgotten[row] = Forgotten(forgets[row], verdict, known.handle, record, former)
+            place, found = known
+            verdict, record, is_write, former = plan_forget(position, found, now_seconds)
+            forgotten[row] = Forgotten(forgets[row], verdict, place.handle, record, former)
             if is_write:
-                changes[row] = RecordChange(known.handle, known.packed, record.pack())
+                changes[row] = RecordChange(place.handle, place.packed, record.pack())
         answers = await store.replace(list(changes.values()))
         pending = [
             row
@@ -107,30 +110,3 @@ async def forget(
             if answer.value != change.new
         ]
     return [forgotten[row] for row in range(len(forgets))]
-
-
-class _Known(NamedTuple):
-    """A page that has a record, and where."""
-
-    handle: Handle
-    packed: bytes
-    record: PageRecord
-
-
-async def _find(page_ids: Iterable[PageId], store: RecordStore, handle_key: bytes) -> dict[PageId, _Known]:
-    """The records of those pages that have one."""
-    known: dict[PageId, _Known] = {}
-    places = {page_id: handle_of(page_id, handle_key) for page_id in page_ids}
-    while places:
-        values = await store.fetch(list(places.values()))
-        taken: dict[PageId, Handle] = {}
-        for (page_id, handle), packed in zip(places.items(), values, strict=True):
-            if packed is None:
-                continue
-            record = PageRecord.unpack(packed)
-            if record.id == page_id:
-                known[page_id] = _Known(handle, packed, record)
-            else:
-                taken[page_id] = handle
-        places = {page_id: next_handle(handle) for page_id, handle in taken.items()}
-    return known
