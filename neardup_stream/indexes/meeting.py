@@ -1,0 +1,47 @@
+"""In which tables two pages would meet: why a probe finds a page, or does not."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from neardup_stream.indexes.layout import IndexLayout
+from neardup_stream.indexes.permuted import table_entries
+from neardup_stream.indexes.protocol import IndexedPage
+
+__all__ = ["Meeting", "meeting"]
+
+
+class Meeting(NamedTuple):
+    """The tables in which one page lies in the range that the other reads.
+
+    Attributes:
+        tables: permuted tables, by number from 0; none if the fingerprints are too far apart.
+        bands: equal bands, by number from 0, as far as they are kept.
+    """
+
+    tables: tuple[int, ...]
+    bands: tuple[int, ...]
+
+    @property
+    def is_found(self) -> bool:
+        """Whether a probe for either page finds the other, unless a cap bites."""
+        return bool(self.tables or self.bands)
+
+
+def meeting(one: IndexedPage, other: IndexedPage, layout: IndexLayout) -> Meeting:
+    """Where two pages would meet."""
+    probing, stored = table_entries([one], layout), table_entries([other], layout).members
+    own = probing.members
+    in_reach = (
+        (own.leading_bytes == stored.leading_bytes)
+        & (own.buckets == stored.buckets)
+        & (probing.lows <= stored.rests)
+        & (stored.rests <= probing.highs)
+        & (np.bitwise_count(own.rests ^ stored.rests) <= layout.config.permuted.distance_bits)
+    )
+    numbers = np.flatnonzero(in_reach).tolist()
+    first_band = len(layout.tables)
+    return Meeting(
+        tables=tuple(number for number in numbers if number < first_band),
+        bands=tuple(number - first_band for number in numbers if number >= first_band),
+    )
