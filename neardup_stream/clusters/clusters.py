@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey
-from neardup_stream.clusters.placements import Decided, Placement, Settled
+from neardup_stream.clusters.placements import ClusterState, Decided, Placement, Settled
 from neardup_stream.clusters.planning import expire, plan
 from neardup_stream.clusters.reading import Describe, Reader
 from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, QuietRequest, Request
@@ -136,6 +136,13 @@ class Clusters:
         """
         return await self._until_unmoved(lambda: self._expire(nodes)) if nodes else []
 
+    async def standing(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:
+        """The clusters in which these pages stand now; a page that always stood alone is left out.
+
+        Cost: two round trips.
+        """
+        return await self._until_unmoved(lambda: self._standing(handles)) if handles else {}
+
     async def walk(self) -> AsyncIterator[tuple[str, ClusterNode, list[Handle]]]:
         """Every cluster of two or more: its id, its representative, and its members in order of rank.
 
@@ -147,6 +154,19 @@ class Clusters:
             _, lists = await self._store.read([], [MemberRange(key, None) for key, _ in linked])
             for (key, cell), members in zip(linked, lists, strict=True):
                 yield ClusterKey.unpack(key).id, cell.representative, [member.handle for member in members]
+
+    async def _standing(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState] | None:
+        """One attempt; None when a cluster ended between the two reads."""
+        reader = Reader(self._store, self._describe)
+        await reader.read(page_cells(set(handles)))
+        keys = {
+            handle: cell.cluster(handle)
+            for handle, cell in reader.view.pages.items()
+            if cell.is_living and cell.is_linked
+        }
+        cells = {handle: reader.view.clusters[key] for handle, key in keys.items()}
+        found = {handle: cell.state(keys[handle]) for handle, cell in cells.items() if cell is not None}
+        return found if len(found) == len(keys) else None
 
     async def _decide(self, requests: Sequence[Request], render: Render) -> list[Decided] | None:
         """One attempt; None when something moved meanwhile."""

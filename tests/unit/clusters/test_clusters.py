@@ -332,6 +332,17 @@ async def test_a_page_expires_silently_unless_it_speaks_for_others() -> None:
     assert await history.clusters.expire([]) == []
 
 
+async def test_where_a_page_stands_can_be_asked() -> None:
+    history = History(MemoryClusters())
+    await history.run([Op(1, 10), Op(2, 20), Op(3, 21), Op(4, 30), Op(5, 31)])
+    await history.run([Op(5, None), Op(6, 22), Op(7, 11), Op(8, 10)])
+
+    standing = await history.clusters.standing([Handle(number) for number in range(1, 10)])
+
+    first, second = state(1, size=3), state(2, size=3)
+    assert standing == {1: first, 2: second, 3: second, 4: state(4), 6: second, 7: first, 8: first}
+
+
 async def test_a_page_that_expired_is_no_match_and_can_come_back() -> None:
     clusters = clusters_of(MemoryClusters())
     await decide(clusters, place(1, 1))
