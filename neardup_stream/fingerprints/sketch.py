@@ -23,6 +23,7 @@ __all__ = [
     "containments",
     "estimate_resemblances",
     "sketch_schema_fields",
+    "standard_errors",
 ]
 
 MAX_SHINGLE_TOKENS = 32
@@ -109,6 +110,31 @@ def estimate_resemblances(
     shared = code_count * agreeing - both  # in whole numbers, so that equal sketches give 1 exactly
     resemblances: NDArray[np.float64] = np.clip(shared / np.maximum((code_count - 1) * either, 1), 0.0, 1.0)
     return resemblances
+
+
+def standard_errors(
+    resemblances: NDArray[np.float64],
+    lefts: NDArray[np.uint8],
+    rights: NDArray[np.uint8],
+    config: SketchConfig,
+) -> NDArray[np.float64]:
+    """How far estimated resemblances typically are from the true ones, by the formula of the estimate.
+
+    Args:
+        resemblances: float64[pairs] in [0, 1]; the estimates serve if the true ones are not known.
+        lefts: uint8[pairs, sketch_bytes].
+        rights: the same shape.
+        config: that made them.
+
+    Returns:
+        float64[pairs]; 0 for two pages without a shingle.
+    """
+    either = np.count_nonzero(_codes(lefts, config) | _codes(rights, config), axis=1)
+    chance = 1 / ((1 << config.code_bits) - 1)
+    agreeing = resemblances + (1 - resemblances) * chance
+    variances = agreeing * (1 - agreeing) / np.maximum(either, 1)
+    errors: NDArray[np.float64] = np.where(either > 0, np.sqrt(variances) / (1 - chance), 0.0)
+    return errors
 
 
 def containments(

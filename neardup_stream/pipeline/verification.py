@@ -28,7 +28,7 @@ from neardup_stream.meters import Rejection
 from neardup_stream.page import Handle
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["Verdict", "VerdictConfig", "Verification", "verify"]
+__all__ = ["Verdict", "VerdictConfig", "Verification", "compare", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,13 @@ def verify(
         for near, around in zip(matches, containers, strict=True)
     ]
     return Verification(verdicts, ghosts, rejections)
+
+
+def compare(page: PageRecord, handle: Handle, other: PageRecord, sketch: SketchConfig | None) -> Match:
+    """How alike two pages are, whatever that comes to; both are indexed, `handle` is the other's."""
+    candidate = Candidate(handle, other.version & 0xFF)
+    (match,) = _compared([_Pair(0, page, candidate, other)], sketch)
+    return match
 
 
 def _living_pairs(

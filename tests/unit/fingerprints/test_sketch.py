@@ -20,6 +20,7 @@ from neardup_stream.fingerprints.sketch import (
     containments,
     estimate_resemblances,
     sketch_schema_fields,
+    standard_errors,
 )
 
 CONFIG = SketchConfig()
@@ -288,3 +289,22 @@ def test_sketches_never_change_without_a_new_schema() -> None:
 
     assert computed.sketches[0].tobytes().hex() == "5f46094500009d1b97007b0000000000"
     assert computed.bands[0].tolist() == [2538129797, 3519447942, 1235302649]
+
+
+@pytest.mark.parametrize("code_bits", [4, 8])
+@pytest.mark.parametrize("resemblance", [0.0, 0.3, 0.9])
+def test_the_stated_error_is_that_of_the_formula_with_the_bins_in_use(
+    resemblance: float, code_bits: int
+) -> None:
+    config = dataclasses.replace(WORDS, code_bits=code_bits)
+    lefts, rights = (_sketched(side, config).sketches for side in _pairs(resemblance, 5000, pairs=2))
+
+    (stated, _) = standard_errors(np.array([resemblance] * 2), lefts, rights, config)
+
+    assert stated == pytest.approx(_standard_error(resemblance, config.bins, code_bits))
+
+
+def test_equal_sketches_are_certain_and_empty_ones_say_nothing() -> None:
+    sketches = _sketched(["some words of a page that is long enough", ""]).sketches
+
+    assert standard_errors(np.array([1.0, 0.0]), sketches, sketches, CONFIG).tolist() == [0, 0]
