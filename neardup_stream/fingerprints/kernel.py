@@ -26,7 +26,8 @@ __all__ = ["UNSETTLED_PAGE", "fingerprint_pages"]
 UNSETTLED_PAGE = -1
 """The token count of a page whose raw text has to be canonicalized first."""
 
-_SOLO = 1 << 24  # flags of an alphabet's entries, see text/alphabet.py
+_IGNORED = -1  # entries of an alphabet and their flags, see text/alphabet.py
+_SOLO = 1 << 24
 _UNSETTLED = 1 << 25
 _POINT = _SOLO - 1
 
@@ -179,6 +180,8 @@ def _hash_tokens(  # noqa: C901 - one thought: the state of a token is a handful
                 h1, h2, low, high = _push(h1, h2, low, high, length_bytes, utf8 & _BYTE)
                 utf8 >>= _BYTE_BITS
                 length_bytes += 1
+            continue
+        if letter == _IGNORED:
             continue
         if characters:
             hashes[count] = _finish(h1, h2, low, high, length_bytes)

@@ -8,11 +8,12 @@ For the compiled kernel the table is an array over code points, an *alphabet*. A
     0                  the character separates tokens
     point              a letter, to be hashed as this code point
     SOLO | point       the same, and a token of its own
+    IGNORED            as if it were not there
     UNSETTLED          what it becomes depends on its neighbors: canonicalize the page first
 
 Code points past the end of an alphabet are like its last entry. Two alphabets exist: for canonical
 text, where letters stand for themselves, and for raw text, where the common case of canonicalizing (one
-letter becomes one other letter, whatever stands beside it) happens on the way.
+letter becomes one other letter, or nothing, whatever stands beside it) happens on the way.
 """
 
 import functools
@@ -22,10 +23,11 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.text.canonical import fold_characters
+from neardup_stream.text.canonical import fold_characters, is_left_out
 
-__all__ = ["SOLO", "UNSETTLED", "canonical_alphabet", "is_letter", "is_solo", "raw_alphabet"]
+__all__ = ["IGNORED", "SOLO", "UNSETTLED", "canonical_alphabet", "is_letter", "is_solo", "raw_alphabet"]
 
+IGNORED = -1
 SOLO = 1 << 24
 UNSETTLED = 1 << 25
 
@@ -117,8 +119,10 @@ def _settle(points: range, letters: NDArray[np.int32]) -> Iterable[int]:
 
 
 def _settled_entry(character: str, becomes: str, letters: NDArray[np.int32]) -> int:
-    # Only marks and jamo join a character before them (the tests check that for all of Unicode), and
-    # only what is invisible lets two others meet that did not stand side by side.
+    # What is left out lets its neighbors meet. That matters only to those that join a character before
+    # them: marks and jamo (the tests check that for all of Unicode). They are unsettled if they stay.
+    if is_left_out(character):
+        return IGNORED
     if not becomes or any(map(_may_join, character + becomes)):
         return UNSETTLED
     entries = {int(letters[ord(part)]) for part in becomes}

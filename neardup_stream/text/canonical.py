@@ -1,12 +1,14 @@
 """Canonical text: what is left when every harmless difference is removed.
 
 Harmless are: letter case, compatibility forms (ligatures, full width, superscripts), composed or
-decomposed accents, characters nobody sees (soft hyphens, zero-width joiners, byte order marks), and how
-much white space stands between words. A NUL counts as white space.
+decomposed accents, characters nobody sees (soft hyphens, zero-width joiners, byte order marks), marks a
+writer may leave out (vowel points of Arabic and Hebrew), two spellings that a script's readers take for
+one, and how much white space stands between words. A NUL counts as white space.
 
 Each step can undo another's work (folding case leaves text that composes anew, an invisible character
 may have kept an accent from its letter), so the steps are repeated until nothing changes: canonicalizing
-twice is canonicalizing once, by construction.
+twice is canonicalizing once, by construction. The first step is a normalization, so that texts equal by
+the Unicode standard are equal from there on.
 """
 
 import functools
@@ -14,7 +16,7 @@ import itertools
 import re
 import unicodedata
 
-__all__ = ["canonicalize", "fold_characters", "is_invisible"]
+__all__ = ["canonicalize", "fold_characters", "is_left_out"]
 
 # Default_Ignorable_Code_Point of the Unicode character database, as far as it is not of category Cf.
 _OTHER_IGNORABLE = (
@@ -29,6 +31,32 @@ _OTHER_IGNORABLE = (
     (0xFFF0, 0xFFF8),  # reserved among the specials
     (0xE0000, 0xE0FFF),  # tags and more variation selectors
 )
+_OPTIONAL_MARKS = (
+    (0x0591, 0x05BD),  # Hebrew accents and vowel points
+    (0x05BF, 0x05BF),  # Hebrew rafe
+    (0x05C1, 0x05C2),  # Hebrew shin and sin dots
+    (0x05C4, 0x05C5),  # Hebrew upper and lower dots
+    (0x05C7, 0x05C7),  # Hebrew small qamats
+    (0x0640, 0x0640),  # Arabic tatweel, which only makes a word longer
+    (0x064B, 0x0652),  # Arabic vowel, doubling and rest marks
+    (0x0670, 0x0670),  # Arabic superscript alef
+)
+# For text that is composed: the hamza of a letter of its own (alef, waw, yeh) is in that letter by then.
+_USUAL_SPELLINGS = {
+    "\u0654": "",  # Arabic hamza above, which marks the Persian ezafe
+    "\u06c0": "\u0647",  # the same, composed with heh
+    "\u06c2": "\u06c1",  # the same, composed with heh goal
+    "\u0d54": "\u0d2e\u0d4d",  # Malayalam chillus: a consonant and the sign that no vowel follows
+    "\u0d55": "\u0d2f\u0d4d",
+    "\u0d56": "\u0d34\u0d4d",
+    "\u0d7a": "\u0d23\u0d4d",
+    "\u0d7b": "\u0d28\u0d4d",
+    "\u0d7c": "\u0d30\u0d4d",
+    "\u0d7d": "\u0d32\u0d4d",
+    "\u0d7e": "\u0d33\u0d4d",
+    "\u0d7f": "\u0d15\u0d4d",
+}
+_OTHER_SPELLING = re.compile(f"[{''.join(_USUAL_SPELLINGS)}]")
 _FIRST_PLANE_END = 0xFFFF
 _FORMAT_PLANES = range(0x20000)  # and plane 14, which is ignorable as a whole
 
@@ -51,32 +79,55 @@ def fold_characters(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    text = _without_invisible(text)
-    while (folded := unicodedata.normalize("NFKC", text.casefold())) != text:
+    text = unicodedata.normalize("NFKC", text)
+    while (folded := _fold_once(text)) != text:
         text = folded
     return text
 
 
-def is_invisible(character: str) -> bool:
-    """Whether canonical text leaves this character out: a format character, or ignorable by default."""
-    return ord(character) in _invisible_table()
+def is_left_out(character: str) -> bool:
+    """Whether canonical text has no trace of this character wherever it stood: nobody sees or needs it."""
+    return ord(character) in _left_out()
 
 
-def _without_invisible(text: str) -> str:
-    """The text without invisible characters; neither of the foldings brings one in."""
-    return text.translate(_invisible_table()) if _perhaps_invisible().search(text) else text
+def _fold_once(text: str) -> str:
+    """One step further, or the same text; from normalized text to normalized text.
+
+    Spellings wait until nothing else changes: a hamza composes with its letter first.
+    """
+    for change in (_fold_letters, _fold_spellings):
+        # What folding case takes apart, normalizing may put together again.
+        if (changed := change(text)) != text and (folded := unicodedata.normalize("NFKC", changed)) != text:
+            return folded
+    return text
+
+
+def _fold_letters(text: str) -> str:
+    return _perhaps_left_out().sub(_unless_left_out, text).casefold()
+
+
+def _fold_spellings(text: str) -> str:
+    return _OTHER_SPELLING.sub(_usual_spelling, text)
+
+
+def _unless_left_out(found: re.Match[str]) -> str:
+    return "" if is_left_out(found[0]) else found[0]
+
+
+def _usual_spelling(found: re.Match[str]) -> str:
+    return _USUAL_SPELLINGS[found[0]]
 
 
 @functools.cache
-def _invisible_table() -> dict[int, None]:
-    """Code points to delete, for `str.translate`."""
+def _left_out() -> frozenset[int]:
+    """Code points."""
     format_points = (point for point in _FORMAT_PLANES if unicodedata.category(chr(point)) == "Cf")
-    ignorable = (range(first, last + 1) for first, last in _OTHER_IGNORABLE)
-    return dict.fromkeys(itertools.chain(format_points, *ignorable))
+    others = (range(first, last + 1) for first, last in _OTHER_IGNORABLE + _OPTIONAL_MARKS)
+    return frozenset(itertools.chain(format_points, *others))
 
 
 @functools.cache
-def _perhaps_invisible() -> re.Pattern[str]:
-    """Matches an invisible character, or any outside the first plane: exact sets of those search slowly."""
-    first_plane = "".join(chr(point) for point in _invisible_table() if point <= _FIRST_PLANE_END)
+def _perhaps_left_out() -> re.Pattern[str]:
+    """Matches what is left out, and all outside the first plane: exact sets of those search slowly."""
+    first_plane = "".join(chr(point) for point in _left_out() if point <= _FIRST_PLANE_END)
     return re.compile(f"[{re.escape(first_plane)}\U00010000-\U0010ffff]")

@@ -18,6 +18,12 @@ needing_neighbors = st.text(
         "aB \u00ad\u200d\u0301\u0327\u00df\u0130\u0390\u03a3\u1112\u1161\u11ab\uff76\uff9e\u0e33\u6771\u00bd"
     )
 )
+pointed = st.text(
+    st.sampled_from(
+        "aB \u0627\u0647\u0648\u06c0\u06c2\u06d5\u0623\u0654\u064e\u0640\u200c\u200d"
+        "\ufe71\ufcf2\u05d0\u05b7\ufb2e\u0d28\u0d4d\u0d7b\uac00\u11ab"
+    )
+)
 repetitive = st.builds(
     lambda phrase, count, rest: " ".join(phrase * count + rest),
     st.lists(st.sampled_from("abcdefgh"), max_size=50),
@@ -31,7 +37,12 @@ long_runs = st.builds(
     st.text(),
 )
 texts = (
-    st.text(st.characters(exclude_categories=())) | few_letters | needing_neighbors | repetitive | long_runs
+    st.text(st.characters(exclude_categories=()))
+    | few_letters
+    | needing_neighbors
+    | pointed
+    | repetitive
+    | long_runs
 )
 
 

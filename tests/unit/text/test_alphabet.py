@@ -3,7 +3,15 @@ import unicodedata
 
 import pytest
 
-from neardup_stream.text.alphabet import SOLO, UNSETTLED, canonical_alphabet, is_letter, is_solo, raw_alphabet
+from neardup_stream.text.alphabet import (
+    IGNORED,
+    SOLO,
+    UNSETTLED,
+    canonical_alphabet,
+    is_letter,
+    is_solo,
+    raw_alphabet,
+)
 from neardup_stream.text.canonical import canonicalize
 
 
@@ -43,6 +51,12 @@ def test_settled_separators_become_separators() -> None:
     assert not any(is_letter(part) for each in separators for part in canonicalize(each))
 
 
+def test_ignored_characters_leave_nothing() -> None:
+    ignored = (chr(point) for point, entry in enumerate(raw_alphabet().tolist()) if entry == IGNORED)
+
+    assert {canonicalize(f"a{each}b") for each in ignored} == {"ab"}
+
+
 def test_only_marks_and_jamo_join_a_character_before_them() -> None:
     """What makes a character settled whatever stands beside it."""
     compositions = (unicodedata.decomposition(chr(point)).split() for point in range(sys.maxunicode + 1))
@@ -56,11 +70,23 @@ def test_only_marks_and_jamo_join_a_character_before_them() -> None:
 
 @pytest.mark.parametrize(
     "character",
-    ["\u00df", "\u0301", "\u00ad", "\u1161", "\uff9e", "\uffc2", "\u0130", "\u00bd", "\ud800"],
+    [
+        "\u00df",
+        "\u0301",
+        "\u0654",
+        "\u0d7b",
+        "\u1161",
+        "\uff9e",
+        "\uffc2",
+        "\u0130",
+        "\u00bd",
+        "\ud800",
+    ],
     ids=[
         "two-letters",
         "mark",
-        "invisible",
+        "hamza-that-may-compose",
+        "chillu",
         "jamo",
         "kana-mark",
         "jamo-form",
@@ -74,7 +100,18 @@ def test_what_needs_its_neighbors_is_unsettled(character: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["\u2019\u201c\u2014\u2026\u00a0", "\u00e9\u00c9\u0416\u03a3", "\u6771\u3042\uac00", "\U0001f600"]
+    "text",
+    [
+        "\u2019\u201c\u2014\u2026\u00a0",
+        "\u00e9\u00c9\u0416\u03a3",
+        "\u6771\u3042\uac00",
+        "\U0001f600\ufe0f",
+        "a\u00adb\u200b",
+        "\u0643\u064e\u062a\u0651\u0640\u0623",
+        "\u0645\u06cc\u200c\u06c0",
+        "\u05e9\u05c1\u05b8",
+    ],
+    ids=["punctuation", "letters", "asian", "emoji", "invisible", "arabic", "persian", "hebrew"],
 )
 def test_common_characters_are_settled(text: str) -> None:
     assert all(raw_alphabet()[ord(character)] < UNSETTLED for character in text)
