@@ -38,10 +38,11 @@ unit property: .venv/.stamp-dev ## Tests of one tier, without servers
 integration system: packages jars ## Tests of one tier, on real servers
 	$(PYTEST) tests/$@
 
-bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, and find-all
+bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, find-all, and what is found
 	$(BIN)/python -m benchmarks.fingerprint
 	$(BIN)/python -m benchmarks.end_to_end
 	$(BIN)/python -m benchmarks.find_all
+	$(BIN)/python -m benchmarks.quality --memory
 
 fmt: .venv/.stamp-dev ## Format the code and mend what ruff can mend
 	$(BIN)/ruff format .

@@ -1,0 +1,106 @@
+"""How many near-duplicates are found, how many pairs are false, and what does each table setting cost?
+
+    python -m benchmarks.quality [--memory] [--json] [--cache DIR]
+
+Manuals in two versions, labelled by exact similarity, go through `dedup` and, in memory, through every table
+setting; so do generated pages with edited words, and unrelated ones. Figures come as Markdown, the curve goes
+to docs/quality.svg. Everything is seeded: the same versions of the libraries give the same figures.
+"""
+
+import argparse
+import asyncio
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.quality.detection import run_dedup
+from benchmarks.quality.edits import EDITED_WORDS, Vocabulary, edit_recalls, unrelated_matches
+from benchmarks.quality.labelled_set import LabelledSet, build_labelled_set, pair
+from benchmarks.quality.memory import bytes_per_page
+from benchmarks.quality.plot import draw_curves
+from benchmarks.quality.report import ClusterFigures, Report, print_report
+from benchmarks.quality.scores import PairScores, bcubed, pair_scores, pairs_within
+from benchmarks.quality.table_settings import TABLE_SETTINGS, by_recipe, matching_rows
+from neardup_stream.fingerprints.simhash import fingerprint_texts
+from neardup_stream.text.markup import visible_text
+
+ROOT = Path(__file__).parents[2]
+PLOT = ROOT / "docs" / "quality.svg"
+
+EDITED_PAGES = 10_000
+UNRELATED_PAGES = 100_000
+STORED_PAGES = 200_000
+RULES = ("linked", "components", "anchored")
+
+DRAWN = (
+    "simhash alone, 3 bits",
+    "simhash alone, 3 bits, 1-token windows",
+    "simhash alone, 6 bits",
+    "6 bands",
+    "10 bands",
+    "10 bands, 2-token shingles",
+    "10 bands, 5-token shingles",
+    "10 bands, containment .90",
+)
+
+
+def main() -> None:
+    """Build, check, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument(
+        "--cache", type=Path, default=ROOT / ".cache" / "quality", help="where packages are kept"
+    )
+    parser.add_argument("--memory", action="store_true", help="measure bytes a page too, which takes long")
+    parser.add_argument("--json", action="store_true", help="one line of JSON instead of tables")
+    arguments = parser.parse_args()
+    report = measure(arguments.cache, with_memory=arguments.memory)
+    recalls = report.recalls_by_edited_words
+    PLOT.write_text(draw_curves(EDITED_WORDS, {name: recalls[name] for name in DRAWN}))
+    if arguments.json:
+        print(json.dumps(asdict(report)))
+    else:
+        print_report(report)
+
+
+def measure(cache: Path, *, with_memory: bool) -> Report:
+    """Everything, the manuals first."""
+    truth = build_labelled_set(cache)
+    answers = {rule: run_dedup(truth.pages, rule) for rule in RULES}
+    rng = np.random.default_rng(1)
+    vocabulary = Vocabulary.make(rng)
+    return Report(
+        pages=len(truth.pages),
+        labels=Counter(truth.labels.values()),
+        true_clusters=len(truth.clusters),
+        direct=pair_scores(answers["components"].matches, truth),
+        clusters={rule: _cluster_figures(answer.clusters, truth) for rule, answer in answers.items()},
+        on_manuals=_in_memory(truth),
+        edited_words=EDITED_WORDS,
+        recalls_by_edited_words=edit_recalls(TABLE_SETTINGS, EDITED_PAGES, vocabulary, rng),
+        unrelated_matches=unrelated_matches(TABLE_SETTINGS, UNRELATED_PAGES, vocabulary, rng),
+        bytes_per_page=asyncio.run(bytes_per_page(TABLE_SETTINGS, STORED_PAGES)) if with_memory else {},
+    )
+
+
+def _cluster_figures(clusters: list[list[str]], truth: LabelledSet) -> ClusterFigures:
+    return ClusterFigures(pair_scores(pairs_within(clusters), truth), bcubed(clusters, truth))
+
+
+def _in_memory(truth: LabelledSet) -> dict[str, PairScores]:
+    """What each table setting finds of the manuals, and what it takes for alike."""
+    texts = [visible_text(page.html) for page in truth.pages]
+    ids = [page.id for page in truth.pages]
+    scores = {}
+    for recipe, settings in by_recipe(TABLE_SETTINGS):
+        pages = fingerprint_texts(texts, *recipe)
+        for setting in settings:
+            found = [pair(ids[left], ids[right]) for left, right in matching_rows(pages, setting)]
+            scores[setting.name] = pair_scores(found, truth)
+    return scores
+
+
+if __name__ == "__main__":
+    main()
