@@ -42,10 +42,10 @@ def test_no_similar_pair_is_passed_over() -> None:
         pages.append([str(word) for word in page[: rng.integers(30, 61)]])
     found = {(pair.left, pair.right) for pair in similar_pairs(pages, 0.7)}
     assert 20 < len(found) < 780
-    for left, page in enumerate(pages):
+    for left, words in enumerate(pages):
         for right in range(left + 1, len(pages)):
             # A lower bound: matching blocks are a common subsequence, though not always the longest one.
-            alike = SequenceMatcher(None, page, pages[right], autojunk=False).ratio() >= 0.7
+            alike = SequenceMatcher(None, words, pages[right], autojunk=False).ratio() >= 0.7
             assert (left, right) in found or not alike
 
 
