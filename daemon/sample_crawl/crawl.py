@@ -3,26 +3,29 @@
 Articles first; then for each relation its share of variants, made of those articles; then what a crawl has
 beside: look-alike templates, re-crawls, pages too short to judge, a broken record and one that asks to forget
 a page. Every page gets a moment, a variant's later than its original's, and the records come out in that
-order. The truth is the list of variants: every other pair of pages is unrelated.
+order. A story of a few pages ends it. The truth is the list of variants and the story's: every other pair of
+pages is unrelated.
 """
 
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import count as count_from
 from typing import NamedTuple
 
 from daemon.sample_crawl.articles import write_article
 from daemon.sample_crawl.dice import Dice
 from daemon.sample_crawl.lookalikes import build_template, event_list_html, product_html
 from daemon.sample_crawl.sites import article_html
-from daemon.sample_crawl.truth import BROKEN_VALUE, CrawlRecord, Relation, SampleCrawl
+from daemon.sample_crawl.story import STORY_OUTCOMES, STORY_RECORDS, StoryRecord, tell_story
+from daemon.sample_crawl.truth import BROKEN_VALUE, CrawlRecord, Relation, SampleCrawl, Story, StoryStep
 from daemon.sample_crawl.variants import VARIANTS, Original, Published
 from daemon.sample_crawl.world import World, build_world
 from neardup_stream.errors import ConfigError
 
 __all__ = ["MIN_PAGES", "generate_crawl"]
 
-MIN_PAGES = 24
+MIN_PAGES = 32
 """Room for every kind of page once, and for a few articles to make the variants of."""
 
 LOOKALIKES_PER_THOUSAND = 200
@@ -58,7 +61,7 @@ def generate_crawl(page_count: int = 1_800, seed: int = 1) -> SampleCrawl:
     """Invent a crawl.
 
     Args:
-        page_count: records in all, at least 24.
+        page_count: records in all, at least 32.
         seed: any int; the same one gives the same bytes on every Python.
 
     Raises:
@@ -79,7 +82,9 @@ def generate_crawl(page_count: int = 1_800, seed: int = 1) -> SampleCrawl:
     crawled += [_Crawled(world.dice.random(), page) for page in _lookalikes(counts.lookalikes, world)]
     crawled += [_Crawled(world.dice.random(), _short_page(world)) for _ in range(counts.short_pages)]
     crawled += [_later(moments[page.url], page, world) for page in _again(kept, counts.recrawls, world)]
-    return SampleCrawl(_records(crawled, forgotten.page, world), relations, _expected_outcomes(counts))
+    told = tell_story()
+    records = _records(crawled, forgotten.page, told, world)
+    return SampleCrawl(records, relations, _expected_outcomes(counts), _story(told, records))
 
 
 def _count_kinds(page_count: int) -> _Counts:
@@ -88,6 +93,7 @@ def _count_kinds(page_count: int) -> _Counts:
     recrawls = _share(page_count, RECRAWLS_PER_THOUSAND)
     short_pages = _share(page_count, SHORT_PAGES_PER_THOUSAND)
     others = sum(variants) + lookalikes + recrawls + short_pages + FORGET_RECORDS + BROKEN_RECORDS
+    others += STORY_RECORDS
     return _Counts(variants, lookalikes, recrawls, short_pages, originals=page_count - others)
 
 
@@ -97,12 +103,13 @@ def _share(page_count: int, per_thousand: int) -> int:
 
 
 def _expected_outcomes(counts: _Counts) -> dict[str, int]:
+    story = STORY_OUTCOMES
     return {
-        "unique": counts.originals + counts.lookalikes,
-        "duplicate": sum(counts.variants),
+        "unique": counts.originals + counts.lookalikes + story["unique"],
+        "duplicate": sum(counts.variants) + story["duplicate"],
         "unchanged": counts.recrawls,
         "undecided": counts.short_pages,
-        "forgotten": FORGET_RECORDS,
+        "forgotten": FORGET_RECORDS + story["forgotten"],
         "dead_letter": BROKEN_RECORDS,
     }
 
@@ -153,16 +160,39 @@ def _later(moment: float, page: Published, world: World) -> _Crawled:
     return _Crawled(moment + (1 - moment) * world.dice.random(), page)
 
 
-def _records(crawled: list[_Crawled], forgotten: Published, world: World) -> tuple[CrawlRecord, ...]:
-    """The pages in order of their moments; a broken record in their midst, the forgetting one at the end."""
+def _records(
+    crawled: list[_Crawled], forgotten: Published, told: Sequence[StoryRecord], world: World
+) -> tuple[CrawlRecord, ...]:
+    """The pages in order of their moments; a broken record in their midst, the forgetting one behind them."""
     crawled.sort(key=lambda one: one.moment)
-    records = [_record(page, place) for place, (_, page) in enumerate(crawled)]
-    broken = CrawlRecord(world.new_url(world.sites[0]).encode(), BROKEN_VALUE)
-    return (*records[: len(records) // 2], broken, *records[len(records) // 2 :], _forget(forgotten))
+    clock = _clock()
+    records = [_record(page, next(clock)) for _, page in crawled[: len(crawled) // 2]]
+    records.append(CrawlRecord(world.new_url(world.sites[0]).encode(), BROKEN_VALUE, _epoch_ms(next(clock))))
+    records += [_record(page, next(clock)) for _, page in crawled[len(crawled) // 2 :]]
+    records.append(_forget(forgotten, next(clock)))
+    for one in told:
+        records.append((_forget if one.is_forgotten else _record)(one.page, next(clock)))
+    return tuple(records)
 
 
-def _record(page: Published, place: int) -> CrawlRecord:
-    fetched_at = FIRST_FETCH + timedelta(seconds=place * SECONDS_BETWEEN_FETCHES)
+def _story(told: Sequence[StoryRecord], records: Sequence[CrawlRecord]) -> Story:
+    """What the last records are about."""
+    steps = [
+        StoryStep(one.page.url, one.what, record.time_ms)
+        for one, record in zip(told, records[-len(told) :], strict=True)
+    ]
+    return Story(
+        steps=tuple(steps),
+        kin=frozenset(one.page.url for one in told if one.is_kin),
+        cluster=frozenset(one.page.url for one in told if one.is_clustered),
+    )
+
+
+def _clock() -> Iterator[datetime]:
+    return (FIRST_FETCH + timedelta(seconds=place * SECONDS_BETWEEN_FETCHES) for place in count_from(0))
+
+
+def _record(page: Published, fetched_at: datetime) -> CrawlRecord:
     value = {
         "id": page.url,
         "url": page.url,
@@ -171,8 +201,14 @@ def _record(page: Published, place: int) -> CrawlRecord:
         "language": page.site.lexicon.grammar.language,
         "meta": {"site": page.site.name},
     }
-    return CrawlRecord(page.url.encode(), json.dumps(value, ensure_ascii=False).encode())
+    return CrawlRecord(
+        page.url.encode(), json.dumps(value, ensure_ascii=False).encode(), _epoch_ms(fetched_at)
+    )
 
 
-def _forget(page: Published) -> CrawlRecord:
-    return CrawlRecord(page.url.encode(), None)
+def _forget(page: Published, at: datetime) -> CrawlRecord:
+    return CrawlRecord(page.url.encode(), None, _epoch_ms(at))
+
+
+def _epoch_ms(moment: datetime) -> int:
+    return int(moment.timestamp()) * 1000

@@ -51,7 +51,7 @@ def score(crawl: SampleCrawl, matches: Iterable[tuple[str, str]]) -> Score:
     found: set[str] = set()
     false_pairs: set[tuple[str, str]] = set()
     for page_id, earlier_id in matches:
-        if crawl.base_of(page_id) == crawl.base_of(earlier_id):
+        if crawl.are_kin(page_id, earlier_id):
             found.add(page_id)
         else:
             false_pairs.add((page_id, earlier_id))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["BROKEN_VALUE", "CrawlRecord", "Relation", "SampleCrawl"]
+__all__ = ["BROKEN_VALUE", "CrawlRecord", "Relation", "SampleCrawl", "Story", "StoryStep"]
 
 BROKEN_VALUE = b"json failed to parse"
 """What one crawler really sends in place of a page it could not encode."""
@@ -15,10 +15,17 @@ TAG = re.compile("<[^>]*>")
 
 
 class CrawlRecord(NamedTuple):
-    """One record as a crawler would publish it: the page's id, and its JSON or None for "forget"."""
+    """One record as a crawler would publish it.
+
+    Attributes:
+        key: the page's id.
+        value: its JSON, or None for "forget".
+        time_ms: when it was published, epoch milliseconds; rises from record to record.
+    """
 
     key: bytes
     value: bytes | None
+    time_ms: int
 
 
 class Relation(NamedTuple):
@@ -28,24 +35,59 @@ class Relation(NamedTuple):
     kind: str
 
 
+class StoryStep(NamedTuple):
+    """One record of the story: which page, what happens to it, and when."""
+
+    page_id: str
+    what: str
+    time_ms: int
+
+
+class Story(NamedTuple):
+    """What becomes of a few pages, step by step, at the end of the crawl.
+
+    Attributes:
+        steps: one a record.
+        kin: ids of the pages that say the same, so that it is right to match them with each other.
+        cluster: ids of those that belong together when all is over.
+    """
+
+    steps: tuple[StoryStep, ...] = ()
+    kin: frozenset[str] = frozenset()
+    cluster: frozenset[str] = frozenset()
+
+
 @dataclass(frozen=True, slots=True)
 class SampleCrawl:
     """Records in crawl order, and the truth about them.
 
     Attributes:
         records: what a crawler sends, one a page; every original comes before its variants.
-        relations: id of each variant → its relation; all other pages are originals.
+        relations: id of each variant → its relation; all other pages but the story's are originals.
         expected_outcomes: how many records should end in each outcome; they sum to the records.
+        story: told by the last records.
     """
 
     records: tuple[CrawlRecord, ...]
     relations: Mapping[str, Relation]
     expected_outcomes: Mapping[str, int]
+    story: Story
+
+    def are_kin(self, one_id: str, other_id: str) -> bool:
+        """Whether it is right to match these pages: they have one origin."""
+        return self.base_of(one_id) == self.base_of(other_id) or {one_id, other_id} <= self.story.kin
 
     def base_of(self, page_id: str) -> str:
         """The original a page was made from; the page itself if it is nobody's variant."""
         relation = self.relations.get(page_id)
         return relation.base_id if relation else page_id
+
+    def clusters(self) -> set[frozenset[str]]:
+        """Ids of the pages that belong together when all is over: every original with its variants."""
+        kin: dict[str, set[str]] = {}
+        for page_id, relation in self.relations.items():
+            kin.setdefault(relation.base_id, {relation.base_id}).add(page_id)
+        return {frozenset(ids) for ids in (*kin.values(), self.story.cluster) if ids}
 
     def text_of(self, page_id: str) -> str:
         """The visible text of a page, chrome included, white space folded.
@@ -59,7 +101,7 @@ class SampleCrawl:
         return " ".join(TAG.sub(" ", f"<body{body}").split())
 
     def _html_of(self, page_id: str) -> str:
-        for key, value in self.records:
+        for key, value, _ in self.records:
             if key == page_id.encode() and value and value != BROKEN_VALUE:
                 html: str = json.loads(value)["html"]
                 return html

@@ -22,4 +22,4 @@ def test_a_crawl_too_small_to_hold_its_truth_is_refused() -> None:
     run = call("demo", "--pages", "3")
 
     assert run.returncode == 2
-    assert b"at least 24 pages" in run.stderr
+    assert b"at least 32 pages" in run.stderr

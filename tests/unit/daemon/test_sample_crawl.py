@@ -9,16 +9,18 @@ import pytest
 from daemon.sample_crawl.crawl import MIN_PAGES, generate_crawl
 from daemon.sample_crawl.plain_texts import generate_texts
 from daemon.sample_crawl.score import KindScore, Score, score
-from daemon.sample_crawl.truth import BROKEN_VALUE, CrawlRecord, Relation, SampleCrawl
+from daemon.sample_crawl.story import STORY_OUTCOMES, STORY_RECORDS
+from daemon.sample_crawl.truth import BROKEN_VALUE, CrawlRecord, Relation, SampleCrawl, Story
 from daemon.sample_crawl.variants import VARIANTS
 from neardup_stream.errors import ConfigError
 
 CRAWL = generate_crawl(600, seed=7)
+BEFORE_THE_STORY = CRAWL.records[:-STORY_RECORDS]
 PAGES = {
     page["id"]: page
-    for page in (json.loads(value) for _, value in CRAWL.records if value not in {None, BROKEN_VALUE})
+    for page in (json.loads(value) for _, value, _ in BEFORE_THE_STORY if value not in {None, BROKEN_VALUE})
 }
-GOLDEN_DIGEST = "d37ffe7819dfc6064acf2009db860047def25389ea4d8b0c8eeb481cef5b80a5"
+GOLDEN_DIGEST = "64d33af30c2a3b5874473a5be9ebb4b4cc58c9ad5de40fb68d223eaf34f05d90"
 """sha256 of a hundred records; it changes only with the generator, never with the Python that runs it."""
 
 
@@ -38,18 +40,18 @@ def variants_of_kind(kind: str, language: str | None = None) -> list[tuple[str, 
 
 def test_the_same_seed_gives_the_same_bytes_on_every_python() -> None:
     digest = sha256()
-    for key, value in generate_crawl(100, seed=3).records:
+    for key, value, _ in generate_crawl(100, seed=3).records:
         digest.update(key + (value or b""))
 
     assert digest.hexdigest() == GOLDEN_DIGEST
 
 
 def test_another_seed_gives_another_crawl() -> None:
-    assert generate_crawl(30, seed=1).records != generate_crawl(30, seed=2).records
+    assert generate_crawl(40, seed=1).records != generate_crawl(40, seed=2).records
 
 
 def test_fewer_pages_than_the_least_are_refused() -> None:
-    with pytest.raises(ConfigError, match="at least 24 pages, not 23"):
+    with pytest.raises(ConfigError, match="at least 32 pages, not 31"):
         generate_crawl(MIN_PAGES - 1)
 
 
@@ -62,31 +64,36 @@ def test_every_page_keeps_the_contract_of_a_page() -> None:
 
 
 def test_keys_are_the_ids_of_the_pages() -> None:
-    for key, value in CRAWL.records:
+    for key, value, _ in CRAWL.records:
         if value not in {None, BROKEN_VALUE}:
             assert json.loads(value)["id"].encode() == key
 
 
 def test_fetch_times_never_fall() -> None:
     fetched = [
-        json.loads(value)["fetched_at"] for _, value in CRAWL.records if value not in {None, BROKEN_VALUE}
+        json.loads(value)["fetched_at"] for _, value, _ in CRAWL.records if value not in {None, BROKEN_VALUE}
     ]
 
     assert fetched == sorted(fetched)
 
 
-def test_one_record_is_broken_and_the_last_one_forgets_a_known_page() -> None:
-    values = [value for _, value in CRAWL.records]
-    last = CRAWL.records[-1]
+def test_records_come_in_the_order_of_their_times() -> None:
+    times = [record.time_ms for record in CRAWL.records]
 
-    assert values.count(BROKEN_VALUE) == 1
-    assert values.count(None) == 1
-    assert last.value is None
-    assert last.key.decode() in PAGES
+    assert sorted(set(times)) == times
 
 
-def test_a_forgotten_page_has_no_variants() -> None:
-    forgotten = CRAWL.records[-1].key.decode()
+def test_one_record_is_broken_and_two_forget_a_known_page() -> None:
+    forgotten = [record.key.decode() for record in CRAWL.records if record.value is None]
+
+    assert [record.value for record in CRAWL.records].count(BROKEN_VALUE) == 1
+    assert len(forgotten) == CRAWL.expected_outcomes["forgotten"] == 2
+    assert forgotten[0] in PAGES
+    assert forgotten[1] in CRAWL.story.kin
+
+
+def test_a_page_forgotten_before_the_story_has_no_variants() -> None:
+    forgotten = next(record.key.decode() for record in CRAWL.records if record.value is None)
 
     assert forgotten not in {relation.base_id for relation in CRAWL.relations.values()}
 
@@ -94,7 +101,7 @@ def test_a_forgotten_page_has_no_variants() -> None:
 def test_recrawls_repeat_a_page_with_the_same_content() -> None:
     seen: dict[str, str] = {}
     repeats = 0
-    for _, value in CRAWL.records:
+    for _, value, _ in BEFORE_THE_STORY:
         if value not in {None, BROKEN_VALUE}:
             page = json.loads(value)
             repeats += page["id"] in seen
@@ -162,13 +169,14 @@ def test_text_of_an_unknown_page_is_a_key_error() -> None:
 
 
 SMALL_TRUTH = SampleCrawl(
-    records=(CrawlRecord(b"a", b"{}"),),
+    records=(CrawlRecord(b"a", b"{}", 0),),
     relations={
         "a2": Relation("a", "mirror"),
         "a3": Relation("a", "exact copy"),
         "b2": Relation("b", "mirror"),
     },
     expected_outcomes={},
+    story=Story(kin=frozenset({"d", "d2"}), cluster=frozenset({"d", "d2"})),
 )
 
 
@@ -198,6 +206,11 @@ SMALL_TRUTH = SampleCrawl(
             Score((KindScore("mirror", 2, 1), KindScore("exact copy", 1, 0)), (("b2", "a"),)),
             id="found-and-false-at-once",
         ),
+        pytest.param(
+            [("d2", "d")],
+            Score((KindScore("mirror", 2, 0), KindScore("exact copy", 1, 0)), ()),
+            id="kin-of-the-story-is-neither-counted-nor-false",
+        ),
     ],
 )
 def test_score_counts_pages_found_by_kind_and_false_pairs(
@@ -206,10 +219,18 @@ def test_score_counts_pages_found_by_kind_and_false_pairs(
     assert score(SMALL_TRUTH, matches) == expected
 
 
+def test_clusters_are_every_original_with_its_variants_and_the_storys() -> None:
+    assert SMALL_TRUTH.clusters() == {
+        frozenset({"a", "a2", "a3"}),
+        frozenset({"b", "b2"}),
+        frozenset({"d", "d2"}),
+    }
+
+
 def test_a_perfect_finder_scores_everything_and_nothing_false() -> None:
     judged = score(CRAWL, ((page_id, relation.base_id) for page_id, relation in CRAWL.relations.items()))
 
-    assert judged.found == judged.pages == CRAWL.expected_outcomes["duplicate"]
+    assert judged.found == judged.pages == CRAWL.expected_outcomes["duplicate"] - STORY_OUTCOMES["duplicate"]
     assert judged.false_pairs == ()
     assert {kind.kind for kind in judged.kinds} == {variant.kind for variant in VARIANTS}
 
