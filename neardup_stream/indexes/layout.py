@@ -52,9 +52,12 @@ class IndexConfig:
         bucket_cap: most entries of one range that a probe reads; more are counted, and not found.
         shards: power of two up to 256; at least four times the nodes of a cluster.
         bands: words of a page's sketch that are indexed too, 0 to 32; equal in one is a candidate.
-        same_fingerprint_limit: most entries of one fingerprint, or one band, that a probe reads; it goes on
-            behind the others, so that ten thousand copies of a page cost it no more than a few.
-        candidate_limit: most candidates that one range gives; more are counted like those beyond the cap.
+        crowd: a range of at most this many entries is read whole, so that every page of a cluster is told; a
+            larger one is sampled.
+        crowd_same_fingerprint: of a crowd's entries of one fingerprint, or one band, so many are read, so that
+            ten thousand copies of a page cost it no more than a few.
+        crowd_candidates: most candidates that a crowd gives; more are counted like those beyond the cap. At
+            8 a page among 5,000 that are nearly alike costs the server 2 to 3 unique ones, at 16 up to 5.
     """
 
     permuted: PermutedConfig = PermutedConfig()  # noqa: RUF009 - frozen, so one default serves all
@@ -62,8 +65,9 @@ class IndexConfig:
     bucket_cap: int = 256
     shards: int = 16
     bands: int = 0
-    same_fingerprint_limit: int = 4
-    candidate_limit: int = 16
+    crowd: int = 64
+    crowd_same_fingerprint: int = 4
+    crowd_candidates: int = 8
 
     def __post_init__(self) -> None:
         """Refuse what cannot be stored.
@@ -75,7 +79,7 @@ class IndexConfig:
             raise ConfigError(
                 f"index.expected_pages ({self.expected_pages}) must be in [1, {_MAX_EXPECTED_PAGES}]"
             )
-        for name in ("bucket_cap", "same_fingerprint_limit", "candidate_limit"):
+        for name in ("bucket_cap", "crowd", "crowd_same_fingerprint", "crowd_candidates"):
             if (limit := getattr(self, name)) < 1:
                 raise ConfigError(f"index.{name} ({limit}) must be at least 1")
         if not 1 <= self.shards <= 1 << _LEADING_BITS or self.shards & (self.shards - 1):
