@@ -37,8 +37,9 @@ class PermutedIndex:
         self._limits = ProbeLimits(
             distance_bits=config.permuted.distance_bits,
             bucket_cap=config.bucket_cap,
-            same_rest=config.same_fingerprint_limit,
-            candidate_limit=config.candidate_limit,
+            crowd=config.crowd,
+            crowd_same_rest=config.crowd_same_fingerprint,
+            crowd_candidates=config.crowd_candidates,
         )
 
     async def probe_and_insert(self, pages: Sequence[IndexedPage]) -> Probed:

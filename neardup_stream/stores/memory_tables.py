@@ -63,7 +63,8 @@ def _walk(
     stored: list[_Member], member: _Member, low: int, high: int, limits: ProbeLimits
 ) -> tuple[list[_Member], bool, bool]:
     """What an entry finds in its set; whether it is truncated, and whether by the cap."""
-    in_range = takewhile(lambda other: other[0] <= high, stored[bisect_left(stored, (low, 0, 0)) :])
+    in_range = list(takewhile(lambda other: other[0] <= high, stored[bisect_left(stored, (low, 0, 0)) :]))
+    is_crowd = len(in_range) > limits.crowd
     near: list[_Member] = []
     considered: Counter[int] = Counter()
     is_truncated = False
@@ -71,10 +72,11 @@ def _walk(
         is_near = (other[0] ^ member[0]).bit_count() <= limits.distance_bits
         if is_near and other[1] == member[1]:
             continue
-        if considered[other[0]] == limits.same_rest:
+        if is_crowd and considered[other[0]] == limits.crowd_same_rest:
             is_truncated = is_truncated or is_near
             continue
-        if considered.total() == limits.bucket_cap or (is_near and len(near) == limits.candidate_limit):
+        is_full = is_crowd and is_near and len(near) == limits.crowd_candidates
+        if is_full or considered.total() == limits.bucket_cap:
             return near, True, True
         considered[other[0]] += 1
         near += [other] * is_near

@@ -1,9 +1,9 @@
 -- Probes the range of each entry, then inserts its member, in order; or only probes.
 --
 -- KEYS[i]  the sorted set of entry i
--- ARGV[1]  distance_bits  ARGV[2] bucket_cap  ARGV[3] same_rest  ARGV[4] candidate_limit
--- ARGV[5]  "1" to insert
--- ARGV[6]  the entries, 35 bytes each, integers big-endian:
+-- ARGV[1]  distance_bits  ARGV[2] bucket_cap  ARGV[3] crowd  ARGV[4] same_rest  ARGV[5] candidate_limit
+-- ARGV[6]  "1" to insert
+-- ARGV[7]  the entries, 35 bytes each, integers big-endian:
 --          rest_bytes (1) | exact (1) | low rest (8) | high rest (8) | rest (8) | handle (8) | version byte (1)
 -- returns  { found, truncated, cap_hits }; found is packed (entry (4), rest (8), handle (8), version byte (1))
 --          for each member that is reported, truncated is packed (entry (4)); entries are counted from 0
@@ -11,8 +11,9 @@
 -- A member is (rest in rest_bytes, handle, version byte). All have equal scores, so a set is ordered by bytes;
 -- big-endian rests make byte order numeric order. Numbers are given to Redis as strings: it would print them
 -- with 17 digits, at a fifth of the cost of the command.
-local distance_bits, cap, same_rest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local candidate_limit, inserts, entries = tonumber(ARGV[4]), ARGV[5] == '1', ARGV[6]
+local distance_bits, cap, crowd = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local crowd_same_rest, crowd_candidates = tonumber(ARGV[4]), tonumber(ARGV[5])
+local inserts, entries = ARGV[6] == '1', ARGV[7]
 local call, byte, sub, bxor = redis.call, string.byte, string.sub, bit.bxor
 
 -- Number of set bits of each byte value: a literal, because building a table costs more than the probes.
@@ -21,9 +22,10 @@ local ONES = '@ONES@'
 local LAST = '\255\255\255\255\255\255\255\255\255'
 local ZEROS = '\0\0\0\0\0\0\0\0'
 
--- Members read at once. Equal rests: one more than is considered, for one's own, and one to see whether more follow.
-local PAGE = { [0] = 32, [1] = same_rest + 2 }
-local LIMIT = { [0] = '32', [1] = tostring(same_rest + 2) }
+-- Members read at once. Equal rests: one more than a crowd's are considered, for one's own, and one to see
+-- whether more follow.
+local PAGE = { [0] = 32, [1] = crowd_same_rest + 2 }
+local LIMIT = { [0] = '32', [1] = tostring(crowd_same_rest + 2) }
 local STRIDE = 35
 
 local found, truncated, cap_hits = {}, {}, 0
@@ -43,8 +45,10 @@ local function is_near(mine, other)
   return true
 end
 
--- Walks the range of entry i, of which `near` are the first members.
-local function walk(i, near, member, rest_bytes, exact, high)
+-- Walks the range of entry i, of which `near` are the first members. Only a crowd is limited.
+local function walk(i, near, member, rest_bytes, exact, high, is_crowd)
+  local same_rest = is_crowd and crowd_same_rest or math.huge
+  local candidate_limit = is_crowd and crowd_candidates or math.huge
   local tail_at, page = rest_bytes + 1, PAGE[exact]
   local handle = sub(member, tail_at, rest_bytes + 8)
   local mine = exact == 0 and { byte(member, 1, rest_bytes) }
@@ -106,7 +110,11 @@ for i = 1, #KEYS do
   high = '[' .. high .. LAST
   local near = call('ZRANGE', KEYS[i], '[' .. low, high, 'BYLEX', 'LIMIT', '0', LIMIT[exact])
   if near[1] then
-    walk(i, near, member, rest_bytes, exact, high)
+    local count = #near
+    if count == PAGE[exact] then
+      count = call('ZLEXCOUNT', KEYS[i], '[' .. low, high)
+    end
+    walk(i, near, member, rest_bytes, exact, high, count > crowd)
   end
   if inserts then
     call('ZADD', KEYS[i], '0', member)

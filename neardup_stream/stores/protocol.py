@@ -82,14 +82,17 @@ class ProbeLimits(NamedTuple):
     Attributes:
         distance_bits: members whose rest differs in more bits are not reported.
         bucket_cap: at most this many members of one range are considered, 1 or more.
-        same_rest: of the members with one rest, only so many, the lowest, are considered, 1 or more.
-        candidate_limit: at most this many members of one range are reported, 1 or more.
+        crowd: a range of at most this many members is reported whole; a larger one is a crowd, and sampled.
+        crowd_same_rest: of a crowd's members with one rest, only so many, the lowest, are considered, 1 or
+            more.
+        crowd_candidates: at most this many members of a crowd are reported, 1 or more.
     """
 
     distance_bits: int
     bucket_cap: int
-    same_rest: int
-    candidate_limit: int
+    crowd: int
+    crowd_same_rest: int
+    crowd_candidates: int
 
 
 class ProbeAnswer(NamedTuple):
@@ -114,16 +117,15 @@ class TableStore(Protocol):
     async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         """Probe each entry's range, then insert its member, in order.
 
-        A range is read from its lowest member. Passed over without being considered: members of the page's
-        own handle within the distance, and those whose rest was seen in `limits.same_rest` members already.
-        Where such a rest is within the distance, and where the cap or the candidate limit bites, the entry
-        is truncated.
+        A range is read from its lowest member. Members of the page's own handle within the distance are
+        passed over; in a crowd also those whose rest was seen in `limits.crowd_same_rest` members already.
+        Where such a rest is within the distance, and where a limit bites, the entry is truncated.
 
         Atomic per shard: of two matching pages that are probed and inserted at once by two callers, at least
         one finds the other, or is truncated. Inserting what is there changes nothing.
 
-        Cost: one range read and one insert per entry, whatever the number of equal rests; one round trip
-        per call of the script.
+        Cost: one range read and one insert per entry, however large the crowd; one round trip per call of
+        the script.
         """
         ...
 

@@ -37,10 +37,10 @@ def entries(
 
 
 def within(
-    distance_bits: int, *, cap: int = WIDE_CAP, same_rest: int = SAME_REST, candidates: int = WIDE_CAP
+    distance_bits: int, *, cap: int = WIDE_CAP, crowd: int = 1, candidates: int = WIDE_CAP
 ) -> ProbeLimits:
-    """Limits that do not bite, unless they are named."""
-    return ProbeLimits(distance_bits, cap, same_rest, candidates)
+    """Limits that do not bite, unless they are named; any two members are a crowd."""
+    return ProbeLimits(distance_bits, cap, crowd, SAME_REST, candidates)
 
 
 def found(answer: ProbeAnswer, probing: TableEntries) -> list[tuple[int, int, int, int]]:
@@ -190,7 +190,7 @@ async def far_members_count_towards_the_cap(store: TableStore) -> None:
     assert (whole.bucket_cap_hits, whole.truncated.tolist()) == (0, [])
 
 
-async def the_candidate_limit_is_counted_like_the_cap(store: TableStore) -> None:
+async def the_limit_of_a_crowds_candidates_is_counted_like_the_cap(store: TableStore) -> None:
     """Only what is reported counts towards it, so far members do not."""
     near = [(rest, 1 + rest, 1) for rest in (1, 2, 4, 8, 16)]
     far = [(0xFF00 + rest, 100 + rest, 1) for rest in range(50)]
@@ -204,6 +204,22 @@ async def the_candidate_limit_is_counted_like_the_cap(store: TableStore) -> None
         (0, []),
         (0, []),
     ]
+
+
+async def only_a_crowd_is_sampled(store: TableStore) -> None:
+    """A range that is no crowd is reported whole, whatever its size and however equal its rests."""
+    for low_bits, count in ((0, 50), (16, 50), (0, 5), (16, 5)):
+        where = {"low_bits": low_bits, "leading_byte": low_bits + count}
+        await store.probe_and_insert(entries(*((5, 1 + i, 1) for i in range(count)), **where), within(0))
+        probing = entries((5, 0, 1), **where)
+
+        answers = [
+            await store.probe(probing, within(3, crowd=crowd, candidates=2))
+            for crowd in (count - 1, count, count + 1)
+        ]
+
+        assert [len(answer.entries) for answer in answers] == [2, count, count]
+        assert [answer.truncated.tolist() for answer in answers] == [[0], [], []]
 
 
 async def of_one_rest_the_lowest_members_are_considered(store: TableStore) -> None:
@@ -347,7 +363,8 @@ TABLE_CLAIMS = [
     a_range_of_one_rest_holds_equal_rests_only,
     the_cap_limits_what_is_considered_and_is_counted,
     far_members_count_towards_the_cap,
-    the_candidate_limit_is_counted_like_the_cap,
+    the_limit_of_a_crowds_candidates_is_counted_like_the_cap,
+    only_a_crowd_is_sampled,
     of_one_rest_the_lowest_members_are_considered,
     behind_many_equal_rests_the_next_is_found,
     many_equal_rests_that_are_too_far_truncate_nothing,

@@ -50,7 +50,7 @@ async def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
 ) -> None:
     words = planted_words(64 * blocks + distance_bits, distance_bits)
     layout = IndexLayout(
-        IndexConfig(PermutedConfig(blocks, distance_bits), expected_pages=10**7, candidate_limit=75)
+        IndexConfig(PermutedConfig(blocks, distance_bits), expected_pages=10**7, crowd_candidates=75)
     )
     pages = [IndexedPage(Handle(row), 1, Fingerprint64(word)) for row, word in enumerate(words)]
     found: list[set[int]] = []
@@ -71,7 +71,7 @@ async def test_equal_fingerprints_of_different_pages_report_each_other_up_to_the
     request: pytest.FixtureRequest, namespace: str
 ) -> None:
     limit = 3
-    layout = IndexLayout(IndexConfig(same_fingerprint_limit=limit))
+    layout = IndexLayout(IndexConfig(crowd=1, crowd_same_fingerprint=limit))
     pages = [IndexedPage(Handle(row), 1, Fingerprint64(7)) for row in range(limit + 2)]
 
     async with RedisClient(RedisConfig(request.getfixturevalue("redis_server").url)) as client:
@@ -173,7 +173,7 @@ async def test_a_page_among_thousands_in_one_range_costs_what_one_among_a_hundre
         reads = await range_reads(client) - before
 
     assert reads <= count * 4 * most_reads
-    assert max(map(len, probed.candidates)) <= 4 * config.candidate_limit
+    assert max(map(len, probed.candidates)) <= 4 * config.crowd_candidates
     assert len(probed.truncated_rows) == 500
 
 

@@ -85,8 +85,8 @@ def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
             PermutedConfig(blocks, distance_bits),
             expected_pages=expected_pages,
             shards=shards,
-            same_fingerprint_limit=len(words),
-            candidate_limit=len(words),
+            crowd_same_fingerprint=len(words),
+            crowd_candidates=len(words),
         )
     )
     pages = pages_of(words)
@@ -135,8 +135,8 @@ def test_with_bands_a_page_is_a_candidate_if_near_or_equal_in_a_band(
         IndexConfig(
             expected_pages=expected_pages,
             bands=3,
-            same_fingerprint_limit=len(words),
-            candidate_limit=len(words),
+            crowd_same_fingerprint=len(words),
+            crowd_candidates=len(words),
         )
     )
     dropped_bits = 32 - 8 - layout.band_bucket_bits - layout.band_rest_bits
@@ -170,7 +170,7 @@ def test_no_candidate_is_missed_unless_the_row_is_truncated(
     words: list[int], cap: int, same: int, candidate_limit: int
 ) -> None:
     layout = IndexLayout(
-        IndexConfig(bucket_cap=cap, same_fingerprint_limit=same, candidate_limit=candidate_limit)
+        IndexConfig(bucket_cap=cap, crowd=1, crowd_same_fingerprint=same, crowd_candidates=candidate_limit)
     )
 
     probed = asyncio.run(PermutedIndex(MemoryTables(), layout).probe_and_insert(pages_of(words)))

@@ -34,8 +34,8 @@ def test_the_mean_fill_at_the_stated_size_is_above_half_and_at_most_full(expecte
         ({"expected_pages": 0}, "index.expected_pages (0)"),
         ({"expected_pages": 10**12 + 1}, "index.expected_pages (1000000000001)"),
         ({"bucket_cap": 0}, "index.bucket_cap (0)"),
-        ({"same_fingerprint_limit": 0}, "index.same_fingerprint_limit (0)"),
-        ({"candidate_limit": 0}, "index.candidate_limit (0)"),
+        ({"crowd_same_fingerprint": 0}, "index.crowd_same_fingerprint (0)"),
+        ({"crowd_candidates": 0}, "index.crowd_candidates (0)"),
         ({"bands": -1}, "index.bands (-1)"),
         ({"bands": 33}, "index.bands (33)"),
         (
@@ -57,8 +57,8 @@ def test_numbers_out_of_range_are_refused_by_name(config: dict[str, Any], messag
     [
         {"expected_pages": 10**12},
         {"bucket_cap": 1},
-        {"same_fingerprint_limit": 1},
-        {"candidate_limit": 1},
+        {"crowd_same_fingerprint": 1},
+        {"crowd_candidates": 1},
         {"shards": 1},
         {"shards": 256},
         {"bands": 32},
