@@ -165,7 +165,7 @@ def _place(
 ) -> Iterator[Message]:
     """Where the page is now; who stood alone before and does so again is told only if that is wanted."""
     previous = _previous(placement.departure)
-    must_tell = placement.was_linked or judged.registered.verdict == "returned"
+    must_tell = placement.was_linked or _may_have_been_told(judged.registered)
     if not judged.registered.arrival.is_decided:
         if config.undecided or must_tell:
             undecided = Undecided(page=page, reason="too_short", previous=previous)
@@ -184,6 +184,17 @@ def _place(
         cluster = placement.cluster
         own = UNSET if cluster is None else OwnCluster(id=cluster.id, epoch=cluster.epoch)
         yield envelope.around("unique", UniqueFound(page=page, cluster=own, previous=previous))
+
+
+def _may_have_been_told(registered: Registered) -> bool:
+    """Whether subscribers may know an earlier version of the page that the clusters have forgotten.
+
+    The page went, perhaps silently, and comes back: over its stub, over the version floor that a stub has
+    left (which any page of its slot meets), in place of a version that was about to go, or in a decision
+    that is taken again after a crash.
+    """
+    former = registered.former
+    return registered.record.version > 1 and (former is None or former.state == "expiring")
 
 
 def _handover(
