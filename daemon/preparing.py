@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from daemon.settings import Settings
+from neardup_stream.clusters.rules import Rule, anchored, components, linked
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
@@ -12,7 +13,14 @@ from neardup_stream.pipeline.scopes import scope_by
 from neardup_stream.pipeline.verification import VerdictConfig
 from neardup_stream.wire.pages import PageDecoder
 
-__all__ = ["build_preparation", "index_layout", "simhash_config", "sketch_config", "verdict_config"]
+__all__ = [
+    "build_preparation",
+    "cluster_rule",
+    "index_layout",
+    "simhash_config",
+    "sketch_config",
+    "verdict_config",
+]
 
 
 def simhash_config(settings: Settings) -> SimhashConfig:
@@ -47,6 +55,16 @@ def verdict_config(settings: Settings) -> VerdictConfig:
         near_containment=settings.verdict.near_containment,
         contained_containment=settings.verdict.contained_containment,
     )
+
+
+def cluster_rule(settings: Settings) -> Rule | None:
+    """What a page joins; None where no clusters are kept."""
+    rules = {
+        "linked": linked(settings.clusters.link_containment),
+        "components": components,
+        "anchored": anchored,
+    }
+    return rules.get(settings.clusters.rule)
 
 
 def build_preparation(settings: Settings, meters: PipelineMeters) -> Preparation:

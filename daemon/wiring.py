@@ -5,15 +5,21 @@ Everything opened is closed in reverse. What changes stored bytes is gathered he
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import time
 
-from daemon.preparing import build_preparation, index_layout, simhash_config, sketch_config, verdict_config
+from daemon.preparing import (
+    build_preparation,
+    cluster_rule,
+    index_layout,
+    simhash_config,
+    sketch_config,
+    verdict_config,
+)
 from daemon.settings import Settings
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.protocol import Unclustered
-from neardup_stream.clusters.rules import anchored, components, linked
 from neardup_stream.errors import BadPage, Unavailable
 from neardup_stream.events import Event
 from neardup_stream.fingerprints.simhash import schema_fields
@@ -52,6 +58,7 @@ __all__ = [
     "Stores",
     "build_loop",
     "build_retries",
+    "build_stores",
     "kafka_connection",
     "kafka_sink",
     "kafka_source",
@@ -59,6 +66,8 @@ __all__ = [
     "message_publication",
     "open_kafka",
     "open_stores",
+    "redis_config",
+    "schema",
 ]
 
 
@@ -70,13 +79,13 @@ class Stores:
         judged: what pages are judged with.
         clusters: None where they are switched off.
         namespace: what was founded there.
-        server_name: product and version.
+        server_name: product and version; empty where nobody asked.
     """
 
     judged: JudgementStores
     clusters: Clusters | None
     namespace: Namespace
-    server_name: str
+    server_name: str = ""
 
 
 def schema(settings: Settings) -> dict[str, str | int]:
@@ -108,38 +117,44 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
         DependencyLost: it stayed away.
         ConfigError: it refuses us, may evict pages, or holds an index of another schema.
     """
-    layout = index_layout(settings)
-    config = RedisConfig(redis_url, settings.redis.socket_timeout_seconds, settings.redis.retries)
+    config = redis_config(settings, redis_url)
     async with AsyncExitStack() as stack:
         client = await retries.persist(lambda: stack.enter_async_context(RedisClient(config)))
         facts = await retries.persist(partial(inspect_servers, client))
         namespace = await retries.persist(
             partial(open_namespace, client, settings.redis.namespace, schema(settings))
         )
-        keys = Keys(
-            namespace=settings.redis.namespace,
-            schema_id=namespace.schema_id,
-            shard_bits=layout.shard_bits,
-            table_count=layout.table_count,
-            bucket_bits=layout.bucket_bits,
-            slot_bits=layout.slot_bits,
-        )
-        index = PermutedIndex(RedisTables(client, keys), layout)
-        records = RedisRecords(client, keys)
-        clusters = _clusters(settings, client, namespace.schema_id, layout, records)
-        judged = JudgementStores(index, records, clusters or Unclustered(), namespace.handle_key)
-        yield Stores(judged, clusters, namespace, facts.name)
+        yield replace(build_stores(settings, client, namespace), server_name=facts.name)
+
+
+def redis_config(settings: Settings, redis_url: str) -> RedisConfig:
+    """How a server is reached, which may be an embedded one."""
+    return RedisConfig(redis_url, settings.redis.socket_timeout_seconds, settings.redis.retries)
+
+
+def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) -> Stores:
+    """The stores of a namespace over an open client."""
+    layout = index_layout(settings)
+    keys = Keys(
+        namespace=settings.redis.namespace,
+        schema_id=namespace.schema_id,
+        shard_bits=layout.shard_bits,
+        table_count=layout.table_count,
+        bucket_bits=layout.bucket_bits,
+        slot_bits=layout.slot_bits,
+    )
+    index = PermutedIndex(RedisTables(client, keys), layout)
+    records = RedisRecords(client, keys)
+    clusters = _clusters(settings, client, namespace.schema_id, layout, records)
+    judged = JudgementStores(index, records, clusters or Unclustered(), namespace.handle_key)
+    return Stores(judged, clusters, namespace)
 
 
 def _clusters(
     settings: Settings, client: RedisClient, schema_id: str, layout: IndexLayout, records: RecordStore
 ) -> Clusters | None:
-    rules = {
-        "linked": linked(settings.clusters.link_containment),
-        "components": components,
-        "anchored": anchored,
-    }
-    if settings.clusters.rule == "off":
+    rule = cluster_rule(settings)
+    if rule is None:
         return None
     keys = ClusterKeys(
         namespace=settings.redis.namespace,
@@ -149,7 +164,7 @@ def _clusters(
     return Clusters(
         RedisClusters(client, keys),
         Descriptions(records),
-        rules[settings.clusters.rule],
+        rule,
         ClusterConfig(grave_seconds=settings.clusters.grave_seconds),
     )
 
