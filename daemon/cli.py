@@ -42,8 +42,13 @@ COMMANDS: Final = {
     "find-clusters": _Entry(
         "daemon.commands.find:find_clusters", "Print the clusters of hashes within a distance."
     ),
+    "query": _Entry("daemon.commands.query:query", "Show what a page matches, and its cluster."),
+    "explain": _Entry("daemon.commands.explain:explain", "Say why two pages match, or do not."),
     "produce": _Entry("daemon.commands.produce:produce", "Publish pages of files to Kafka."),
     "tail": _Entry("daemon.commands.tail:tail", "Follow the events as they come."),
+    "forget": _Entry("daemon.commands.forget:forget", "Remove pages: ask the daemon to forget them."),
+    "expire": _Entry("daemon.commands.expire:expire", "Let pages go now that were not seen for long."),
+    "rebuild": _Entry("daemon.commands.rebuild:rebuild", "Fill the index from the page records."),
     "check": _Entry("daemon.commands.check:check", "Reach everything, say what is wrong and how to mend it."),
     "config": _Entry("daemon.commands.config:config", "Show the settings in force, or their schema."),
 }

@@ -11,7 +11,7 @@ import click
 from daemon.settings import Settings
 from daemon.settings_reading import known_settings
 
-__all__ = ["flags_as_settings", "with_settings"]
+__all__ = ["flags_as_settings", "with_json", "with_settings", "with_state"]
 
 Command = Callable[..., Any]
 
@@ -52,6 +52,15 @@ def with_settings(*names: str) -> Callable[[Command], Command]:
 
     return decorate
 
+
+with_state: Final = click.option(
+    "--state",
+    "state_dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Use the index that 'dedup --state DIR' keeps, not the one in the Redis of redis.url.",
+)
+with_json: Final = click.option("--json", "as_json", is_flag=True, help="One line of JSON on a terminal too.")
 
 _CONFIG: Final = click.option(
     "--config",

@@ -6,8 +6,10 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
+import redis
 
 from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
@@ -42,6 +44,35 @@ class Site:
         return [json.loads(line) for line in told.stdout.splitlines()]
 
 
+@dataclass(frozen=True)
+class StoredIndex:
+    """An index in a real Redis, without any Kafka: filled by `dedup`, asked by the commands under test."""
+
+    server: RedisServer
+    settings: tuple[str, ...]
+
+    def hold(self, *pages: bytes) -> None:
+        """Take pages in."""
+        run = self.call("dedup", "-", "--redis", stdin=b"".join(page + b"\n" for page in pages))
+        assert run.returncode == 0, run.stderr
+
+    def call(self, *words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+        """Run a command of ours on this index."""
+        overrides = [word for setting in self.settings for word in ("--set", setting)]
+        return call(*words, *overrides, stdin=stdin)
+
+    def tell(self, *words: str, stdin: bytes = b"") -> Any:
+        """What a command that ends well tells, as JSON."""
+        run = self.call(*words, stdin=stdin)
+        assert run.returncode == 0, run.stderr
+        return json.loads(run.stdout)
+
+    def keys(self, pattern: str = "*") -> dict[bytes, bytes | None]:
+        """Every key of this server and what is in it; `pattern` restricts them."""
+        with redis.Redis.from_url(self.server.url) as client:
+            return {key: client.dump(key) for key in client.scan_iter(match=pattern)}
+
+
 def call(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
     """Run a command of ours, in an environment without settings."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NEARDUP_")}
@@ -53,6 +84,12 @@ def call(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         timeout=COMMAND_SECONDS,
         check=False,
     )
+
+
+@pytest.fixture
+def index(redis_server: RedisServer, namespace: str) -> StoredIndex:
+    settings = (f"redis.url={redis_server.url}", f"redis.namespace={namespace}", "index.expected_pages=10000")
+    return StoredIndex(redis_server, settings)
 
 
 @pytest.fixture

@@ -1,0 +1,188 @@
+"""What an explanation comes to, in sentences."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from msgspec import UNSET
+
+from daemon.explanation import Estimated, Explanation, PairClusters, PairVerdict, Tables
+
+__all__ = ["sentences"]
+
+
+def sentences(told: Explanation) -> list[str]:
+    """The verdict with its reason first, then the figures, then the clusters."""
+    is_missed = told.verdict in {"exact", "near"} and not told.is_match
+    verdict = _MISSED if is_missed else _VERDICTS[told.verdict](told)
+    return [verdict, *_figures(told), *_clusters(told)]
+
+
+_MISSED: Final = (
+    "They are alike, but no match: no table brings them together, so neither is found when the other comes."
+)
+
+
+def _gone(told: Explanation) -> str:
+    return f"No match: {_those(told, 'gone')} forgotten, or has expired."
+
+
+def _same_page(told: Explanation) -> str:
+    del told
+    return "No match: both are one page, and one crawl of a page is never a duplicate of another."
+
+
+def _undecided(told: Explanation) -> str:
+    return (
+        f"No verdict: {_those(told, 'short')} too short, with fewer tokens than verdict.min_tokens"
+        f" ({told.thresholds.min_tokens}), and so equal to nothing."
+    )
+
+
+def _other_scope(told: Explanation) -> str:
+    return (
+        f"No match: pages are compared within one verdict.scope ({told.thresholds.scope}), and these are"
+        f" of {told.first.scope!r} and {told.second.scope!r}."
+    )
+
+
+def _contained(told: Explanation) -> str:
+    return (
+        "No match: one is inside the other, with at least verdict.contained_containment"
+        f" ({told.thresholds.contained_containment:g}) of it, and the other holds much else. That is"
+        " evidence, and never links pages."
+    )
+
+
+def _unlike(told: Explanation) -> str:
+    return f"No match: {' and '.join(_what_lacks(told))}."
+
+
+def _exact(told: Explanation) -> str:
+    del told
+    return "They match: they have the same text, token for token."
+
+
+def _near(told: Explanation) -> str:
+    at_least, estimated = told.thresholds, told.estimated
+    if estimated is UNSET:
+        most = at_least.distance_bits
+        return f"They match: they differ in {told.distance_bits} bits, at most index.distance_bits ({most})."
+    return (
+        f"They match: resemblance {estimated.resemblance:.2f} is at least verdict.near_resemblance"
+        f" ({at_least.near_resemblance:g}), and {_mutual(estimated):.2f} of either page is inside the other,"
+        f" at least verdict.near_containment ({at_least.near_containment:g})."
+    )
+
+
+_VERDICTS: Final[Mapping[PairVerdict, Callable[[Explanation], str]]] = {
+    "exact": _exact,
+    "near": _near,
+    "contained": _contained,
+    "unlike": _unlike,
+    "undecided": _undecided,
+    "other_scope": _other_scope,
+    "same_page": _same_page,
+    "gone": _gone,
+}
+
+
+def _those(told: Explanation, state: str) -> str:
+    """Which of the two are so, with the verb."""
+    pages = {"the first is": told.first, "the second is": told.second}
+    named = [name for name, page in pages.items() if page.state == state]
+    return named[0] if len(named) == 1 else "each is"
+
+
+def _what_lacks(told: Explanation) -> Iterator[str]:
+    at_least, estimated = told.thresholds, told.estimated
+    if estimated is UNSET:
+        most = at_least.distance_bits
+        yield f"they differ in {told.distance_bits} bits, more than index.distance_bits ({most})"
+        return
+    if estimated.resemblance < at_least.near_resemblance:
+        yield (
+            f"resemblance {estimated.resemblance:.2f} is below verdict.near_resemblance"
+            f" ({at_least.near_resemblance:g})"
+        )
+    if _mutual(estimated) < at_least.near_containment:
+        yield (
+            f"only {_mutual(estimated):.2f} of one page is inside the other, less than"
+            f" verdict.near_containment ({at_least.near_containment:g})"
+        )
+
+
+def _mutual(estimated: Estimated) -> float:
+    return min(estimated.first_in_second, estimated.second_in_first)
+
+
+def _figures(told: Explanation) -> Iterator[str]:
+    if told.is_same_text is True and told.verdict != "exact":
+        yield "They have the same text, token for token."
+    if told.distance_bits is not UNSET and told.tables is not UNSET:
+        yield f"Their fingerprints differ in {told.distance_bits} of 64 bits. {_meeting(told.tables)}"
+    if told.estimated is not UNSET:
+        sketched = told.estimated
+        yield (
+            f"Estimated: resemblance {sketched.resemblance:.2f} ± {sketched.resemblance_error:.2f};"
+            f" {sketched.first_in_second:.2f} ± {sketched.first_in_second_error:.2f} of the first is inside"
+            f" the second, {sketched.second_in_first:.2f} ± {sketched.second_in_first_error:.2f} of the"
+            " second inside the first."
+        )
+    if told.exact is not UNSET:
+        exact = told.exact
+        yield (
+            f"Exactly: resemblance {exact.resemblance:.4f}; {exact.first_in_second:.4f} of the first is"
+            f" inside the second, {exact.second_in_first:.4f} of the second inside the first;"
+            f" of {exact.first_count:,} and {exact.second_count:,} distinct shingles they share"
+            f" {exact.common_count:,}."
+        )
+
+
+def _meeting(tables: Tables) -> str:
+    met = [
+        f"{what} {', '.join(map(str, numbers))} of {count}"
+        for what, numbers, count in (
+            ("simhash tables", tables.simhash, tables.simhash_count),
+            ("bands", tables.bands, tables.band_count),
+        )
+        if numbers
+    ]
+    if met:
+        return f"They meet in {' and in '.join(met)}, counted from 0."
+    return f"None of {tables.simhash_count} simhash tables and {tables.band_count} bands has them together."
+
+
+def _clusters(told: Explanation) -> Iterator[str]:
+    if told.would_link is not UNSET:
+        yield _link(told, links=told.would_link)
+    if told.clusters is not UNSET:
+        yield from _standing(told, told.clusters)
+
+
+def _link(told: Explanation, *, links: bool) -> str:
+    rule, least = told.thresholds.rule, told.thresholds.link_containment
+    if rule == "components":
+        return "The match links them: with clusters.rule = components every match does."
+    if rule == "anchored":
+        return "The match links them if the earlier page founded its cluster: clusters.rule is anchored."
+    if links:
+        return f"The match links them: it is firm, by clusters.link_containment ({least:g})."
+    return (
+        f"The match does not link them: less than clusters.link_containment ({least:g}) of one page is inside"
+        " the other. Firm matches with others may still bring them into one cluster."
+    )
+
+
+def _standing(told: Explanation, clusters: PairClusters) -> Iterator[str]:
+    if told.is_one_cluster is True and clusters[0] is not None:
+        yield (
+            f"They are in one cluster now: {clusters[0].id}, {clusters[0].size:,} in all;"
+            f" {clusters[0].representative.id} speaks for it."
+        )
+        return
+    pages = {"The first": told.first, "The second": told.second}
+    for (name, page), cluster in zip(pages.items(), clusters, strict=True):
+        if cluster is not None:
+            yield f"{name} is in cluster {cluster.id} now, {cluster.size:,} in all."
+        elif not page.version:
+            yield f"{name} is not stored."

@@ -1,0 +1,120 @@
+"""Pages, matches and clusters as `query` and `explain` tell them, named as in the events."""
+
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from daemon.page_lookup import AskedPage
+from daemon.wiring import Stores
+from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
+from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.events import EventCluster, Representative
+from neardup_stream.match import Match, MatchKind, Scheme
+from neardup_stream.stores.page_record import PageRecord, PageState
+
+__all__ = ["MatchFacts", "PageFacts", "cluster_of", "match_facts", "page_facts", "rounded"]
+
+_RATIO_DIGITS = 4
+
+
+class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The page that is asked about.
+
+    Attributes:
+        id: identity.
+        url: as crawled.
+        version: the stored one; absent where nothing is stored under the id.
+        is_stored: whether what is asked about is what is stored.
+        state: live, short (too few tokens), expiring or gone.
+        fingerprint: decimal, because JSON numbers lose bits.
+        scope: within what it is compared; empty for everything.
+    """
+
+    id: str
+    url: str
+    version: int | UnsetType
+    is_stored: bool
+    state: PageState
+    fingerprint: str
+    scope: str
+
+
+class MatchFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored page that shares much with the one asked about; without sketches there are no ratios."""
+
+    id: str
+    url: str
+    version: int
+    kind: MatchKind | Literal["contained"]
+    distance_bits: int
+    resemblance: float | UnsetType
+    containment: float | UnsetType
+    contained_in: float | UnsetType
+    scheme: Scheme
+
+
+def page_facts(page: AskedPage) -> PageFacts:
+    """What is told of the page itself."""
+    record, stored = page.record, page.stored
+    return PageFacts(
+        id=record.id,
+        url=record.url,
+        version=UNSET if stored is None else stored.version,
+        is_stored=stored is not None and _content(stored) == _content(record),
+        state=record.state,
+        fingerprint=str(record.fingerprint),
+        scope=record.scope,
+    )
+
+
+def match_facts(match: Match, kind: MatchKind | Literal["contained"]) -> MatchFacts:
+    """What is told of another page."""
+    return MatchFacts(
+        id=match.id,
+        url=match.url,
+        version=match.version,
+        kind=kind,
+        distance_bits=match.distance_bits,
+        resemblance=rounded(match.resemblance),
+        containment=rounded(match.containment),
+        contained_in=rounded(match.contained_in),
+        scheme=match.scheme,
+    )
+
+
+async def cluster_of(page: AskedPage, stores: Stores) -> EventCluster | None:
+    """Where the stored page stands now; None if there is none, or it was not decided.
+
+    Raises:
+        StoreUnavailable: the store is away.
+    """
+    stored = page.stored
+    if stores.clusters is None or stored is None or not stored.is_indexed:
+        return None
+    standing = await stores.clusters.standing([page.handle])
+    if page.handle in standing:
+        return _cluster(standing[page.handle])
+    if not stored.rank:
+        return None
+    node = ClusterNode(page.handle, stored.version, stored.id, stored.url)
+    return _cluster(ClusterState(lone_cluster_id(page.handle, stored.version), 1, 1, node))
+
+
+def rounded(ratio: float | None) -> float | UnsetType:
+    """A ratio with as many digits as mean anything."""
+    return UNSET if ratio is None else round(ratio, _RATIO_DIGITS)
+
+
+def _content(record: PageRecord) -> tuple[int, PageState, str]:
+    return record.text_fingerprint, record.state, record.scope
+
+
+def _cluster(state: ClusterState) -> EventCluster:
+    speaker = state.representative
+    return EventCluster(
+        id=state.id,
+        epoch=state.epoch,
+        size=state.size,
+        representative=Representative(id=speaker.id, url=speaker.url, version=speaker.version),
+    )

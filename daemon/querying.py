@@ -1,0 +1,108 @@
+"""Which stored pages a page matches, found by probing without storing anything: for `query`."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from daemon.page_facts import MatchFacts, PageFacts, cluster_of, match_facts, page_facts
+from daemon.page_lookup import STDIN, AskedPage, find_stored, place_given, read_given
+from daemon.preparing import verdict_config
+from daemon.settings import Settings
+from daemon.stored_index import open_stored_index
+from daemon.wiring import Stores
+from neardup_stream.events import EventCluster
+from neardup_stream.pipeline.detector import fetch_candidates
+from neardup_stream.pipeline.indexed import indexed_page
+from neardup_stream.pipeline.verification import Verdict, VerdictConfig, verify
+
+__all__ = ["Answer", "query_page", "readable"]
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of one page.
+
+    Attributes:
+        page: the page itself.
+        matches: verified, best first; of pages with one fingerprint only the first few.
+        containers: pages that are no match, but one of the two is mostly inside the other.
+        is_truncated: whether more pages may match than were read.
+        cluster: where the stored page stands now; null where nothing was decided.
+    """
+
+    page: PageFacts
+    matches: tuple[MatchFacts, ...]
+    containers: tuple[MatchFacts, ...]
+    is_truncated: bool
+    cluster: EventCluster | None
+
+
+async def query_page(name: str, settings: Settings, state_dir: Path | None) -> Answer:
+    """Ask an index about a page; nothing is written anywhere.
+
+    Args:
+        name: id or URL of a stored page, or `-` for one as JSON on standard input.
+        settings: those of the index.
+        state_dir: what `dedup --state` keeps; None for the Redis in the settings.
+
+    Raises:
+        ConfigError: no such page or no such index.
+        StoreUnavailable: Redis is away.
+        CorruptData: what is stored is not ours.
+    """
+    given = read_given(STDIN, settings) if name == STDIN else None
+    async with open_stored_index(settings, state_dir) as stores:
+        page = await (place_given(given, stores.judged) if given else find_stored(name, stores.judged))
+        verdict, is_truncated = await _probe(page, stores, verdict_config(settings))
+        return Answer(
+            page=page_facts(page),
+            matches=tuple(match_facts(match, match.kind) for match in verdict.matches),
+            containers=tuple(match_facts(match, "contained") for match in verdict.containers),
+            is_truncated=is_truncated,
+            cluster=await cluster_of(page, stores),
+        )
+
+
+async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tuple[Verdict, bool]:
+    """As the daemon would, but that ghosts stay where they are."""
+    if not page.record.is_indexed:
+        return Verdict((), ()), False
+    probed = await stores.judged.index.probe([indexed_page(page.handle, page.record)])
+    records = await fetch_candidates(probed.candidates, stores.judged.records)
+    verification = verify([page.record], probed.candidates, records, config)
+    return verification.verdicts[0], bool(probed.truncated_rows)
+
+
+def readable(answer: Answer) -> str:
+    """The same for a person."""
+    return "\n".join(_lines(answer))
+
+
+def _lines(answer: Answer) -> Iterator[str]:
+    page = answer.page
+    yield f"{click.style(page.id, bold=True)}  {_standing(page)}"
+    if answer.cluster is not None:
+        cluster = answer.cluster
+        yield f"  cluster {cluster.id}: {cluster.size:,} in all, {cluster.representative.id} speaks for it"
+    if page.state == "short":
+        yield "  too few tokens to be judged: equal to nothing"
+    elif page.state != "gone":
+        yield f"  matches: {len(answer.matches):,}"
+    yield from map(_match_line, (*answer.matches, *answer.containers))
+    if answer.is_truncated:
+        yield click.style("  and perhaps more: many pages are this near, and only some were read", dim=True)
+
+
+def _standing(page: PageFacts) -> str:
+    if not page.version:
+        return "not stored"
+    if page.state == "gone":
+        return "forgotten or expired"
+    return f"version {page.version}" if page.is_stored else f"differs from version {page.version}, as stored"
+
+
+def _match_line(match: MatchFacts) -> str:
+    likeness = "" if match.resemblance is msgspec.UNSET else f"{match.resemblance:6.1%} alike"
+    figures = click.style(f"{match.kind:>9}{likeness} {match.distance_bits:>3} bits", fg="green")
+    return f"  {figures}  {match.url}"

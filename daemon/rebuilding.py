@@ -1,0 +1,82 @@
+"""The index, filled again from the page records, which are the truth: for `rebuild`."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from daemon.settings import Settings
+from daemon.stored_index import open_stored_index
+from daemon.wiring import build_retries
+from neardup_stream.indexes.protocol import IndexedPage
+from neardup_stream.meters import NoMeters
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.indexed import indexed_page
+from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.stores.page_record import PageRecord
+
+__all__ = ["Rebuilt", "rebuild_index", "rebuild_slot"]
+
+Rebuilt = Literal["indexed", "short", "gone"]
+"""What a record is to the index; only those indexed have entries."""
+
+
+async def rebuild_index(
+    settings: Settings, state_dir: Path | None, on_slots: Callable[[int, int], None] | None
+) -> Counter[Rebuilt]:
+    """Insert every living page again; what is there already stays as it is.
+
+    Safe while daemons run, and to repeat: a page that changes meanwhile leaves entries of its former version,
+    which are ghosts like any other and are removed when they are met.
+
+    Args:
+        settings: those of the index.
+        state_dir: what `dedup --state` keeps; None for the Redis in the settings.
+        on_slots: told how many hashes of records are done, of how many.
+
+    Returns:
+        How many records were what.
+
+    Raises:
+        ConfigError: there is no such index.
+        StoreUnavailable: Redis cannot be reached.
+        DependencyLost: it went away and stayed away.
+        CorruptData: what is stored is not ours.
+    Cost: a read and an insert, one round trip each, for every hash of some 64 records.
+    """
+    retries = build_retries(settings, NoMeters(), lambda _error: None)
+    counts: Counter[Rebuilt] = Counter()
+    async with open_stored_index(settings, state_dir) as stores:
+        slot_count = stores.judged.records.slot_count
+        for slot in range(slot_count):
+            counts += await retries.persist(partial(rebuild_slot, stores.judged, slot))
+            if on_slots is not None:
+                on_slots(slot + 1, slot_count)
+    return counts
+
+
+async def rebuild_slot(stores: JudgementStores, slot: int) -> Counter[Rebuilt]:
+    """The same for the records of one hash; how many were what.
+
+    Raises:
+        StoreUnavailable: some pages may be inserted; do it again.
+        CorruptData: a record cannot be read.
+    """
+    walked = await stores.records.walk(slot)
+    records = [(handle, PageRecord.unpack(packed)) for handle, packed in walked]
+    pages = _indexed(records)
+    if pages:
+        await stores.index.probe_and_insert(pages)
+    counts: Counter[Rebuilt] = Counter(_what(record) for _, record in records)
+    return counts
+
+
+def _indexed(records: Sequence[tuple[Handle, PageRecord]]) -> list[IndexedPage]:
+    return [indexed_page(handle, record) for handle, record in records if record.is_indexed]
+
+
+def _what(record: PageRecord) -> Rebuilt:
+    if record.state == "gone":
+        return "gone"
+    return "indexed" if record.is_indexed else "short"

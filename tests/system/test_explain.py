@@ -1,0 +1,103 @@
+"""`explain`: files, standard input and stored pages, in any mixture."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pipelines import essay, page_json
+from tests.system.conftest import StoredIndex, call
+
+A, B, C = (f"https://example.com/{name}" for name in "abc")
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    """Two pages that are alike."""
+    paths = tmp_path / "a.json", tmp_path / "b.json"
+    paths[0].write_bytes(page_json("a", essay(1)))
+    paths[1].write_bytes(page_json("b", essay(1, edits=[50])))
+    return str(paths[0]), str(paths[1])
+
+
+def told(*words: str, stdin: bytes = b"") -> Any:
+    """What two given pages are to each other; there is no Redis at all."""
+    run = call("explain", *words, "--set", "redis.url=redis://127.0.0.1:1", stdin=stdin)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout)
+
+
+def test_two_files_need_no_index_and_are_compared_exactly(files: tuple[str, str]) -> None:
+    explanation = told(*files)
+
+    assert (explanation["verdict"], explanation["is_match"], explanation["would_link"]) == (
+        "near",
+        True,
+        True,
+    )
+    exact = explanation["exact"]
+    assert (exact["first_count"], exact["second_count"], exact["common_count"]) == (198, 198, 195)
+    assert exact["resemblance"] == round(195 / 201, 4)
+    assert explanation["words"][0].startswith("They match: ")
+    assert "clusters" not in explanation
+
+
+def test_one_of_the_pages_can_come_from_standard_input(files: tuple[str, str]) -> None:
+    assert told(files[0], "-", stdin=page_json("c", essay(2)))["verdict"] == "unlike"
+
+
+def test_two_stored_pages_are_told_their_clusters(index: StoredIndex) -> None:
+    index.hold(page_json("a", essay(1)), page_json("b", essay(1, edits=[50])), page_json("c", essay(2)))
+
+    alike, unlike = index.tell("explain", A, B), index.tell("explain", A, C)
+
+    assert (alike["verdict"], alike["is_one_cluster"], "exact" in alike) == ("near", True, False)
+    assert alike["words"][-1].endswith(f"2 in all; {A} speaks for it.")
+    assert (unlike["verdict"], unlike["is_one_cluster"], unlike["is_match"]) == ("unlike", False, False)
+
+
+def test_a_stored_page_and_a_given_one_are_compared(index: StoredIndex, files: tuple[str, str]) -> None:
+    index.hold(page_json("a", essay(1)))
+
+    explanation = index.tell("explain", A, files[1])
+
+    assert (explanation["verdict"], explanation["is_one_cluster"]) == ("near", False)
+    assert explanation["words"][-1] == "The second is not stored."
+
+
+def test_a_crawl_of_the_same_page_is_no_duplicate(index: StoredIndex, files: tuple[str, str]) -> None:
+    index.hold(page_json("a", essay(1)))
+
+    explanation = index.tell("explain", A, files[0])
+
+    assert (explanation["verdict"], explanation["is_match"], explanation["is_same_text"]) == (
+        "same_page",
+        False,
+        True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        pytest.param(["-", "-"], "only one of the two", id="standard-input-twice"),
+        pytest.param(["-"], "Missing argument 'B'", id="one-page-only"),
+        pytest.param([__file__, "-"], "is not one page as JSON", id="no-page"),
+    ],
+)
+def test_what_cannot_be_compared_is_told_in_one_line(words: list[str], complaint: str) -> None:
+    run = call("explain", *words, stdin=page_json("a", essay(1)))
+
+    assert (run.returncode, run.stdout) == (2, b"")
+    assert complaint in run.stderr.decode()
+    assert run.stderr.count(b"\n") == 1
+
+
+def test_an_unknown_page_is_told(index: StoredIndex) -> None:
+    index.hold(page_json("a", essay(1)))
+
+    run = index.call("explain", A, "no such page")
+
+    assert run.returncode == 2
+    assert "no page 'no such page' is stored" in run.stderr.decode()

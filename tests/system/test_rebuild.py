@@ -1,0 +1,48 @@
+"""`rebuild`: what Redis lost of the index comes back from the records."""
+
+import redis
+
+from tests.pipelines import essay, page_json
+from tests.system.conftest import StoredIndex
+
+A, B = "https://example.com/a", "https://example.com/b"
+PAGES = (page_json("a", essay(1)), page_json("b", essay(1, edits=[50])), page_json("short", "too short"))
+TOLD = b"3 records: 2 pages in the index, 1 too short for it, 0 stubs\n"
+
+
+def tables(index: StoredIndex) -> dict[bytes, bytes | None]:
+    """The sorted sets of the index alone."""
+    namespace = index.settings[1].partition("=")[2]
+    return index.keys(f"{namespace}:*}}:t[0-9]*")
+
+
+def test_lost_tables_come_back_as_they_were(index: StoredIndex) -> None:
+    index.hold(*PAGES)
+    whole = tables(index)
+    with redis.Redis.from_url(index.server.url) as client:
+        client.delete(*whole)
+    assert index.tell("query", A)["matches"] == []
+
+    run = index.call("rebuild")
+
+    assert (run.returncode, run.stdout) == (0, TOLD)
+    assert len(whole) >= 4 + 10  # a set in each simhash table and band at least
+    assert tables(index) == whole
+    assert [match["id"] for match in index.tell("query", A)["matches"]] == [B]
+
+
+def test_a_whole_index_is_left_as_it_is(index: StoredIndex) -> None:
+    index.hold(*PAGES)
+    before = index.keys()
+
+    run = index.call("rebuild")
+
+    assert (run.returncode, run.stdout) == (0, TOLD)
+    assert index.keys() == before
+
+
+def test_an_index_that_is_not_there_is_not_founded(index: StoredIndex) -> None:
+    run = index.call("rebuild")
+
+    assert run.returncode == 2
+    assert "nothing is stored" in run.stderr.decode()
