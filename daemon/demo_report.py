@@ -1,4 +1,4 @@
-"""What the demo tells: found against true, outcomes, a few examples, and what to type next."""
+"""What the demo tells: found against true, outcomes, clusters, a story, and what to type next."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,24 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from daemon.demo_clusters import (
+    ClusterReport,
+    Folded,
+    build_clusters,
+    fold_events,
+    print_clusters,
+    print_fold,
+)
+from daemon.demo_facts import DemoRun, closeness
+from daemon.demo_story import StoryReport, build_story, print_story
 from daemon.sample_crawl.score import Score, score
 from daemon.sample_crawl.truth import SampleCrawl
 from daemon.word_changes import Piece, word_changes
-from neardup_stream.events import DuplicateFound
+from neardup_stream.events import DuplicateFound, EventMatch
 
 __all__ = ["DemoReport", "Example", "build_report", "print_report"]
 
-EXAMPLE_KINDS = ("edited re-post (2 words)", "mirror", "edited re-post (5 words)")
+EXAMPLE_KINDS = ("mirror", "edited re-post (20 words)")
 """Relations whose difference is small enough to read; the first page found of each is shown."""
 
 PLACES_SHOWN = 3
@@ -27,7 +37,7 @@ NEXT_COMMANDS = (
     ("neardup-stream run --config neardup.toml", "the daemon: pages in, events out"),
 )
 WHY_SOME_ARE_MISSED = (
-    "[dim]A page is missed when it differs from all its kin in more bits than we look for.[/dim]\n"
+    "[dim]A page is missed when no table brings it together with its kin, or too little is alike.[/dim]"
 )
 STYLES = {"same": "dim", "removed": "red", "added": "bold green"}
 MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
@@ -41,15 +51,13 @@ class Example:
     Attributes:
         kind: the true relation of the page to its original.
         url: of the page.
-        match_url: of the original.
-        distance_bits: differing bits of their fingerprints.
+        match: with the original.
         changes: where the two texts differ.
     """
 
     kind: str
     url: str
-    match_url: str
-    distance_bits: int
+    match: EventMatch
     changes: tuple[Piece, ...]
 
 
@@ -63,6 +71,9 @@ class DemoReport:
         outcomes: outcome → records that did; they sum to the records.
         seconds: from the first record to the last event.
         examples: at most one for each of a few relations.
+        clusters: against the truth.
+        story: what became of a few pages.
+        folded: what all events add up to.
     """
 
     score: Score
@@ -70,22 +81,26 @@ class DemoReport:
     outcomes: Mapping[str, int]
     seconds: float
     examples: tuple[Example, ...]
+    clusters: ClusterReport
+    story: StoryReport
+    folded: Folded
 
 
-def build_report(
-    crawl: SampleCrawl, duplicates: Sequence[DuplicateFound], outcomes: Mapping[str, int], seconds: float
-) -> DemoReport:
-    """Judge a run over a sample crawl.
-
-    Args:
-        crawl: that was run.
-        duplicates: the data of every `duplicate` event, in order.
-        outcomes: outcome → records, as the metrics counted them.
-        seconds: that the run took, above 0.
-    """
+def build_report(crawl: SampleCrawl, run: DemoRun) -> DemoReport:
+    """Judge a run over a sample crawl."""
+    duplicates = [told.data for told in run.told() if isinstance(told.data, DuplicateFound)]
     pairs = [(event.page.id, match.id) for event in duplicates for match in event.matches]
-    examples = tuple(_examples(crawl, duplicates))
-    return DemoReport(score(crawl, pairs), crawl.expected_outcomes, outcomes, seconds, examples)
+    folded = fold_events(run)
+    return DemoReport(
+        score=score(crawl, pairs),
+        expected_outcomes=crawl.expected_outcomes,
+        outcomes=run.outcomes,
+        seconds=run.seconds,
+        examples=tuple(_examples(crawl, duplicates)),
+        clusters=build_clusters(crawl, run),
+        story=build_story(crawl, run, folded.deletable),
+        folded=folded,
+    )
 
 
 def print_report(report: DemoReport, console: Console) -> None:
@@ -97,10 +112,14 @@ def print_report(report: DemoReport, console: Console) -> None:
     )
     console.print(_relations_table(report.score))
     console.print(_false_pairs_line(report.score.false_pairs), soft_wrap=True)
-    console.print(WHY_SOME_ARE_MISSED)
-    console.print(_outcomes_table(report))
+    if report.score.found < report.score.pages:
+        console.print(WHY_SOME_ARE_MISSED)
     for example in report.examples:
         _print_example(example, console)
+    print_clusters(report.clusters, console)
+    print_story(report.story, console)
+    print_fold(report.folded, console)
+    console.print(_outcomes_table(report))
     console.print("\n[bold]What to type next[/bold]")
     for command, purpose in NEXT_COMMANDS:
         console.print(f"  [cyan]{escape(command):<41}[/cyan] {purpose}", highlight=False)
@@ -117,7 +136,7 @@ def _examples(crawl: SampleCrawl, duplicates: Iterable[DuplicateFound]) -> Itera
             if match.id == relation.base_id:
                 del wanted[relation.kind]
                 changes = word_changes(crawl.text_of(match.id), crawl.text_of(event.page.id), PLACES_SHOWN)
-                yield Example(relation.kind, event.page.url, match.url, match.distance_bits, changes)
+                yield Example(relation.kind, event.page.url, match, changes)
 
 
 def _relations_table(judged: Score) -> Table:
@@ -144,7 +163,7 @@ def _false_pairs_line(false_pairs: Sequence[tuple[str, str]]) -> Text:
 
 
 def _outcomes_table(report: DemoReport) -> Table:
-    table = Table(title="What became of each page", title_justify="left", show_footer=True)
+    table = Table(title="\nWhat became of each record", title_justify="left", show_footer=True)
     table.add_column("outcome", footer="all")
     table.add_column("by the truth", f"{sum(report.expected_outcomes.values()):,}", justify="right")
     table.add_column("counted", f"{sum(report.outcomes.values()):,}", justify="right")
@@ -156,10 +175,8 @@ def _outcomes_table(report: DemoReport) -> Table:
 
 
 def _print_example(example: Example, console: Console) -> None:
-    console.print(
-        f"\n[bold]{example.kind}[/bold], {example.distance_bits} of 64 bits differ", highlight=False
-    )
-    console.print(Text(f"  {example.url}\n  is like {example.match_url}", "cyan"))
+    console.print(f"\n[bold]{example.kind}[/bold], alike: {closeness(example.match)}", highlight=False)
+    console.print(Text(f"  {example.url}\n  is like {example.match.url}", "cyan"))
     changes = Text()
     for piece in example.changes:
         opening, closing = MARKS[piece.change]

@@ -1,45 +1,60 @@
-"""The sample crawl through the pipeline: records in memory, the tables in a private Redis."""
+"""The sample crawl through the pipeline: records in memory, everything kept in a private Redis."""
 
 import asyncio
-from collections.abc import Mapping
+from time import perf_counter
 
 import msgspec
 
+from daemon.cluster_lines import cluster_lines
+from daemon.demo_facts import DemoRun, StoredCluster
 from daemon.sample_crawl.truth import SampleCrawl
 from daemon.service import redis_url
 from daemon.settings import Settings
 from daemon.tally import Tally
-from daemon.wiring import build_loop, build_retries, message_publication, open_stores
-from neardup_stream.events import DuplicateFound, event_type
+from daemon.wiring import Stores, build_loop, build_retries, message_publication, open_stores
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.memory import MemorySink, MemorySource
+from neardup_stream.wire.events import from_message
 
 __all__ = ["run_demo"]
 
 
-async def run_demo(crawl: SampleCrawl, settings: Settings) -> tuple[list[DuplicateFound], Mapping[str, int]]:
-    """The duplicates that were announced, in order, and how many records met each outcome."""
-    tally = Tally()
-    events = MemorySink()
-    partition = Partition("demo", 0)
-    source = MemorySource(
-        [
-            Record(position=Position(partition, offset), key=record.key, value=record.value)
-            for offset, record in enumerate(crawl.records)
-        ]
-    )
+async def run_demo(crawl: SampleCrawl, settings: Settings) -> DemoRun:
+    """Take every record through the pipeline, with `contained` events switched on."""
+    replace = msgspec.structs.replace
+    settings = replace(settings, events=replace(settings.events, contained=True))
+    tally, events = Tally(), MemorySink()
     retries = build_retries(settings, tally, lambda _error: None)
     async with (
         redis_url(settings, embedded=True) as url,
         open_stores(settings, url, retries) as stores,
-        source,
+        _source(crawl) as source,
     ):
         publication = message_publication(events, MemorySink())
+        start = perf_counter()
         await build_loop(settings, stores, source, publication, retries, tally).run(asyncio.Event())
-    decoder = msgspec.json.Decoder(DuplicateFound)
-    duplicates = [
-        decoder.decode(message.value or b"")
-        for message in events.messages
-        if ("ce_type", event_type("duplicate").encode()) in message.headers
-    ]
-    return duplicates, dict(tally.outcomes.items())
+        seconds = perf_counter() - start
+        clusters = await _stored_clusters(stores)
+    told = tuple(from_message(message) for message in events.messages)
+    return DemoRun(told, dict(tally.outcomes.items()), clusters, seconds)
+
+
+def _source(crawl: SampleCrawl) -> MemorySource:
+    partition = Partition("demo", 0)
+    return MemorySource(
+        Record(
+            position=Position(partition, offset),
+            key=record.key,
+            value=record.value,
+            timestamp_ms=record.time_ms,
+        )
+        for offset, record in enumerate(crawl.records)
+    )
+
+
+async def _stored_clusters(stores: Stores) -> tuple[StoredCluster, ...]:
+    if stores.clusters is None:
+        return ()
+    decoder = msgspec.json.Decoder(StoredCluster)
+    batches = [lines async for lines in cluster_lines(stores.clusters, stores.judged.records)]
+    return tuple(decoder.decode(line) for lines in batches for line in lines)

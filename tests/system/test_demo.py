@@ -1,21 +1,110 @@
 """`demo`: a crawl whose truth is known, judged before one's eyes."""
 
+import re
+from itertools import pairwise
 from pathlib import Path
+
+import pytest
 
 from tests.system.conftest import call
 
+MOST_LINES = 100
 
-def test_the_demo_finds_duplicates_and_judges_them_against_the_truth(tmp_path: Path) -> None:
-    crawl = tmp_path / "crawl.jsonl"
 
+@pytest.fixture(scope="module")
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo") / "crawl.jsonl"
+
+
+@pytest.fixture(scope="module")
+def said(crawl: Path) -> str:
+    """What the demo prints on a pipe, its lines joined where they only wrap."""
     run = call("demo", "--pages", "300", "--write", str(crawl))
-
-    said = run.stdout.decode()
     assert run.returncode == 0, run.stderr
-    assert "exact copy" in said
-    assert "False pairs:" in said
-    assert "What to type next" in said
-    assert call("dedup", str(crawl)).stdout.count(b"io.neardup.duplicate.v1") > 10
+    text = run.stdout.decode()
+    assert len(text.splitlines()) < MOST_LINES
+    return re.sub(r"\s*\n {10,}", " ", text)
+
+
+def told(said: str, path: str, what: str) -> str:
+    """The part of the timeline that is about one record."""
+    start = re.search(rf"^\d {path} +{re.escape(what)}", said, re.MULTILINE)
+    assert start, said
+    return re.split(r"^\d |^In the end", said[start.end() :], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def test_most_near_duplicates_are_found_and_nothing_else(said: str) -> None:
+    (recall,) = re.findall(r"│ all +│ +\d+ │ +\d+ │ +(\d+) % │", said)
+
+    assert int(recall) >= 98
+    assert "edited re-post (20 words)" in said
+    assert "False pairs: 0" in said
+
+
+def test_outcomes_are_those_of_the_truth(said: str) -> None:
+    counts = re.findall(
+        r"│ (?:unique|duplicate|unchanged|undecided|forgotten|dead_letter) +│ +(\d+) │ +(\d+) │", said
+    )
+
+    assert len(counts) == 6
+    assert sum(int(expected) != int(counted) for expected, counted in counts) <= 2  # a miss moves one over
+
+
+def test_clusters_are_counted_against_the_truth_and_one_is_drawn(said: str) -> None:
+    ((found, right, expected),) = re.findall(
+        r"Clusters: (\d+) found, (\d+) of them exactly as the truth has them; there are (\d+)", said
+    )
+
+    assert int(right) >= 0.95 * int(expected)
+    assert int(found) >= int(right)
+    assert re.search(r"├── \d\.\d\d (near|exact) https://\S+", said)
+
+
+def test_a_page_between_two_clusters_merges_them(said: str) -> None:
+    between = told(said, "/half-revised", "the revision's beginning, the report's end")
+
+    assert between.index("cluster-merge") < between.index("duplicate")
+    assert "the cluster of /revision becomes part of that of /report" in between
+    assert "/report speaks for the cluster of 5" in between
+
+
+def test_an_excerpt_is_contained_and_no_duplicate(said: str) -> None:
+    excerpt = told(said, "/excerpt", "the middle of the report, alone")
+
+    assert re.search(r"contained +\d+% of it is inside /", excerpt)
+    assert "  duplicate" not in excerpt
+
+
+def test_a_changed_page_is_out_of_its_cluster(said: str) -> None:
+    changed = told(said, "/report-copy", "crawled again, with other content")
+
+    assert re.search(r"unique +version 2 is out of its cluster", changed)
+
+
+def test_the_next_page_speaks_when_the_representative_is_forgotten(said: str) -> None:
+    forgotten = told(said, "/report", "to be forgotten")
+
+    assert "/revision speaks for the 3 left" in forgotten
+    assert forgotten.index("representative-changed") < forgotten.index("gone ")
+
+
+def test_the_events_add_up_to_what_the_store_says(said: str) -> None:
+    end = " ".join(said.partition("In the end")[2].split())
+
+    assert "duplicates: /revision-copy, /half-revised; to keep: /report-copy, /revision, /excerpt" in end
+    assert "the store says: the same" in end
+
+
+def test_all_parts_come_in_order_as_plain_text(said: str) -> None:
+    parts = ("Near-duplicates found", "Clusters", "What can become", "What became", "What to type next")
+
+    assert "\x1b" not in said
+    assert all(said.index(earlier) < said.index(later) for earlier, later in pairwise(parts))
+
+
+def test_the_pages_that_were_written_can_be_deduplicated(crawl: Path, said: str) -> None:
+    assert said
+    assert call("dedup", str(crawl)).stdout.count(b"io.neardup.duplicate.v1") > 90
 
 
 def test_a_crawl_too_small_to_hold_its_truth_is_refused() -> None:
@@ -23,3 +112,10 @@ def test_a_crawl_too_small_to_hold_its_truth_is_refused() -> None:
 
     assert run.returncode == 2
     assert b"at least 32 pages" in run.stderr
+
+
+def test_without_clusters_there_is_nothing_to_show() -> None:
+    run = call("demo", "--set", "clusters.rule=off")
+
+    assert run.returncode == 2
+    assert b"clusters.rule is off" in run.stderr

@@ -1,12 +1,15 @@
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
+from daemon.demo_facts import DemoRun
 from daemon.demo_report import EXAMPLE_KINDS, NEXT_COMMANDS, DemoReport, build_report, print_report
 from daemon.sample_crawl.crawl import generate_crawl
 from daemon.sample_crawl.score import KindScore, Score
 from neardup_stream.events import DuplicateFound, EventMatch, EventPage
+from tests.events import delivered
 
 CRAWL = generate_crawl(100, seed=5)
 
@@ -20,7 +23,11 @@ def duplicate(page_id: str, earlier_id: str, distance_bits: int = 2) -> Duplicat
     )
 
 
-ALL_FOUND = [duplicate(page_id, relation.base_id) for page_id, relation in CRAWL.relations.items()]
+def run_of(*duplicates: DuplicateFound) -> DemoRun:
+    return DemoRun(tuple(map(delivered, duplicates)), CRAWL.expected_outcomes, clusters=(), seconds=2)
+
+
+PERFECT_RUN = run_of(*(duplicate(page_id, relation.base_id) for page_id, relation in CRAWL.relations.items()))
 
 
 def printed(report: DemoReport, *, is_terminal: bool = False) -> str:
@@ -37,23 +44,23 @@ def printed(report: DemoReport, *, is_terminal: bool = False) -> str:
 
 
 def test_a_report_of_a_perfect_run_finds_everything() -> None:
-    report = build_report(CRAWL, ALL_FOUND, CRAWL.expected_outcomes, seconds=2)
+    report = build_report(CRAWL, PERFECT_RUN)
 
     assert report.score.found == report.score.pages
     assert report.score.false_pairs == ()
 
 
 def test_one_example_is_taken_of_each_kind_to_show() -> None:
-    report = build_report(CRAWL, ALL_FOUND, CRAWL.expected_outcomes, seconds=2)
+    report = build_report(CRAWL, PERFECT_RUN)
 
     assert sorted(example.kind for example in report.examples) == sorted(EXAMPLE_KINDS)
     for example in report.examples:
-        assert CRAWL.relations[example.url].base_id == example.match_url
+        assert CRAWL.relations[example.url].base_id == example.match.id
         assert any(piece.change == "added" for piece in example.changes)
 
 
 def test_a_run_that_finds_nothing_has_no_examples() -> None:
-    report = build_report(CRAWL, [], {"unique": 100}, seconds=2)
+    report = build_report(CRAWL, run_of())
 
     assert report.examples == ()
     assert report.score.found == 0
@@ -62,14 +69,18 @@ def test_a_run_that_finds_nothing_has_no_examples() -> None:
 def test_a_match_of_two_originals_is_a_false_pair() -> None:
     one, other = (relation.base_id for relation in list(CRAWL.relations.values())[:2])
 
-    report = build_report(CRAWL, [duplicate(one, other)], {"unique": 100}, seconds=2)
+    report = build_report(CRAWL, run_of(duplicate(one, other)))
 
     assert report.score.false_pairs == ((one, other),)
 
 
 def report_of(score: Score, outcomes: dict[str, int]) -> DemoReport:
-    return DemoReport(
-        score, expected_outcomes={"unique": 8, "duplicate": 2}, outcomes=outcomes, seconds=4, examples=()
+    return replace(
+        build_report(CRAWL, run_of()),
+        score=score,
+        expected_outcomes={"unique": 8, "duplicate": 2},
+        outcomes=outcomes,
+        seconds=4,
     )
 
 
@@ -87,6 +98,7 @@ def test_recall_is_printed_by_kind_and_in_all() -> None:
 
     assert ["mirror", "3", "2", "66 %"] in rows(text)
     assert ["all", "3", "2", "66 %"] in rows(text)
+    assert "A page is missed when" in text
 
 
 def test_outcomes_stand_beside_what_they_should_be_and_those_that_are_nil_are_left_out() -> None:
@@ -121,7 +133,7 @@ def test_false_pairs_are_counted_and_the_first_three_shown(false_pairs: int, sho
 
 
 def test_without_a_terminal_the_report_is_plain_text_within_80_columns() -> None:
-    report = build_report(CRAWL, ALL_FOUND, CRAWL.expected_outcomes, seconds=2)
+    report = build_report(CRAWL, PERFECT_RUN)
 
     text = printed(report)
 
@@ -130,16 +142,14 @@ def test_without_a_terminal_the_report_is_plain_text_within_80_columns() -> None
 
 
 def test_changes_are_marked_without_color_too() -> None:
-    text = printed(build_report(CRAWL, ALL_FOUND, CRAWL.expected_outcomes, seconds=2))
+    text = printed(build_report(CRAWL, PERFECT_RUN))
 
     assert "[-" in text
     assert "{+" in text
 
 
 def test_on_a_terminal_the_report_is_in_color() -> None:
-    assert "\x1b[" in printed(
-        build_report(CRAWL, ALL_FOUND, CRAWL.expected_outcomes, seconds=2), is_terminal=True
-    )
+    assert "\x1b[" in printed(build_report(CRAWL, PERFECT_RUN), is_terminal=True)
 
 
 def test_what_to_type_next_is_printed_whole() -> None:

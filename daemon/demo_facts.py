@@ -1,0 +1,69 @@
+"""What a run of the demo leaves behind: the events as published, and the clusters as stored."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from neardup_stream.events import EVENT_DATA, EventData, EventMatch, event_type
+from neardup_stream.wire.events import CloudEvent
+
+__all__ = ["DemoRun", "StoredCluster", "Told", "closeness"]
+
+_DECODERS: Mapping[str, msgspec.json.Decoder[EventData]] = {
+    event_type(name): msgspec.json.Decoder(data) for name, data in EVENT_DATA.items()
+}
+_NAMES = {event_type(name): name for name in EVENT_DATA}
+
+
+class StoredCluster(msgspec.Struct, frozen=True):
+    """A cluster of two or more, as `dedup --clusters` writes it.
+
+    Attributes:
+        cluster_id: as in the events.
+        representative: id of the page that speaks for the others.
+        members: page ids, in the order in which they were decided.
+    """
+
+    cluster_id: str
+    representative: str
+    members: tuple[str, ...]
+
+
+class Told(NamedTuple):
+    """One event: when, what happened, and its data."""
+
+    time: str
+    name: str
+    data: EventData
+
+
+@dataclass(frozen=True, slots=True)
+class DemoRun:
+    """A sample crawl, run.
+
+    Attributes:
+        events: in the order of their publication.
+        outcomes: outcome → records, as the metrics counted them.
+        clusters: as the store has them at the end.
+        seconds: from the first record to the last event, above 0.
+    """
+
+    events: tuple[CloudEvent[msgspec.Raw], ...]
+    outcomes: Mapping[str, int]
+    clusters: tuple[StoredCluster, ...]
+    seconds: float
+
+    def told(self) -> Iterator[Told]:
+        """The events, read as a subscriber reads them."""
+        for event in self.events:
+            yield Told(event.time, _NAMES[event.type], _DECODERS[event.type].decode(event.data))
+
+
+def closeness(match: EventMatch) -> str:
+    """How alike two pages are: the resemblance, or the distance where there is none."""
+    if match.resemblance is UNSET:
+        return f"{match.distance_bits} bits off"
+    return f"{match.resemblance:.2f}"
