@@ -1,5 +1,6 @@
 """The pages that an operator asks about: stored ones by id or URL, others given as JSON."""
 
+import os
 import sys
 from pathlib import Path
 from typing import NamedTuple
@@ -10,7 +11,7 @@ from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.hashing.handles import KEY_BYTES, handle_of
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
-from neardup_stream.page import Handle
+from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.judgement import JudgementStores
 from neardup_stream.pipeline.page_places import find_places
@@ -19,7 +20,7 @@ from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.text.page_text import page_text
 from neardup_stream.wire.pages import forget_ids
 
-__all__ = ["STDIN", "AskedPage", "find_stored", "place_given", "read_given"]
+__all__ = ["STDIN", "AskedPage", "find_stored", "named_ids", "place_given", "read_given"]
 
 STDIN = "-"
 
@@ -42,6 +43,18 @@ class AskedPage(NamedTuple):
     text: str | None = None
 
 
+def named_ids(name: str) -> tuple[PageId, ...]:
+    """The ids that a word of the command line may mean, likeliest first, as for a forget.
+
+    Raises:
+        ConfigError: it is empty, or not UTF-8.
+    """
+    try:
+        return forget_ids(os.fsencode(name))
+    except BadPage as error:
+        raise ConfigError(f"{name!r} is no page id: {error.detail}") from error
+
+
 async def find_stored(name: str, stores: JudgementStores) -> AskedPage:
     """Find a page by its id, or by any spelling of its URL if it has no id of its own.
 
@@ -49,10 +62,7 @@ async def find_stored(name: str, stores: JudgementStores) -> AskedPage:
         ConfigError: no such page is stored.
         StoreUnavailable: the store is away.
     """
-    try:
-        page_ids = forget_ids(name.encode())
-    except BadPage as error:
-        raise ConfigError(f"{name!r} is no page id: {error.detail}") from error
+    page_ids = named_ids(name)
     places = await find_places(page_ids, stores.records, stores.handle_key)
     for page_id in page_ids:
         handle, _, record = places[page_id]

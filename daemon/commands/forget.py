@@ -34,9 +34,10 @@ def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, eve
         neardup-stream forget page-17 page-18 --state ./index > gone.jsonl
     """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
     from daemon.forgetting import forget_in_state, publish_forgets  # noqa: PLC0415 - Kafka is not for --help
+    from daemon.page_lookup import named_ids  # noqa: PLC0415 - the same
 
-    if not all(ids):
-        raise click.UsageError("an id is empty")
+    for each in ids:
+        named_ids(each)  # refuses all of them before any is published
     if state_dir is None:
         if events is not None:
             raise click.UsageError("--events goes with --state: otherwise the daemon tells the events")

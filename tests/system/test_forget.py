@@ -74,7 +74,8 @@ def test_a_page_may_come_back_and_be_forgotten_again(tmp_path: Path) -> None:
     ("words", "code", "complaint"),
     [
         pytest.param([], 2, "Missing argument 'ID…'", id="nothing"),
-        pytest.param([""], 2, "an id is empty", id="empty"),
+        pytest.param([""], 2, "'' is no page id", id="empty"),
+        pytest.param([A, "\udcff"], 2, "is no page id", id="not-utf-8"),
         pytest.param([A, "--events", "x"], 2, "--events goes with --state", id="events-of-the-daemon"),
         pytest.param([A, "--set", "kafka.bootstrap_servers=127.0.0.1:1"], 3, "127.0.0.1:1", id="no-kafka"),
     ],

@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+
+from daemon.page_lookup import AskedPage, find_stored, place_given, read_given
+from daemon.settings import Settings
+from neardup_stream.clusters.protocol import Unclustered
+from neardup_stream.errors import ConfigError
+from neardup_stream.hashing.handles import handle_of, next_handle
+from neardup_stream.indexes.layout import IndexConfig, IndexLayout
+from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import RecordChange
+from tests.pipelines import essay, page_json
+
+KEY = bytes(16)
+PAGE = page_json("a", essay(1))
+URL = "https://example.com/a"
+
+
+def given(folder: Path, page: bytes = PAGE, *overrides: str) -> AskedPage:
+    (folder / "page.json").write_bytes(page)
+    return read_given(str(folder / "page.json"), Settings.load(overrides=overrides))
+
+
+async def holding(records: dict[Handle, PageRecord]) -> JudgementStores:
+    store = MemoryRecords()
+    await store.replace([RecordChange(handle, None, record.pack()) for handle, record in records.items()])
+    return JudgementStores(
+        PermutedIndex(MemoryTables(), IndexLayout(IndexConfig())), store, Unclustered(), KEY
+    )
+
+
+async def test_a_page_whose_handle_is_taken_is_found_behind_it(tmp_path: Path) -> None:
+    page, other = given(tmp_path), given(tmp_path, page_json("b", essay(2)))
+    taken = handle_of(page.record.id, KEY)
+    stores = await holding({taken: other.record, next_handle(taken): page.record})
+
+    assert await find_stored(URL, stores) == AskedPage(next_handle(taken), page.record, page.record)
+    placed = await place_given(page, stores)
+    assert (placed.handle, placed.stored, placed.text) == (next_handle(taken), page.record, essay(1))
+
+
+async def test_an_id_is_taken_before_the_url_that_it_spells(tmp_path: Path) -> None:
+    spelled = "https://EXAMPLE.com/a"
+    by_url, by_id = given(tmp_path), given(tmp_path, page_json("x", essay(2), id=spelled))
+    stores = await holding({handle_of(page.record.id, KEY): page.record for page in (by_url, by_id)})
+
+    assert (await find_stored(spelled, stores)).record == by_id.record
+    assert (await find_stored(URL, stores)).record == by_url.record
+
+
+@pytest.mark.parametrize("name", ["", "nobody", "\udcff"], ids=["empty", "unknown", "not-utf-8"])
+async def test_what_is_no_page_here_is_a_usage_error(name: str) -> None:
+    with pytest.raises(ConfigError):
+        await find_stored(name, await holding({}))
+
+
+@pytest.mark.parametrize("room", [1, 0], ids=["limit-minus-1", "limit"])
+def test_a_page_up_to_the_limit_is_read(tmp_path: Path, room: int) -> None:
+    assert given(tmp_path, PAGE, f"limits.max_page_bytes={len(PAGE) + room}").record.url == URL
+
+
+@pytest.mark.parametrize(
+    ("page", "overrides", "complaint"),
+    [
+        pytest.param(PAGE, [f"limits.max_page_bytes={len(PAGE) - 1}"], "over_limit", id="limit-plus-1"),
+        pytest.param(PAGE + b"\n" + PAGE, [], "not_json", id="two-pages"),
+        pytest.param(page_json("a", "", status=404), ["pages.status=200"], "skipped: status", id="skipped"),
+    ],
+)
+def test_what_the_daemon_would_refuse_is_refused(
+    tmp_path: Path, page: bytes, overrides: list[str], complaint: str
+) -> None:
+    with pytest.raises(ConfigError, match=complaint):
+        given(tmp_path, page, *overrides)
+
+
+def test_a_folder_is_no_page(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot read"):
+        read_given(str(tmp_path), Settings())
