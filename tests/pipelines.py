@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.rules import Rule, components
 from neardup_stream.errors import BadPage, Unavailable
 from neardup_stream.events import DuplicateFound
@@ -80,6 +80,8 @@ class Pipeline:
     clusters: ClusterStore = field(default_factory=MemoryClusters)
     sketch: SketchConfig | None = field(default_factory=SketchConfig)
     rule: Rule = components
+    grave_seconds: float = 600.0
+    scope: str = EVERYTHING
     now_seconds: float = 1_700_000_000
 
     def loop(self, source: Source, *, drain_seconds: float = 5) -> Loop:
@@ -95,7 +97,7 @@ class Pipeline:
                 extraction="all_text",
                 simhash=simhash,
                 sketch=self.sketch,
-                scope_of=scope_by(EVERYTHING),
+                scope_of=scope_by(self.scope),
                 meters=self.meters,
             ),
             judgement=Judgement(
@@ -116,7 +118,9 @@ class Pipeline:
 
     def decider(self) -> Clusters:
         """Who decides in every loop of this pipeline."""
-        return Clusters(self.clusters, Descriptions(self.records), self.rule)
+        return Clusters(
+            self.clusters, Descriptions(self.records), self.rule, ClusterConfig(self.grave_seconds)
+        )
 
     def pairs(self) -> list[tuple[str, list[str]]]:
         """Each duplicate with the pages it matches, in the order told."""

@@ -1,0 +1,99 @@
+"""Crashes at any call of a store or stream, counted out beforehand so that a failing run can be repeated."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from inspect import iscoroutinefunction
+from typing import Any, Literal, NamedTuple, TypeVar
+
+__all__ = ["Burn", "Crash", "Fuse", "Moment", "crashing"]
+
+Moment = Literal["before", "after", "cancelled"]
+
+_T = TypeVar("_T")
+
+
+class Crash(Exception):  # noqa: N818 - no error: a process that is no more
+    """The process is gone; what it had written stays written."""
+
+
+class Burn(NamedTuple):
+    """So many calls go well, then the next one crashes: before or after it was done, or it is cancelled."""
+
+    calls: int
+    moment: Moment
+
+
+class Fuse:
+    """Counts calls and crashes at those that were chosen; afterwards every call goes well.
+
+    Args:
+        burns: one after the other.
+    """
+
+    def __init__(self, burns: Iterable[Burn] = ()) -> None:
+        self._burns = list(burns)
+        self._call_count = 0
+        self._run: asyncio.Task[None] | None = None
+
+    @property
+    def has_burnt(self) -> bool:
+        """Whether every crash has happened."""
+        return not self._burns
+
+    async def until_done(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Run the step, again and again until it comes to its end without a crash."""
+        while not await self.is_done(step):
+            pass
+
+    async def is_done(self, step: Callable[[], Awaitable[None]]) -> bool:
+        """Run the step once; whether it came to its end without a crash."""
+        self._run = asyncio.ensure_future(_awaited(step))
+        is_done = False
+        try:
+            await self._run
+            is_done = True
+        except* (Crash, asyncio.CancelledError):
+            pass
+        return is_done
+
+    async def burn(self, call: Callable[[], Awaitable[_T]]) -> _T:
+        """One call, unless it is its turn to crash."""
+        await asyncio.sleep(0)
+        if not self._burns or self._call_count < self._burns[0].calls:
+            self._call_count += 1
+            return await call()
+        self._call_count = 0
+        moment = self._burns.pop(0).moment
+        if moment == "before":
+            raise Crash
+        result = await call()
+        if moment == "after":
+            raise Crash
+        assert self._run is not None
+        self._run.cancel()
+        return result
+
+
+def crashing(target: Any, fuse: Fuse) -> Any:
+    """The same store or stream, but each of its calls may crash."""
+    return _Crashing(target, fuse)
+
+
+class _Crashing:
+    def __init__(self, target: Any, fuse: Fuse) -> None:
+        self._target = target
+        self._fuse = fuse
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._target, name)
+        if not iscoroutinefunction(member):
+            return member
+
+        async def call(*arguments: Any) -> Any:
+            return await self._fuse.burn(lambda: member(*arguments))
+
+        return call
+
+
+async def _awaited(step: Callable[[], Awaitable[None]]) -> None:
+    await step()

@@ -1,0 +1,235 @@
+"""Histories of pages over the whole pipeline: they come, change, go, expire and return; crashes cut the runs.
+
+`PageHistory` feeds records to the real loop and sweeps with the real sweeper; what subscribers were told it
+folds and holds against what is stored.
+"""
+
+import asyncio
+import dataclasses
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import NamedTuple
+
+import msgspec
+
+from neardup_stream.clusters.rules import Rule, anchored, components, linked
+from neardup_stream.events import DuplicateFound, EventCluster, event_type
+from neardup_stream.fold import Fold
+from neardup_stream.indexes.layout import IndexConfig, IndexLayout
+from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.message import Message, Partition
+from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.wire.events import from_message
+from tests.crashes import Fuse, crashing
+from tests.pipelines import Pipeline, page_json
+
+__all__ = [
+    "DAY",
+    "RULES",
+    "SHORT",
+    "TOPICS",
+    "Content",
+    "Op",
+    "PageHistory",
+    "Sweep",
+    "are_alike",
+    "page_url",
+    "text_of",
+]
+
+DAY = 86_400
+RULES: dict[str, Rule] = {"components": components, "linked": linked(0.9), "anchored": anchored}
+TOPICS = (1, 2, 3, 4)
+"""Topics whose neighboring texts the tables find and the sketches tell from those further apart."""
+
+_WORDS, _STEP = 200, 36
+_PARTITION = Partition("pages", 0)
+
+
+class Content(NamedTuple):
+    """A text: a window of a topic's endless words, one of them perhaps edited.
+
+    Neighboring steps are alike (resemblance 0.7); two steps apart they are not (0.47).
+    """
+
+    topic: int
+    step: int
+    is_edited: bool = False
+
+
+SHORT = Content(0, 0)
+"""Too short to be judged."""
+
+
+class Op(NamedTuple):
+    """Crawl a page with this content; None: forget it."""
+
+    page: int
+    content: Content | None
+
+
+class Sweep(NamedTuple):
+    """Time passes, and everything that is due expires or is dropped."""
+
+    days: int
+
+
+def text_of(content: Content) -> str:
+    """The words of a content."""
+    if content == SHORT:
+        return "too short"
+    first = content.step * _STEP
+    words = [f"t{content.topic}w{number}" for number in range(first, first + _WORDS)]
+    if content.is_edited:
+        words[10] = f"t{content.topic}e{content.step}x1"
+    return " ".join(words)
+
+
+def are_alike(one: Content, other: Content) -> bool:
+    """Whether two contents match, by the texts alone."""
+    return SHORT not in (one, other) and one.topic == other.topic and abs(one.step - other.step) <= 1
+
+
+def page_url(page: int) -> str:
+    """Its id too."""
+    return f"https://example.com/{page}"
+
+
+@dataclass
+class PageHistory:
+    """What happens to a few pages, one record after the other.
+
+    Attributes:
+        pipeline: stores and sinks, which survive every crash, and the clock.
+        retention: how long pages and stubs are kept.
+        fuse: burns with the calls of stores and streams; the default never burns down.
+    """
+
+    pipeline: Pipeline
+    retention: RetentionConfig = RetentionConfig(10 * DAY, 2 * DAY)  # noqa: RUF009 - frozen
+    fuse: Fuse = field(default_factory=Fuse)
+    _next_offset: int = 0
+
+    async def live(self, story: Sequence[Op | Sweep], batch_pages: int) -> None:
+        """Take the story to its end; records between two sweeps are one run, begun again after a crash.
+
+        A sweep that crashes is finished by the next one, the last by itself.
+        """
+        for is_sweep, group in groupby(story, lambda each: isinstance(each, Sweep)):
+            if not is_sweep:
+                await self._crawl([each for each in group if isinstance(each, Op)], batch_pages)
+                continue
+            for each in group:
+                self.pipeline.now_seconds += each.days * DAY if isinstance(each, Sweep) else 0
+                await self.fuse.is_done(self._sweep)
+        await self.fuse.until_done(self._sweep)
+
+    async def check(self, dice: random.Random) -> None:
+        """What subscribers were told, in any order and with repeats, adds up to what is stored.
+
+        Raises:
+            AssertionError: it does not.
+        """
+        messages = self.pipeline.events.messages
+        _check_each(messages)
+        fold = _shuffled_fold(messages, dice)
+        stored, living = await self.clusters(), await self.living()
+        told = {key: members & living for key, members in fold.clusters().items()}
+        assert {key: members for key, members in told.items() if len(members) > 1} == {
+            key: members for key, (_, members) in stored.items()
+        }
+        for representative, members in stored.values():
+            assert {each for each in members if not fold.is_deletable(each)} == {representative}
+        alone = living.difference(*(members for _, members in stored.values()))
+        assert not {each for each in alone if fold.is_deletable(each)}
+
+    async def clusters(self) -> dict[str, tuple[str, frozenset[str]]]:
+        """The stored clusters of two or more: representative and members, by page id."""
+        found = {}
+        async for cluster_id, speaker, handles in self.pipeline.decider().walk():
+            packed = await self.pipeline.records.fetch(handles)
+            records = [PageRecord.unpack(value) for value in packed if value is not None]
+            assert len(records) == len(handles)
+            assert all(record.is_indexed for record in records)
+            found[cluster_id] = str(speaker.id), frozenset(str(record.id) for record in records)
+        return found
+
+    async def living(self) -> frozenset[str]:
+        """Ids of the pages that are neither forgotten nor expired, by their records."""
+        records = self.pipeline.records
+        packed = [value for slot in range(records.slot_count) for _, value in await records.walk(slot)]
+        return frozenset(
+            str(record.id) for record in map(PageRecord.unpack, packed) if record.state != "gone"
+        )
+
+    async def _crawl(self, ops: Sequence[Op], batch_pages: int) -> None:
+        contents = [op.content for op in ops]
+        source = MemorySource(
+            numbered(
+                [
+                    None if content is None else page_json(str(op.page), text_of(content))
+                    for op, content in zip(ops, contents, strict=True)
+                ],
+                keys=[page_url(op.page).encode() for op in ops],
+                partition=_PARTITION,
+                first_offset=self._next_offset,
+            )
+        )
+        self._next_offset += len(ops)
+
+        async def run() -> None:
+            async with source:
+                loop = self._frail(InFlightLimits(batch_pages, max_in_flight_pages=4 * batch_pages)).loop
+                await loop(crashing(source, self.fuse)).run(asyncio.Event())
+
+        await self.fuse.until_done(run)
+
+    async def _sweep(self) -> None:
+        frail = self._frail(self.pipeline.limits)
+        layout = IndexLayout(IndexConfig(bands=frail.sketch.bands if frail.sketch else 0))
+        sweeper = Sweeper(
+            records=frail.records,
+            index=PermutedIndex(frail.tables, layout),
+            clusters=frail.decider(),
+            config=dataclasses.replace(self.retention, slots_per_pass=frail.records.slot_count),
+        )
+        await sweeper.sweep(int(frail.now_seconds))
+
+    def _frail(self, limits: InFlightLimits) -> Pipeline:
+        """The same pipeline, but its stores and its sink may crash."""
+        whole = self.pipeline
+        return dataclasses.replace(
+            whole,
+            tables=crashing(whole.tables, self.fuse),
+            records=crashing(whole.records, self.fuse),
+            clusters=crashing(whole.clusters, self.fuse),
+            events=crashing(whole.events, self.fuse),
+            limits=limits,
+        )
+
+
+def _check_each(messages: Sequence[Message]) -> None:
+    """One id, one payload; and nobody is a duplicate of itself."""
+    payloads: dict[str, Message] = {}
+    for message in messages:
+        event = from_message(message)
+        assert payloads.setdefault(event.id, message) == message
+        if event.type == event_type("duplicate"):
+            data = msgspec.json.decode(event.data, type=DuplicateFound)
+            assert data.page.id not in {match.id for match in data.matches}
+            assert isinstance(data.cluster, EventCluster)
+            assert data.page.id != data.cluster.representative.id
+
+
+def _shuffled_fold(messages: Sequence[Message], dice: random.Random) -> Fold:
+    shuffled = [*messages, *messages]
+    dice.shuffle(shuffled)
+    fold = Fold()
+    for message in shuffled:
+        fold.feed(from_message(message))
+    return fold
