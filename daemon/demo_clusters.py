@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.text import Text
@@ -31,12 +31,10 @@ class Member(NamedTuple):
         url: of the page.
         match: its match with the representative, or its best one if that is not among its matches; None for
             a page that spoke for a cluster before this one absorbed it.
-        kind: how it came to be a duplicate.
     """
 
     url: str
     match: EventMatch | None
-    kind: Literal["exact", "near", "absorbed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +136,10 @@ def _members(cluster: StoredCluster, run: DemoRun) -> Iterator[Member]:
             continue
         event = events.get(page_id)
         if event is None:
-            yield Member(page_id, None, "absorbed")
+            yield Member(page_id, None)
             continue
         known = {match.id: match for match in event.matches}
-        yield Member(page_id, known.get(cluster.representative, event.matches[0]), event.kind)
+        yield Member(page_id, known.get(cluster.representative, event.matches[0]))
 
 
 def _tree(representative: str, members: Sequence[Member]) -> Iterator[Text]:
@@ -150,8 +148,7 @@ def _tree(representative: str, members: Sequence[Member]) -> Iterator[Text]:
     for number, member in enumerate(members, start=1):
         match = member.match
         line = Text("└── " if number == len(members) else "├── ", "dim")
-        line.append(closeness(match) if match else "", "cyan").append(f" {member.kind} ", "dim")
-        line.append(member.url, "default")
+        line.append(closeness(match) if match else "absorbed", "cyan").append(f" {member.url}", "default")
         if match and match.id != representative:
             line.append(f", like {match.url}", "dim")
         yield line

@@ -38,7 +38,7 @@ def test_the_largest_cluster_is_shown_with_how_each_page_came_into_it() -> None:
     report = build_clusters(TRUTH, run_of(A_AND_B, C_TO_E, told=told))
 
     assert report.shown == "c"
-    assert [(member.url, member.kind) for member in report.members] == [("d", "near"), ("e", "absorbed")]
+    assert [(member.url, member.match is None) for member in report.members] == [("d", False), ("e", True)]
 
 
 def test_events_that_add_up_to_what_is_stored_are_found_to() -> None:
@@ -66,9 +66,9 @@ def test_a_tree_names_every_page_of_the_cluster_and_whom_it_is_like() -> None:
     lines = output.getvalue().splitlines()
     assert "1 found, 1 of them exactly as the truth has them; there are 3" in output.getvalue()
     assert lines[-3] == "c"
-    assert "near d, like other" in lines[-2]
+    assert "0 bits off d, like other" in lines[-2]
     assert "absorbed e" in lines[-1]
-    assert report.members[1] == Member("e", None, "absorbed")
+    assert report.members[1] == Member("e", None)
 
 
 def test_no_clusters_are_told_as_none() -> None:
