@@ -68,6 +68,20 @@ def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixtur
     assert capsys.readouterr().out.startswith(f"Usage: neardup-stream {command} ")
 
 
+@pytest.mark.parametrize("command", ["query", "explain", "forget", "expire", "rebuild"])
+def test_help_of_a_command_needs_no_client_and_no_compiler(command: str) -> None:
+    script = dedent("""
+        import sys
+        from daemon.cli import main
+        main([sys.argv[1], "--help"])
+        print(*sys.modules, file=sys.stderr)
+    """)
+
+    run = subprocess.run([*PROGRAM[:1], "-c", script, command], capture_output=True, text=True, check=True)
+
+    assert {"aiohttp", "aiokafka", "numba", "redis", "resiliparse"}.isdisjoint(run.stderr.split())
+
+
 @pytest.mark.parametrize(
     ("argv", "line"),
     [

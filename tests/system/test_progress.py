@@ -9,16 +9,37 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines import essay, page_json
+from tests.system.conftest import StoredIndex
 
 
 @pytest.mark.parametrize("command", ["dedup", "fingerprint"])
 def test_a_command_on_a_terminal_shows_its_progress_and_ends_well(tmp_path: Path, command: str) -> None:
     crawl = tmp_path / "crawl.jsonl"
     crawl.write_bytes(b"".join(page_json(f"p{number}", essay(number)) + b"\n" for number in range(500)))
-    ours, theirs = pty.openpty()
 
+    code, said = on_terminal(command, str(crawl))
+
+    assert code == 0, said.decode()
+    assert b"pages" in said
+    assert b"Traceback" not in said
+
+
+@pytest.mark.parametrize("command", ["rebuild", "expire"])
+def test_a_round_over_all_records_shows_how_far_it_has_come(command: str, index: StoredIndex) -> None:
+    index.hold(page_json("a", essay(1)))
+
+    code, said = on_terminal(command, *(word for setting in index.settings for word in ("--set", setting)))
+
+    assert code == 0, said.decode()
+    assert b"100%" in said
+    assert b"Traceback" not in said
+
+
+def on_terminal(*words: str) -> tuple[int, bytes]:
+    """Exit code of a command of ours, and what it writes to a terminal for its standard error."""
+    ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "daemon", command, str(crawl)], stdout=subprocess.DEVNULL, stderr=theirs
+        [sys.executable, "-m", "daemon", *words], stdout=subprocess.DEVNULL, stderr=theirs
     ) as run:
         os.close(theirs)
         said = b""
@@ -28,7 +49,4 @@ def test_a_command_on_a_terminal_shows_its_progress_and_ends_well(tmp_path: Path
         except OSError:  # what Linux answers once the other end of a terminal is closed
             pass
         os.close(ours)
-
-    assert run.returncode == 0, said.decode()
-    assert b"pages" in said
-    assert b"Traceback" not in said
+    return run.returncode, said

@@ -3,6 +3,7 @@
 import redis
 
 from tests.pipelines import essay, page_json
+from tests.servers.redis import RedisCluster
 from tests.system.conftest import StoredIndex
 
 A, B = "https://example.com/a", "https://example.com/b"
@@ -39,6 +40,23 @@ def test_a_whole_index_is_left_as_it_is(index: StoredIndex) -> None:
 
     assert (run.returncode, run.stdout) == (0, TOLD)
     assert index.keys() == before
+
+
+def test_a_redis_cluster_is_mended_too(redis_cluster: RedisCluster, namespace: str) -> None:
+    index = StoredIndex(
+        redis_cluster.nodes[0], (f"redis.url={redis_cluster.url}", f"redis.namespace={namespace}")
+    )
+    index.hold(*PAGES)
+    with redis.RedisCluster.from_url(redis_cluster.nodes[0].url) as client:
+        for key in client.scan_iter(match=f"{namespace}:*}}:t[0-9]*"):
+            client.delete(key)
+    assert index.tell("query", A)["matches"] == []
+
+    run = index.call("rebuild")
+
+    assert (run.returncode, run.stdout) == (0, TOLD)
+    answer = index.tell("query", A)
+    assert ([match["id"] for match in answer["matches"]], answer["cluster"]["size"]) == ([B], 2)
 
 
 def test_an_index_that_is_not_there_is_not_founded(index: StoredIndex) -> None:
