@@ -21,6 +21,7 @@ from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 
 from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
+from neardup_stream.stores.redis_connections import connection_pool
 
 __all__ = ["RedisClient", "RedisConfig", "Script", "ScriptCall", "redis_errors"]
 
@@ -205,12 +206,13 @@ def _connect(config: RedisConfig) -> Any:
     retry = Retry(ExponentialBackoff(cap=0.5, base=0.02), config.retries)
     try:
         if not config.is_cluster:
-            return Redis.from_url(
+            pool = connection_pool(
                 config.url,
                 socket_timeout=config.socket_timeout_seconds,
                 socket_connect_timeout=config.socket_timeout_seconds,
                 retry=retry,
             )
+            return Redis.from_pool(pool)
         credentials, _, nodes = config.url.removeprefix(_CLUSTER_SCHEME).rpartition("@")
         username, _, password = credentials.partition(":")
         return RedisCluster(
