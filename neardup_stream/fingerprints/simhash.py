@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from types import ModuleType
 from typing import NamedTuple
 
@@ -138,10 +139,15 @@ def load_kernel() -> ModuleType:
 
     Call it at start-up to have the time spent, and the announcement made, before the first page.
     """
-    cache = prepare_kernel_cache([Path(__file__).with_name("kernel.py")])
-    if not any(cache.rglob("*.nbc")):
-        _log.info("compiling the page kernel, once per version")
-    return importlib.import_module(_KERNEL_MODULE)
+    with _loading:
+        cache = prepare_kernel_cache([Path(__file__).with_name("kernel.py")])
+        if not any(cache.rglob("*.nbc")):
+            _log.info("compiling the page kernel, once per version")
+        return importlib.import_module(_KERNEL_MODULE)
+
+
+_loading = Lock()
+"""A thread that came second would meet a compiler half imported."""
 
 
 def _run_kernel(

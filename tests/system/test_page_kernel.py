@@ -22,6 +22,14 @@ logging.basicConfig(level=logging.INFO)
 print(fingerprint_texts([{TEXT!r}], SimhashConfig()).fingerprints[0])
 """
 
+FINGERPRINT_IN_EIGHT_THREADS = f"""
+from concurrent.futures import ThreadPoolExecutor
+from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
+with ThreadPoolExecutor(8) as threads:
+    found = list(threads.map(lambda text: fingerprint_texts([text], SimhashConfig()), [{TEXT!r}] * 8))
+print(*{{each.fingerprints[0] for each in found}})
+"""
+
 # As the library does it, but with the kernel of another directory.
 FINGERPRINT_BY_ANOTHER_KERNEL = (
     """
@@ -82,6 +90,12 @@ def test_the_first_compilation_is_announced_and_only_that(tmp_path: Path) -> Non
     assert first[0] == second[0] == fingerprint_page(TEXT, SimhashConfig()).fingerprint
     assert "compiling the page kernel" in first[1]
     assert "compiling the page kernel" not in second[1]
+
+
+def test_threads_that_come_first_together_wait_for_one_kernel(tmp_path: Path) -> None:
+    fingerprint, _ = _run(FINGERPRINT_IN_EIGHT_THREADS, cache=str(tmp_path))
+
+    assert fingerprint == fingerprint_page(TEXT, SimhashConfig()).fingerprint
 
 
 def test_with_nothing_writable_it_works_and_warns() -> None:
