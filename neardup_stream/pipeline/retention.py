@@ -27,8 +27,8 @@ from neardup_stream.stores.protocol import RecordChange, RecordDrop, RecordStore
 __all__ = ["Due", "ExpiringClusters", "RetentionConfig", "Sweep", "Sweeper", "due"]
 
 Due = Literal["mark", "finish", "expire", "drop"]
-"""mark a live page as expiring; finish one that is marked; expire a short page, which is in no index and no
-cluster, at once; drop a stub."""
+"""mark a live page as expiring; finish one that is marked; expire a short page, which is in no index and
+speaks for nobody, at once; drop a stub."""
 
 Sweep = Literal["scanned", "marked", "expired", "speaks_for_others", "dropped"]
 """What was done with records: expired are now stubs; those that speak for others stay for now."""
@@ -145,14 +145,14 @@ class Sweeper:
         marked = await self._replace(by_due["mark"], PageRecord.expiring)
         expiring = [*by_due["finish"], *marked]
         leaving = await self._leave(expiring)
-        expired = await self._replace(
-            [*by_due["expire"], *leaving], lambda record: record.expired(now_seconds)
-        )
+        expired = await self._replace(leaving, lambda record: record.expired(now_seconds))
+        short = await self._replace(by_due["expire"], lambda record: record.expired(now_seconds))
+        await self._clusters.expire(_nodes(short))  # one that was linked before it became short has a trace
         return Counter(
             {
                 "scanned": len(walked),
                 "marked": len(marked),
-                "expired": len(expired),
+                "expired": len(expired) + len(short),
                 "speaks_for_others": len(expiring) - len(leaving),
                 "dropped": dropped,
             }
@@ -162,8 +162,7 @@ class Sweeper:
         """Take pages out of their clusters and then the index; those that left."""
         if not expiring:
             return []
-        nodes = [ClusterNode(handle, record.version, record.id, record.url) for handle, _, record in expiring]
-        answers = await self._clusters.expire(nodes)
+        answers = await self._clusters.expire(_nodes(expiring))
         leaving = [each for each, has_left in zip(expiring, answers, strict=True) if has_left]
         if leaving:
             await self._index.remove([indexed_page(handle, record) for handle, _, record in leaving])
@@ -199,3 +198,7 @@ class Sweeper:
 
 def _stored(handle: Handle, record: PageRecord) -> _Stored:
     return _Stored(handle, record.pack(), record)
+
+
+def _nodes(stored: Sequence[_Stored]) -> list[ClusterNode]:
+    return [ClusterNode(handle, record.version, record.id, record.url) for handle, _, record in stored]
