@@ -1,0 +1,122 @@
+"""Where others grow quadratic or glue everything together: chains of pages, and crowds of equal ones."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from neardup_stream.clusters.rules import Rule, anchored, components, linked
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.stores.cluster_store import Cell, Member, MemberRange, Transaction
+from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries
+from neardup_stream.streams.memory import MemorySource, numbered
+from tests.page_histories import Content, Op, PageHistory, page_url
+from tests.pipelines import Pipeline, essay, page_json
+
+CHAIN = [Op(step, Content(1, step)) for step in range(22)]
+
+
+async def clusters_of_chain(rule: Rule) -> list[int]:
+    history = PageHistory(Pipeline(rule=rule))
+    await history.live(CHAIN, batch_pages=5)
+    return sorted(len(members) for _, members in (await history.clusters()).values())
+
+
+async def test_a_chain_in_which_each_page_matches_only_the_next_is_one_component() -> None:
+    pipeline = Pipeline(rule=components)
+    await PageHistory(pipeline).live(CHAIN, batch_pages=5)
+
+    assert pipeline.pairs() == [(page_url(step), [page_url(step - 1)]) for step in range(1, 22)]
+    assert await clusters_of_chain(components) == [22]
+
+
+@pytest.mark.parametrize("rule", [anchored, linked(0.9)], ids=["anchored", "linked-firmly"])
+async def test_such_a_chain_does_not_become_one_cluster_with_rules_that_do_not_drift(rule: Rule) -> None:
+    assert max([*await clusters_of_chain(rule), 1]) <= 2
+
+
+class CountingTables(MemoryTables):
+    def __init__(self, work: Counter[str]) -> None:
+        super().__init__()
+        self._work = work
+
+    async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
+        answer = await super().probe_and_insert(entries, limits)
+        self._work["entries found"] += len(answer.entries)
+        self._work["probes"] += len(entries.rows)
+        return answer
+
+
+class CountingRecords(MemoryRecords):
+    def __init__(self, work: Counter[str]) -> None:
+        super().__init__()
+        self._work = work
+
+    async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
+        self._work["records fetched"] += len(handles)
+        return await super().fetch(handles)
+
+
+class CountingClusters(MemoryClusters):
+    def __init__(self, work: Counter[str]) -> None:
+        super().__init__()
+        self._work = work
+
+    async def read(
+        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+    ) -> tuple[list[bytes | None], list[list[Member]]]:
+        values, members = await super().read(cells, ranges)
+        self._work["cells read"] += len(cells)
+        self._work["members read"] += sum(map(len, members))
+        return values, members
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        self._work["cells written"] += len(transaction.writes)
+        self._work["members moved"] += len(transaction.joined) + len(transaction.left)
+        return await super().commit(transaction)
+
+
+def equal(number: int) -> str:
+    del number
+    return essay(404)
+
+
+def nearly_equal(number: int) -> str:
+    return essay(404).replace("word404x100", f"request{number}")
+
+
+MOST_WORK_A_PAGE = {
+    "entries found": 14 * 16,
+    "records fetched": 10,
+    "cells read": 12,
+    "cells written": 3,
+    "members read": 0,
+    "members moved": 1,
+}
+"""Fourteen tables give at most sixteen candidates each; most of them are the same few pages."""
+
+
+@pytest.mark.parametrize("text", [equal, nearly_equal])
+async def test_the_work_for_a_page_does_not_grow_with_the_crowd_it_joins(text: Callable[[int], str]) -> None:
+    """The memory tables read on where Redis jumps; what they answer, and all that follows, is the same."""
+    work: Counter[str] = Counter()
+    pipeline = Pipeline(CountingTables(work), CountingRecords(work), clusters=CountingClusters(work))
+    pipeline.limits = InFlightLimits(max_batch_pages=50, max_in_flight_pages=100)
+    steps: list[Counter[str]] = []
+    for first in range(0, 1000, 200):
+        work.clear()
+        pages = [page_json(f"error{number}", text(number)) for number in range(first, first + 200)]
+        source = MemorySource(numbered(pages, first_offset=first))
+        async with source:
+            await pipeline.loop(source).run(asyncio.Event())
+        steps.append(Counter(work))
+
+    assert pipeline.meters.outcomes == {"unique": 1, "duplicate": 999}
+    for done, most in MOST_WORK_A_PAGE.items():
+        assert steps[-1][done] / 200 <= most, done
+        assert steps[-1][done] <= 1.2 * steps[-3][done], done
