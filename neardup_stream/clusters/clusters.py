@@ -7,6 +7,7 @@ is as atomic as a script that decides would make it.
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey
@@ -117,7 +118,7 @@ class Clusters:
             CorruptData: what is stored is not what this program writes.
         Cost: three round trips for a batch, more where clusters merge or change their representative.
         """
-        return await self._until_unmoved(lambda: self._decide(requests, render)) if requests else []
+        return await self._until_unmoved(partial(self._decide, requests, render)) if requests else []
 
     async def trim(self, offsets: Mapping[Partition, int]) -> None:
         """Let go of the rows below these offsets, which are delivered and committed.
@@ -134,14 +135,14 @@ class Clusters:
         Returns:
             Whether each has gone, now or before; False where it stays.
         """
-        return await self._until_unmoved(lambda: self._expire(nodes)) if nodes else []
+        return await self._until_unmoved(lambda _: self._expire(nodes)) if nodes else []
 
     async def standing(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:
         """The clusters in which these pages stand now; a page that always stood alone is left out.
 
         Cost: two round trips.
         """
-        return await self._until_unmoved(lambda: self._standing(handles)) if handles else {}
+        return await self._until_unmoved(lambda _: self._standing(handles)) if handles else {}
 
     async def walk(self) -> AsyncIterator[tuple[str, ClusterNode, list[Handle]]]:
         """Every cluster of two or more: its id, its representative, and its members in order of rank.
@@ -166,13 +167,25 @@ class Clusters:
         }
         cells = {handle: reader.view.clusters[key] for handle, key in keys.items()}
         found = {handle: cell.state(keys[handle]) for handle, cell in cells.items() if cell is not None}
-        return found if len(found) == len(keys) else None
+        # Where it founds its own, a page that was linked once may stand alone again.
+        ended = [handle for handle in keys.keys() - found.keys() if keys[handle].handle != handle]
+        return None if ended else found
 
-    async def _decide(self, requests: Sequence[Request], render: Render) -> list[Decided] | None:
-        """One attempt; None when something moved meanwhile."""
+    async def _decide(self, requests: Sequence[Request], render: Render, number: int) -> list[Decided] | None:
+        """The attempt of this number; None when something moved meanwhile.
+
+        The first does not read what is nearly always absent: rows, and the cells of new pages. It expects
+        nothing there, so where something is, it fails, and the second reads it.
+        """
         positions = [request.position for request in requests]
         reader = Reader(self._store, self._describe)
-        await reader.read(row_cells(positions) + page_cells(_handles(requests)))
+        rows, own = row_cells(positions), page_cells(_new_handles(requests))
+        others = page_cells(_handles(requests) - _new_handles(requests))
+        if number == 0:
+            reader.view.assume_absent([*rows, *own])
+            await reader.read(others)
+        else:
+            await reader.read([*rows, *own, *others])
         settled = settled_in(reader.view, positions)
         known = settled.finished | settled.rows.keys()
         todo = [request for request in requests if request.position not in known]
@@ -237,10 +250,10 @@ class Clusters:
         )
         return await self._store.commit(transaction)
 
-    async def _until_unmoved(self, attempt: Callable[[], Awaitable[_T | None]]) -> _T:
-        for _ in range(ATTEMPTS):
+    async def _until_unmoved(self, attempt: Callable[[int], Awaitable[_T | None]]) -> _T:
+        for number in range(ATTEMPTS):
             try:
-                result = await attempt()
+                result = await attempt(number)
             except StaleView:
                 continue
             if result is not None:
@@ -261,6 +274,15 @@ async def _planned(
         if not world.needs:
             return world, results
         await reader.fetch(world.needs)
+
+
+def _new_handles(requests: Iterable[Request]) -> set[Handle]:
+    """The pages that come for the first time."""
+    return {
+        request.node.handle
+        for request in requests
+        if isinstance(request, PlaceRequest) and request.node.version == 1
+    }
 
 
 def _handles(requests: Iterable[Request]) -> set[Handle]:

@@ -87,6 +87,10 @@ class View:
             self.members[key] = tuple(found)
             self._limits[key] = asked.limit
 
+    def assume_absent(self, cells: Sequence[Cell]) -> None:
+        """Take in that nothing is stored there, unread; a commit finds out whether that is true."""
+        self.add(cells, [None] * len(cells), (), ())
+
     def describe(self, descriptions: Mapping[Handle, Description]) -> None:
         """Take in the names of pages."""
         self.descriptions.update(descriptions)
