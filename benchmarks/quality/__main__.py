@@ -21,7 +21,7 @@ from benchmarks.quality.edits import EDITED_WORDS, Vocabulary, edit_recalls, unr
 from benchmarks.quality.labelled_set import LabelledSet, build_labelled_set, pair
 from benchmarks.quality.memory import bytes_per_page
 from benchmarks.quality.plot import draw_curves
-from benchmarks.quality.report import ClusterFigures, Report, print_report
+from benchmarks.quality.report import Report, RuleFigures, print_report
 from benchmarks.quality.scores import PairScores, bcubed, pair_scores, pairs_within
 from benchmarks.quality.table_settings import TABLE_SETTINGS, by_recipe, matching_rows
 from neardup_stream.fingerprints.simhash import fingerprint_texts
@@ -68,15 +68,13 @@ def main() -> None:
 def measure(cache: Path, *, with_memory: bool) -> Report:
     """Everything, the manuals first."""
     truth = build_labelled_set(cache)
-    answers = {rule: run_dedup(truth.pages, rule) for rule in RULES}
     rng = np.random.default_rng(1)
     vocabulary = Vocabulary.make(rng)
     return Report(
         pages=len(truth.pages),
         labels=Counter(truth.labels.values()),
         true_clusters=len(truth.clusters),
-        direct=pair_scores(answers["components"].matches, truth),
-        clusters={rule: _cluster_figures(answer.clusters, truth) for rule, answer in answers.items()},
+        rules={rule: _rule_figures(truth, rule) for rule in RULES},
         on_manuals=_in_memory(truth),
         edited_words=EDITED_WORDS,
         recalls_by_edited_words=edit_recalls(TABLE_SETTINGS, EDITED_PAGES, vocabulary, rng),
@@ -85,8 +83,10 @@ def measure(cache: Path, *, with_memory: bool) -> Report:
     )
 
 
-def _cluster_figures(clusters: list[list[str]], truth: LabelledSet) -> ClusterFigures:
-    return ClusterFigures(pair_scores(pairs_within(clusters), truth), bcubed(clusters, truth))
+def _rule_figures(truth: LabelledSet, rule: str) -> RuleFigures:
+    matches, clusters = run_dedup(truth.pages, rule)
+    within = pair_scores(pairs_within(clusters), truth)
+    return RuleFigures(pair_scores(matches, truth), within, bcubed(clusters, truth))
 
 
 def _in_memory(truth: LabelledSet) -> dict[str, PairScores]:

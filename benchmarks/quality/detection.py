@@ -12,10 +12,7 @@ import msgspec
 from benchmarks.quality.labelled_set import Pair, pair
 from benchmarks.quality.manuals import HtmlPage
 
-__all__ = ["Answer", "Rule", "run_dedup"]
-
-Rule = str
-"""A value of `clusters.rule`."""
+__all__ = ["Answer", "run_dedup"]
 
 COPIED_PAGES = 50
 """Pages that are read a second time, at another address: every copy must be found."""
@@ -50,8 +47,13 @@ class _Cluster(msgspec.Struct):
     members: list[str]
 
 
-def run_dedup(pages: Sequence[HtmlPage], rule: Rule) -> Answer:
-    """Deduplicate pages, and some of them once more; all of those must be found."""
+def run_dedup(pages: Sequence[HtmlPage], rule: str) -> Answer:
+    """Deduplicate pages, and some of them once more; all of those must be found.
+
+    Args:
+        pages: in the order to be read.
+        rule: a value of `clusters.rule`.
+    """
     copies = [HtmlPage(COPY_PREFIX + page.id, page.html) for page in pages[:COPIED_PAGES]]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -29,7 +29,7 @@ def draw_curves(edited_words: Sequence[int], recalls: Mapping[str, Sequence[floa
             for element in _curve(across, values, name, COLORS[place], TOP + 8 + LEGEND_LINE * place)
         ),
     ]
-    size = f'width="{LEGEND_LEFT + 260}" height="{TOP + HEIGHT + 60}"'
+    size = f'width="{LEGEND_LEFT + 320}" height="{TOP + HEIGHT + 60}"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="13">'
     return "\n".join([head, '<rect width="100%" height="100%" fill="#fff"/>', *drawn, "</svg>", ""])
 

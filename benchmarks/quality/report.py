@@ -6,27 +6,33 @@ from dataclasses import dataclass
 from benchmarks.quality.labelled_set import POSITIVE, Label
 from benchmarks.quality.scores import BCubed, PairScores
 
-__all__ = ["ClusterFigures", "Report", "print_report"]
+__all__ = ["Report", "RuleFigures", "print_report"]
 
 
 @dataclass(frozen=True)
-class ClusterFigures:
-    """Of one rule."""
+class RuleFigures:
+    """What `dedup` made of the labelled set under one rule.
 
-    pairs: PairScores
+    Attributes:
+        direct: pairs that events name; a page that joined no cluster has no event.
+        within: pairs that share a cluster.
+        bcubed: of the clusters.
+    """
+
+    direct: PairScores
+    within: PairScores
     bcubed: BCubed
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that was measured; in dicts the keys are names of rules or table settings.
+    """Everything that was measured; keys of dicts are names of rules or of table settings.
 
     Attributes:
         pages: of the labelled set.
         labels: how many of its pairs have each.
         true_clusters: of two pages or more.
-        direct: of the pairs that events name.
-        clusters: of each rule.
+        rules: what `dedup` found.
         on_manuals: direct pairs of each table setting.
         edited_words: of the points of each curve.
         recalls_by_edited_words: the curves.
@@ -37,8 +43,7 @@ class Report:
     pages: int
     labels: dict[Label, int]
     true_clusters: int
-    direct: PairScores
-    clusters: dict[str, ClusterFigures]
+    rules: dict[str, RuleFigures]
     on_manuals: dict[str, PairScores]
     edited_words: Sequence[int]
     recalls_by_edited_words: dict[str, list[float]]
@@ -52,13 +57,14 @@ def print_report(report: Report) -> None:
     print(f"{report.pages:,} pages, {report.true_clusters:,} true clusters; pairs: {labels}\n")
     _print_table(
         ["dedup", "recall", "precision", *POSITIVE, "grey pairs", "false pairs", "chained", "B-cubed F1"],
-        [
-            ["direct matches", *_pair_cells(report.direct), ""],
-            *(
-                [f"clusters, {rule}", *_pair_cells(each.pairs), f"{each.bcubed.f1:.4f}"]
-                for rule, each in report.clusters.items()
-            ),
-        ],
+        (
+            cells
+            for rule, figures in report.rules.items()
+            for cells in (
+                [f"{rule}, direct matches", *_pair_cells(figures.direct), ""],
+                [f"{rule}, clusters", *_pair_cells(figures.within), f"{figures.bcubed.f1:.4f}"],
+            )
+        ),
     )
     _print_table(
         ["setting", "recall", "precision", "bytes a page", "false pairs of unrelated pages"],
