@@ -343,6 +343,14 @@ async def test_where_a_page_stands_can_be_asked() -> None:
     assert standing == {1: first, 2: second, 3: second, 4: state(4), 6: second, 7: first, 8: first}
 
 
+async def test_a_page_that_was_linked_and_stands_alone_again_is_left_out() -> None:
+    history = History(MemoryClusters())
+    await history.run([Op(1, 10), Op(2, 11)])
+    await history.run([Op(2, 20)])
+
+    assert await history.clusters.standing([Handle(1), Handle(2)]) == {1: state(1)}
+
+
 async def test_a_page_that_expired_is_no_match_and_can_come_back() -> None:
     clusters = clusters_of(MemoryClusters())
     await decide(clusters, place(1, 1))
