@@ -54,8 +54,8 @@ class IndexConfig:
         bands: words of a page's sketch that are indexed too, 0 to 32; equal in one is a candidate.
         crowd: a range of at most this many entries is read whole, so that every page of a cluster is told; a
             larger one is sampled.
-        crowd_same_fingerprint: of a crowd's entries of one fingerprint, or one band, so many are read, so that
-            ten thousand copies of a page cost it no more than a few.
+        crowd_same_fingerprint: of a crowd's entries of one fingerprint, or one band, so many are read, so
+            that ten thousand copies of a page cost it no more than a few.
         crowd_candidates: most candidates that a crowd gives; more are counted like those beyond the cap. At
             8 a page among 5,000 that are nearly alike costs the server 2 to 3 unique ones, at 16 up to 5.
     """
