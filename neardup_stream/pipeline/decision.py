@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from neardup_stream.clusters.placements import ClusterState, Departure, Merge, Placement
+from neardup_stream.clusters.placements import ClusterState, Departure, Merge, Placement, lone_cluster_id
 from neardup_stream.clusters.requests import ClusterNode
 from neardup_stream.errors import ConfigError
 from neardup_stream.events import (
@@ -35,9 +35,11 @@ from neardup_stream.events import (
 from neardup_stream.match import Match
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import Outcome
-from neardup_stream.page import Page
-from neardup_stream.pipeline.arrival import Forget, Judged, Registered
+from neardup_stream.page import Handle, Page
+from neardup_stream.pipeline.arrival import Judged, Registered
+from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.pipeline.rows import Row
+from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import event_id, merge_event_id, trace_headers
 from neardup_stream.wire.times import rfc3339
 
@@ -96,12 +98,16 @@ def page_row(judged: Judged, placement: Placement | None, config: EventConfig, r
 
 
 def gone_row(
-    forget: Forget, stub: ClusterNode, placement: Placement | None, config: EventConfig, render: RenderEvent
+    forgotten: Forgotten,
+    stub: ClusterNode,
+    placement: Placement | None,
+    config: EventConfig,
+    render: RenderEvent,
 ) -> Row:
     """What became of a page that was forgotten, and what is said about it.
 
     Args:
-        forget: as it was asked for.
+        forgotten: as it was asked for, and what it replaced.
         stub: the page with the version that its absence has.
         placement: what it left.
         config: what subscribers are told.
@@ -109,13 +115,13 @@ def gone_row(
     """
     if placement is None or placement.is_superseded:
         return Row("superseded")
-    envelope = _Envelope(forget.record, config, render)
-    departure = placement.departure
+    envelope = _Envelope(forgotten.forget.record, config, render)
+    left = _left(placement.departure, stub.handle, forgotten.former)
     gone = Gone(
         page=GonePage(id=stub.id, url=stub.url, version=stub.version),
-        cluster=UNSET if departure is None else LeftCluster(id=departure.cluster_id, epoch=departure.epoch),
+        cluster=UNSET if left is None else LeftCluster(id=left.cluster_id, epoch=left.epoch),
     )
-    events = [*_handover(departure, "gone", envelope), envelope.around("gone", gone)]
+    events = [*_handover(placement.departure, "gone", envelope), envelope.around("gone", gone)]
     return Row("forgotten", "", stub.handle, stub.version, tuple(events))
 
 
@@ -164,7 +170,8 @@ def _place(
     page: EventPage, judged: Judged, placement: Placement, config: EventConfig, envelope: _Envelope
 ) -> Iterator[Message]:
     """Where the page is now; who stood alone before and does so again is told only if that is wanted."""
-    previous = _previous(placement.departure)
+    left = _left(placement.departure, judged.registered.handle, judged.registered.former)
+    previous = UNSET if left is None else PreviousPlace(version=left.version, cluster=left.cluster_id)
     must_tell = placement.was_linked or _may_have_been_told(judged.registered)
     if not judged.registered.arrival.is_decided:
         if config.undecided or must_tell:
@@ -223,10 +230,21 @@ def _cluster_merge(merge: Merge, page: EventPage, placement: Placement, config: 
     )
 
 
-def _previous(departure: Departure | None) -> PreviousPlace | UnsetType:
-    if departure is None:
-        return UNSET
-    return PreviousPlace(version=departure.version, cluster=departure.cluster_id)
+class _Left(NamedTuple):
+    """What an earlier version of a page was in, and no longer is."""
+
+    version: int
+    cluster_id: str
+    epoch: int
+
+
+def _left(departure: Departure | None, handle: Handle, former: PageRecord | None) -> _Left | None:
+    """What the page left. Of one that was decided long ago, and stood alone, only its record still knows."""
+    if departure is not None:
+        return _Left(departure.version, departure.cluster_id, departure.epoch)
+    if former is None or not former.rank or former.state == "expiring":
+        return None
+    return _Left(former.version, lone_cluster_id(handle, former.version), 1)
 
 
 def _event_page(registered: Registered) -> EventPage:

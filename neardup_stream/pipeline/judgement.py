@@ -202,7 +202,7 @@ class Judgement:
         stub = _node(each.handle, each.record)
         return _Case(
             ForgetRequest(position, stub),
-            lambda placement: gone_row(each.forget, stub, placement, self._events, render),
+            lambda placement: gone_row(each, stub, placement, self._events, render),
             _indexed_former(each.handle, each.former),
         )
 

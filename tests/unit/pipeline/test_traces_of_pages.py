@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
 from neardup_stream.message import Partition
+from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.streams.memory import MemorySource, numbered
 from tests.page_histories import SHORT, Content, Op, PageHistory, Sweep, page_url
@@ -68,3 +70,14 @@ async def test_pages_of_two_hosts_meet_in_no_table() -> None:
     assert pipeline.pairs() == [(f"https://{host}.example/b", [f"https://{host}.example/a"]) for host in "xy"]
     assert isinstance(pipeline.tables, MemoryTables)
     assert {len(members) for members in pipeline.tables._sets.values()} == {2}
+
+
+@pytest.mark.parametrize("grave_seconds", [0, 600], ids=["forgotten-by-the-clusters", "remembered"])
+async def test_a_page_that_stood_alone_says_what_it_was_however_long_ago(grave_seconds: float) -> None:
+    pipeline = Pipeline(grave_seconds=grave_seconds, event_config=EventConfig(unique=True))
+
+    await PageHistory(pipeline).live([Op(0, TEXT), Op(0, OTHER_TEXT), Op(0, None)], batch_pages=1)
+
+    first, second, gone = (msgspec.json.decode(message.value or b"") for message in pipeline.events.messages)
+    assert second["previous"] == {"version": 1, "cluster": first["cluster"]["id"]}
+    assert gone["cluster"] == second["cluster"]
