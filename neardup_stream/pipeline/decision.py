@@ -39,6 +39,7 @@ from neardup_stream.page import Handle, Page
 from neardup_stream.pipeline.arrival import Judged, Registered
 from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.pipeline.rows import Row
+from neardup_stream.pipeline.verification import best_first
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import event_id, merge_event_id, trace_headers
 from neardup_stream.wire.times import rfc3339
@@ -81,10 +82,14 @@ class EventConfig:
 
 
 def page_row(judged: Judged, placement: Placement | None, config: EventConfig, render: RenderEvent) -> Row:
-    """What became of a page, and everything that is said about it."""
+    """What became of a page, and everything that is said about it.
+
+    Matches that others have left for the page come behind its own in a placement; they are told best first.
+    """
     registered = judged.registered
     if placement is None or placement.is_superseded:
         return Row("superseded")
+    placement = placement._replace(matches=tuple(sorted(placement.matches, key=best_first)))
     envelope = _Envelope(registered.arrival.record, config, render)
     is_decided = registered.arrival.is_decided
     outcome: Outcome = "duplicate" if placement.is_duplicate else "unique" if is_decided else "undecided"
@@ -151,6 +156,8 @@ def _page_events(
     judged: Judged, placement: Placement, config: EventConfig, envelope: _Envelope
 ) -> Iterator[Message]:
     """In the order in which they happened: the page leaves, clusters become one, the page has its place."""
+    if _is_silent(judged, placement, config):
+        return
     page = _event_page(judged.registered)
     yield from _handover(placement.departure, "changed", envelope)
     for merge in placement.merges:
@@ -164,6 +171,33 @@ def _page_events(
             containers_total=len(judged.containers),
         )
         yield envelope.around("contained", contained)
+
+
+def _is_silent(judged: Judged, placement: Placement, config: EventConfig) -> bool:
+    """Whether nobody wants to hear of it: told first, because it is so for most pages."""
+    is_wanted = config.unique if judged.registered.arrival.is_decided else config.undecided
+    return not (
+        is_wanted
+        or placement.is_duplicate
+        or placement.departure
+        or (config.contained and judged.containers)
+        or _must_tell(judged.registered, placement)
+    )
+
+
+def _must_tell(registered: Registered, placement: Placement) -> bool:
+    """Whether subscribers may hold another place of the page than where it stands alone now.
+
+    That is so where it once was in a cluster of two or more. Clusters forget this when a page goes, so whatever
+    comes back is told, and so is a decision taken again, or a new page above a version floor: they may be.
+    """
+    former = registered.former
+    return (
+        placement.was_linked
+        or registered.verdict == "returned"
+        or (registered.verdict in {"new", "replayed"} and registered.record.version > 1)
+        or (former is not None and former.state == "expiring")
+    )
 
 
 def _place(

@@ -28,7 +28,7 @@ from neardup_stream.meters import Rejection
 from neardup_stream.page import Handle
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["Verdict", "VerdictConfig", "Verification", "compare", "verify"]
+__all__ = ["Verdict", "VerdictConfig", "Verification", "best_first", "compare", "verify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def verify(
         else:
             rejections["unlike"] += 1
     verdicts = [
-        Verdict(tuple(sorted(near, key=_best_first)), tuple(sorted(around, key=_fullest_first)))
+        Verdict(tuple(sorted(near, key=best_first)), tuple(sorted(around, key=_fullest_first)))
         for near, around in zip(matches, containers, strict=True)
     ]
     return Verification(verdicts, ghosts, rejections)
@@ -215,7 +215,8 @@ def _is_near(match: Match, config: VerdictConfig) -> bool:
     return match.resemblance >= config.near_resemblance and mutual >= config.near_containment
 
 
-def _best_first(match: Match) -> tuple[bool, float, int, str]:
+def best_first(match: Match) -> tuple[bool, float, int, str]:
+    """The key that sorts matches: copies, then by resemblance, then by distance."""
     return match.kind != "exact", -(match.resemblance or 0), match.distance_bits, match.id
 
 

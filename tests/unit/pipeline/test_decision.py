@@ -1,0 +1,48 @@
+import msgspec
+
+from neardup_stream.clusters.placements import ClusterState, Placement
+from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.events import DuplicateFound
+from neardup_stream.match import Match, MatchKind
+from neardup_stream.message import Partition, Position, Record
+from neardup_stream.page import Fingerprint64, Handle, Page, PageId
+from neardup_stream.pipeline.arrival import Arrival, Judged, Registered
+from neardup_stream.pipeline.decision import EventConfig, page_row
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.wire.events import to_message
+
+POSITION = Position(Partition("pages", 0), 1)
+RECORD = PageRecord.first(
+    page_id=PageId("page"), url="page", text_fingerprint=1, position=POSITION, seen_seconds=0
+)
+ARRIVAL = Arrival(
+    record=Record(position=POSITION, key=None, value=b"{}"),
+    page=Page(id=PageId("page"), url="page", fetched_at_seconds=0),
+    fingerprint=Fingerprint64(1),
+    text_fingerprint=1,
+    token_count=100,
+    is_decided=True,
+)
+
+
+def match_with(name: str, kind: MatchKind, resemblance: float) -> Match:
+    return Match(Handle(1), PageId(name), name, 1, 0, kind, resemblance=resemblance)
+
+
+def test_a_copy_that_left_its_match_for_the_page_is_told_first_and_makes_it_exact() -> None:
+    own, left = match_with("own", "near", 0.8), match_with("left", "exact", 1.0)
+    placement = Placement(
+        matches=(own, left),
+        cluster=ClusterState("c", 1, 3, ClusterNode(Handle(1), 1, PageId("own"), "own")),
+        is_duplicate=True,
+        merges=(),
+        departure=None,
+        was_linked=False,
+        is_superseded=False,
+    )
+    judged = Judged(Registered(ARRIVAL, Handle(2), RECORD, "new"), (own,))
+
+    (message,) = page_row(judged, placement, EventConfig(), to_message).events
+
+    event = msgspec.json.decode(message.value or b"", type=DuplicateFound)
+    assert (event.kind, [match.id for match in event.matches]) == ("exact", ["left", "own"])
