@@ -188,8 +188,8 @@ def _is_silent(judged: Judged, placement: Placement, config: EventConfig) -> boo
 def _must_tell(registered: Registered, placement: Placement) -> bool:
     """Whether subscribers may hold another place of the page than where it stands alone now.
 
-    That is so where it once was in a cluster of two or more. Clusters forget this when a page goes, so whatever
-    comes back is told, and so is a decision taken again, or a new page above a version floor: they may be.
+    That is so where it once was in a cluster of two or more. Clusters forget this when a page goes, so
+    whatever comes back is told, and so is a decision taken again, or a new page above a version floor.
     """
     former = registered.former
     return (
