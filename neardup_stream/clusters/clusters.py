@@ -15,7 +15,15 @@ from neardup_stream.clusters.placements import ClusterState, Decided, Placement,
 from neardup_stream.clusters.planning import expire, plan
 from neardup_stream.clusters.reading import Describe, Reader
 from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, QuietRequest, Request
-from neardup_stream.clusters.rows import NewRow, lowest_offsets, pack_row, row_cells, settled_in
+from neardup_stream.clusters.rows import (
+    NewRow,
+    bound_cells,
+    lowest_offsets,
+    pack_row,
+    raised_ceilings,
+    row_cells,
+    settled_in,
+)
 from neardup_stream.clusters.rules import Rule, components
 from neardup_stream.clusters.view import StaleView, page_cells
 from neardup_stream.clusters.world import World
@@ -96,10 +104,14 @@ class Clusters:
         self._config = config or ClusterConfig()
 
     async def settled(self, positions: Iterable[Position]) -> Settled:
-        """What was decided for these positions before, if anything. Cost: one round trip."""
+        """What was decided for these positions before, if anything.
+
+        Cost: one round trip, and one more where they may have rows.
+        """
         positions = list(positions)
         reader = Reader(self._store, self._describe)
-        await reader.read(row_cells(positions))
+        await reader.read(bound_cells(positions))
+        await reader.read(row_cells(reader.view, positions))
         return settled_in(reader.view, positions)
 
     async def decide(self, requests: Sequence[Request], render: Render) -> list[Decided]:
@@ -174,18 +186,15 @@ class Clusters:
     async def _decide(self, requests: Sequence[Request], render: Render, number: int) -> list[Decided] | None:
         """The attempt of this number; None when something moved meanwhile.
 
-        The first does not read what is nearly always absent: rows, and the cells of new pages. It expects
-        nothing there, so where something is, it fails, and the second reads it.
+        The first does not read the cells of new pages, which are nearly always absent. It expects nothing
+        there, so where something is, it fails, and the second reads it.
         """
         positions = [request.position for request in requests]
         reader = Reader(self._store, self._describe)
-        rows, own = row_cells(positions), page_cells(_new_handles(requests))
-        others = page_cells(_handles(requests) - _new_handles(requests))
-        if number == 0:
-            reader.view.assume_absent([*rows, *own])
-            await reader.read(others)
-        else:
-            await reader.read([*rows, *own, *others])
+        own = _new_handles(requests) if number == 0 else set()
+        reader.view.assume_absent(page_cells(own))
+        await reader.read(bound_cells(positions) + page_cells(_handles(requests) - own))
+        await reader.read(row_cells(reader.view, positions))
         settled = settled_in(reader.view, positions)
         known = settled.finished | settled.rows.keys()
         todo = [request for request in requests if request.position not in known]
@@ -207,11 +216,13 @@ class Clusters:
 
         world, rows = await _planned(reader, todo, step)
         rendered = [render(row.request, row.placement) for row in rows]
+        positions = [request.position for request in todo]
         packed: dict[Cell, bytes | None] = {
-            row_cell(row.request.position): pack_row(row, content)
-            for row, content in zip(rows, rendered, strict=True)
+            row_cell(position): pack_row(row, content)
+            for position, row, content in zip(positions, rows, rendered, strict=True)
         }
-        base = await self._commit(reader, world, packed, lowest_offsets(each.position for each in todo))
+        packed |= raised_ceilings(reader.view, positions)
+        base = await self._commit(reader, world, packed, lowest_offsets(positions), len(rows))
         if base is None:
             return None
         return {
@@ -229,7 +240,7 @@ class Clusters:
             for node, has_gone in zip(nodes, gone, strict=True)
             if has_gone
         ]
-        return None if await self._commit(reader, world, {}, {}, aging) is None else gone
+        return None if await self._commit(reader, world, {}, {}, aging=aging) is None else gone
 
     async def _commit(
         self,
@@ -237,6 +248,7 @@ class Clusters:
         world: World,
         rows: Mapping[Cell, bytes | None],
         floors: Mapping[Partition, int],
+        rank_count: int = 0,
         aging: Sequence[Aged] = (),
     ) -> int | None:
         transaction = Transaction(
@@ -245,7 +257,7 @@ class Clusters:
             writes={**world.writes(), **rows},
             joined=world.joined(),
             left=world.left(),
-            rank_count=len(rows),
+            rank_count=rank_count,
             aging=aging,
         )
         return await self._store.commit(transaction)

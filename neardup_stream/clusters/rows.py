@@ -13,6 +13,7 @@ from neardup_stream.clusters.requests import QuietRequest, Request
 from neardup_stream.clusters.view import View
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.cluster_store import (
+    DECIDED,
     PROVISIONAL_RANK,
     RANK_BYTES,
     TRIMMED,
@@ -21,7 +22,15 @@ from neardup_stream.stores.cluster_store import (
     row_cell,
 )
 
-__all__ = ["NewRow", "lowest_offsets", "pack_row", "row_cells", "settled_in"]
+__all__ = [
+    "NewRow",
+    "bound_cells",
+    "lowest_offsets",
+    "pack_row",
+    "raised_ceilings",
+    "row_cells",
+    "settled_in",
+]
 
 _HEAD_BYTES = RANK_BYTES + 8
 
@@ -48,26 +57,46 @@ def pack_row(row: NewRow, content: bytes) -> bytes:
     return rank.to_bytes(RANK_BYTES, "big") + row.request.node.handle.to_bytes(8, "big") + content
 
 
-def row_cells(positions: Iterable[Position]) -> list[Cell]:
-    """The cells that say what became of these positions: their rows, and how far the trims came."""
-    positions = list(positions)
-    partitions = {position.partition for position in positions}
-    trimmed = [Cell(TRIMMED, partition_name(partition)) for partition in partitions]
-    return [row_cell(position) for position in positions] + trimmed
+def bound_cells(positions: Iterable[Position]) -> list[Cell]:
+    """The cells that say between which offsets the rows of these partitions lie."""
+    names = {partition_name(position.partition) for position in positions}
+    return [Cell(table, name) for name in names for table in (TRIMMED, DECIDED)]
+
+
+def row_cells(view: View, positions: Iterable[Position]) -> list[Cell]:
+    """The rows that there may be, of a view that has read their bounds."""
+    return [
+        row_cell(position)
+        for position in positions
+        if view.floor(position.partition) <= position.offset < view.ceiling(position.partition)
+    ]
 
 
 def settled_in(view: View, positions: Iterable[Position]) -> Settled:
-    """What a view says of positions whose cells it has read."""
+    """What a view says of positions whose bounds and rows it has read."""
     rows: dict[Position, Decided] = {}
     finished = set()
     for position in positions:
-        value = view.raw[row_cell(position)]
         if position.offset < view.floor(position.partition):
             finished.add(position)
-        elif value is not None:
-            rank = int.from_bytes(value[:RANK_BYTES], "big")
-            rows[position] = Decided(rank, value[_HEAD_BYTES:])
+        elif position.offset < view.ceiling(position.partition):
+            value = view.raw[row_cell(position)]
+            if value is not None:
+                rank = int.from_bytes(value[:RANK_BYTES], "big")
+                rows[position] = Decided(rank, value[_HEAD_BYTES:])
     return Settled(rows, frozenset(finished))
+
+
+def raised_ceilings(view: View, positions: Iterable[Position]) -> dict[Cell, bytes | None]:
+    """The upper bounds after rows were written at these positions."""
+    highest: dict[Partition, int] = {}
+    for position in positions:
+        known = highest.get(position.partition) or view.ceiling(position.partition)
+        highest[position.partition] = max(position.offset + 1, known)
+    no_rank = bytes(RANK_BYTES)
+    return {
+        Cell(DECIDED, partition_name(partition)): no_rank + b"%d" % end for partition, end in highest.items()
+    }
 
 
 def lowest_offsets(positions: Iterable[Position]) -> dict[Partition, int]:

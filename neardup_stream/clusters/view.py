@@ -8,7 +8,9 @@ from neardup_stream.message import Partition
 from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.cluster_store import (
     CLUSTERS,
+    DECIDED,
     PAGES,
+    RANK_BYTES,
     TRIMMED,
     Cell,
     Member,
@@ -59,6 +61,7 @@ class View:
         self.descriptions: dict[Handle, Description] = {}
         self._limits: dict[ClusterKey, int | None] = {}
         self._floors: dict[bytes, int] = {}
+        self._ceilings: dict[bytes, int] = {}
 
     def add(
         self,
@@ -77,7 +80,9 @@ class View:
                 self._floors[cell.field] = int(value or 0)
                 continue
             self.raw[cell] = value
-            if cell.table == PAGES:
+            if cell.table == DECIDED:
+                self._ceilings[cell.field] = int(value[RANK_BYTES:]) if value else 0
+            elif cell.table == PAGES:
                 self.pages[Handle(int.from_bytes(cell.field, "big"))] = PageCell.unpack(value)
             elif cell.table == CLUSTERS:
                 unpacked = None if value is None else ClusterCell.unpack(value)
@@ -105,6 +110,10 @@ class View:
     def floor(self, partition: Partition) -> int:
         """Rows below this offset are trimmed."""
         return self._floors[partition_name(partition)]
+
+    def ceiling(self, partition: Partition) -> int:
+        """No row lies at this offset or above."""
+        return self._ceilings[partition_name(partition)]
 
     def unread_clusters(self) -> set[ClusterKey]:
         """The clusters in which the pages read so far stand."""

@@ -15,6 +15,7 @@ from neardup_stream.page import Handle
 
 __all__ = [
     "CLUSTERS",
+    "DECIDED",
     "PAGES",
     "PROVISIONAL_RANK",
     "RANK_BYTES",
@@ -38,6 +39,10 @@ CLUSTERS = "clusters"
 
 TRIMMED = "trimmed"
 """Table of the offsets below which rows are gone: field = name of a partition, value in decimal."""
+
+DECIDED = "decided"
+"""Table of the offsets below which all rows lie: field = name of a partition, value = no rank, then decimal.
+Whoever writes rows raises it, so it says where no row need be looked for."""
 
 RANK_BYTES = 6
 """Every cell begins with a rank, big-endian; 0 for none."""
