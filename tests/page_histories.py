@@ -10,12 +10,13 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
 from neardup_stream.clusters.rules import Rule, anchored, components, linked
 from neardup_stream.events import DuplicateFound, EventCluster, event_type
+from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.fold import Fold
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
@@ -32,20 +33,25 @@ __all__ = [
     "DAY",
     "RULES",
     "SHORT",
-    "TOPICS",
+    "SKETCH",
+    "TABLES",
     "Content",
     "Op",
     "PageHistory",
     "Sweep",
     "are_alike",
     "page_url",
+    "sharp_pipeline",
     "text_of",
 ]
 
 DAY = 86_400
 RULES: dict[str, Rule] = {"components": components, "linked": linked(0.9), "anchored": anchored}
-TOPICS = (1, 2, 3, 4)
-"""Topics whose neighboring texts the tables find and the sketches tell from those further apart."""
+SKETCH = SketchConfig(bins=1024, code_bits=8, bands=16, band_bins=2)
+"""So large that texts that are alike are always found, and others never taken for them."""
+
+TABLES = IndexLayout(IndexConfig(bands=SKETCH.bands)).table_count
+"""In how many tables a page stands."""
 
 _WORDS, _STEP = 200, 36
 _PARTITION = Partition("pages", 0)
@@ -98,6 +104,11 @@ def are_alike(one: Content, other: Content) -> bool:
 def page_url(page: int) -> str:
     """Its id too."""
     return f"https://example.com/{page}"
+
+
+def sharp_pipeline(**fields: Any) -> Pipeline:
+    """A pipeline in memory, or with other stores, whose sketches are `SKETCH`."""
+    return Pipeline(sketch=SKETCH, **fields)
 
 
 @dataclass

@@ -8,8 +8,7 @@ from typing import get_args
 import pytest
 
 from tests.crashes import Burn, Fuse, Moment
-from tests.page_histories import Content, Op, PageHistory, Sweep
-from tests.pipelines import Pipeline
+from tests.page_histories import Content, Op, PageHistory, Sweep, sharp_pipeline
 
 FIRST, COPY, OTHER = Op(0, Content(1, 0)), Op(1, Content(1, 0)), Op(1, Content(2, 0))
 STORIES = {
@@ -26,7 +25,7 @@ STORIES = {
 @pytest.mark.parametrize("moment", get_args(Moment))
 async def test_a_story_adds_up_wherever_it_is_cut(moment: Moment, story: Sequence[Op | Sweep]) -> None:
     for calls in count():
-        history = PageHistory(Pipeline(), fuse=Fuse([Burn(calls, moment)]))
+        history = PageHistory(sharp_pipeline(), fuse=Fuse([Burn(calls, moment)]))
         await history.live(story, batch_pages=1)
         await history.check(random.Random(calls))
         if not history.fuse.has_burnt:

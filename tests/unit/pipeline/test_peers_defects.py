@@ -20,7 +20,7 @@ from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.streams.memory import MemorySource, numbered
 from neardup_stream.wire.events import from_message
 from tests.crashes import Fuse, crashing
-from tests.page_histories import Content, Op, PageHistory, Sweep, page_url
+from tests.page_histories import TABLES, Content, Op, PageHistory, Sweep, page_url, sharp_pipeline
 from tests.pipelines import Pipeline, essay, page_json
 
 
@@ -48,7 +48,7 @@ def entry_count(pipeline: Pipeline) -> int:
 def interleaved(pipeline: Pipeline) -> Pipeline:
     """The same stores, but others may come in between any two calls."""
     fuse = Fuse()
-    return Pipeline(
+    return sharp_pipeline(
         tables=crashing(pipeline.tables, fuse),
         records=crashing(pipeline.records, fuse),
         clusters=crashing(pipeline.clusters, fuse),
@@ -58,7 +58,7 @@ def interleaved(pipeline: Pipeline) -> Pipeline:
 
 @pytest.mark.parametrize("topic_count", [1, 8], ids=["one-text", "eight-texts"])
 async def test_eight_inserts_of_one_id_at_once_leave_no_phantoms(topic_count: int) -> None:
-    pipeline = Pipeline()
+    pipeline = sharp_pipeline()
     topics = [number % topic_count for number in range(8)]
     await asyncio.gather(
         *(
@@ -71,7 +71,7 @@ async def test_eight_inserts_of_one_id_at_once_leave_no_phantoms(topic_count: in
     await crawl(pipeline, [(f"other{topic}", essay(topic)) for topic in set(topics)], first_offset=20)
 
     assert pipeline.pairs() == []
-    assert entry_count(pipeline) == topic_count * 14
+    assert entry_count(pipeline) == topic_count * TABLES
     history = PageHistory(pipeline)
     assert await history.clusters() == {}
     assert len(await history.living()) == topic_count
@@ -124,7 +124,7 @@ async def test_equal_fingerprints_are_reported(*, has_sketch: bool) -> None:
     ("seconds", "is_kept"), [(9, True), (10, False), (11, False)], ids=["before", "on-time", "after"]
 )
 async def test_retention_is_on_time_and_in_seconds(seconds: int, *, is_kept: bool) -> None:
-    history = PageHistory(Pipeline(), RetentionConfig(page_seconds=10, stub_seconds=100))
+    history = PageHistory(sharp_pipeline(), RetentionConfig(page_seconds=10, stub_seconds=100))
     await history.live([Op(0, Content(1, 0))], batch_pages=1)
 
     history.pipeline.now_seconds += seconds
@@ -135,7 +135,7 @@ async def test_retention_is_on_time_and_in_seconds(seconds: int, *, is_kept: boo
 
 
 async def test_retention_rolls_with_every_time_a_page_is_seen() -> None:
-    history = PageHistory(Pipeline(), RetentionConfig(page_seconds=10, stub_seconds=100))
+    history = PageHistory(sharp_pipeline(), RetentionConfig(page_seconds=10, stub_seconds=100))
     for _ in range(5):
         await history.live([Op(0, Content(1, 0)), Sweep(0)], batch_pages=1)
         history.pipeline.now_seconds += 9
@@ -148,7 +148,7 @@ async def test_retention_rolls_with_every_time_a_page_is_seen() -> None:
 
 async def test_memory_levels_off_when_pages_come_and_expire_without_end() -> None:
     """Also of pages that were in clusters, changed, or became too short."""
-    history = PageHistory(Pipeline(grave_seconds=0), RetentionConfig(page_seconds=10, stub_seconds=10))
+    history = PageHistory(sharp_pipeline(grave_seconds=0), RetentionConfig(page_seconds=10, stub_seconds=10))
     footprints = []
     for year in range(6):
         pages = range(10 * year, 10 * year + 10)

@@ -10,10 +10,9 @@ from neardup_stream.message import Partition
 from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.streams.memory import MemorySource, numbered
-from tests.page_histories import SHORT, Content, Op, PageHistory, Sweep, page_url
+from tests.page_histories import SHORT, TABLES, Content, Op, PageHistory, Sweep, page_url, sharp_pipeline
 from tests.pipelines import Pipeline, essay, page_json
 
-TABLES = 14
 TEXT, OTHER_TEXT = Content(1, 0), Content(2, 0)
 
 
@@ -41,7 +40,7 @@ def versions_in_tables(pipeline: Pipeline) -> list[int]:
 async def test_the_tables_hold_the_living_version_and_nothing_else(
     batch_pages: int, story: Sequence[Op | Sweep], versions: list[int]
 ) -> None:
-    history = PageHistory(Pipeline())
+    history = PageHistory(sharp_pipeline())
 
     await history.live(story, batch_pages)
 
@@ -50,7 +49,7 @@ async def test_the_tables_hold_the_living_version_and_nothing_else(
 
 @pytest.mark.parametrize("way", [None, SHORT, OTHER_TEXT], ids=["forgotten", "too-short", "changed"])
 async def test_a_page_that_comes_back_is_found_again_by_its_new_version(way: Content | None) -> None:
-    history = PageHistory(Pipeline())
+    history = PageHistory(sharp_pipeline())
 
     await history.live([Op(0, TEXT), Op(0, way), Op(1, TEXT), Op(0, TEXT), Op(2, TEXT)], batch_pages=2)
 
@@ -74,7 +73,7 @@ async def test_pages_of_two_hosts_meet_in_no_table() -> None:
 
 @pytest.mark.parametrize("grave_seconds", [0, 600], ids=["forgotten-by-the-clusters", "remembered"])
 async def test_a_page_that_stood_alone_says_what_it_was_however_long_ago(grave_seconds: float) -> None:
-    pipeline = Pipeline(grave_seconds=grave_seconds, event_config=EventConfig(unique=True))
+    pipeline = sharp_pipeline(grave_seconds=grave_seconds, event_config=EventConfig(unique=True))
 
     await PageHistory(pipeline).live([Op(0, TEXT), Op(0, OTHER_TEXT), Op(0, None)], batch_pages=1)
 
