@@ -1,10 +1,12 @@
 """How many pages a second does one daemon take from Kafka through Redis to Kafka, and at what cost?
 
-    python -m benchmarks.end_to_end [--pages 200000] [--json]
+    python -m benchmarks.end_to_end [--pages 200000] [--rounds 2] [--json]
 
 Broker, Redis and daemon run on this machine. The pages topic (4 partitions, zstd) is filled beforehand with
-Latin text of 3.5 KB, 20 % of it near-duplicates; a smaller topic warms everything up. The answers are
-checked before a figure is printed: every page has one outcome, every duplicate one event, no pair is false.
+Latin text of 3.5 KB, 20 % of it near-duplicates; a smaller topic warms everything up. Two settings take turns
+over the same pages: simhash alone, without clusters, and the default, with sketches, bands, verification and
+clusters. The answers of each run are checked before a figure is printed: every page has one outcome, every
+duplicate one event, no pair is false.
 """
 
 import argparse
@@ -13,7 +15,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -24,7 +26,7 @@ from rich.console import Console
 from rich.table import Table
 
 from daemon.sample_crawl.plain_texts import TextPage, generate_texts
-from neardup_stream.events import DuplicateFound
+from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.message import Message, Record
 from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
@@ -41,14 +43,24 @@ KERNEL_PAGES = 4_000
 KERNEL_RUNS = 5
 POLL_SECONDS = 0.2
 """A look at the metrics costs the daemon some 3 ms."""
+_DUPLICATE = ("ce_type", event_type("duplicate").encode())
 TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+VARIANTS = {
+    "simhash alone": ["verdict.scheme=simhash", "clusters.rule=off"],
+    "everything": ["clusters.grave_seconds=1"],
+}
+"""Settings of each. Pages are kept at hand for a second, so that the bytes are those of a corpus at rest."""
+
+KINDS = {"index": "pages:*:t*", "records": "pages:*:p[0-9a-f]*", "clusters": "pages:*:{c}:*"}
+"""Keys of what is stored."""
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured; CPU in microseconds a page."""
+    """What was measured of one variant, medians over the rounds; CPU in microseconds a page."""
 
-    pages: int
     pages_per_second: float
     share_of_bare_kernel: float
     daemon_cpu_us: float
@@ -56,24 +68,29 @@ class Figures:
     broker_cpu_us: float
     index_bytes_per_page: float
     record_bytes_per_page: float
-    duplicates: int
+    cluster_bytes_per_page: float
+    all_bytes_per_page: float
+    duplicates: float
     recall_of_near_duplicates: float
 
 
 def main() -> None:
-    """Run once and print."""
+    """Run both variants and print them side by side."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=200_000)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="one JSON line instead of the table")
     arguments = parser.parse_args()
-    figures = measure(arguments.pages)
+    figures = measure(arguments.pages, arguments.rounds)
     if arguments.json:
-        print(json.dumps(asdict(figures)))
+        print(
+            json.dumps({"pages": arguments.pages, **{name: asdict(each) for name, each in figures.items()}})
+        )
     else:
-        _print_table(figures)
+        _print_table(arguments.pages, figures)
 
 
-def measure(page_count: int) -> Figures:
+def measure(page_count: int, round_count: int) -> dict[str, Figures]:
     """Fill, warm up, run, check."""
     with ExitStack() as servers:
         broker = servers.enter_context(start_kafka())
@@ -83,21 +100,38 @@ def measure(page_count: int) -> Figures:
             broker.create_topic(f"{topic}-events", PARTITIONS)
             broker.create_topic(f"{topic}-dead-letters", 1)
             asyncio.run(_fill(broker, topic, count))
-        with _daemon(broker, store, "warm-up", page_count) as warming:
+        with _daemon(broker, store, "warm-up", page_count, []) as warming:
             warming.wait_for_pages(WARM_UP_PAGES, 300)
-        return _measured_run(broker, store, page_count)
+        runs: dict[str, list[Figures]] = {name: [] for name in VARIANTS}
+        for number in range(round_count):
+            for name, settings in VARIANTS.items():
+                group = f"{name}-{number}".replace(" ", "-")
+                runs[name].append(_measured_run(broker, store, page_count, group, settings))
+        return {name: _medians(figures) for name, figures in runs.items()}
+
+
+def _medians(runs: Sequence[Figures]) -> Figures:
+    rows = [asdict(run) for run in runs]
+    return Figures(**{name: statistics.median(row[name] for row in rows) for name in rows[0]})
 
 
 def _daemon(
-    broker: KafkaBroker, store: RedisServer, topic: str, page_count: int
+    broker: KafkaBroker,
+    store: RedisServer,
+    topic: str,
+    page_count: int,
+    settings: Sequence[str],
+    group: str = "warm-up",
 ) -> AbstractContextManager[Daemon]:
+    events_topic = f"{topic}-events" if group == "warm-up" else f"events-{group}"
     return start_daemon(
         [
+            *settings,
             f"kafka.bootstrap_servers={broker.bootstrap_servers}",
             f"kafka.pages_topic={topic}",
-            f"kafka.events_topic={topic}-events",
+            f"kafka.events_topic={events_topic}",
             f"kafka.dead_letters_topic={topic}-dead-letters",
-            f"kafka.group_id={topic}",
+            f"kafka.group_id={group}",
             f"redis.url={store.url}",
             f"redis.namespace={topic}",
             f"index.expected_pages={page_count}",
@@ -105,11 +139,14 @@ def _daemon(
     )
 
 
-def _measured_run(broker: KafkaBroker, store: RedisServer, page_count: int) -> Figures:
+def _measured_run(
+    broker: KafkaBroker, store: RedisServer, page_count: int, group: str, settings: Sequence[str]
+) -> Figures:
+    broker.create_topic(f"events-{group}", PARTITIONS)
     client = redis.Redis.from_url(store.url)
     client.flushall()
     empty_bytes = _used_bytes(client)
-    with _daemon(broker, store, "pages", page_count) as daemon:
+    with _daemon(broker, store, "pages", page_count, settings, group) as daemon:
         daemon.wait_until_ready()
         pids = (daemon.pid, store.pid, broker.pid)
         first_pages, started = _wait_for_pages(daemon, 1)
@@ -119,22 +156,21 @@ def _measured_run(broker: KafkaBroker, store: RedisServer, page_count: int) -> F
         outcomes = daemon.outcomes()
         assert daemon.stop() == 0
     assert sum(outcomes.values()) == page_count, outcomes
-    recall = asyncio.run(_check_events(broker, page_count, outcomes["duplicate"]))
-    full_bytes = _used_bytes(client)
-    for key in client.scan_iter("pages:*:p*", count=10_000):
-        client.delete(key)
-    index_bytes = _used_bytes(client) - empty_bytes
+    recall = asyncio.run(_check_events(broker, page_count, group, outcomes["duplicate"]))
+    all_bytes = _used_bytes(client) - empty_bytes
+    kind_bytes = {kind: _freed_bytes(client, pattern) for kind, pattern in KINDS.items()}
     pages_per_second = (page_count - first_pages) / (ended - started)
     daemon_us, redis_us, broker_us = (seconds / (page_count - first_pages) * 1e6 for seconds in cpu)
     return Figures(
-        pages=page_count,
         pages_per_second=pages_per_second,
         share_of_bare_kernel=pages_per_second / _bare_kernel_pages_per_second(),
         daemon_cpu_us=daemon_us,
         redis_cpu_us=redis_us,
         broker_cpu_us=broker_us,
-        index_bytes_per_page=index_bytes / page_count,
-        record_bytes_per_page=(full_bytes - empty_bytes - index_bytes) / page_count,
+        index_bytes_per_page=kind_bytes["index"] / page_count,
+        record_bytes_per_page=kind_bytes["records"] / page_count,
+        cluster_bytes_per_page=kind_bytes["clusters"] / page_count,
+        all_bytes_per_page=all_bytes / page_count,
         duplicates=outcomes["duplicate"],
         recall_of_near_duplicates=recall,
     )
@@ -152,7 +188,7 @@ def _message(page: TextPage) -> Message:
     return Message(key=page.url.encode(), value=msgspec.json.encode({"url": page.url, "text": page.text}))
 
 
-async def _check_events(broker: KafkaBroker, page_count: int, duplicate_count: int) -> float:
+async def _check_events(broker: KafkaBroker, page_count: int, group: str, duplicate_count: int) -> float:
     """Every duplicate has one event and no pair is false; the share of near-duplicates that was found.
 
     A near-duplicate and its original may be read in either order, as they lie in different partitions.
@@ -163,7 +199,7 @@ async def _check_events(broker: KafkaBroker, page_count: int, duplicate_count: i
         url_of[page.id] = page.url
         origin[page.url] = origin[url_of[page.near_duplicate_of]] if page.near_duplicate_of else page.url
     matched: dict[str, str] = {}
-    for record in await _read_all(broker, "pages-events", duplicate_count):
+    for record in await _read_duplicates(broker, f"events-{group}", duplicate_count):
         event = msgspec.json.decode(record.value or b"", type=DuplicateFound)
         assert event.page.id not in matched, f"two events for {event.page.id}"
         assert all(origin[match.id] == origin[event.page.id] for match in event.matches), event
@@ -172,13 +208,14 @@ async def _check_events(broker: KafkaBroker, page_count: int, duplicate_count: i
     return duplicate_count / sum(url != base for url, base in origin.items())
 
 
-async def _read_all(broker: KafkaBroker, topic: str, count: int) -> Sequence[Record]:
+async def _read_duplicates(broker: KafkaBroker, topic: str, count: int) -> Sequence[Record]:
     connection = KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
-    config = KafkaSourceConfig(connection=connection, topics=(topic,), group_id="check")
+    config = KafkaSourceConfig(connection=connection, topics=(topic,), group_id=f"check-{topic}")
     records: list[Record] = []
     async with KafkaSource(config) as source:
         while len(records) < count:
-            records.extend(await source.read(10_000, 1 << 26))
+            read = await source.read(10_000, 1 << 26)
+            records.extend(record for record in read if _DUPLICATE in record.headers)
     return records
 
 
@@ -207,18 +244,33 @@ def _cpu_seconds(pid: int) -> float:
     return (int(user) + int(system)) / TICKS_PER_SECOND
 
 
+def _freed_bytes(client: redis.Redis, pattern: str) -> int:
+    """What goes when these keys go."""
+    before = _used_bytes(client)
+    for key in client.scan_iter(pattern, count=10_000):
+        client.delete(key)
+    return before - _used_bytes(client)
+
+
 def _used_bytes(client: redis.Redis) -> int:
     return int(client.info("memory")["used_memory"])
 
 
-def _print_table(figures: Figures) -> None:
-    table = Table(title="Kafka → Redis → Kafka, one daemon", title_justify="left")
+def _print_table(page_count: int, figures: Mapping[str, Figures]) -> None:
+    table = Table(title=f"Kafka → Redis → Kafka, one daemon, {page_count:,} pages", title_justify="left")
     table.add_column("figure")
-    table.add_column("value", justify="right")
-    for name, value in asdict(figures).items():
-        shown = f"{value:,.2f}" if isinstance(value, float) and value < 10 else f"{value:,.0f}"
-        table.add_row(name.replace("_", " "), shown)
+    for name in figures:
+        table.add_column(name, justify="right")
+    table.add_column("ratio", justify="right")
+    for name in asdict(next(iter(figures.values()))):
+        first, last = (getattr(each, name) for each in figures.values())
+        ratio = f"{last / first:.2f}" if first > 0 else ""
+        table.add_row(name.replace("_", " "), _shown(first), _shown(last), ratio)
     Console().print(table)
+
+
+def _shown(value: float) -> str:
+    return f"{value:,.2f}" if value < 10 else f"{value:,.0f}"
 
 
 if __name__ == "__main__":

@@ -58,9 +58,9 @@ class SketchConfig:
     """
 
     shingle_tokens: int = 3
-    bins: int = 128
-    code_bits: int = 8
-    bands: int = 10
+    bins: int = 192
+    code_bits: int = 4
+    bands: int = 9
     band_bins: int = 3
 
     def __post_init__(self) -> None:

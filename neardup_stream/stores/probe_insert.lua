@@ -88,7 +88,7 @@ local function walk(i, near, member, rest_bytes, exact, high, is_crowd)
         end
       end
     end
-    if count < page or (exact == 1 and run > same_rest) then
+    if count < page or not is_crowd or (exact == 1 and run > same_rest) then
       break
     end
     near = call('ZRANGE', KEYS[i], '(' .. resume, high, 'BYLEX', 'LIMIT', '0', LIMIT[exact])
@@ -113,6 +113,9 @@ for i = 1, #KEYS do
     local count = #near
     if count == PAGE[exact] then
       count = call('ZLEXCOUNT', KEYS[i], '[' .. low, high)
+      if count <= crowd then
+        near = call('ZRANGE', KEYS[i], '[' .. low, high, 'BYLEX')
+      end
     end
     walk(i, near, member, rest_bytes, exact, high, count > crowd)
   end

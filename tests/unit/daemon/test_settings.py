@@ -224,7 +224,7 @@ def test_defaults_are_those_of_the_parts_they_configure() -> None:
     settings = Settings()
 
     assert settings.index.config() == IndexConfig(bands=SketchConfig().bands)
-    assert sketch_config(settings) == SketchConfig(code_bits=4)
+    assert sketch_config(settings) == SketchConfig()
     assert verdict_config(settings) == VerdictConfig(sketch_config(settings))
     assert index_layout(settings).config == settings.index.config()
     assert settings.limits.config() == PageLimits()

@@ -23,7 +23,7 @@ from neardup_stream.fingerprints.sketch import (
     standard_errors,
 )
 
-CONFIG = SketchConfig()
+CONFIG = SketchConfig(bins=128, code_bits=8, bands=10)
 WORDS = SketchConfig(shingle_tokens=1)  # the shingles of a text are its different words
 UNION_WORDS = 300
 PAIRS_EACH = 1000
@@ -266,7 +266,7 @@ def test_a_sketch_that_does_not_fill_its_bytes_is_refused(changed: dict[str, int
 
 @pytest.mark.parametrize(
     ("config", "size_bytes"),
-    [(CONFIG, 128), (SketchConfig(code_bits=4), 64), (SketchConfig(bins=18, code_bits=4), 9)],
+    [(CONFIG, 128), (SketchConfig(bins=128, code_bits=4), 64), (SketchConfig(bins=18, code_bits=4), 9)],
 )
 def test_a_sketch_weighs_what_its_codes_weigh(config: SketchConfig, size_bytes: int) -> None:
     assert config.sketch_bytes == size_bytes
@@ -283,7 +283,7 @@ def test_whatever_the_config_says_is_in_the_schema() -> None:
 
 def test_sketches_never_change_without_a_new_schema() -> None:
     """Stored sketches stay comparable: a failure here means that the schema fields must change too."""
-    config = SketchConfig(bins=16, bands=3)
+    config = SketchConfig(bins=16, code_bits=8, bands=3)
 
     computed = _sketched(["The quick brown fox jumps over the lazy dog; 東京 café."], config)
 
