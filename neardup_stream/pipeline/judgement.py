@@ -1,9 +1,12 @@
 """A prepared batch through the stores: every record ends with one outcome, decided once.
 
-    settled ─► register ─► detect ─► decide ─► mark ─► old entries out
+    settled ─► register ─► detect      ─►      decide ─► mark ─► old entries out
+    └──────── compare ───────────┘             └──────────── decide ───────────┘
 
 A run holds each page id once. A record whose row is stored already is told what the row says, and a record
-that was finished is left alone; so a batch may be judged again after a crash at any point.
+that was finished is left alone; so a batch may be judged again after a crash at any point. The two halves
+may work at once, on two batches: to the earlier half, a page that is not decided yet looks as one that
+another daemon is working on.
 """
 
 from collections import Counter
@@ -12,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
-from neardup_stream.clusters.placements import Decided, Placement
+from neardup_stream.clusters.placements import Decided, Placement, Settled
 from neardup_stream.clusters.protocol import Decider
 from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, QuietRequest, Request
 from neardup_stream.indexes.protocol import Index, IndexedPage
@@ -32,7 +35,7 @@ from neardup_stream.pipeline.verification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordMark, RecordStore
 
-__all__ = ["Conclusion", "Judgement", "JudgementStores", "cut_at_repeats"]
+__all__ = ["Compared", "Conclusion", "Judgement", "JudgementStores", "cut_at_repeats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +71,27 @@ class _Case(NamedTuple):
     """A record that is not settled yet: what is asked of the clusters, and how the answer is told."""
 
     request: Request
-    row: Callable[[Placement | None], Row]
+    row: Callable[[Placement | None, RenderEvent], Row]
     former: IndexedPage | None = None
 
 
+class _Run(NamedTuple):
+    """Records of distinct pages, in order, up to the decision."""
+
+    positions: list[Position]
+    settled: Settled
+    cases: dict[Position, _Case]
+
+
+class Compared(NamedTuple):
+    """A batch whose pages are registered, indexed and compared, and nothing of it decided."""
+
+    prepared: Prepared
+    runs: list[_Run]
+
+
 class Judgement:
-    """Judges batches, one after the other.
+    """Judges batches, each half one after the other.
 
     Args:
         stores: where everything is kept.
@@ -101,22 +119,34 @@ class Judgement:
         self._meters = meters
         self._now_seconds = now_seconds
 
-    async def judge(self, prepared: Prepared, render: RenderEvent) -> Conclusion:
-        """Take a batch to its outcomes and events, rendered for their sink.
+    async def compare(self, prepared: Prepared) -> Compared:
+        """Take a batch up to its decision.
 
         What fails is repeated run by run: an earlier run must not meet what a later one stored.
 
         Raises:
             DependencyLost: the store stayed away.
         """
+        runs = [
+            await self._retries.persist(partial(self._compare_run, run))
+            for run in cut_at_repeats(prepared.items)
+        ]
+        return Compared(prepared, runs)
+
+    async def decide(self, compared: Compared, render: RenderEvent) -> Conclusion:
+        """Take it on to its outcomes and events, rendered for their sink.
+
+        Raises:
+            DependencyLost: the store stayed away.
+        """
         outcomes: Counter[tuple[Outcome, str]] = Counter()
         events: list[Message] = []
-        for rejected in prepared.rejected:
+        for rejected in compared.prepared.rejected:
             outcomes["dead_letter", rejected.error.reason] += 1
-        for skipped in prepared.skipped:
+        for skipped in compared.prepared.skipped:
             outcomes["skipped", skipped.reason] += 1
-        for run in cut_at_repeats(prepared.items):
-            for row in await self._retries.persist(partial(self._judge_run, run, render)):
+        for run in compared.runs:
+            for row in await self._retries.persist(partial(self._decide_run, run, render)):
                 outcomes[row.outcome, row.reason] += 1
                 events += row.events
         return Conclusion(outcomes, events)
@@ -129,19 +159,24 @@ class Judgement:
         """
         await self._stores.clusters.trim(next_offsets)
 
-    async def _judge_run(self, items: Sequence[Arrival | Forget], render: RenderEvent) -> list[Row]:
-        """Records of distinct pages, in order; may be repeated as a whole."""
-        clusters = self._stores.clusters
+    async def _compare_run(self, items: Sequence[Arrival | Forget]) -> _Run:
+        """May be repeated as a whole."""
+        positions = [item.record.position for item in items]
         with timed(self._meters, "settled"):
-            settled = await clusters.settled([item.record.position for item in items])
+            settled = await self._stores.clusters.settled(positions)
         known = {*settled.rows, *settled.finished}
-        cases = await self._cases([item for item in items if item.record.position not in known], render)
+        unsettled = [item for item in items if item.record.position not in known]
+        return _Run(positions, settled, await self._cases(unsettled))
+
+    async def _decide_run(self, run: _Run, render: RenderEvent) -> list[Row]:
+        """May be repeated as a whole."""
+        cases = run.cases
         with timed(self._meters, "decide"):
-            answers = await clusters.decide(
+            answers = await self._stores.clusters.decide(
                 [case.request for case in cases.values()],
-                lambda request, placement: cases[request.position].row(placement).pack(),
+                lambda request, placement: cases[request.position].row(placement, render).pack(),
             )
-        decided = {**settled.rows, **dict(zip(cases, answers, strict=True))}
+        decided = {**run.settled.rows, **dict(zip(cases, answers, strict=True))}
         rows = {position: _row(each) for position, each in decided.items()}
         with timed(self._meters, "mark"):
             await self._stores.records.mark(
@@ -154,10 +189,10 @@ class Judgement:
             former = [case.former for case in cases.values() if case.former is not None]
             if former:
                 await self._stores.index.remove(former)
-        return [rows.get(item.record.position, _FINISHED) for item in items]
+        return [rows.get(position, _FINISHED) for position in run.positions]
 
-    async def _cases(self, items: Sequence[Arrival | Forget], render: RenderEvent) -> dict[Position, _Case]:
-        """Everything that comes before the clusters are asked; in the order of the records."""
+    async def _cases(self, items: Sequence[Arrival | Forget]) -> dict[Position, _Case]:
+        """Register and compare; in the order of the records."""
         records, handle_key = self._stores.records, self._stores.handle_key
         now_seconds = int(self._now_seconds())
         arrivals = [item for item in items if isinstance(item, Arrival)]
@@ -167,8 +202,8 @@ class Judgement:
             forgotten = await forget(forgets, records, handle_key, now_seconds)
         judged = await self._detect(registered)
         cases = {
-            **{page.arrival.record.position: self._page_case(page, judged, render) for page in registered},
-            **{each.forget.record.position: self._forget_case(each, render) for each in forgotten},
+            **{page.arrival.record.position: self._page_case(page, judged) for page in registered},
+            **{each.forget.record.position: self._forget_case(each) for each in forgotten},
         }
         return {item.record.position: cases[item.record.position] for item in items}
 
@@ -182,18 +217,18 @@ class Judgement:
         self._meters.bucket_cap_hits(detected.bucket_cap_hits)
         return {page.registered.handle: page for page in detected.judged}
 
-    def _page_case(self, page: Registered, judged: Mapping[Handle, Judged], render: RenderEvent) -> _Case:
+    def _page_case(self, page: Registered, judged: Mapping[Handle, Judged]) -> _Case:
         position = page.arrival.record.position
         if page.verdict in _QUIET:
             return _quiet(position, _QUIET[page.verdict])
         found = judged.get(page.handle, Judged(page))
         return _Case(
             PlaceRequest(position, _node(page.handle, page.record), found.matches),
-            lambda placement: page_row(found, placement, self._events, render),
+            lambda placement, render: page_row(found, placement, self._events, render),
             _indexed_former(page.handle, page.former),
         )
 
-    def _forget_case(self, each: Forgotten, render: RenderEvent) -> _Case:
+    def _forget_case(self, each: Forgotten) -> _Case:
         position = each.forget.record.position
         if each.handle is None or each.record is None:
             return _quiet(position, "forget_unknown")
@@ -202,7 +237,7 @@ class Judgement:
         stub = _node(each.handle, each.record)
         return _Case(
             ForgetRequest(position, stub),
-            lambda placement: gone_row(each, stub, placement, self._events, render),
+            lambda placement, render: gone_row(each, stub, placement, self._events, render),
             _indexed_former(each.handle, each.former),
         )
 
@@ -227,7 +262,7 @@ def cut_at_repeats(items: Sequence[Arrival | Forget]) -> Iterator[list[Arrival |
 
 
 def _quiet(position: Position, outcome: Outcome) -> _Case:
-    return _Case(QuietRequest(position), lambda _placement: Row(outcome))
+    return _Case(QuietRequest(position), lambda _placement, _render: Row(outcome))
 
 
 def _row(decided: Decided) -> Row:

@@ -1,6 +1,6 @@
-"""The loop: batches flow through four stages at once, each batch in order.
+"""The loop: batches flow through five stages at once, each batch in order.
 
-    read ──► prepare ──► judge ──► publish and commit
+    read ──► prepare ──► compare ──► decide ──► publish and commit
 
 Each stage is a task with room for one batch before it, so while one batch waits for the store the next is
 fingerprinted. What is under way is bounded in pages and bytes. An offset is committed only after every
@@ -22,7 +22,7 @@ from neardup_stream.meters import Outcome, PipelineMeters
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.decision import RenderEvent
 from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
-from neardup_stream.pipeline.judgement import Judgement
+from neardup_stream.pipeline.judgement import Compared, Judgement
 from neardup_stream.pipeline.offsets import later_offsets, next_offsets
 from neardup_stream.pipeline.preparation import Preparation, timed
 from neardup_stream.pipeline.retries import Retries
@@ -134,14 +134,16 @@ class Loop:
                 What was not committed is read again next time.
         """
         self._source.on_revoke(self._drain)
-        prepared: asyncio.Queue[tuple[_Batch, Prepared] | None] = asyncio.Queue(1)
         read: asyncio.Queue[_Batch | None] = asyncio.Queue(1)
-        judged: asyncio.Queue[tuple[_Batch, _Result] | None] = asyncio.Queue(1)
+        prepared: asyncio.Queue[tuple[_Batch, Prepared] | None] = asyncio.Queue(1)
+        compared: asyncio.Queue[tuple[_Batch, Compared] | None] = asyncio.Queue(1)
+        decided: asyncio.Queue[tuple[_Batch, _Result] | None] = asyncio.Queue(1)
         async with asyncio.TaskGroup() as stages:
             stages.create_task(self._read(stop, read))
             stages.create_task(self._prepare(read, prepared))
-            stages.create_task(self._judge(prepared, judged))
-            stages.create_task(self._publish(judged))
+            stages.create_task(self._compare(prepared, compared))
+            stages.create_task(self._decide(compared, decided))
+            stages.create_task(self._publish(decided))
         if not stop.is_set():
             await self._retries.persist(self._trim)
 
@@ -172,16 +174,26 @@ class Loop:
             await out.put((batch, prepared))
         await out.put(None)
 
-    async def _judge(
+    async def _compare(
         self,
         into: asyncio.Queue[tuple[_Batch, Prepared] | None],
-        out: asyncio.Queue[tuple[_Batch, _Result] | None],
+        out: asyncio.Queue[tuple[_Batch, Compared] | None],
     ) -> None:
         while (item := await into.get()) is not None:
             batch, prepared = item
-            conclusion = await self._judgement.judge(prepared, self._publication.render_event)
+            await out.put((batch, await self._judgement.compare(prepared)))
+        await out.put(None)
+
+    async def _decide(
+        self,
+        into: asyncio.Queue[tuple[_Batch, Compared] | None],
+        out: asyncio.Queue[tuple[_Batch, _Result] | None],
+    ) -> None:
+        while (item := await into.get()) is not None:
+            batch, compared = item
+            conclusion = await self._judgement.decide(compared, self._publication.render_event)
             render = self._publication.render_dead_letter
-            letters = [render(rejected.record, rejected.error) for rejected in prepared.rejected]
+            letters = [render(rejected.record, rejected.error) for rejected in compared.prepared.rejected]
             self._meters.truncated_dead_letters(sum(map(is_truncated, letters)))
             await out.put((batch, _Result(conclusion.outcomes, conclusion.events, letters)))
         await out.put(None)

@@ -1,9 +1,8 @@
 """What every store promises; the contract suites in `tests/contracts` hold them to it.
 
-Two stores, both dumb and atomic: the decisions are made above, in pure code. Whoever calls them awaits one
-call before the next. Every write may be run twice with the same effect, because a client repeats a call
-whose answer was lost. Each method raises StoreUnavailable when the server is away; a part of a batch may
-then have been written.
+Two stores, both dumb and atomic: the decisions are made above, in pure code. Every write may be run twice
+with the same effect, because a client repeats a call whose answer was lost. Each method raises
+StoreUnavailable when the server is away; a part of a batch may then have been written.
 """
 
 from collections.abc import Sequence
