@@ -1,11 +1,11 @@
 """A prepared batch through the stores: every record ends with one outcome, decided once.
 
-    settled ─► register ─► detect      ─►      decide ─► mark ─► old entries out
-    └──────── compare ───────────┘             └──────────── decide ───────────┘
+    settled ─► register    ─►    detect    ─►    decide ─► mark ─► old entries out
+    └──── register ────┘       └ compare ┘       └──────────── decide ───────────┘
 
 A run holds each page id once. A record whose row is stored already is told what the row says, and a record
-that was finished is left alone; so a batch may be judged again after a crash at any point. The two halves
-may work at once, on two batches: to the earlier half, a page that is not decided yet looks as one that
+that was finished is left alone; so a batch may be judged again after a crash at any point. The three parts
+may work at once, on three batches: to an earlier part, a page that is not decided yet looks as one that
 another daemon is working on.
 """
 
@@ -35,7 +35,7 @@ from neardup_stream.pipeline.verification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordMark, RecordStore
 
-__all__ = ["Compared", "Conclusion", "Judgement", "JudgementStores", "cut_at_repeats"]
+__all__ = ["ComparedBatch", "Conclusion", "Judgement", "JudgementStores", "RegisteredBatch", "cut_at_repeats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +76,37 @@ class _Case(NamedTuple):
 
 
 class _Run(NamedTuple):
-    """Records of distinct pages, in order, up to the decision."""
+    """Records of distinct pages, in order, up to their registration.
+
+    Attributes:
+        positions: of all.
+        settled: what was decided before.
+        registered: pages that are not settled.
+        forgotten: forgets that are not settled.
+    """
 
     positions: list[Position]
     settled: Settled
-    cases: dict[Position, _Case]
+    registered: list[Registered]
+    forgotten: list[Forgotten]
 
 
-class Compared(NamedTuple):
-    """A batch whose pages are registered, indexed and compared, and nothing of it decided."""
+class RegisteredBatch(NamedTuple):
+    """A batch whose pages are registered."""
 
     prepared: Prepared
     runs: list[_Run]
 
 
+class ComparedBatch(NamedTuple):
+    """A batch whose pages are registered, indexed and compared, and nothing of it decided."""
+
+    prepared: Prepared
+    runs: list[tuple[_Run, dict[Position, _Case]]]
+
+
 class Judgement:
-    """Judges batches, each half one after the other.
+    """Judges batches; each part takes them one after the other.
 
     Args:
         stores: where everything is kept.
@@ -119,8 +134,8 @@ class Judgement:
         self._meters = meters
         self._now_seconds = now_seconds
 
-    async def compare(self, prepared: Prepared) -> Compared:
-        """Take a batch up to its decision.
+    async def register(self, prepared: Prepared) -> RegisteredBatch:
+        """Bring the records of a batch up to date.
 
         What fails is repeated run by run: an earlier run must not meet what a later one stored.
 
@@ -128,12 +143,21 @@ class Judgement:
             DependencyLost: the store stayed away.
         """
         runs = [
-            await self._retries.persist(partial(self._compare_run, run))
+            await self._retries.persist(partial(self._register_run, run))
             for run in cut_at_repeats(prepared.items)
         ]
-        return Compared(prepared, runs)
+        return RegisteredBatch(prepared, runs)
 
-    async def decide(self, compared: Compared, render: RenderEvent) -> Conclusion:
+    async def compare(self, batch: RegisteredBatch) -> ComparedBatch:
+        """Find what its pages match.
+
+        Raises:
+            DependencyLost: the store stayed away.
+        """
+        runs = [(run, await self._retries.persist(partial(self._cases, run))) for run in batch.runs]
+        return ComparedBatch(batch.prepared, runs)
+
+    async def decide(self, batch: ComparedBatch, render: RenderEvent) -> Conclusion:
         """Take it on to its outcomes and events, rendered for their sink.
 
         Raises:
@@ -141,12 +165,12 @@ class Judgement:
         """
         outcomes: Counter[tuple[Outcome, str]] = Counter()
         events: list[Message] = []
-        for rejected in compared.prepared.rejected:
+        for rejected in batch.prepared.rejected:
             outcomes["dead_letter", rejected.error.reason] += 1
-        for skipped in compared.prepared.skipped:
+        for skipped in batch.prepared.skipped:
             outcomes["skipped", skipped.reason] += 1
-        for run in compared.runs:
-            for row in await self._retries.persist(partial(self._decide_run, run, render)):
+        for run, cases in batch.runs:
+            for row in await self._retries.persist(partial(self._decide_run, run, cases, render)):
                 outcomes[row.outcome, row.reason] += 1
                 events += row.events
         return Conclusion(outcomes, events)
@@ -159,18 +183,33 @@ class Judgement:
         """
         await self._stores.clusters.trim(next_offsets)
 
-    async def _compare_run(self, items: Sequence[Arrival | Forget]) -> _Run:
+    async def _register_run(self, items: Sequence[Arrival | Forget]) -> _Run:
         """May be repeated as a whole."""
+        records, handle_key = self._stores.records, self._stores.handle_key
         positions = [item.record.position for item in items]
         with timed(self._meters, "settled"):
             settled = await self._stores.clusters.settled(positions)
         known = {*settled.rows, *settled.finished}
-        unsettled = [item for item in items if item.record.position not in known]
-        return _Run(positions, settled, await self._cases(unsettled))
+        items = [item for item in items if item.record.position not in known]
+        arrivals = [item for item in items if isinstance(item, Arrival)]
+        forgets = [item for item in items if isinstance(item, Forget)]
+        now_seconds = int(self._now_seconds())
+        with timed(self._meters, "record"):
+            registered = await register(arrivals, records, handle_key, now_seconds)
+            forgotten = await forget(forgets, records, handle_key, now_seconds)
+        return _Run(positions, settled, registered, forgotten)
 
-    async def _decide_run(self, run: _Run, render: RenderEvent) -> list[Row]:
+    async def _cases(self, run: _Run) -> dict[Position, _Case]:
+        """In the order of the records; may be repeated as a whole."""
+        judged = await self._detect(run.registered)
+        cases = {
+            **{page.arrival.record.position: self._page_case(page, judged) for page in run.registered},
+            **{each.forget.record.position: self._forget_case(each) for each in run.forgotten},
+        }
+        return {position: cases[position] for position in run.positions if position in cases}
+
+    async def _decide_run(self, run: _Run, cases: dict[Position, _Case], render: RenderEvent) -> list[Row]:
         """May be repeated as a whole."""
-        cases = run.cases
         with timed(self._meters, "decide"):
             answers = await self._stores.clusters.decide(
                 [case.request for case in cases.values()],
@@ -190,22 +229,6 @@ class Judgement:
             if former:
                 await self._stores.index.remove(former)
         return [rows.get(position, _FINISHED) for position in run.positions]
-
-    async def _cases(self, items: Sequence[Arrival | Forget]) -> dict[Position, _Case]:
-        """Register and compare; in the order of the records."""
-        records, handle_key = self._stores.records, self._stores.handle_key
-        now_seconds = int(self._now_seconds())
-        arrivals = [item for item in items if isinstance(item, Arrival)]
-        forgets = [item for item in items if isinstance(item, Forget)]
-        with timed(self._meters, "record"):
-            registered = await register(arrivals, records, handle_key, now_seconds)
-            forgotten = await forget(forgets, records, handle_key, now_seconds)
-        judged = await self._detect(registered)
-        cases = {
-            **{page.arrival.record.position: self._page_case(page, judged) for page in registered},
-            **{each.forget.record.position: self._forget_case(each) for each in forgotten},
-        }
-        return {item.record.position: cases[item.record.position] for item in items}
 
     async def _detect(self, registered: Sequence[Registered]) -> Mapping[Handle, Judged]:
         probing = [page for page in registered if page.arrival.is_decided and page.verdict not in _QUIET]

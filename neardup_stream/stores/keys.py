@@ -8,6 +8,7 @@ A shard is the unit of placement: the leading bits of a leading byte, or of a ha
 that the shards' slots lie evenly over a cluster's 16,384.
 """
 
+from collections.abc import Callable
 from functools import cached_property, lru_cache
 from itertools import count
 
@@ -19,6 +20,9 @@ MAX_SHARD_BITS = 8
 """A shard is made of bits of one leading byte."""
 
 _SLOTS = 16384
+
+_MAX_SUFFIXES = 1 << 16
+"""Remembered names of buckets: all of them up to some 10**9 pages."""
 
 
 @lru_cache(maxsize=1 << MAX_SHARD_BITS)
@@ -82,8 +86,7 @@ class Keys:
 
     def bucket(self, table: int, leading_byte: int, bucket: int) -> str:
         """The sorted set of one bucket."""
-        stem = self._bucket_stems[table << 8 | leading_byte]
-        return f"{stem}{bucket:0{self._bucket_digits}x}" if self._bucket_digits else stem
+        return self._bucket_stems[table << 8 | leading_byte] + self._bucket_suffix(bucket)
 
     @property
     def slot_count(self) -> int:
@@ -97,6 +100,17 @@ class Keys:
     def record_slot(self, slot: int) -> str:
         """One hash of page records; `slot` counts through all shards, from 0."""
         return f"{self._record_stems[slot >> self._slot_bits]}{slot & ((1 << self._slot_bits) - 1):x}"
+
+    @cached_property
+    def _bucket_suffix(self) -> Callable[[int], str]:
+        """By bucket; remembered, because formatting a number costs ten times as much as looking it up."""
+        digits = self._bucket_digits
+
+        @lru_cache(maxsize=_MAX_SUFFIXES)
+        def suffix(bucket: int) -> str:
+            return f"{bucket:0{digits}x}" if digits else ""
+
+        return suffix
 
     @cached_property
     def _bucket_stems(self) -> list[str]:
