@@ -68,7 +68,7 @@ class Preparation:
         with timed(self._meters, "text"):
             extracted = [page_text(page, self._extraction) for _, page in pages]
         with timed(self._meters, "fingerprint"):
-            arrivals = self._arrivals(pages, [each.text for each in extracted])
+            arrivals = iter(list(self._arrivals(pages, [each.text for each in extracted])))
         prepared.items.extend(item if isinstance(item, Forget) else next(arrivals) for item in decoded)
         return prepared._replace(charset_fallbacks=sum(each.charset_fell_back for each in extracted))
 

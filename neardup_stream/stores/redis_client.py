@@ -178,7 +178,8 @@ class RedisClient:
     async def run(self, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
         """Run the script once for each call.
 
-        On one server in order; in a cluster all at once, so calls of one shard must be one call.
+        On one server in order, sent together; in a cluster all at once, so calls of one shard must be one
+        call.
         """
         if self.is_cluster:
             ended = await asyncio.gather(
@@ -188,7 +189,23 @@ class RedisClient:
                 if isinstance(answer, BaseException):
                     raise answer
             return ended
+        if len(calls) > 1:
+            return await self._run_in_order(script, calls)
         return [await self._run_one(script, call) for call in calls]
+
+    async def _run_in_order(self, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
+        """Send all calls before the first answer: else each answer waits until this process looks for it."""
+        with redis_errors():
+            pipeline = self._client.pipeline(transaction=False)
+            for call in calls:
+                pipeline.execute_command("EVALSHA", script.sha, len(call.keys), *call.keys, *call.args)
+            answers: list[Any] = await pipeline.execute(raise_on_error=False)
+            for number, answer in enumerate(answers):
+                if isinstance(answer, exceptions.NoScriptError):
+                    return answers[:number] + [await self._run_one(script, call) for call in calls[number:]]
+                if isinstance(answer, Exception):
+                    raise answer
+        return answers
 
     async def _run_one(self, script: Script, call: ScriptCall) -> Any:
         with redis_errors():
