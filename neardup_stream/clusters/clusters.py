@@ -279,12 +279,9 @@ async def _planned(
     """Plan each item, numbered from 1, and read what the plans lack, until they lack nothing."""
     while True:
         world = World(reader.view, leading_count=len(items) + 1)
-        results = []
-        for number, item in enumerate(items, start=1):
-            with world.step():
-                results.append(step(world, item, number))
+        results = [world.attempt(step, item, number) for number, item in enumerate(items, start=1)]
         if not world.needs:
-            return world, results
+            return world, [result for result in results if result is not None]
         await reader.fetch(world.needs)
 
 

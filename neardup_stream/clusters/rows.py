@@ -5,7 +5,7 @@
 Rank and handle are zero where the request took no place.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from neardup_stream.clusters.placements import Decided, Placement, Settled
@@ -59,27 +59,42 @@ def pack_row(row: NewRow, content: bytes) -> bytes:
 
 def bound_cells(positions: Iterable[Position]) -> list[Cell]:
     """The cells that say between which offsets the rows of these partitions lie."""
-    names = {partition_name(position.partition) for position in positions}
-    return [Cell(table, name) for name in names for table in (TRIMMED, DECIDED)]
+    partitions = {position.partition for position in positions}
+    return [Cell(table, partition_name(each)) for each in partitions for table in (TRIMMED, DECIDED)]
 
 
-def row_cells(view: View, positions: Iterable[Position]) -> list[Cell]:
+class _Bounds(NamedTuple):
+    """Rows may lie from `floor` to below `ceiling`."""
+
+    floor: int
+    ceiling: int
+
+
+def _bounds(view: View, positions: Iterable[Position]) -> dict[Partition, _Bounds]:
+    partitions = {position.partition for position in positions}
+    return {each: _Bounds(view.floor(each), view.ceiling(each)) for each in partitions}
+
+
+def row_cells(view: View, positions: Sequence[Position]) -> list[Cell]:
     """The rows that there may be, of a view that has read their bounds."""
+    bounds = _bounds(view, positions)
     return [
         row_cell(position)
         for position in positions
-        if view.floor(position.partition) <= position.offset < view.ceiling(position.partition)
+        if bounds[position.partition].floor <= position.offset < bounds[position.partition].ceiling
     ]
 
 
-def settled_in(view: View, positions: Iterable[Position]) -> Settled:
+def settled_in(view: View, positions: Sequence[Position]) -> Settled:
     """What a view says of positions whose bounds and rows it has read."""
+    bounds = _bounds(view, positions)
     rows: dict[Position, Decided] = {}
     finished = set()
     for position in positions:
-        if position.offset < view.floor(position.partition):
+        floor, ceiling = bounds[position.partition]
+        if position.offset < floor:
             finished.add(position)
-        elif position.offset < view.ceiling(position.partition):
+        elif position.offset < ceiling:
             value = view.raw[row_cell(position)]
             if value is not None:
                 rank = int.from_bytes(value[:RANK_BYTES], "big")
@@ -87,15 +102,14 @@ def settled_in(view: View, positions: Iterable[Position]) -> Settled:
     return Settled(rows, frozenset(finished))
 
 
-def raised_ceilings(view: View, positions: Iterable[Position]) -> dict[Cell, bytes | None]:
+def raised_ceilings(view: View, positions: Sequence[Position]) -> dict[Cell, bytes | None]:
     """The upper bounds after rows were written at these positions."""
-    highest: dict[Partition, int] = {}
+    ends = {partition: ceiling for partition, (_, ceiling) in _bounds(view, positions).items()}
     for position in positions:
-        known = highest.get(position.partition) or view.ceiling(position.partition)
-        highest[position.partition] = max(position.offset + 1, known)
+        ends[position.partition] = max(position.offset + 1, ends[position.partition])
     no_rank = bytes(RANK_BYTES)
     return {
-        Cell(DECIDED, partition_name(partition)): no_rank + b"%d" % end for partition, end in highest.items()
+        Cell(DECIDED, partition_name(partition)): no_rank + b"%d" % end for partition, end in ends.items()
     }
 
 

@@ -4,8 +4,7 @@ A step that lacks something records what, and is undone as if it had never been;
 more read brings everything that the whole batch lacks.
 """
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import msgspec
@@ -19,6 +18,8 @@ __all__ = ["World"]
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
+_I = TypeVar("_I")
+_R = TypeVar("_R")
 
 
 class _Missing(Exception):  # noqa: N818 - a signal inside this file: the step cannot go on
@@ -44,15 +45,15 @@ class World:
         self._left: dict[tuple[ClusterKey, Handle], int] = {}
         self._undo: list[Callable[[], object]] = []
 
-    @contextmanager
-    def step(self) -> Iterator[None]:
-        """One request: all its changes are kept, or none because something must be read first."""
+    def attempt(self, step: Callable[["World", _I, int], _R], item: _I, number: int) -> _R | None:
+        """Run one step: all its changes are kept, or none, because something must be read first."""
         self._undo.clear()
         try:
-            yield
+            return step(self, item, number)
         except _Missing:
             for undo in reversed(self._undo):
                 undo()
+            return None
 
     def page(self, handle: Handle) -> PageCell:
         """What is known of a page; `NO_PAGE` for nothing."""

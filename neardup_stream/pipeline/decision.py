@@ -82,24 +82,20 @@ class EventConfig:
 
 
 def page_row(judged: Judged, placement: Placement | None, config: EventConfig, render: RenderEvent) -> Row:
-    """What became of a page, and everything that is said about it.
-
-    Matches that others have left for the page come behind its own in a placement; they are told best first.
-    """
+    """What became of a page, and everything that is said about it."""
     registered = judged.registered
     if placement is None or placement.is_superseded:
         return Row("superseded")
-    placement = placement._replace(matches=tuple(sorted(placement.matches, key=best_first)))
-    envelope = _Envelope(registered.arrival.record, config, render)
     is_decided = registered.arrival.is_decided
     outcome: Outcome = "duplicate" if placement.is_duplicate else "unique" if is_decided else "undecided"
-    return Row(
-        outcome=outcome,
-        reason="" if is_decided else "too_short",
-        handle=registered.handle,
-        version=registered.record.version,
-        events=tuple(_page_events(judged, placement, config, envelope)),
-    )
+    events: tuple[Message, ...] = ()
+    if not _is_silent(judged, placement, config):
+        # Matches that others have left for the page come behind its own; they are told best first.
+        placement = placement._replace(matches=tuple(sorted(placement.matches, key=best_first)))
+        envelope = _Envelope(registered.arrival.record, config, render)
+        events = tuple(_page_events(judged, placement, config, envelope))
+    reason = "" if is_decided else "too_short"
+    return Row(outcome, reason, registered.handle, registered.record.version, events)
 
 
 def gone_row(
@@ -156,8 +152,6 @@ def _page_events(
     judged: Judged, placement: Placement, config: EventConfig, envelope: _Envelope
 ) -> Iterator[Message]:
     """In the order in which they happened: the page leaves, clusters become one, the page has its place."""
-    if _is_silent(judged, placement, config):
-        return
     page = _event_page(judged.registered)
     yield from _handover(placement.departure, "changed", envelope)
     for merge in placement.merges:
