@@ -7,6 +7,7 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from daemon.cluster_lines import cluster_lines
+from daemon.collector import collect_rarely
 from daemon.service import Stop, redis_url
 from daemon.settings import Settings
 from daemon.wiring import build_loop, build_retries, line_publication, open_stores
@@ -88,6 +89,7 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
 
             shown = publication._replace(render_dead_letter=render_dead_letter)
             stop.is_watched = True
+            collect_rarely()
             loop = build_loop(settings, stores, source, shown, retries, meters, trims_at_end=run.is_kept)
             await loop.run(stop.requested)
             if run.clusters is not None and stores.clusters is not None:

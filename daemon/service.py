@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 
+from daemon.collector import collect_rarely
 from daemon.embedded import EmbeddedServer
 from daemon.exit_codes import OK, after_signal
 from daemon.health import Health, serve_health
@@ -118,6 +119,7 @@ async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Sto
         publication = message_publication(streams.events, streams.dead_letters)
         loop = build_loop(settings, stores, streams.source, publication, retries, metrics)
         await asyncio.to_thread(load_kernel)  # which may have to be compiled: not while pages wait
+        collect_rarely()
         health.become("ready")
         log_event(_logger, "started", store=stores.server_name, schema=stores.namespace.schema_id)
         stop.is_watched = True
