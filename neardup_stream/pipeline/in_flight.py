@@ -50,6 +50,11 @@ class InFlight:
         self._size_bytes = 0
         self._changed = asyncio.Condition()
 
+    @property
+    def pages(self) -> int:
+        """How many are under way."""
+        return self._pages
+
     async def wait_for_room(self) -> tuple[int, int]:
         """Wait until something may be read; how many pages and bytes the next batch may hold."""
         limits = self._limits

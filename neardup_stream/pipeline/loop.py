@@ -219,7 +219,8 @@ class Loop:
             self._count(batch, result)
             if batch.epoch == self._epoch:
                 self._finished = later_offsets(self._finished, next_offsets(batch.records))
-            if into.empty() or monotonic() - self._last_commit >= self._config.commit_interval_seconds:
+            is_last = self._in_flight.pages == len(batch.records)
+            if is_last or monotonic() - self._last_commit >= self._config.commit_interval_seconds:
                 await self._retries.persist(self._commit)
             await self._in_flight.remove(len(batch.records), batch.size_bytes)
         await self._retries.persist(self._commit)
