@@ -58,6 +58,8 @@ class IndexConfig:
             that ten thousand copies of a page cost it no more than a few.
         crowd_candidates: most candidates that a crowd gives; more are counted like those beyond the cap. At
             8 a page among 5,000 that are nearly alike costs the server 2 to 3 unique ones, at 16 up to 5.
+        crowd_page_candidates: most candidates of a page that met a crowd, the nearest first: in ten tables
+            it meets the same crowd ten times over.
     """
 
     permuted: PermutedConfig = PermutedConfig()  # noqa: RUF009 - frozen, so one default serves all
@@ -65,9 +67,10 @@ class IndexConfig:
     bucket_cap: int = 256
     shards: int = 16
     bands: int = 0
-    crowd: int = 64
-    crowd_same_fingerprint: int = 4
-    crowd_candidates: int = 8
+    crowd: int = 128
+    crowd_same_fingerprint: int = 2
+    crowd_candidates: int = 4
+    crowd_page_candidates: int = 8
 
     def __post_init__(self) -> None:
         """Refuse what cannot be stored.
@@ -79,7 +82,13 @@ class IndexConfig:
             raise ConfigError(
                 f"index.expected_pages ({self.expected_pages}) must be in [1, {_MAX_EXPECTED_PAGES}]"
             )
-        for name in ("bucket_cap", "crowd", "crowd_same_fingerprint", "crowd_candidates"):
+        for name in (
+            "bucket_cap",
+            "crowd",
+            "crowd_same_fingerprint",
+            "crowd_candidates",
+            "crowd_page_candidates",
+        ):
             if (limit := getattr(self, name)) < 1:
                 raise ConfigError(f"index.{name} ({limit}) must be at least 1")
         if not 1 <= self.shards <= 1 << _LEADING_BITS or self.shards & (self.shards - 1):

@@ -130,10 +130,14 @@ def _collect(
         if row_of_handle.get(handle, -1) < row:
             page = handle, version_byte
             nearest[row][page] = min(distance, nearest[row].get(page, _BAND_ONLY))
+    truncated_rows = frozenset(entries.rows[answer.truncated].tolist())
+    candidates = [_candidates(each) for each in nearest]
+    for row in truncated_rows:
+        candidates[row] = candidates[row][: layout.config.crowd_page_candidates]
     return Probed(
-        candidates=[_candidates(each) for each in nearest],
+        candidates=candidates,
         bucket_cap_hits=answer.bucket_cap_hits,
-        truncated_rows=frozenset(entries.rows[answer.truncated].tolist()),
+        truncated_rows=truncated_rows,
         seen=seen,
     )
 
