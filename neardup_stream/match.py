@@ -37,6 +37,7 @@ class Match(msgspec.Struct, frozen=True, gc=False):
         url: as it was crawled.
         version: of the other page, from 1.
         distance_bits: differing bits between the two fingerprints.
+        fingerprint: simhash of the other page.
         kind: exact when both pages have the same sequence of tokens.
         rank: when the other page was decided; 0 where its record does not say so yet.
         resemblance: estimated, of the two sets of shingles; None where only distance counts.
@@ -51,6 +52,7 @@ class Match(msgspec.Struct, frozen=True, gc=False):
     version: int
     distance_bits: int
     kind: MatchKind
+    fingerprint: int = 0
     rank: int = 0
     resemblance: float | None = None
     containment: float | None = None

@@ -65,7 +65,7 @@ def node(number: int, version: int = 1) -> ClusterNode:
 
 def match_with(number: int, version: int = 1, rank: int = 0) -> Match:
     """A match with that version of another page."""
-    handle, version, page_id, url = node(number, version)
+    handle, version, page_id, url, _ = node(number, version)
     return Match(handle, page_id, url, version, 0, "near", rank=rank, containment=0.5, contained_in=1.0)
 
 

@@ -145,9 +145,10 @@ class ClusterCell(msgspec.Struct, frozen=True, gc=False):
 
     def pack(self) -> bytes:
         """The stored bytes."""
-        handle, version, page_id, url = self.representative
+        handle, version, page_id, url, fingerprint = self.representative
         other_id = "" if page_id == url else page_id
-        body = (self.epoch, self.size, self.changes, self.anchor_count, handle, version, url, other_id)
+        node = (handle, version, url, other_id, fingerprint)
+        body = (self.epoch, self.size, self.changes, self.anchor_count, *node)
         return self.representative_rank.to_bytes(RANK_BYTES, "big") + _encoder.encode(body)
 
     @staticmethod
@@ -158,16 +159,15 @@ class ClusterCell(msgspec.Struct, frozen=True, gc=False):
             CorruptData: these bytes were not written by `pack`.
         """
         try:
-            epoch, size, changes, anchor_count, handle, version, url, other_id = _cluster_decoder.decode(
-                packed[RANK_BYTES:]
-            )
+            body = _cluster_decoder.decode(packed[RANK_BYTES:])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptData(f"a cluster cell of {len(packed)} bytes cannot be read: {error}") from error
-        representative = ClusterNode(Handle(handle), version, PageId(other_id or url), url)
+        epoch, size, changes, anchors, handle, version, url, other_id, fingerprint = body
+        representative = ClusterNode(Handle(handle), version, PageId(other_id or url), url, fingerprint)
         rank = int.from_bytes(packed[:RANK_BYTES], "big")
-        return ClusterCell(rank, epoch, size, changes, anchor_count, representative)
+        return ClusterCell(rank, epoch, size, changes, anchors, representative)
 
 
 _encoder = msgspec.msgpack.Encoder()
 _page_decoder = msgspec.msgpack.Decoder(tuple[int, int, int, tuple[Edge, ...]])
-_cluster_decoder = msgspec.msgpack.Decoder(tuple[int, int, int, int, int, int, str, str])
+_cluster_decoder = msgspec.msgpack.Decoder(tuple[int, int, int, int, int, int, str, str, int])

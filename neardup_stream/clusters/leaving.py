@@ -66,12 +66,12 @@ def _handed_over(world: World, key: ClusterKey, cluster: ClusterCell) -> Cluster
     """The member that was decided first among those left speaks now."""
     member = world.first_member(key)
     heir = _cell_of_member(world, key, member.handle)
-    page_id, url = world.description(member.handle)
+    description = world.description(member.handle)
     return msgspec.structs.replace(
         cluster,
         epoch=cluster.epoch + 1,
         representative_rank=heir.rank,
-        representative=ClusterNode(member.handle, heir.version, page_id, url),
+        representative=ClusterNode(member.handle, heir.version, *description),
     )
 
 

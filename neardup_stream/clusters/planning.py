@@ -177,6 +177,7 @@ def _wait(world: World, cell: PageCell, match: Match, node: ClusterNode) -> None
         id=node.id,
         url=node.url,
         version=node.version,
+        fingerprint=node.fingerprint,
         rank=0,
         containment=match.contained_in,
         contained_in=match.containment,
@@ -220,7 +221,7 @@ def _cluster_of(world: World, standing: _Standing) -> ClusterCell | None:
 
 def _lone_cluster(standing: _Standing) -> ClusterCell:
     match, cell = standing.match, standing.cell
-    node = ClusterNode(match.handle, match.version, match.id, match.url)
+    node = ClusterNode(match.handle, match.version, match.id, match.url, match.fingerprint)
     return ClusterCell(cell.rank, 1, 1, changes=0, anchor_count=1, representative=node)
 
 

@@ -17,12 +17,14 @@ class ClusterNode(NamedTuple):
         version: from 1, below 2**32; a page has at most one living version.
         id: of the page.
         url: as it was crawled.
+        fingerprint: simhash of that version, so that members can say how far they are from it; 0 when gone.
     """
 
     handle: Handle
     version: int
     id: PageId
     url: str
+    fingerprint: int = 0
 
 
 class PlaceRequest(NamedTuple):

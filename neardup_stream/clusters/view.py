@@ -26,6 +26,7 @@ class Description(NamedTuple):
 
     id: PageId
     url: str
+    fingerprint: int = 0
 
 
 class StaleView(Exception):  # noqa: N818 - a signal inside this package: read everything again

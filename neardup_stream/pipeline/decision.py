@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
+from neardup_stream.bits.words import distance
 from neardup_stream.clusters.placements import ClusterState, Departure, Merge, Placement, lone_cluster_id
 from neardup_stream.clusters.requests import ClusterNode
 from neardup_stream.errors import ConfigError
@@ -213,6 +214,7 @@ def _place(
             matches=_event_matches(placement.matches, config),
             matches_total=len(placement.matches),
             previous=previous,
+            representative_distance_bits=_representative_distance(judged.registered, placement.cluster),
         )
         yield envelope.around("duplicate", duplicate)
     elif config.unique or must_tell:
@@ -230,6 +232,12 @@ def _may_have_been_told(registered: Registered) -> bool:
     """
     former = registered.former
     return registered.record.version > 1 and (former is None or former.state == "expiring")
+
+
+def _representative_distance(registered: Registered, cluster: ClusterState | None) -> int | UnsetType:
+    if cluster is None:
+        return UNSET
+    return distance(registered.record.fingerprint, cluster.representative.fingerprint)
 
 
 def _handover(

@@ -28,4 +28,7 @@ class Descriptions:
             for handle, value in zip(handles, packed, strict=True)
             if value is not None
         }
-        return {handle: Description(record.id, record.url) for handle, record in records.items()}
+        return {
+            handle: Description(record.id, record.url, record.fingerprint)
+            for handle, record in records.items()
+        }

@@ -293,7 +293,7 @@ def _row(decided: Decided) -> Row:
 
 
 def _node(handle: Handle, record: PageRecord) -> ClusterNode:
-    return ClusterNode(handle, record.version, record.id, record.url)
+    return ClusterNode(handle, record.version, record.id, record.url, record.fingerprint)
 
 
 def _indexed_former(handle: Handle, former: PageRecord | None) -> IndexedPage | None:

@@ -200,6 +200,7 @@ def _match(
         version=other.version,
         distance_bits=distance(page.fingerprint, other.fingerprint),
         kind=kind,
+        fingerprint=other.fingerprint,
         rank=other.rank,
         resemblance=resemblance,
         containment=containment,

@@ -4,9 +4,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+import msgspec
 import pytest
 
 from neardup_stream.clusters.rules import Rule, anchored, components, linked
+from neardup_stream.events import DuplicateFound
+from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.page import Handle
@@ -17,7 +20,7 @@ from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries
 from neardup_stream.streams.memory import MemorySource, numbered
-from tests.page_histories import Content, Op, PageHistory, page_url, sharp_pipeline
+from tests.page_histories import Content, Op, PageHistory, page_url, sharp_pipeline, text_of
 from tests.pipelines import Pipeline, essay, page_json
 
 CHAIN = [Op(step, Content(1, step)) for step in range(22)]
@@ -35,6 +38,21 @@ async def test_a_chain_in_which_each_page_matches_only_the_next_is_one_component
 
     assert pipeline.pairs() == [(page_url(step), [page_url(step - 1)]) for step in range(1, 22)]
     assert await clusters_of_chain(components) == [22]
+
+
+async def test_every_page_of_a_chain_says_how_far_it_is_from_the_representative() -> None:
+    pipeline = sharp_pipeline(rule=components)
+    await PageHistory(pipeline).live(CHAIN, batch_pages=5)
+
+    told = [
+        msgspec.json.decode(message.value or b"", type=DuplicateFound) for message in pipeline.events.messages
+    ]
+    text = text_of(Content(1, 0))
+    first = int(fingerprint_texts([text], SimhashConfig()).fingerprints[0])
+    assert [event.representative_distance_bits for event in told] == [
+        (int(event.page.fingerprint) ^ first).bit_count() for event in told
+    ]
+    assert max(event.representative_distance_bits or 0 for event in told) > told[0].matches[0].distance_bits
 
 
 @pytest.mark.parametrize("rule", [anchored, linked(0.9)], ids=["anchored", "linked-firmly"])
