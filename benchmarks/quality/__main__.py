@@ -40,10 +40,10 @@ DRAWN = (
     "simhash alone, 3 bits, 1-token windows",
     "simhash alone, 6 bits",
     "6 bands",
-    "10 bands",
-    "10 bands, 2-token shingles",
-    "10 bands, 5-token shingles",
-    "10 bands, containment .90",
+    "9 bands",
+    "9 bands, 2-token shingles",
+    "9 bands, 5-token shingles",
+    "9 bands, containment .90",
 )
 
 
