@@ -1,12 +1,13 @@
 """A prepared batch through the stores: every record ends with one outcome, decided once.
 
-    settled ─► register    ─►    detect    ─►    decide ─► mark ─► old entries out
-    └──── register ────┘       └ compare ┘       └──────────── decide ───────────┘
+    settled ─► register ─► detect      ─►      decide ─► mark ─► old entries out
+    └──────── compare ───────────┘             └──────────── decide ───────────┘
 
-A run holds each page id once. A record whose row is stored already is told what the row says, and a record
-that was finished is left alone; so a batch may be judged again after a crash at any point. The three parts
-may work at once, on three batches: to an earlier part, a page that is not decided yet looks as one that
-another daemon is working on.
+A run holds each page id once, and is compared before the next one is registered: what a page becomes later
+is not held against it. A record whose row is stored already is told what the row says, and a record that was
+finished is left alone; so a batch may be judged again after a crash at any point. The two halves may work at
+once, on two batches: to the earlier half, a page that is not decided yet looks as one that another daemon is
+working on.
 """
 
 from collections import Counter
@@ -35,7 +36,7 @@ from neardup_stream.pipeline.verification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordMark, RecordStore
 
-__all__ = ["ComparedBatch", "Conclusion", "Judgement", "JudgementStores", "RegisteredBatch", "cut_at_repeats"]
+__all__ = ["ComparedBatch", "Conclusion", "Judgement", "JudgementStores", "cut_at_repeats"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +92,6 @@ class _Run(NamedTuple):
     forgotten: list[Forgotten]
 
 
-class RegisteredBatch(NamedTuple):
-    """A batch whose pages are registered."""
-
-    prepared: Prepared
-    runs: list[_Run]
-
-
 class ComparedBatch(NamedTuple):
     """A batch whose pages are registered, indexed and compared, and nothing of it decided."""
 
@@ -106,7 +100,7 @@ class ComparedBatch(NamedTuple):
 
 
 class Judgement:
-    """Judges batches; each part takes them one after the other.
+    """Judges batches; each half takes them one after the other.
 
     Args:
         stores: where everything is kept.
@@ -134,28 +128,19 @@ class Judgement:
         self._meters = meters
         self._now_seconds = now_seconds
 
-    async def register(self, prepared: Prepared) -> RegisteredBatch:
-        """Bring the records of a batch up to date.
+    async def compare(self, prepared: Prepared) -> ComparedBatch:
+        """Bring the records of a batch up to date, and find what its pages match.
 
         What fails is repeated run by run: an earlier run must not meet what a later one stored.
 
         Raises:
             DependencyLost: the store stayed away.
         """
-        runs = [
-            await self._retries.persist(partial(self._register_run, run))
-            for run in cut_at_repeats(prepared.items)
-        ]
-        return RegisteredBatch(prepared, runs)
-
-    async def compare(self, batch: RegisteredBatch) -> ComparedBatch:
-        """Find what its pages match.
-
-        Raises:
-            DependencyLost: the store stayed away.
-        """
-        runs = [(run, await self._retries.persist(partial(self._cases, run))) for run in batch.runs]
-        return ComparedBatch(batch.prepared, runs)
+        runs = []
+        for items in cut_at_repeats(prepared.items):
+            run = await self._retries.persist(partial(self._register_run, items))
+            runs.append((run, await self._retries.persist(partial(self._cases, run))))
+        return ComparedBatch(prepared, runs)
 
     async def decide(self, batch: ComparedBatch, render: RenderEvent) -> Conclusion:
         """Take it on to its outcomes and events, rendered for their sink.

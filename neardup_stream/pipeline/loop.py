@@ -1,6 +1,6 @@
-"""The loop: batches flow through six stages at once, each batch in order.
+"""The loop: batches flow through five stages at once, each batch in order.
 
-    read ──► prepare ──► register ──► compare ──► decide ──► publish and commit
+    read ──► prepare ──► compare ──► decide ──► publish and commit
 
 Each stage is a task with room for one batch before it, so while one batch waits for the store the next is
 fingerprinted. What is under way is bounded in pages and bytes. An offset is committed only after every
@@ -22,7 +22,7 @@ from neardup_stream.meters import Outcome, PipelineMeters
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.decision import RenderEvent
 from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
-from neardup_stream.pipeline.judgement import ComparedBatch, Judgement, RegisteredBatch
+from neardup_stream.pipeline.judgement import ComparedBatch, Judgement
 from neardup_stream.pipeline.offsets import later_offsets, next_offsets
 from neardup_stream.pipeline.preparation import Preparation, timed
 from neardup_stream.pipeline.retries import Retries
@@ -136,14 +136,12 @@ class Loop:
         self._source.on_revoke(self._drain)
         read: asyncio.Queue[_Batch | None] = asyncio.Queue(1)
         prepared: asyncio.Queue[tuple[_Batch, Prepared] | None] = asyncio.Queue(1)
-        registered: asyncio.Queue[tuple[_Batch, RegisteredBatch] | None] = asyncio.Queue(1)
         compared: asyncio.Queue[tuple[_Batch, ComparedBatch] | None] = asyncio.Queue(1)
         decided: asyncio.Queue[tuple[_Batch, _Result] | None] = asyncio.Queue(1)
         async with asyncio.TaskGroup() as stages:
             stages.create_task(self._read(stop, read))
             stages.create_task(self._prepare(read, prepared))
-            stages.create_task(self._register(prepared, registered))
-            stages.create_task(self._compare(registered, compared))
+            stages.create_task(self._compare(prepared, compared))
             stages.create_task(self._decide(compared, decided))
             stages.create_task(self._publish(decided))
         if not stop.is_set():
@@ -176,24 +174,14 @@ class Loop:
             await out.put((batch, prepared))
         await out.put(None)
 
-    async def _register(
-        self,
-        into: asyncio.Queue[tuple[_Batch, Prepared] | None],
-        out: asyncio.Queue[tuple[_Batch, RegisteredBatch] | None],
-    ) -> None:
-        while (item := await into.get()) is not None:
-            batch, prepared = item
-            await out.put((batch, await self._judgement.register(prepared)))
-        await out.put(None)
-
     async def _compare(
         self,
-        into: asyncio.Queue[tuple[_Batch, RegisteredBatch] | None],
+        into: asyncio.Queue[tuple[_Batch, Prepared] | None],
         out: asyncio.Queue[tuple[_Batch, ComparedBatch] | None],
     ) -> None:
         while (item := await into.get()) is not None:
-            batch, registered = item
-            await out.put((batch, await self._judgement.compare(registered)))
+            batch, prepared = item
+            await out.put((batch, await self._judgement.compare(prepared)))
         await out.put(None)
 
     async def _decide(
