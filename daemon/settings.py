@@ -211,7 +211,7 @@ class Sketch(_Section, frozen=True):
     ] = 3
     bins: Annotated[
         int, Meta(ge=16, le=1024, description="Samples of a sketch; four times as many halve its error.")
-    ] = 192
+    ] = 160
     code_bits: Annotated[
         Literal[4, 8], Meta(description="Bits of one sample; 4 take half the bytes and err a little more.")
     ] = 4

@@ -86,7 +86,7 @@ TABLE_SETTINGS = (
     _judged("9 bands, containment .80", 0.80),
     _judged("9 bands, containment .90", 0.90),
 )
-"""Without a name of their own: simhash at 3 bits, 192 bins of 4 bits, 3-token shingles, bands of 3 bins, and
+"""Without a name of their own: simhash at 3 bits, 160 bins of 4 bits, 3-token shingles, bands of 3 bins, and
 the thresholds that are the defaults of the program."""
 
 

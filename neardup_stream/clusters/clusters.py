@@ -59,7 +59,7 @@ class ClusterConfig:
     Attributes:
         grave_seconds: from the trim of a row until its page's cell may go; longer than any daemon works on
             what it once read. Each page of this time takes some 60 bytes.
-        sweep_limit: most page cells that one trim lets go.
+        sweep_limit: most page cells that are let go at once.
     """
 
     grave_seconds: float = 600.0
@@ -135,11 +135,13 @@ class Clusters:
     async def trim(self, offsets: Mapping[Partition, int]) -> None:
         """Let go of the rows below these offsets, which are delivered and committed.
 
-        Cost: one round trip, one more when graves are old enough to be swept.
+        Cost: one round trip, two more for each `sweep_limit` pages whose graves are old enough.
         """
-        due = await self._store.trim(offsets, self._config.grave_seconds, self._config.sweep_limit)
-        if due:
+        seconds, limit = self._config.grave_seconds, self._config.sweep_limit
+        due = await self._store.trim(offsets, seconds, limit)
+        while due:
             await self._store.sweep(due)
+            due = await self._store.trim({}, seconds, limit) if len(due) == limit else []
 
     async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
         """Let these versions leave their clusters silently; one that speaks for others stays.

@@ -58,7 +58,7 @@ class SketchConfig:
     """
 
     shingle_tokens: int = 3
-    bins: int = 192
+    bins: int = 160
     code_bits: int = 4
     bands: int = 9
     band_bins: int = 3

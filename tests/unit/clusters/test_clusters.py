@@ -6,7 +6,7 @@ from neardup_stream.clusters.clusters import ATTEMPTS, ClusterConfig, Clusters
 from neardup_stream.clusters.placements import ClusterState, Decided, Merge, Placement
 from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.rules import Choice, Support, anchored
-from neardup_stream.clusters.view import Description
+from neardup_stream.clusters.view import Description, page_cells
 from neardup_stream.errors import ConfigError, CorruptData, InvariantBroken, StoreUnavailable
 from neardup_stream.match import Match
 from neardup_stream.message import Position
@@ -532,3 +532,14 @@ def test_limits_that_cannot_work_are_refused(grave_seconds: float, sweep_limit: 
     ClusterConfig(grave_seconds=0, sweep_limit=1)
     with pytest.raises(ConfigError, match=r"clusters\.grave_seconds"):
         ClusterConfig(grave_seconds, sweep_limit)
+
+
+async def test_a_trim_lets_go_of_every_page_that_is_due_however_many() -> None:
+    store = MemoryClusters()
+    clusters = Clusters(store, describe, config=ClusterConfig(grave_seconds=0, sweep_limit=3))
+    await decide(clusters, *(place(number, number) for number in range(1, 11)))
+
+    await clusters.trim({PARTITION: 100})
+
+    values, _ = await store.read(page_cells([node(number).handle for number in range(1, 11)]))
+    assert values == [None] * 10
