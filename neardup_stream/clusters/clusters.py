@@ -11,8 +11,9 @@ from functools import partial
 from typing import TypeVar
 
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey
-from neardup_stream.clusters.placements import ClusterState, Decided, Placement, Settled
+from neardup_stream.clusters.placements import ClusterState, Decided, Settled
 from neardup_stream.clusters.planning import expire, plan
+from neardup_stream.clusters.protocol import RenderRow
 from neardup_stream.clusters.reading import Describe, Reader
 from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.rows import (
@@ -40,13 +41,10 @@ from neardup_stream.stores.cluster_store import (
     row_cell,
 )
 
-__all__ = ["ATTEMPTS", "ClusterConfig", "Clusters", "Render"]
+__all__ = ["ATTEMPTS", "ClusterConfig", "Clusters"]
 
 ATTEMPTS = 50
 """So often others may come first before a batch is told to wait; somebody succeeds each time."""
-
-Render = Callable[[Request, Placement | None], bytes]
-"""The row of a request, with all that its events need; its placement is None for a QuietRequest."""
 
 _T = TypeVar("_T")
 _I = TypeVar("_I")
@@ -114,7 +112,7 @@ class Clusters:
         await reader.read(row_cells(reader.view, positions))
         return settled_in(reader.view, positions)
 
-    async def decide(self, requests: Sequence[Request], render: Render) -> list[Decided]:
+    async def decide(self, requests: Sequence[Request], render: RenderRow) -> list[Decided]:
         """Decide the requests in order and store their rows, all at once.
 
         A position that has a row keeps it, and its request changes nothing: an outcome is set once.
@@ -185,7 +183,9 @@ class Clusters:
         ended = [handle for handle in keys.keys() - found.keys() if keys[handle].handle != handle]
         return None if ended else found
 
-    async def _decide(self, requests: Sequence[Request], render: Render, number: int) -> list[Decided] | None:
+    async def _decide(
+        self, requests: Sequence[Request], render: RenderRow, number: int
+    ) -> list[Decided] | None:
         """The attempt of this number; None when something moved meanwhile.
 
         The first does not read the cells of new pages, which are nearly always absent. It expects nothing
@@ -207,7 +207,7 @@ class Clusters:
         return [decided.get(at) or settled.rows.get(at, finished) for at in positions]
 
     async def _decide_new(
-        self, reader: Reader, todo: Sequence[Request], render: Render
+        self, reader: Reader, todo: Sequence[Request], render: RenderRow
     ) -> dict[Position, Decided] | None:
         """Decide what has no row yet; a request that takes no place leaves its rank unused."""
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from neardup_stream.clusters.view import Description
 from neardup_stream.page import Handle
-from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.pipeline.fetching import fetch_records
 from neardup_stream.stores.protocol import RecordStore
 
 __all__ = ["Descriptions"]
@@ -22,12 +22,7 @@ class Descriptions:
 
     async def __call__(self, handles: Sequence[Handle]) -> Mapping[Handle, Description]:
         """Id and URL of each page that has a record, a stub included; others are left out. One round trip."""
-        packed = await self._records.fetch(handles)
-        records = {
-            handle: PageRecord.unpack(value)
-            for handle, value in zip(handles, packed, strict=True)
-            if value is not None
-        }
+        records = await fetch_records(handles, self._records)
         return {
             handle: Description(record.id, record.url, record.fingerprint)
             for handle, record in records.items()

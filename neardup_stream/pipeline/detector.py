@@ -13,6 +13,7 @@ from neardup_stream.match import Candidate
 from neardup_stream.meters import Rejection
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Judged, Registered
+from neardup_stream.pipeline.fetching import fetch_records
 from neardup_stream.pipeline.indexed import indexed_page
 from neardup_stream.pipeline.verification import Verdict, VerdictConfig, Verification, verify
 from neardup_stream.stores.page_record import PageRecord
@@ -89,11 +90,4 @@ async def fetch_candidates(
 ) -> dict[Handle, PageRecord]:
     """The records of all candidates that have one, in one round trip."""
     handles = list(dict.fromkeys(candidate.handle for each in candidates for candidate in each))
-    if not handles:
-        return {}
-    packed = await store.fetch(handles)
-    return {
-        handle: PageRecord.unpack(value)
-        for handle, value in zip(handles, packed, strict=True)
-        if value is not None
-    }
+    return await fetch_records(handles, store) if handles else {}
