@@ -7,7 +7,8 @@ from daemon.settings import Settings
 from daemon.wiring import kafka_connection, schema
 from neardup_stream.errors import NeardupError
 from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
-from neardup_stream.stores.redis_client import RedisClient, RedisConfig
+from neardup_stream.stores.redis_client import RedisClient
+from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_namespace import inspect_servers, read_namespace
 from neardup_stream.streams.kafka_admin import TopicFacts, create_topic, describe_topics
 

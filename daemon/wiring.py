@@ -36,8 +36,9 @@ from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.keys import Keys
 from neardup_stream.stores.protocol import RecordStore
-from neardup_stream.stores.redis_client import RedisClient, RedisConfig
+from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_clusters import RedisClusters
+from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_namespace import Namespace, inspect_servers, open_namespace
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.stores.redis_tables import RedisTables

@@ -1,4 +1,4 @@
-"""One Redis, or a cluster of them: how to reach it, how to run a script on it, what its errors mean.
+"""One Redis, or a cluster of them: how to run a script on it, what its errors mean.
 
 A script call names its keys, so that a cluster can route it; on one server a batch is one call (or a few,
 so that none holds the server for long), in a cluster one for each shard it touches.
@@ -8,25 +8,17 @@ import asyncio
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any, NamedTuple, Self
-from urllib.parse import unquote
 
 from redis import exceptions
-from redis.asyncio import Redis, RedisCluster
-from redis.asyncio.cluster import ClusterNode
-from redis.asyncio.retry import Retry
-from redis.backoff import ExponentialBackoff
 
 from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
-from neardup_stream.stores.redis_connections import connection_pool
+from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.stores.redis_connections import connect
 
-__all__ = ["RedisClient", "RedisConfig", "Script", "ScriptCall", "redis_errors"]
-
-_CLUSTER_SCHEME = "redis+cluster://"
-_SERVER_SCHEMES = ("redis://", "rediss://", "unix://")
+__all__ = ["RedisClient", "Script", "ScriptCall", "redis_errors"]
 
 _AWAY = (
     exceptions.ConnectionError,
@@ -72,40 +64,6 @@ def redis_errors() -> Iterator[None]:
         raise ConfigError(f"Redis refuses a command: {error}") from error
 
 
-@dataclass(frozen=True, slots=True)
-class RedisConfig:
-    """Where the tables and records are kept.
-
-    Attributes:
-        url: `redis://`, `rediss://`, `unix://`, or `redis+cluster://host:port,host:port`.
-        socket_timeout_seconds: longest wait for one answer.
-        retries: how often the client repeats a call before the batch is told.
-    """
-
-    url: str
-    socket_timeout_seconds: float = 10.0
-    retries: int = 2
-
-    def __post_init__(self) -> None:
-        """Refuse what no client can use.
-
-        Raises:
-            ConfigError: unknown scheme, or numbers that cannot work.
-        """
-        if not self.url.startswith((*_SERVER_SCHEMES, _CLUSTER_SCHEME)):
-            raise ConfigError(
-                f"redis.url starts with {self.url.partition('://')[0]!r}; "
-                f"use one of {', '.join((*_SERVER_SCHEMES, _CLUSTER_SCHEME))}"
-            )
-        if self.socket_timeout_seconds <= 0 or self.retries < 0:
-            raise ConfigError("redis.socket_timeout_seconds must be above 0 and redis.retries not below it")
-
-    @property
-    def is_cluster(self) -> bool:
-        """Whether keys are spread over several servers."""
-        return self.url.startswith(_CLUSTER_SCHEME)
-
-
 class Script(NamedTuple):
     """A Lua script by its text and the name Redis gives it."""
 
@@ -138,7 +96,7 @@ class RedisClient:
     def __init__(self, config: RedisConfig) -> None:
         self.config = config
         self.is_cluster = config.is_cluster
-        self._client: Any = _connect(config)
+        self._client: Any = connect(config)
 
     async def __aenter__(self) -> Self:
         """Reach the server.
@@ -217,32 +175,3 @@ class RedisClient:
                 return await self._client.execute_command(
                     "EVAL", script.text, len(call.keys), *call.keys, *call.args
                 )
-
-
-def _connect(config: RedisConfig) -> Any:
-    retry = Retry(ExponentialBackoff(cap=0.5, base=0.02), config.retries)
-    try:
-        if not config.is_cluster:
-            pool = connection_pool(
-                config.url,
-                socket_timeout=config.socket_timeout_seconds,
-                socket_connect_timeout=config.socket_timeout_seconds,
-                retry=retry,
-            )
-            return Redis.from_pool(pool)
-        credentials, _, nodes = config.url.removeprefix(_CLUSTER_SCHEME).rpartition("@")
-        username, _, password = credentials.partition(":")
-        return RedisCluster(
-            startup_nodes=[_cluster_node(node) for node in nodes.rstrip("/").split(",")],
-            username=unquote(username) or None,
-            password=unquote(password) or None,
-            socket_timeout=config.socket_timeout_seconds,
-            socket_connect_timeout=config.socket_timeout_seconds,
-        )
-    except ValueError as error:
-        raise ConfigError(f"redis.url cannot be read: {error}") from error
-
-
-def _cluster_node(node: str) -> ClusterNode:
-    host, _, port = node.rpartition(":")
-    return ClusterNode(host.strip("[]"), int(port))

@@ -9,8 +9,9 @@ import pytest
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.keys import Keys
-from neardup_stream.stores.redis_client import RedisClient, RedisConfig
+from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_clusters import RedisClusters
+from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.stores.redis_tables import RedisTables
 from tests.crashes import Burn, Fuse, Moment

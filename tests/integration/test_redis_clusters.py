@@ -9,8 +9,9 @@ import pytest
 from neardup_stream.message import Partition
 from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.redis_client import RedisClient, RedisConfig
+from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_clusters import RedisClusters
+from neardup_stream.stores.redis_config import RedisConfig
 from tests.cluster_histories import Crawl, History, Op, walked
 from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
 from tests.servers.redis import RedisServer

@@ -9,7 +9,8 @@ from neardup_stream.page import Handle
 from neardup_stream.stores.keys import Keys
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.protocol import RecordChange, RecordDrop, RecordMark, RecordStore
-from neardup_stream.stores.redis_client import RedisClient, RedisConfig
+from neardup_stream.stores.redis_client import RedisClient
+from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_namespace import inspect_servers
 from neardup_stream.stores.redis_records import RedisRecords
 

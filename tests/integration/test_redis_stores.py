@@ -6,7 +6,8 @@ import pytest
 
 from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
 from neardup_stream.stores.keys import Keys, meta_key
-from neardup_stream.stores.redis_client import RedisClient, RedisConfig
+from neardup_stream.stores.redis_client import RedisClient
+from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_namespace import inspect_servers, open_namespace
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.stores.redis_tables import RedisTables
