@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Self
 import msgspec
 from msgspec import Meta
 
+from daemon.failpoints import Failpoint, parse_failpoints
 from daemon.settings_reading import read_settings
 from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.errors import ConfigError
@@ -24,6 +25,7 @@ from neardup_stream.wire.pages import PageLimits
 __all__ = [
     "Clusters",
     "Events",
+    "Failpoints",
     "Http",
     "Index",
     "Kafka",
@@ -422,6 +424,31 @@ class Log(_Section, frozen=True):
     ] = "json"
 
 
+class Failpoints(_Section, frozen=True):
+    """Where the daemon fails by itself, for tests of crashes; see `daemon/failpoints.py`."""
+
+    kill: Annotated[
+        tuple[str, ...],
+        Meta(description="For tests: calls at which the daemon kills itself, as `after events.send 3`."),
+    ] = ()
+    stop: Annotated[
+        tuple[str, ...],
+        Meta(description="For tests: calls at which the daemon stands still until it gets SIGCONT."),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse points that do not exist.
+
+        Raises:
+            ConfigError: there is no such call.
+        """
+        self.points()
+
+    def points(self) -> list[Failpoint]:
+        """The same, as the composition root wants it."""
+        return parse_failpoints(self.kill, self.stop)
+
+
 class Settings(_Section, frozen=True):
     """Everything that can be set, in force for one run."""
 
@@ -440,6 +467,7 @@ class Settings(_Section, frozen=True):
     pipeline: Pipeline = Pipeline()
     http: Http = Http()
     log: Log = Log()
+    failpoints: Failpoints = Failpoints()
 
     @classmethod
     def load(

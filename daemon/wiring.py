@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from time import time
 
+from daemon.failpoints import with_failpoints
 from daemon.preparing import (
     build_preparation,
     cluster_rule,
@@ -144,10 +145,12 @@ def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) 
         bucket_bits=layout.bucket_bits,
         slot_bits=layout.slot_bits,
     )
-    index = PermutedIndex(RedisTables(client, keys), layout)
-    records = RedisRecords(client, keys)
+    points = settings.failpoints.points()
+    index = with_failpoints("index", PermutedIndex(RedisTables(client, keys), layout), points)
+    records = with_failpoints("records", RedisRecords(client, keys), points)
     clusters = _clusters(settings, client, namespace.schema_id, layout, records)
-    judged = JudgementStores(index, records, clusters or Unclustered(), namespace.handle_key)
+    decider = with_failpoints("clusters", clusters or Unclustered(), points)
+    judged = JudgementStores(index, records, decider, namespace.handle_key)
     return Stores(judged, clusters, namespace)
 
 
@@ -163,7 +166,7 @@ def _clusters(
         slot_bits=layout.shard_bits + layout.slot_bits,
     )
     return Clusters(
-        RedisClusters(client, keys),
+        with_failpoints("cluster_store", RedisClusters(client, keys), settings.failpoints.points()),
         Descriptions(records),
         rule,
         ClusterConfig(grave_seconds=settings.clusters.grave_seconds),
@@ -231,7 +234,12 @@ async def open_kafka(settings: Settings, retries: Retries) -> AsyncIterator[Kafk
                 kafka_source(settings, kafka.pages_topic, kafka.group_id, kafka.first_start)
             )
         )
-        yield KafkaStreams(source, events, dead_letters)
+        points = settings.failpoints.points()
+        yield KafkaStreams(
+            with_failpoints("source", source, points),
+            with_failpoints("events", events, points),
+            with_failpoints("dead_letters", dead_letters, points),
+        )
 
 
 def build_retries(

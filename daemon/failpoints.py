@@ -1,0 +1,135 @@
+"""Points at which the daemon kills or stops itself, so that a test of crashes can choose the moment.
+
+A point is a call of a store, a sink or the source: `before records.replace`, `after cluster_store.commit 3`,
+the number being which call of this process it is, counted from 1. Killed is SIGKILL: nothing is finished,
+nothing flushed. Stopped is SIGSTOP: the process stands still, perhaps until others have taken its partitions,
+and goes on at this very call when somebody sends SIGCONT.
+
+Only what has a point is wrapped. With the settings left alone nothing is, and nothing is paid.
+"""
+
+import os
+import signal
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import iscoroutinefunction
+from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
+
+from neardup_stream.clusters.protocol import Decider
+from neardup_stream.errors import ConfigError
+from neardup_stream.indexes.protocol import Index
+from neardup_stream.stores.cluster_store import ClusterStore
+from neardup_stream.stores.protocol import RecordStore
+from neardup_stream.streams.protocol import Sink, Source
+
+__all__ = ["FAILPOINTS", "Failpoint", "Moment", "Target", "parse_failpoints", "with_failpoints"]
+
+Moment = Literal["before", "after"]
+Target = Literal["records", "index", "clusters", "cluster_store", "events", "dead_letters", "source"]
+
+_PROTOCOLS: Final[Mapping[Target, type]] = {
+    "records": RecordStore,
+    "index": Index,
+    "clusters": Decider,
+    "cluster_store": ClusterStore,
+    "events": Sink,
+    "dead_letters": Sink,
+    "source": Source,
+}
+
+_T = TypeVar("_T")
+
+
+class Failpoint(NamedTuple):
+    """A moment in the life of one process.
+
+    Attributes:
+        moment: before the call, or after it has succeeded.
+        target: what is called.
+        method: which method of it.
+        turn: which call, from 1.
+        signal: what the process sends itself.
+    """
+
+    moment: Moment
+    target: Target
+    method: str
+    turn: int
+    signal: signal.Signals
+
+
+def _methods(protocol: type) -> list[str]:
+    """What can be awaited of it, opening and closing apart."""
+    members = ((name, getattr(protocol, name)) for name in vars(protocol) if not name.startswith("_"))
+    return sorted(name for name, member in members if iscoroutinefunction(member))
+
+
+FAILPOINTS: Final = tuple(
+    f"{moment} {target}.{method}"
+    for target, protocol in _PROTOCOLS.items()
+    for method in _methods(protocol)
+    for moment in get_args(Moment)
+)
+"""Every point there is, without its turn."""
+
+
+def parse_failpoints(kill: Iterable[str], stop: Iterable[str]) -> list[Failpoint]:
+    """The points that settings name.
+
+    Args:
+        kill: where to end, as `<moment> <target>.<method>`, perhaps followed by a turn.
+        stop: where to stand still.
+
+    Raises:
+        ConfigError: there is no such point.
+    """
+    return [
+        *(_parse(written, signal.SIGKILL) for written in kill),
+        *(_parse(written, signal.SIGSTOP) for written in stop),
+    ]
+
+
+def _parse(written: str, number: signal.Signals) -> Failpoint:
+    moment, _, rest = written.partition(" ")
+    place, _, turn = rest.partition(" ")
+    if f"{moment} {place}" not in FAILPOINTS:
+        raise ConfigError(f"there is no failpoint {written!r}; there are {', '.join(FAILPOINTS)}")
+    if turn and not (turn.isdecimal() and int(turn)):
+        raise ConfigError(f"failpoint {written!r}: a turn is a number from 1")
+    target, _, method = place.partition(".")
+    return Failpoint(cast("Moment", moment), cast("Target", target), method, int(turn or 1), number)
+
+
+def with_failpoints(name: Target, target: _T, points: Sequence[Failpoint]) -> _T:
+    """The target itself if none of the points is at one of its calls, else the same with its points."""
+    own = [point for point in points if point.target == name]
+    return cast("_T", _Armed(target, own)) if own else target
+
+
+class _Armed:
+    """Passes everything on, and counts the calls that have points."""
+
+    def __init__(self, target: object, points: Sequence[Failpoint]) -> None:
+        self._target = target
+        self._points = points
+        self._turns = dict.fromkeys(((point.moment, point.method) for point in points), 0)
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._target, name)
+        if not any(point.method == name for point in self._points):
+            return member
+
+        async def call(*arguments: object) -> object:
+            self._reach("before", name)
+            result = await member(*arguments)
+            self._reach("after", name)
+            return result
+
+        return call
+
+    def _reach(self, moment: Moment, method: str) -> None:
+        if (moment, method) not in self._turns:
+            return
+        self._turns[moment, method] += 1
+        for point in self._points:
+            if (point.moment, point.method) == (moment, method) and point.turn == self._turns[moment, method]:
+                os.kill(os.getpid(), point.signal)

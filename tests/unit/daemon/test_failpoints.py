@@ -1,0 +1,127 @@
+"""Points at which the daemon fails by itself: what may be named, and what it costs when nothing is."""
+
+import os
+import signal
+from inspect import iscoroutinefunction
+
+import pytest
+
+from daemon.failpoints import FAILPOINTS, Failpoint, parse_failpoints, with_failpoints
+from daemon.settings import Settings
+from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.errors import ConfigError, StreamUnavailable
+from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.message import Message
+from neardup_stream.stores.redis_clusters import RedisClusters
+from neardup_stream.stores.redis_records import RedisRecords
+from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.memory import MemorySink
+
+WIRED = {
+    "records": RedisRecords,
+    "index": PermutedIndex,
+    "clusters": Clusters,
+    "cluster_store": RedisClusters,
+    "events": KafkaSink,
+    "dead_letters": KafkaSink,
+    "source": KafkaSource,
+}
+HELLO = [Message(key=b"k", value=b"v")]
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[signal.Signals]:
+    """The signals that this process would have sent itself."""
+    signals: list[signal.Signals] = []
+    monkeypatch.setattr(os, "kill", lambda _pid, number: signals.append(number))
+    return signals
+
+
+@pytest.mark.parametrize("name", FAILPOINTS)
+def test_every_point_is_a_call_of_what_the_daemon_is_made_of(name: str) -> None:
+    target, _, method = name.partition(" ")[2].partition(".")
+
+    assert iscoroutinefunction(getattr(WIRED[target], method))
+
+
+def test_with_nothing_set_nothing_is_wrapped() -> None:
+    sink = MemorySink()
+
+    assert with_failpoints("events", sink, Settings().failpoints.points()) is sink
+
+
+def test_what_has_no_point_of_its_own_is_not_wrapped() -> None:
+    sink = MemorySink()
+
+    assert with_failpoints("events", sink, parse_failpoints(["before dead_letters.send"], [])) is sink
+
+
+@pytest.mark.parametrize(
+    ("written", "point"),
+    [
+        ("before records.mark", Failpoint("before", "records", "mark", 1, signal.SIGKILL)),
+        ("after cluster_store.commit 3", Failpoint("after", "cluster_store", "commit", 3, signal.SIGKILL)),
+    ],
+    ids=["the first call", "a later call"],
+)
+def test_a_point_is_written_as_moment_call_and_turn(written: str, point: Failpoint) -> None:
+    settings = Settings.load(overrides=[f"failpoints.kill={written}", f"failpoints.stop={written}"])
+
+    assert settings.failpoints.points() == [point, point._replace(signal=signal.SIGSTOP)]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "",
+        "records.mark",
+        "during records.mark",
+        "before records.burn",
+        "before pages.mark",
+        "before records.mark 0",
+        "before records.mark -1",
+        "before records.mark twice",
+        "before records.mark 1 2",
+    ],
+)
+def test_a_point_that_does_not_exist_is_refused(written: str) -> None:
+    with pytest.raises(ConfigError, match="failpoint"):
+        parse_failpoints([], [written])
+
+
+async def test_before_the_call_nothing_is_done_and_after_it_everything(sent: list[signal.Signals]) -> None:
+    sink = MemorySink()
+    points = parse_failpoints(kill=["before events.send 2"], stop=["after events.send 1"])
+    armed = with_failpoints("events", sink, points)
+
+    await armed.send(HELLO)
+    assert sent == [signal.SIGSTOP]
+    await armed.send(HELLO)
+    assert sent == [signal.SIGSTOP, signal.SIGKILL]
+    await armed.send(HELLO)
+
+    assert len(sent) == 2
+    assert len(sink.messages) == 3
+
+
+async def test_a_call_that_fails_is_no_turn_of_what_comes_after_it(sent: list[signal.Signals]) -> None:
+    class Away(MemorySink):
+        async def send(self, messages: object) -> None:
+            raise StreamUnavailable("away")
+
+    armed = with_failpoints("events", Away(), parse_failpoints(["after events.send"], []))
+
+    with pytest.raises(StreamUnavailable):
+        await armed.send(HELLO)
+
+    assert not sent
+
+
+def test_what_is_no_call_is_passed_on() -> None:
+    sink = MemorySink()
+
+    armed = with_failpoints("events", sink, parse_failpoints(["before events.send"], []))
+
+    assert armed.max_message_bytes is sink.max_message_bytes
+    assert armed.messages is sink.messages
