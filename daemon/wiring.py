@@ -72,6 +72,8 @@ __all__ = [
     "schema",
 ]
 
+LONGEST_HEARTBEAT_SECONDS = 3.0
+
 
 @dataclass(frozen=True, slots=True)
 class Stores:
@@ -198,6 +200,7 @@ def kafka_source(settings: Settings, topic: str, group_id: str, first_start: Fir
             first_start=first_start,
             out_of_range=kafka.out_of_range,
             session_timeout_seconds=kafka.session_timeout_seconds,
+            heartbeat_interval_seconds=min(LONGEST_HEARTBEAT_SECONDS, kafka.session_timeout_seconds / 4),
             max_poll_interval_seconds=kafka.max_poll_interval_seconds,
             drain_seconds=settings.pipeline.drain_seconds,
         )
