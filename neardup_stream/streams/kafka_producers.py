@@ -1,0 +1,100 @@
+"""aiokafka's producers: opened, fed in batches, and let go of at once.
+
+A send brings many messages, so they are put into batches here, one run of batches for each partition:
+there is nothing to linger for, and it costs a third less than handing aiokafka one message after the other.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.partitioner import DefaultPartitioner
+from aiokafka.producer.message_accumulator import BatchBuilder
+
+from neardup_stream.errors import InvariantBroken
+from neardup_stream.message import Message
+
+__all__ = ["check_sizes", "discard_producer", "largest_message_bytes", "open_producer", "send_batches"]
+
+BATCH_OVERHEAD_BYTES = 1024
+"""Batch header (61 bytes), record header (up to 36) and the lengths of a few dozen headers."""
+
+COMPRESSION_GROWTH = 64
+"""What cannot be compressed grows, by at most a 64th with the codecs Kafka knows in practice."""
+
+_partition_of = DefaultPartitioner()
+
+
+def largest_message_bytes(request_bytes: int) -> int:
+    """Largest message that fits a request of this size with what travels around it."""
+    return request_bytes - request_bytes // COMPRESSION_GROWTH - BATCH_OVERHEAD_BYTES
+
+
+def check_sizes(messages: Sequence[Message], limit_bytes: int) -> None:
+    """A batch the broker refuses for good is the end of an idempotent producer: never try one.
+
+    Raises:
+        InvariantBroken: a message is larger than the limit its sender was told.
+    """
+    largest = max((message.size_bytes for message in messages), default=0)
+    if largest > limit_bytes:
+        raise InvariantBroken(f"a message of {largest} bytes, at most {limit_bytes} can be sent")
+
+
+async def open_producer(options: dict[str, Any]) -> AIOKafkaProducer:
+    """Start a producer; one that does not start leaves nothing behind."""
+    producer = AIOKafkaProducer(**options)
+    try:
+        await producer.start()
+    except BaseException:
+        await producer.stop()
+        raise
+    return producer
+
+
+async def discard_producer(producer: AIOKafkaProducer) -> None:
+    """Close without the flush of aiokafka's `stop`, which lasts as long as the brokers are away.
+
+    Every send that returned was acknowledged, so whatever is still queued was reported as failed.
+    """
+    producer._closed = True  # noqa: SLF001 - `stop` does it first, too
+    # At most the requests under way are awaited. A sender that never ran raises its own cancellation.
+    await asyncio.gather(producer._sender.close(), return_exceptions=True)  # noqa: SLF001 - see above
+    await producer.client.close()
+
+
+async def send_batches(producer: AIOKafkaProducer, topic: str, messages: Sequence[Message]) -> None:
+    """Send all and wait for every acknowledgement; messages with one key go where Java's producer would."""
+    partitions = sorted(await producer.partitions_for(topic))
+    sent: list[asyncio.Future[object]] = []
+    for partition, batch in _batches(producer, partitions, messages):
+        sent.append(await producer.send_batch(batch, topic, partition=partition))
+    results = await asyncio.gather(*sent, return_exceptions=True)
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+
+
+def _batches(
+    producer: AIOKafkaProducer, partitions: list[int], messages: Sequence[Message]
+) -> Iterator[tuple[int, BatchBuilder]]:
+    """Batches with their partition, in the order in which they fill."""
+    filling: dict[int, BatchBuilder] = {}
+    for message in messages:
+        partition = _partition_of(message.key, partitions, partitions)
+        batch = filling.get(partition)
+        if batch is None or not _append(batch, message):
+            if batch is not None:
+                yield partition, batch
+            batch = filling[partition] = producer.create_batch()
+            _append(batch, message)
+    yield from filling.items()
+
+
+def _append(batch: BatchBuilder, message: Message) -> bool:
+    """Whether there was room; the first message of a batch always has some."""
+    metadata = batch.append(
+        timestamp=None, key=message.key, value=message.value, headers=list(message.headers)
+    )
+    return metadata is not None
