@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.servers.process import free_ports, wait_until
+from tests.servers.process import free_ports, stands_still, wait_until
 
 __all__ = ["Daemon", "start_daemon"]
 
@@ -72,6 +72,10 @@ class Daemon:
     def has_ended(self) -> bool:
         """Whether it runs no more."""
         return self._child.poll() is not None
+
+    def stands_still(self) -> bool:
+        """Whether SIGSTOP holds it."""
+        return stands_still(self.pid)
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal."""

@@ -16,6 +16,7 @@ __all__ = [
     "find_program",
     "free_ports",
     "is_listening",
+    "stands_still",
     "wait_until",
 ]
 
@@ -85,8 +86,7 @@ class ServerProcess:
     def freeze(self) -> None:
         """Stop it in its tracks; returns once every thread stands still."""
         self._child.send_signal(signal.SIGSTOP)
-        threads = Path(f"/proc/{self.pid}/task")
-        wait_until(lambda: all(_state(thread) == "T" for thread in threads.iterdir()), STOP_SECONDS)
+        wait_until(lambda: stands_still(self.pid), STOP_SECONDS)
 
     def thaw(self) -> None:
         """Let it go on."""
@@ -100,6 +100,15 @@ class ServerProcess:
         if (code := self._child.poll()) is not None:
             raise ServerFailed(f"ended with code {code} before it was ready\n{self.log_tail()}")
         return True
+
+
+def stands_still(pid: int) -> bool:
+    """Whether every thread of a process is stopped, as by SIGSTOP."""
+    threads = Path(f"/proc/{pid}/task")
+    try:
+        return all(_state(thread) == "T" for thread in threads.iterdir())
+    except (FileNotFoundError, ProcessLookupError):  # a thread ended while we looked
+        return False
 
 
 def _state(thread: Path) -> str:
