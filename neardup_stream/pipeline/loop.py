@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from time import monotonic
 from typing import NamedTuple
 
 from neardup_stream.errors import BadPage, ConfigError, Unavailable
@@ -123,7 +122,7 @@ class Loop:
         self._epoch = 0
         self._finished: dict[Partition, int] = {}
         self._untrimmed: dict[Partition, int] = {}
-        self._last_commit = monotonic()
+        self._last_commit = 0.0
         self._committing = asyncio.Lock()
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -134,6 +133,7 @@ class Loop:
                 What was not committed is read again next time.
         """
         self._source.on_revoke(self._drain)
+        self._last_commit = _now_seconds()
         read: asyncio.Queue[_Batch | None] = asyncio.Queue(1)
         prepared: asyncio.Queue[tuple[_Batch, Prepared] | None] = asyncio.Queue(1)
         compared: asyncio.Queue[tuple[_Batch, ComparedBatch] | None] = asyncio.Queue(1)
@@ -208,7 +208,7 @@ class Loop:
             if batch.epoch == self._epoch:
                 self._finished = later_offsets(self._finished, next_offsets(batch.records))
             is_last = self._in_flight.pages == len(batch.records)
-            if is_last or monotonic() - self._last_commit >= self._config.commit_interval_seconds:
+            if is_last or _now_seconds() - self._last_commit >= self._config.commit_interval_seconds:
                 await self._retries.persist(self._commit)
             await self._in_flight.remove(len(batch.records), batch.size_bytes)
         await self._retries.persist(self._commit)
@@ -233,7 +233,7 @@ class Loop:
                     for partition, offset in self._finished.items()
                     if offsets.get(partition) != offset
                 }
-            self._last_commit = monotonic()
+            self._last_commit = _now_seconds()
 
     async def _trim(self) -> None:
         """Forget the rows of what is committed."""
@@ -257,3 +257,8 @@ class Loop:
             self._epoch += 1
             self._finished = {}
             self._may_read.set()
+
+
+def _now_seconds() -> float:
+    """By the clock of the running loop, which only grows."""
+    return asyncio.get_running_loop().time()

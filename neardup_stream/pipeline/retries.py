@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from time import monotonic
 from typing import TypeVar
 
 from neardup_stream.errors import ConfigError, DependencyLost, StoreUnavailable, Unavailable
@@ -97,9 +96,10 @@ class Retries:
         return result
 
     async def _keep_trying(self, step: Callable[[], Awaitable[T]], away: Unavailable) -> T:
-        deadline = monotonic() + self._patience.give_up_seconds
+        now_seconds = asyncio.get_running_loop().time
+        deadline = now_seconds() + self._patience.give_up_seconds
         for pause in back_off_seconds(self._patience):
-            if monotonic() + pause > deadline:
+            if now_seconds() + pause > deadline:
                 break
             self._meters.retry(_dependency(away))
             await asyncio.sleep(pause)
