@@ -8,7 +8,6 @@ from daemon.wiring import kafka_connection, schema
 from neardup_stream.errors import NeardupError
 from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
 from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_namespace import inspect_servers, read_namespace
 from neardup_stream.streams.kafka_admin import TopicFacts, create_topic, describe_topics
 
@@ -52,10 +51,9 @@ def judge_layout(settings: Settings) -> Finding:
 
 
 async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
-    config = RedisConfig(settings.redis.url, settings.redis.socket_timeout_seconds, settings.redis.retries)
     namespace = settings.redis.namespace
     try:
-        async with RedisClient(config) as client:
+        async with RedisClient(settings.redis.config()) as client:
             facts = await inspect_servers(client)
             yield Finding("good", f"redis: {facts.name}, keeps what it is given")
             for warning in facts.warnings:

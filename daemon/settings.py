@@ -5,7 +5,8 @@ Rules that belong to a library part (which blocks go with which distance) stay i
 which is built here, so that a contradiction is found before anything starts.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -15,11 +16,19 @@ from msgspec import Meta
 from daemon.failpoints import Failpoint, parse_failpoints
 from daemon.settings_reading import read_settings
 from neardup_stream.bits.permutations import PermutedConfig
+from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import MAX_WINDOW_TOKENS
 from neardup_stream.indexes.layout import IndexConfig
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.streams.kafka_config import Compression, FirstStart, OutOfRange
+from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.streams.kafka_config import (
+    Compression,
+    FirstStart,
+    KafkaConnection,
+    OutOfRange,
+    SaslMechanism,
+)
 from neardup_stream.wire.pages import PageLimits
 
 __all__ = [
@@ -47,7 +56,35 @@ Seconds = Annotated[float, Meta(gt=0, le=86_400)]
 Topic = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
 FieldPath = Annotated[str, Meta(pattern=r"^[^.]+(\.[^.]+)*$")]
 
+Secret = Annotated[str, Meta(extra_json_schema={"writeOnly": True})]
+"""Never shown, and not taken from the command line, which every user of the machine can read."""
+
 _MIB = 1 << 20
+
+
+def _login(prefix: str, username: str, password: str, password_file: str) -> Login | None:
+    """None where nothing is set."""
+    if not (username or password or password_file):
+        return None
+    with _prefixed(prefix):
+        return Login(username=username, password=password, password_file=password_file)
+
+
+def _tls_files(prefix: str, ca_file: str, certificate_file: str, key_file: str) -> TlsFiles | None:
+    """None where nothing is set."""
+    if not (ca_file or certificate_file or key_file):
+        return None
+    with _prefixed(prefix):
+        return TlsFiles(ca_file=ca_file, certificate_file=certificate_file, key_file=key_file)
+
+
+@contextmanager
+def _prefixed(prefix: str) -> Iterator[None]:
+    """Say of which server the settings are that an error names."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{prefix}{error}") from error
 
 
 class _Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -85,18 +122,49 @@ class Kafka(_Section, frozen=True):
     max_poll_interval_seconds: Annotated[
         Seconds, Meta(description="Longest time between two reads before the partitions are given to others.")
     ] = 300.0
+    tls: Annotated[bool, Meta(description="Encrypt connections, and check whom they lead to.")] = False
+    tls_ca_file: Annotated[
+        str, Meta(description="PEM file of the authorities to trust; empty trusts those of the system.")
+    ] = ""
+    tls_certificate_file: Annotated[
+        str, Meta(description="PEM file of our certificate and its chain, for brokers that ask for one.")
+    ] = ""
+    tls_key_file: Annotated[
+        str, Meta(description="PEM file of its key; empty if the key is in the certificate's file.")
+    ] = ""
+    sasl_mechanism: Annotated[
+        SaslMechanism, Meta(description="How brokers want to hear a user name and a password.")
+    ] = "none"
+    sasl_username: Annotated[str, Meta(description="Who we are to the brokers.")] = ""
+    sasl_password: Annotated[
+        Secret, Meta(description="Password; rather use the file or the environment.")
+    ] = ""
+    sasl_password_file: Annotated[str, Meta(description="File that holds the password.")] = ""
 
     def __post_init__(self) -> None:
-        """Refuse topics that feed on themselves.
+        """Refuse topics that feed on themselves, and half of what security needs.
 
         Raises:
-            ConfigError: two of the three topics are one.
+            ConfigError: two of the three topics are one, or settings of TLS or SASL contradict each other.
         """
+        self.connection()
         if len({self.pages_topic, self.events_topic, self.dead_letters_topic}) < 3:
             raise ConfigError(
                 f"kafka.pages_topic ({self.pages_topic}), kafka.events_topic ({self.events_topic}) and "
                 f"kafka.dead_letters_topic ({self.dead_letters_topic}) must be three different topics"
             )
+
+    def connection(self) -> KafkaConnection:
+        """The same, as Kafka's clients want it."""
+        files = _tls_files("kafka.", self.tls_ca_file, self.tls_certificate_file, self.tls_key_file)
+        if files is not None and not self.tls:
+            raise ConfigError("kafka.tls_… files are set, and kafka.tls is false")
+        return KafkaConnection(
+            bootstrap_servers=self.bootstrap_servers,
+            tls=(files or TlsFiles()) if self.tls else None,
+            sasl_mechanism=self.sasl_mechanism,
+            login=_login("kafka.sasl_", self.sasl_username, self.sasl_password, self.sasl_password_file),
+        )
 
 
 class Redis(_Section, frozen=True):
@@ -105,8 +173,9 @@ class Redis(_Section, frozen=True):
     url: Annotated[
         str,
         Meta(
-            pattern=r"^(redis|rediss|unix|redis\+cluster)://",
-            description="`redis://host:port/db`, `rediss://…`, `unix:///path` or `redis+cluster://host:port,host:port`.",
+            pattern=r"^(rediss?|unix|rediss?\+cluster)://",
+            description="`redis://host:port/db`, `unix:///path` or `redis+cluster://host:port,host:port`;"
+            " `rediss` for TLS.",
         ),
     ] = "redis://localhost:6379/0"
     namespace: Annotated[
@@ -120,6 +189,36 @@ class Redis(_Section, frozen=True):
     retries: Annotated[
         int, Meta(ge=0, le=100, description="How often the client repeats a call before the batch is told.")
     ] = 2
+    username: Annotated[str, Meta(description="Who we are to the server; empty for its default user.")] = ""
+    password: Annotated[Secret, Meta(description="Password; rather use the file or the environment.")] = ""
+    password_file: Annotated[str, Meta(description="File that holds the password.")] = ""
+    tls_ca_file: Annotated[
+        str, Meta(description="PEM file of the authorities to trust; empty trusts those of the system.")
+    ] = ""
+    tls_certificate_file: Annotated[
+        str, Meta(description="PEM file of our certificate and its chain, for servers that ask for one.")
+    ] = ""
+    tls_key_file: Annotated[
+        str, Meta(description="PEM file of its key; empty if the key is in the certificate's file.")
+    ] = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what the client could not use.
+
+        Raises:
+            ConfigError: the settings contradict each other.
+        """
+        self.config()
+
+    def config(self) -> RedisConfig:
+        """The same, as the client wants it."""
+        return RedisConfig(
+            self.url,
+            self.socket_timeout_seconds,
+            self.retries,
+            login=_login("redis.", self.username, self.password, self.password_file),
+            tls=_tls_files("redis.", self.tls_ca_file, self.tls_certificate_file, self.tls_key_file),
+        )
 
 
 class Index(_Section, frozen=True):

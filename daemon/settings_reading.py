@@ -60,6 +60,12 @@ class Known(NamedTuple):
         plain_type = get_args(self.type)[0]
         return get_args(plain_type) if get_origin(plain_type) is Literal else ()
 
+    @property
+    def is_secret(self) -> bool:
+        """Whether nobody may read its value."""
+        schema = (note.extra_json_schema or {} for note in _notes(self.type))
+        return any(part.get("writeOnly", False) for part in schema)
+
 
 def read_settings(
     into: type[S], config: Path | None, overrides: Sequence[str], environ: Mapping[str, str]
@@ -98,8 +104,11 @@ def known_settings(of: type[msgspec.Struct], prefix: str = "") -> dict[str, Know
 
 
 def _description(hint: object) -> str:
-    notes = (note for note in getattr(hint, "__metadata__", ()) if isinstance(note, msgspec.Meta))
-    return next((note.description for note in notes if note.description), "")
+    return next((note.description for note in _notes(hint) if note.description), "")
+
+
+def _notes(hint: object) -> list[msgspec.Meta]:
+    return [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, msgspec.Meta)]
 
 
 def _from_file(path: Path | None, known: Mapping[str, Known]) -> Iterator[Given]:
@@ -145,10 +154,15 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
     setting = known.get(given.name)
     if setting is None:
         raise ConfigError(f"{given.origin}: there is no setting {given.name!r}{_suggestion(given, known)}")
+    if setting.is_secret and given.kind == "flag":
+        raise ConfigError(
+            f"{given.origin}: every user of the machine can read command lines; "
+            f"use {given.name}_file or the environment variable {_variable(given.name)}"
+        )
     try:
         return _convert(given, setting)
     except msgspec.ValidationError as error:
-        got = redact(repr(given.value))
+        got = "***" if setting.is_secret else _told(repr(given.value))
         raise ConfigError(f"{given.origin}: {_wanted(error, setting)}, got {got}") from error
 
 
@@ -160,6 +174,11 @@ def _convert(given: Given, setting: Known) -> object:
     if isinstance(setting.default, tuple):
         text = [item.strip() for item in str(given.value).strip("[] ").split(",") if item.strip()]
     return msgspec.convert(text, setting.type, strict=False)
+
+
+def _told(value: str) -> str:
+    """What is no URL for want of a scheme may hold a password all the same."""
+    return "***" if "@" in value and "://" not in value else redact(value)
 
 
 def _wanted(error: msgspec.ValidationError, setting: Known) -> str:

@@ -132,8 +132,11 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
 
 
 def redis_config(settings: Settings, redis_url: str) -> RedisConfig:
-    """How a server is reached, which may be an embedded one."""
-    return RedisConfig(redis_url, settings.redis.socket_timeout_seconds, settings.redis.retries)
+    """How a server is reached; an embedded one asks nobody who they are."""
+    redis = settings.redis
+    if redis_url == redis.url:
+        return redis.config()
+    return RedisConfig(redis_url, redis.socket_timeout_seconds, redis.retries)
 
 
 def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) -> Stores:
@@ -186,7 +189,7 @@ class KafkaStreams:
 
 def kafka_connection(settings: Settings) -> KafkaConnection:
     """Where the brokers are."""
-    return KafkaConnection(bootstrap_servers=settings.kafka.bootstrap_servers)
+    return settings.kafka.connection()
 
 
 def kafka_source(settings: Settings, topic: str, group_id: str, first_start: FirstStart) -> KafkaSource:

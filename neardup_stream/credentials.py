@@ -66,8 +66,8 @@ class Login:
             ConfigError: not exactly one of them is given.
         """
         if bool(self.password) == bool(self.password_file):
-            both = "both are set" if self.password else "neither is set"
-            raise ConfigError(f"a login needs password or password_file: {both}")
+            found = "both are set" if self.password else "neither is set"
+            raise ConfigError(f"password or password_file: {found}")
 
 
 class _Reread(Generic[T]):
@@ -158,7 +158,7 @@ def _naming(*paths: str) -> Iterator[None]:
 
 def _reason(error: OSError) -> str:
     """OpenSSL has no words for some of what it finds."""
-    if isinstance(error, ssl.SSLError) and error.reason is None:
+    if isinstance(error, ssl.SSLError) and not error.reason:
         return "it does not hold the certificate, or the key, in PEM"
     return error.strerror or str(error)
 

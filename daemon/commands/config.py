@@ -12,7 +12,7 @@ import msgspec
 from daemon.commands.options import flags_as_settings
 from daemon.redaction import redact
 from daemon.settings import Settings
-from daemon.settings_reading import SourceKind, known_settings, read_settings
+from daemon.settings_reading import Known, SourceKind, known_settings, read_settings
 
 __all__ = ["config"]
 
@@ -33,7 +33,7 @@ def show(config: Path | None, overrides: Sequence[str], *, as_json: bool) -> Non
         neardup-stream config show --config crawl.toml --set index.blocks=5
     """
     settings, kinds = read_settings(Settings, config, overrides, os.environ)
-    values = {name: _shown(settings, name) for name in known_settings(Settings)}
+    values = {name: _shown(settings, name, known) for name, known in known_settings(Settings).items()}
     click.echo(_as_json(values) if as_json else _as_toml(values, kinds), nl=False)
 
 
@@ -46,8 +46,10 @@ def schema() -> None:
     click.echo(_pretty(msgspec.json.schema(Settings)), nl=False)
 
 
-def _shown(settings: Settings, name: str) -> object:
+def _shown(settings: Settings, name: str, known: Known) -> object:
     value: object = attrgetter(name)(settings)
+    if known.is_secret and value:
+        return "***"
     return redact(value) if isinstance(value, str) else value
 
 

@@ -1,14 +1,21 @@
 """What an operator may choose about Redis."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
+from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError
 
-__all__ = ["CLUSTER_SCHEME", "RedisConfig"]
+__all__ = ["UNREADABLE_URL", "RedisConfig"]
 
-CLUSTER_SCHEME = "redis+cluster://"
-"""Of a URL that names nodes of a cluster; not one the client knows."""
-_SERVER_SCHEMES = ("redis://", "rediss://", "unix://")
+UNREADABLE_URL = (
+    "redis.url cannot be read: a port is a number, and a password has @ : / ? # [ ] % in percent-encoding, "
+    "or comes from redis.password_file"
+)
+"""Said without quoting it."""
+
+_CLUSTER_SCHEMES = ("redis+cluster", "rediss+cluster")
+_SERVER_SCHEMES = ("redis", "rediss", "unix")
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,30 +23,61 @@ class RedisConfig:
     """Where the tables and records are kept.
 
     Attributes:
-        url: `redis://`, `rediss://`, `unix://`, or `redis+cluster://host:port,host:port`.
+        url: `redis://`, `unix://`, or `redis+cluster://host:port,host:port`; with `rediss` for TLS.
         socket_timeout_seconds: longest wait for one answer.
         retries: how often the client repeats a call before the batch is told.
+        login: instead of one in the URL.
+        tls: what to trust and to show, if not just what the system trusts; for `rediss` only.
     """
 
-    url: str
+    url: str = field(repr=False)
     socket_timeout_seconds: float = 10.0
     retries: int = 2
+    login: Login | None = None
+    tls: TlsFiles | None = None
 
     def __post_init__(self) -> None:
         """Refuse what no client can use.
 
         Raises:
-            ConfigError: unknown scheme, or numbers that cannot work.
+            ConfigError: a URL that cannot be, settings that contradict it, or numbers that cannot work.
         """
-        if not self.url.startswith((*_SERVER_SCHEMES, CLUSTER_SCHEME)):
-            raise ConfigError(
-                f"redis.url starts with {self.url.partition('://')[0]!r}; "
-                f"use one of {', '.join((*_SERVER_SCHEMES, CLUSTER_SCHEME))}"
-            )
+        if self.scheme not in (*_SERVER_SCHEMES, *_CLUSTER_SCHEMES):
+            known = ", ".join(f"{scheme}://" for scheme in (*_SERVER_SCHEMES, *_CLUSTER_SCHEMES))
+            raise ConfigError(f"redis.url must begin with one of {known}")
+        self._check_url()
         if self.socket_timeout_seconds <= 0 or self.retries < 0:
             raise ConfigError("redis.socket_timeout_seconds must be above 0 and redis.retries not below it")
 
     @property
+    def scheme(self) -> str:
+        """What stands before `://`."""
+        return self.url.partition("://")[0]
+
+    @property
     def is_cluster(self) -> bool:
         """Whether keys are spread over several servers."""
-        return self.url.startswith(CLUSTER_SCHEME)
+        return self.scheme in _CLUSTER_SCHEMES
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether connections are encrypted."""
+        return self.scheme.startswith("rediss")
+
+    def _check_url(self) -> None:
+        """A password with a `/`, `?` or `#` as it is would be taken, and told, for part of an address."""
+        try:
+            parts = urlsplit(self.url)
+        except ValueError:
+            raise ConfigError(UNREADABLE_URL) from None  # whose message quotes it
+        names_somebody = "@" in parts.netloc
+        if "@" in self.url and not names_somebody and self.scheme != "unix":
+            raise ConfigError(UNREADABLE_URL)
+        if names_somebody and self.login is not None:
+            raise ConfigError(
+                "redis.url names a user or a password, and so do redis.username and its password"
+            )
+        if "ssl_" in parts.query:
+            raise ConfigError("redis.url has ssl_… parameters: use redis.tls_ca_file and its neighbors")
+        if self.tls is not None and not self.has_tls:
+            raise ConfigError(f"redis.tls_… files are set for {self.scheme}://, which has no TLS: use rediss")

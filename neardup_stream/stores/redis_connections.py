@@ -5,7 +5,7 @@ than the fingerprint of a page costs. `hiredis`, which reads the answers already
 """
 
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from hiredis import pack_command
 from redis.asyncio import Redis, RedisCluster
@@ -20,11 +20,13 @@ from redis.asyncio.connection import (
 )
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
+from redis.credentials import CredentialProvider
 
+from neardup_stream.credentials import Login, Password, TlsContext, TlsFiles
 from neardup_stream.errors import ConfigError
-from neardup_stream.stores.redis_config import CLUSTER_SCHEME, RedisConfig
+from neardup_stream.stores.redis_config import UNREADABLE_URL, RedisConfig
 
-__all__ = ["connect"]
+__all__ = ["connect", "connection_options"]
 
 
 class _PackedInC(AbstractConnection):
@@ -38,60 +40,87 @@ class _PackedInC(AbstractConnection):
 class _TcpConnection(_PackedInC, Connection): ...
 
 
-class _TlsConnection(_PackedInC, SSLConnection): ...
+class _TlsConnection(_PackedInC, SSLConnection):
+    def __init__(self, *, tls_context: TlsContext, **options: Any) -> None:
+        super().__init__(**options)
+        self.ssl_context.context = tls_context  # instead of one of its own, which it would keep
 
 
 class _UnixConnection(_PackedInC, UnixDomainSocketConnection): ...
 
 
-_CLASSES: dict[str, type[AbstractConnection]] = {
-    "redis": _TcpConnection,
-    "rediss": _TlsConnection,
-    "unix": _UnixConnection,
-}
+class _Credentials(CredentialProvider):
+    """Asked by the client at each connection."""
+
+    def __init__(self, login: Login) -> None:
+        self._username = login.username
+        self._password = Password(login)
+
+    def get_credentials(self) -> tuple[str] | tuple[str, str]:
+        password = self._password.read()
+        return (self._username, password) if self._username else (password,)
+
+    async def get_credentials_async(self) -> tuple[str] | tuple[str, str]:
+        return self.get_credentials()
 
 
 def connect(config: RedisConfig) -> Any:
     """The client of one server or of a cluster; nothing is sent yet.
 
     Raises:
-        ConfigError: the URL cannot be read.
+        ConfigError: the URL, or a file of credentials, cannot be read.
     """
-    retry = Retry(ExponentialBackoff(cap=0.5, base=0.02), config.retries)
     try:
-        if not config.is_cluster:
-            pool = _connection_pool(
-                config.url,
-                socket_timeout=config.socket_timeout_seconds,
-                socket_connect_timeout=config.socket_timeout_seconds,
-                retry=retry,
-            )
-            return Redis.from_pool(pool)
-        credentials, _, nodes = config.url.removeprefix(CLUSTER_SCHEME).rpartition("@")
-        username, _, password = credentials.partition(":")
-        return RedisCluster(
-            startup_nodes=[_cluster_node(node) for node in nodes.rstrip("/").split(",")],
-            username=unquote(username) or None,
-            password=unquote(password) or None,
-            socket_timeout=config.socket_timeout_seconds,
-            socket_connect_timeout=config.socket_timeout_seconds,
-        )
-    except ValueError as error:
-        raise ConfigError(f"redis.url cannot be read: {error}") from error
+        if config.is_cluster:
+            return _cluster(config)
+        options = {**connection_options(config), **parse_url(config.url)}
+        retry = Retry(ExponentialBackoff(cap=0.5, base=0.02), config.retries)
+        options |= {"connection_class": _connection_class(config), "retry": retry}
+        return Redis.from_pool(ConnectionPool(**options))
+    except ValueError:
+        raise ConfigError(UNREADABLE_URL) from None  # whose message quotes parts of it
 
 
-def _connection_pool(url: str, **options: Any) -> ConnectionPool:
-    """A pool for one server.
-
-    Args:
-        url: `redis://`, `rediss://` or `unix://`.
-        options: of the connections; what the URL says wins.
+def connection_options(config: RedisConfig) -> dict[str, Any]:
+    """What every connection is made with, besides the address and the URL's own user and password.
 
     Raises:
-        ValueError: the URL cannot be read.
+        ConfigError: a file of credentials cannot be read.
     """
-    parsed = dict(parse_url(url))
-    return ConnectionPool(**{**options, **parsed, "connection_class": _CLASSES[urlsplit(url).scheme]})
+    options: dict[str, Any] = {
+        "connection_class": _connection_class(config),
+        "socket_timeout": config.socket_timeout_seconds,
+        "socket_connect_timeout": config.socket_timeout_seconds,
+    }
+    if config.login is not None:
+        options["credential_provider"] = _Credentials(config.login)
+    if config.has_tls:
+        options["tls_context"] = TlsContext(config.tls or TlsFiles())
+    return options
+
+
+def _connection_class(config: RedisConfig) -> type[AbstractConnection]:
+    if config.scheme == "unix":
+        return _UnixConnection
+    return _TlsConnection if config.has_tls else _TcpConnection
+
+
+def _cluster(config: RedisConfig) -> RedisCluster:
+    """The client makes connections of its own classes; its nodes can be told better before they make any."""
+    credentials, _, nodes = config.url.removeprefix(f"{config.scheme}://").rpartition("@")
+    username, _, password = credentials.partition(":")
+    client = RedisCluster(
+        startup_nodes=[_cluster_node(node) for node in nodes.rstrip("/").split(",")],
+        username=unquote(username) or None,
+        password=unquote(password) or None,
+    )
+    options = connection_options(config)
+    client.connection_kwargs |= options
+    connection_class = options.pop("connection_class")
+    for node in client.nodes_manager.startup_nodes.values():
+        node.connection_class = connection_class
+        node.connection_kwargs |= options
+    return client
 
 
 def _cluster_node(node: str) -> ClusterNode:

@@ -7,6 +7,7 @@ doubt); everything that matters is therefore stated here, and what must not be c
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from neardup_stream.credentials import Login, Password, TlsContext, TlsFiles
 from neardup_stream.errors import ConfigError
 
 __all__ = [
@@ -16,11 +17,13 @@ __all__ = [
     "KafkaSinkConfig",
     "KafkaSourceConfig",
     "OutOfRange",
+    "SaslMechanism",
 ]
 
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 FirstStart = Literal["earliest", "latest", "fail"]
 OutOfRange = Literal["fail", "earliest", "latest"]
+SaslMechanism = Literal["none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 _MIB = 1 << 20
 
@@ -38,19 +41,57 @@ class KafkaConnection:
         client_id: how the broker names us in its logs and quotas.
         request_timeout_seconds: how long one answer is waited for. Opening, sending and committing take
             at most about this long before they raise.
+        tls: None for a connection that everybody on the way can read.
+        sasl_mechanism: how the broker wants to hear who we are; none if it does not, or if our certificate
+            says so.
+        login: for SASL.
     """
 
     bootstrap_servers: str
     client_id: str = "neardup-stream"
     request_timeout_seconds: float = 30.0
+    tls: TlsFiles | None = None
+    sasl_mechanism: SaslMechanism = "none"
+    login: Login | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a mechanism without a login, and a login nobody asks for.
+
+        Raises:
+            ConfigError: one is there and the other is not.
+        """
+        if self.sasl_mechanism == "none" and self.login is not None:
+            raise ConfigError("kafka.sasl_username is set, and kafka.sasl_mechanism is none")
+        if self.sasl_mechanism != "none" and not (self.login and self.login.username):
+            raise ConfigError(f"kafka.sasl_mechanism is {self.sasl_mechanism}: set kafka.sasl_username")
 
     def client_options(self) -> dict[str, Any]:
-        """As keyword arguments of any aiokafka client."""
+        """As keyword arguments of any aiokafka client.
+
+        Raises:
+            ConfigError: a file of certificates, or of the password, cannot be used.
+
+        Cost: reads those files.
+        """
         return {
             "bootstrap_servers": self.bootstrap_servers,
             "client_id": self.client_id,
             "request_timeout_ms": _ms(self.request_timeout_seconds),
+            **self.security_options(),
         }
+
+    def security_options(self) -> dict[str, Any]:
+        """Those of them that say who we are and whom we trust."""
+        options: dict[str, Any] = {
+            "security_protocol": ("SASL_" if self.login else "") + ("SSL" if self.tls else "PLAINTEXT")
+        }
+        if self.tls is not None:
+            options["ssl_context"] = TlsContext(self.tls)
+        if self.login is not None:
+            options["sasl_mechanism"] = self.sasl_mechanism
+            options["sasl_plain_username"] = self.login.username
+            options["sasl_plain_password"] = Password(self.login).read()
+        return options
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

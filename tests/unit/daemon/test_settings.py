@@ -7,6 +7,7 @@ import pytest
 from daemon.preparing import index_layout, sketch_config, verdict_config
 from daemon.settings import Settings
 from daemon.settings_reading import known_settings, read_settings
+from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
@@ -199,6 +200,7 @@ def test_a_password_is_not_repeated_in_a_refusal() -> None:
 
     assert "hunter2" not in message
     assert "http://***@cache" in message
+    assert "hunter2" not in refusal(["redis.url=admin:hunter2@cache"])
 
 
 def test_a_missing_file_and_a_broken_one_are_refused(tmp_path: Path) -> None:
@@ -230,3 +232,66 @@ def test_defaults_are_those_of_the_parts_they_configure() -> None:
     assert settings.limits.config() == PageLimits()
     assert settings.pipeline.limits() == InFlightLimits()
     assert SimhashConfig(settings.text.window_tokens, settings.verdict.min_tokens) == SimhashConfig()
+
+
+SECRETS = ("kafka.sasl_password", "redis.password")
+
+
+def test_the_secrets_are_known_as_such() -> None:
+    assert tuple(name for name, known in known_settings(Settings).items() if known.is_secret) == SECRETS
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_is_not_taken_from_the_command_line_and_never_repeated(name: str) -> None:
+    message = refusal([f"{name}=hunter2"])
+
+    variable = "NEARDUP_" + name.upper().replace(".", "__")
+    assert f"use {name}_file or the environment variable {variable}" in message
+    assert "hunter2" not in message
+
+
+@pytest.mark.parametrize("name", SECRETS)
+def test_a_secret_of_the_wrong_type_is_not_repeated(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    section, _, key = name.partition(".")
+    file.write_text(f"[{section}]\n{key} = 1234567\n")
+
+    message = refusal(config=file)
+
+    assert "got ***" in message
+    assert "1234567" not in message
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["redis.username=me"], "redis.password or password_file: neither is set"),
+        (["kafka.sasl_username=me"], "kafka.sasl_password or password_file: neither is set"),
+        (["kafka.tls_ca_file=ca.pem"], "kafka.tls is false"),
+        (
+            ["kafka.tls=true", "kafka.tls_key_file=k"],
+            "kafka.tls_key_file is set, and tls_certificate_file is not",
+        ),
+        (["redis.tls_ca_file=ca.pem"], "use rediss"),
+        (["redis.url=rediss://c", "redis.tls_key_file=k"], "redis.tls_key_file is set"),
+    ],
+)
+def test_half_of_what_security_needs_is_refused(overrides: Sequence[str], message: str) -> None:
+    assert message in refusal(overrides)
+
+
+def test_clients_get_what_is_set_for_their_security() -> None:
+    settings = Settings.load(
+        None,
+        [
+            *("kafka.tls=true", "kafka.tls_ca_file=ca", "kafka.sasl_mechanism=SCRAM-SHA-256"),
+            *("kafka.sasl_username=me", "kafka.sasl_password_file=p"),
+            *("redis.url=rediss://c", "redis.tls_certificate_file=cert", "redis.username=me"),
+        ],
+        {"NEARDUP_REDIS__PASSWORD": "hunter2"},
+    )
+
+    assert settings.kafka.connection().tls == TlsFiles(ca_file="ca")
+    assert settings.kafka.connection().login == Login(username="me", password_file="p")  # noqa: S106 - a path
+    assert settings.redis.config().tls == TlsFiles(certificate_file="cert")
+    assert settings.redis.config().login == Login(username="me", password="hunter2")  # noqa: S106 - of nobody

@@ -1,8 +1,14 @@
 import pytest
 from aiokafka import errors as kafka
 
+from neardup_stream.credentials import Login, TlsContext, TlsFiles
 from neardup_stream.errors import ConfigError, CorruptData, NeardupError, StreamUnavailable
-from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
+from neardup_stream.streams.kafka_config import (
+    KafkaConnection,
+    KafkaSinkConfig,
+    KafkaSourceConfig,
+    SaslMechanism,
+)
 from neardup_stream.streams.kafka_errors import kafka_errors
 
 CONNECTION = KafkaConnection(bootstrap_servers="broker:9092")
@@ -40,6 +46,51 @@ def test_three_heartbeats_fit_into_a_session(heartbeat: float) -> None:
 def test_fewer_heartbeats_are_refused() -> None:
     with pytest.raises(ConfigError, match=r"\(9\) must be at least three times .* \(3\.1\)"):
         source_config(session_timeout_seconds=9, heartbeat_interval_seconds=3.1)
+
+
+LOGIN = Login(username="me", password="hunter2")  # noqa: S106 - of nobody
+
+
+@pytest.mark.parametrize(
+    ("tls", "mechanism", "login", "protocol"),
+    [
+        (None, "none", None, "PLAINTEXT"),
+        (TlsFiles(), "none", None, "SSL"),
+        (None, "PLAIN", LOGIN, "SASL_PLAINTEXT"),
+        (TlsFiles(), "SCRAM-SHA-512", LOGIN, "SASL_SSL"),
+    ],
+)
+def test_every_client_is_told_how_to_speak_and_as_whom(
+    tls: TlsFiles | None, mechanism: SaslMechanism, login: Login | None, protocol: str
+) -> None:
+    connection = KafkaConnection(
+        bootstrap_servers="broker:9092", tls=tls, sasl_mechanism=mechanism, login=login
+    )
+
+    for options in (
+        source_config(connection=connection).consumer_options(),
+        KafkaSinkConfig(connection=connection, topic="events").producer_options(),
+    ):
+        assert options["security_protocol"] == protocol
+        assert isinstance(options.get("ssl_context"), TlsContext) == (tls is not None)
+        assert options.get("sasl_mechanism", "none") == mechanism
+        assert options.get("sasl_plain_username") == (login and "me")
+        assert options.get("sasl_plain_password") == (login and "hunter2")
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "login", "message"),
+    [
+        pytest.param("none", LOGIN, "sasl_mechanism is none", id="nobody-asks"),
+        pytest.param("PLAIN", None, r"set kafka\.sasl_username", id="nobody"),
+        pytest.param("PLAIN", Login(password_file="p"), r"set kafka\.sasl_username", id="no-name"),  # noqa: S106 - a path
+    ],
+)
+def test_a_mechanism_and_a_login_go_together(
+    mechanism: SaslMechanism, login: Login | None, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        KafkaConnection(bootstrap_servers="broker:9092", sasl_mechanism=mechanism, login=login)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,84 @@
+"""Which addresses of Redis are taken, and that no refusal quotes a password."""
+
+import traceback
+
+import pytest
+
+from neardup_stream.credentials import Login, TlsFiles
+from neardup_stream.errors import ConfigError
+from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.stores.redis_connections import connect
+
+HUSH = "hunter2"
+
+
+@pytest.mark.parametrize(
+    ("url", "is_cluster", "has_tls"),
+    [
+        ("redis://cache:6379/0", False, False),
+        ("rediss://cache:6379/0", False, True),
+        ("unix:///run/@redis.sock", False, False),
+        ("redis+cluster://a:1,b:2", True, False),
+        ("rediss+cluster://me:p%40ss@a:1,[::1]:2/", True, True),
+    ],
+)
+def test_the_scheme_says_how_a_server_is_reached(url: str, *, is_cluster: bool, has_tls: bool) -> None:
+    config = RedisConfig(url)
+
+    assert (config.is_cluster, config.has_tls) == (is_cluster, has_tls)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        pytest.param(f"redis://me:{HUSH}/more@cache:6379/0", id="slash"),
+        pytest.param(f"redis://me:12/{HUSH}@cache:6379/0", id="slash-behind-a-number"),
+        pytest.param(f"redis://me:{HUSH}?@cache:6379/0", id="question-mark"),
+        pytest.param(f"redis://:{HUSH}#@cache:6379/0", id="hash"),
+        pytest.param(f"redis://:[{HUSH}@cache:6379/0", id="bracket"),
+        pytest.param(f"redis://cache:{HUSH}", id="port-that-is-none"),
+        pytest.param(f"redis+cluster://me:{HUSH}@a:1,b", id="cluster-node-without-port"),
+        pytest.param(f"redis+cluster://a:{HUSH}", id="cluster-port-that-is-none"),
+    ],
+)
+def test_a_url_that_cannot_be_read_is_refused_without_being_quoted(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"redis\.url cannot be read") as told:
+        connect(RedisConfig(url))
+
+    assert HUSH not in "".join(traceback.format_exception(told.value))
+
+
+def test_a_config_is_printed_without_its_passwords() -> None:
+    config = RedisConfig("redis://cache", login=Login(username="me", password=HUSH))
+
+    assert HUSH not in repr(config) + repr(RedisConfig(f"redis://me:{HUSH}@cache"))
+
+
+@pytest.mark.parametrize(
+    ("url", "login", "tls", "message"),
+    [
+        pytest.param(
+            "redis://me@cache", Login(password=HUSH), None, "and so do redis.username", id="two-logins"
+        ),
+        pytest.param("redis://cache", None, TlsFiles(ca_file="ca.pem"), "use rediss", id="files-without-tls"),
+        pytest.param("unix:///sock", None, TlsFiles(ca_file="ca.pem"), "use rediss", id="tls-on-a-socket"),
+        pytest.param(
+            "rediss://cache?ssl_cert_reqs=none", None, None, r"use redis\.tls_ca_file", id="tls-in-the-url"
+        ),
+        pytest.param(
+            "http://cache",
+            None,
+            None,
+            r"must begin with one of redis://, .*rediss\+cluster://",
+            id="no-redis",
+        ),
+        pytest.param(f"me:{HUSH}@cache:6379", None, None, "must begin with", id="no-scheme"),
+    ],
+)
+def test_settings_that_contradict_the_url_are_refused(
+    url: str, login: Login | None, tls: TlsFiles | None, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message) as told:
+        RedisConfig(url, login=login, tls=tls)
+
+    assert HUSH not in str(told.value)
