@@ -20,7 +20,7 @@ from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.fold import Fold
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
-from neardup_stream.message import Message, Partition
+from neardup_stream.message import Message, Partition, Record
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.stores.page_record import PageRecord
@@ -31,6 +31,7 @@ from tests.pipelines import Pipeline, page_json
 
 __all__ = [
     "DAY",
+    "PARTITION",
     "RULES",
     "SHORT",
     "SKETCH",
@@ -54,7 +55,7 @@ TABLES = IndexLayout(IndexConfig(bands=SKETCH.bands)).table_count
 """In how many tables a page stands."""
 
 _WORDS, _STEP = 200, 36
-_PARTITION = Partition("pages", 0)
+PARTITION = Partition("pages", 0)
 
 
 class Content(NamedTuple):
@@ -119,12 +120,13 @@ class PageHistory:
         pipeline: stores and sinks, which survive every crash, and the clock.
         retention: how long pages and stubs are kept.
         fuse: burns with the calls of stores and streams; the default never burns down.
+        crawled: every record there was.
     """
 
     pipeline: Pipeline
     retention: RetentionConfig = RetentionConfig(10 * DAY, 2 * DAY)  # noqa: RUF009 - frozen
     fuse: Fuse = field(default_factory=Fuse)
-    _next_offset: int = 0
+    crawled: list[Record] = field(default_factory=list)
 
     async def live(self, story: Sequence[Op | Sweep], batch_pages: int) -> None:
         """Take the story to its end; records between two sweeps are one run, begun again after a crash.
@@ -180,18 +182,17 @@ class PageHistory:
 
     async def _crawl(self, ops: Sequence[Op], batch_pages: int) -> None:
         contents = [op.content for op in ops]
-        source = MemorySource(
-            numbered(
-                [
-                    None if content is None else page_json(str(op.page), text_of(content))
-                    for op, content in zip(ops, contents, strict=True)
-                ],
-                keys=[page_url(op.page).encode() for op in ops],
-                partition=_PARTITION,
-                first_offset=self._next_offset,
-            )
+        records = numbered(
+            [
+                None if content is None else page_json(str(op.page), text_of(content))
+                for op, content in zip(ops, contents, strict=True)
+            ],
+            keys=[page_url(op.page).encode() for op in ops],
+            partition=PARTITION,
+            first_offset=len(self.crawled),
         )
-        self._next_offset += len(ops)
+        self.crawled += records
+        source = MemorySource(records)
 
         async def run() -> None:
             async with source:

@@ -9,7 +9,7 @@ import msgspec
 
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.rules import Rule, components
-from neardup_stream.errors import BadPage, Unavailable
+from neardup_stream.errors import BadPage
 from neardup_stream.events import DuplicateFound
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
@@ -84,27 +84,38 @@ class Pipeline:
     scope: str = EVERYTHING
     now_seconds: float = 1_700_000_000
 
+    @property
+    def layout(self) -> IndexLayout:
+        """How the tables are laid out."""
+        return IndexLayout(IndexConfig(bands=self.sketch.bands if self.sketch else 0))
+
+    @property
+    def verdict(self) -> VerdictConfig:
+        """When two pages are alike."""
+        return VerdictConfig(self.sketch, self.layout.config.permuted.distance_bits)
+
+    def preparation(self) -> Preparation:
+        """Turns records into arrivals."""
+        return Preparation(
+            decoder=PageDecoder(statuses=self.statuses),
+            extraction="all_text",
+            simhash=SimhashConfig(),
+            sketch=self.sketch,
+            scope_of=scope_by(self.scope),
+            meters=self.meters,
+        )
+
     def loop(self, source: Source, *, drain_seconds: float = 5) -> Loop:
         """A loop over this pipeline's stores and sinks."""
-        layout = IndexLayout(IndexConfig(bands=self.sketch.bands if self.sketch else 0))
-        simhash = SimhashConfig()
-        away: list[Unavailable | None] = []
-        retries = Retries(self.patience, self.meters, away.append)
+        retries = Retries(self.patience, self.meters, lambda _error: None)
         return Loop(
             source=source,
-            preparation=Preparation(
-                decoder=PageDecoder(statuses=self.statuses),
-                extraction="all_text",
-                simhash=simhash,
-                sketch=self.sketch,
-                scope_of=scope_by(self.scope),
-                meters=self.meters,
-            ),
+            preparation=self.preparation(),
             judgement=Judgement(
                 stores=JudgementStores(
-                    PermutedIndex(self.tables, layout), self.records, self.decider(), bytes(16)
+                    PermutedIndex(self.tables, self.layout), self.records, self.decider(), bytes(16)
                 ),
-                verdict=VerdictConfig(self.sketch, layout.config.permuted.distance_bits),
+                verdict=self.verdict,
                 events=self.event_config,
                 retries=retries,
                 meters=self.meters,

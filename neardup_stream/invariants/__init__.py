@@ -1,0 +1,1 @@
+"""Whether a whole history, as topics and stores show it, keeps what is promised."""

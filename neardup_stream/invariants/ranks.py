@@ -1,0 +1,85 @@
+"""7: ranks never change; merges go to the older representative; what was absorbed never comes back."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from neardup_stream.events import ClusterMerge, EventCluster
+from neardup_stream.invariants.evidence import Evidence
+from neardup_stream.invariants.history import Violation
+from neardup_stream.page import PageId
+
+__all__ = ["judge_ranks"]
+
+
+def judge_ranks(evidence: Evidence) -> Iterator[Violation]:
+    """Ranks that contradict each other or the order in a cluster, and merges that go the wrong way."""
+    yield from _shared_ranks(evidence)
+    if evidence.expectations.is_quiet:
+        yield from _disordered(evidence)
+    yield from _merges(evidence)
+
+
+def _shared_ranks(evidence: Evidence) -> Iterator[Violation]:
+    """Every decision has a rank of its own."""
+    records = evidence.history.records.values()
+    counts = Counter(record.rank for record in records if record.rank)
+    for rank in sorted(rank for rank, count in counts.items() if count > 1):
+        pages = ", ".join(sorted(record.id for record in records if record.rank == rank))
+        yield Violation(7, f"rank {rank} is that of several pages: {pages}")
+
+
+def _disordered(evidence: Evidence) -> Iterator[Violation]:
+    """Members stand in the order of their ranks, the representative in front."""
+    for cluster_id, cluster in evidence.history.clusters.items():
+        if cluster.members[:1] != (cluster.representative.handle,):
+            speaker = cluster.representative.id
+            yield Violation(7, f"cluster {cluster_id}: {speaker} speaks for it, and was not decided first")
+        found = (evidence.history.records.get(handle) for handle in cluster.members)
+        ranked = [record for record in found if record is not None and record.rank]
+        for one, other in pairwise(ranked):
+            if one.rank >= other.rank:
+                pages = f"{one.id} (rank {one.rank}) stands before {other.id} (rank {other.rank})"
+                yield Violation(7, f"cluster {cluster_id}: {pages}")
+
+
+def _merges(evidence: Evidence) -> Iterator[Violation]:
+    absorbed_by: dict[str, str] = {}
+    for telling in evidence.told.values():
+        if not isinstance(telling.data, ClusterMerge):
+            continue
+        survivor, absorbed = telling.data.survivor, telling.data.absorbed
+        if absorbed_by.setdefault(absorbed.id, survivor.id) != survivor.id:
+            both = f"{absorbed_by[absorbed.id]} and {survivor.id}"
+            yield Violation(7, f"cluster {absorbed.id} is absorbed twice, by {both}")
+        if survivor.epoch <= absorbed.epoch:
+            epochs = f"epoch {survivor.epoch}, not above {absorbed.epoch}"
+            yield Violation(7, f"cluster {survivor.id} absorbs {absorbed.id} at {epochs}")
+        ranks = _rank(evidence, survivor), _rank(evidence, absorbed)
+        if 0 not in ranks and ranks[0] > ranks[1]:
+            younger, older = f"{survivor.id} (rank {ranks[0]})", f"{absorbed.id} (rank {ranks[1]})"
+            yield Violation(7, f"cluster {younger} absorbs the older {older}")
+    for cluster_id in sorted(absorbed_by.keys() & evidence.history.clusters.keys()):
+        yield Violation(7, f"cluster {cluster_id} was absorbed by {absorbed_by[cluster_id]}, and is back")
+    yield from _cycles(absorbed_by)
+
+
+def _rank(evidence: Evidence, cluster: EventCluster) -> int:
+    """Of the representative, while it lives at that version; else 0."""
+    record = evidence.records.get(PageId(cluster.representative.id))
+    is_it = record is not None and record.version == cluster.representative.version
+    return record.rank if record is not None and is_it else 0
+
+
+def _cycles(absorbed_by: Mapping[str, str]) -> Iterator[Violation]:
+    """Merges that come back to where they began."""
+    ended: set[str] = set()
+    for start in absorbed_by:
+        path: dict[str, None] = {}
+        cluster_id = start
+        while cluster_id in absorbed_by and cluster_id not in ended and cluster_id not in path:
+            path[cluster_id] = None
+            cluster_id = absorbed_by[cluster_id]
+        if cluster_id in path:
+            yield Violation(7, f"cluster {cluster_id} was absorbed, in the end, by itself")
+        ended.update(path)

@@ -1,0 +1,42 @@
+"""What a run has left behind, read for the invariants."""
+
+from collections.abc import Mapping, Sequence
+
+from neardup_stream.clusters.rules import components
+from neardup_stream.invariants.history import Expectations, History, Matching, StoredCluster
+from neardup_stream.invariants.inputs import read_inputs
+from neardup_stream.message import Partition, Record
+from neardup_stream.stores.page_record import PageRecord
+from tests.pipelines import Pipeline
+
+__all__ = ["expectations_of", "read_pipeline"]
+
+
+async def read_pipeline(
+    pipeline: Pipeline, records: Sequence[Record], committed: Mapping[Partition, int]
+) -> History:
+    """What a pipeline was given, told and stored; nothing may be under way."""
+    stored = pipeline.records
+    packed = [each for slot in range(stored.slot_count) for each in await stored.walk(slot)]
+    return History(
+        inputs=read_inputs(records, pipeline.preparation()),
+        committed=committed,
+        events=pipeline.events.messages,
+        dead_letters=pipeline.dead_letters.messages,
+        records={handle: PageRecord.unpack(value) for handle, value in packed},
+        clusters={
+            cluster_id: StoredCluster(representative, tuple(members))
+            async for cluster_id, representative, members in pipeline.decider().walk()
+        },
+    )
+
+
+def expectations_of(pipeline: Pipeline, *, may_expire: bool = False) -> Expectations:
+    """What may be concluded from its history; matches connect by the rule `components` alone."""
+    is_connecting = pipeline.rule is components
+    return Expectations(
+        tells_unique=pipeline.event_config.unique,
+        tells_undecided=pipeline.event_config.undecided,
+        may_expire=may_expire,
+        matching=Matching(pipeline.verdict, pipeline.layout, lambda _match: True) if is_connecting else None,
+    )

@@ -1,0 +1,61 @@
+"""Whatever happens to pages, and wherever runs are cut: the judges find nothing to blame."""
+
+import asyncio
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neardup_stream.invariants.judging import judge
+from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.stores.memory_clusters import MemoryClusters
+from tests.crashes import Burn, Fuse
+from tests.histories_read import expectations_of, read_pipeline
+from tests.page_histories import PARTITION, RULES, SHORT, Content, Op, PageHistory, Sweep, sharp_pipeline
+
+PAGES = st.integers(0, 6)
+CONTENTS = st.builds(Content, st.integers(1, 2), st.integers(0, 4), st.booleans())
+OPS = st.builds(Op, PAGES, st.one_of(CONTENTS, CONTENTS, st.sampled_from([None, SHORT])))
+CRAWLS = st.lists(OPS, max_size=40)
+STORIES = st.lists(st.one_of(OPS, OPS, OPS, st.builds(Sweep, st.sampled_from([1, 3, 6, 11]))), max_size=40)
+BURNS = st.lists(
+    st.builds(Burn, st.integers(0, 40), st.sampled_from(["before", "after", "cancelled"])), max_size=5
+)
+TOLD = st.builds(EventConfig, unique=st.booleans(), contained=st.booleans(), undecided=st.booleans())
+
+
+@pytest.mark.parametrize("rule", RULES)
+@settings(max_examples=50)
+@given(story=CRAWLS, batch_pages=st.integers(1, 8), burns=BURNS, told=TOLD)
+def test_no_invariant_is_broken_by_crawls_cut_by_crashes(
+    rule: str, story: list[Op | Sweep], batch_pages: int, burns: list[Burn], told: EventConfig
+) -> None:
+    check(rule, story, batch_pages, burns, told, may_expire=False)
+
+
+@settings(max_examples=60)
+@given(story=STORIES, batch_pages=st.integers(1, 8), burns=BURNS, told=TOLD)
+def test_no_invariant_is_broken_where_pages_expire(
+    story: list[Op | Sweep], batch_pages: int, burns: list[Burn], told: EventConfig
+) -> None:
+    check("components", story, batch_pages, burns, told, may_expire=True)
+
+
+def check(
+    rule: str,
+    story: list[Op | Sweep],
+    batch_pages: int,
+    burns: list[Burn],
+    told: EventConfig,
+    *,
+    may_expire: bool,
+) -> None:
+    async def scenario() -> None:
+        pipeline = sharp_pipeline(rule=RULES[rule], event_config=told)
+        pipeline.clusters = MemoryClusters(lambda: pipeline.now_seconds)
+        history = PageHistory(pipeline, fuse=Fuse(burns))
+        await history.live(story, batch_pages)
+        read = await read_pipeline(pipeline, history.crawled, {PARTITION: len(history.crawled)})
+        assert judge(read, expectations_of(pipeline, may_expire=may_expire)) == []
+
+    asyncio.run(scenario())
