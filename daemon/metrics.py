@@ -20,7 +20,7 @@ from prometheus_client import (
 )
 
 from neardup_stream import __version__
-from neardup_stream.errors import BadPageReason
+from neardup_stream.errors import BadPageReason, StoreReason, StreamReason
 from neardup_stream.message import Partition
 from neardup_stream.meters import Dependency, Outcome, Rejection, Stage
 from neardup_stream.pipeline.retention import Sweep
@@ -39,6 +39,11 @@ _REASONS: Final[Mapping[Outcome, tuple[str, ...]]] = {
     "dead_letter": get_args(BadPageReason),
     "skipped": ("content_type", "status", "warc_type"),
     "undecided": ("too_short",),
+}
+
+_AWAY_REASONS: Final[Mapping[Dependency, tuple[str, ...]]] = {
+    "store": get_args(StoreReason),
+    "stream": get_args(StreamReason),
 }
 
 
@@ -78,6 +83,12 @@ class Metrics:
         self._truncated = self._counter("truncated_dead_letters", "Dead letters that were cut to fit.")
         retries = self._counter("retries", "Steps tried again because a dependency was away.", "dependency")
         self._retries = {dependency: retries.labels(dependency) for dependency in get_args(Dependency)}
+        self._dependency_errors = self._counter(
+            "dependency_errors", "Steps that found a dependency away, by why.", "dependency", "reason"
+        )
+        for dependency, reasons in _AWAY_REASONS.items():
+            for reason in reasons:
+                self._dependency_errors.labels(dependency, reason)
         swept = self._counter("swept_records", "Records that retention looked at, by what it did.", "action")
         self._swept = {action: swept.labels(action) for action in get_args(Sweep)}
         self._lag = self._gauge("lag_records", "Records not yet read.", "topic", "partition")
@@ -130,6 +141,10 @@ class Metrics:
     def retry(self, dependency: Dependency) -> None:
         """Count a repeat."""
         self._retries[dependency].inc()
+
+    def dependency_error(self, dependency: Dependency, reason: str) -> None:
+        """Count why a dependency was away."""
+        self._dependency_errors.labels(dependency, reason).inc()
 
     def swept(self, action: Sweep, count: int) -> None:
         """Count what one pass of the sweeper did."""

@@ -24,7 +24,9 @@ __all__ = [
     "DependencyLost",
     "InvariantBroken",
     "NeardupError",
+    "StoreReason",
     "StoreUnavailable",
+    "StreamReason",
     "StreamUnavailable",
     "Unavailable",
 ]
@@ -43,6 +45,29 @@ BadPageReason = Literal[
     "bad_url",
 ]
 """Why a page can never succeed: a closed set, because it labels a metric and a dead letter."""
+
+StoreReason = Literal[
+    "connection",
+    "timeout",
+    "loading",
+    "read_only",
+    "master_down",
+    "cluster_down",
+    "no_cluster",
+    "no_master",
+    "try_again",
+    "out_of_memory",
+    "disk",
+    "busy",
+    "too_few_replicas",
+    "too_many_clients",
+    "not_replicated",
+    "other",
+]
+"""Why Redis cannot serve now: a closed set, because it labels a metric."""
+
+StreamReason = Literal["other"]
+"""The same for Kafka and files."""
 
 
 class NeardupError(Exception):
@@ -68,15 +93,39 @@ class BadPage(NeardupError):  # noqa: N818 - it names the page's fate, not the p
 
 
 class Unavailable(NeardupError):  # noqa: N818 - a state of the world, not an error of ours
-    """A dependency is away for now; the same call may succeed later."""
+    """A dependency is away for now; the same call may succeed later.
+
+    Attributes:
+        reason: one of a closed set; labels the metric.
+    """
+
+    reason: StoreReason | StreamReason
 
 
 class StoreUnavailable(Unavailable):
-    """Redis did not answer, or answered that it cannot serve now."""
+    """Redis did not answer, or answered that it cannot serve now.
+
+    Args:
+        detail: one line for a person, with the remedy.
+        reason: one of a closed set.
+    """
+
+    def __init__(self, detail: str, reason: StoreReason = "other") -> None:
+        super().__init__(detail)
+        self.reason: StoreReason = reason
 
 
 class StreamUnavailable(Unavailable):
-    """Kafka, or a file that is still being written, cannot be read or written now."""
+    """Kafka, or a file that is still being written, cannot be read or written now.
+
+    Args:
+        detail: one line for a person, with the remedy.
+        reason: one of a closed set.
+    """
+
+    def __init__(self, detail: str, reason: StreamReason = "other") -> None:
+        super().__init__(detail)
+        self.reason: StreamReason = reason
 
 
 class DependencyLost(NeardupError):  # noqa: N818 - reads as the log line it becomes

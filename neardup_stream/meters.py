@@ -67,6 +67,9 @@ class PipelineMeters(Protocol):
     def retry(self, dependency: Dependency) -> None:
         """A step is about to be tried again because `dependency` was away."""
 
+    def dependency_error(self, dependency: Dependency, reason: str) -> None:
+        """A step found `dependency` away; `reason` is of its own closed set."""
+
 
 class NoMeters:
     """Reports nothing."""
@@ -99,4 +102,7 @@ class NoMeters:
         """Ignore."""
 
     def retry(self, dependency: Dependency) -> None:
+        """Ignore."""
+
+    def dependency_error(self, dependency: Dependency, reason: str) -> None:
         """Ignore."""

@@ -28,7 +28,7 @@ class Patience:
 
     give_up_seconds: float = 300.0
     first_pause_seconds: float = 0.05
-    longest_pause_seconds: float = 5.0
+    longest_pause_seconds: float = 2.0
 
     def __post_init__(self) -> None:
         """Refuse a schedule that cannot run.
@@ -59,7 +59,8 @@ class Retries:
     Args:
         patience: how long to go on.
         meters: told of each repeat.
-        on_away: called with the error when a dependency goes away, with None when no step waits any more.
+        on_away: called with the error when a dependency goes away or stays so for another reason, with None
+            when no step waits any more.
     """
 
     def __init__(
@@ -83,8 +84,7 @@ class Retries:
             return await _uncancelled(step)
         except Unavailable as error:
             away = error
-        _logger.warning("dependency_away", extra={"fields": {"error": str(away)}})
-        self._on_away(away)
+        self._tell(away)
         self._waiting_count += 1
         try:
             result = await self._keep_trying(step, away)
@@ -106,10 +106,20 @@ class Retries:
             try:
                 return await _uncancelled(step)
             except Unavailable as error:
+                self._tell(error, former=away)
                 away = error
         raise DependencyLost(
             f"no progress for {self._patience.give_up_seconds:g} seconds (pipeline.give_up_seconds): {away}"
         ) from away
+
+    def _tell(self, away: Unavailable, former: Unavailable | None = None) -> None:
+        """Count every failure; log and show only what is news."""
+        dependency = _dependency(away)
+        self._meters.dependency_error(dependency, away.reason)
+        if former is None or (_dependency(former), former.reason) != (dependency, away.reason):
+            fields = {"dependency": dependency, "reason": away.reason, "error": str(away)}
+            _logger.warning("dependency_away", extra={"fields": fields})
+            self._on_away(away)
 
 
 async def _uncancelled(step: Callable[[], Awaitable[T]]) -> T:

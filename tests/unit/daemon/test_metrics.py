@@ -4,7 +4,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from daemon.metrics import Metrics
-from neardup_stream.errors import BadPageReason
+from neardup_stream.errors import BadPageReason, StoreReason
 from neardup_stream.message import Partition
 from neardup_stream.meters import Outcome, PipelineMeters, Stage
 
@@ -38,6 +38,7 @@ def test_metrics_are_the_meters_of_the_pipeline(metrics: Metrics) -> None:
     meters.truncated_dead_letters(4)
     meters.in_flight(5, 600)
     meters.retry("store")
+    meters.dependency_error("store", "out_of_memory")
 
     found = samples(metrics)
     assert found["neardup_pages_total",] == 3
@@ -55,6 +56,7 @@ def test_metrics_are_the_meters_of_the_pipeline(metrics: Metrics) -> None:
     assert found["neardup_in_flight_pages",] == 5
     assert found["neardup_in_flight_bytes",] == 600
     assert found["neardup_retries_total", "store"] == 1
+    assert found["neardup_dependency_errors_total", "store", "out_of_memory"] == 1
 
 
 def test_every_label_value_of_a_closed_set_starts_at_zero(metrics: Metrics) -> None:
@@ -64,6 +66,8 @@ def test_every_label_value_of_a_closed_set_starts_at_zero(metrics: Metrics) -> N
     assert {found["neardup_stage_seconds_count", stage] for stage in get_args(Stage)} == {0}
     reasons = get_args(BadPageReason)
     assert {found["neardup_outcome_reasons_total", "dead_letter", reason] for reason in reasons} == {0}
+    reasons = get_args(StoreReason)
+    assert {found["neardup_dependency_errors_total", "store", reason] for reason in reasons} == {0}
 
 
 def test_the_lag_of_a_partition_ends_when_it_is_given_away(metrics: Metrics) -> None:

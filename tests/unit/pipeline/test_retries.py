@@ -1,4 +1,5 @@
 import asyncio
+import logging
 from contextlib import suppress
 
 import pytest
@@ -19,9 +20,13 @@ QUICK = Patience(give_up_seconds=10, first_pause_seconds=1e-6, longest_pause_sec
 class CountedRetries(NoMeters):
     def __init__(self) -> None:
         self.retried: list[Dependency] = []
+        self.errors: list[tuple[Dependency, str]] = []
 
     def retry(self, dependency: Dependency) -> None:
         self.retried.append(dependency)
+
+    def dependency_error(self, dependency: Dependency, reason: str) -> None:
+        self.errors.append((dependency, reason))
 
 
 class Flaky:
@@ -39,14 +44,30 @@ class Flaky:
 async def test_a_step_is_repeated_until_its_dependency_is_back() -> None:
     meters = CountedRetries()
     condition: list[Unavailable | None] = []
-    gone = StoreUnavailable("gone")
-    flaky = Flaky(gone, StoreUnavailable("still"), StreamUnavailable("other"))
+    gone, other = StoreUnavailable("gone"), StreamUnavailable("other")
+    flaky = Flaky(gone, StoreUnavailable("still"), other)
 
     answer = await Retries(QUICK, meters, condition.append).persist(flaky.step)
 
     assert answer == "done"
     assert meters.retried == ["store", "store", "stream"]
-    assert condition == [gone, None]
+    assert condition == [gone, other, None]
+
+
+async def test_every_failure_is_counted_and_only_another_reason_is_news(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    meters = CountedRetries()
+    condition: list[Unavailable | None] = []
+    full, loading = StoreUnavailable("full", "out_of_memory"), StoreUnavailable("loading", "loading")
+    flaky = Flaky(full, StoreUnavailable("full as before", "out_of_memory"), loading)
+
+    with caplog.at_level(logging.WARNING):
+        await Retries(QUICK, meters, condition.append).persist(flaky.step)
+
+    assert meters.errors == [("store", "out_of_memory")] * 2 + [("store", "loading")]
+    assert condition == [full, loading, None]
+    assert [record.__dict__["fields"]["reason"] for record in caplog.records] == ["out_of_memory", "loading"]
 
 
 async def test_a_step_that_succeeds_says_nothing() -> None:
