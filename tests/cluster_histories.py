@@ -131,7 +131,8 @@ class History:
             rendered[request.position] = placement
             return repr((request, placement)).encode()
 
-        decided = await self.clusters.decide(requests, render)
+        aged_count = (await self.clusters.settled(())).aged_count
+        decided = await self.clusters.decide(requests, render, aged_count)
         for request, outcome in zip(requests, decided, strict=True):
             self._note(request, rendered[request.position], outcome)
         return [rendered[request.position] for request in requests]

@@ -13,7 +13,7 @@ from typing import TypeVar
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey
 from neardup_stream.clusters.placements import ClusterState, Decided, Settled
 from neardup_stream.clusters.planning import expire, plan
-from neardup_stream.clusters.protocol import RenderRow
+from neardup_stream.clusters.protocol import ReadsTooOld, RenderRow
 from neardup_stream.clusters.reading import Describe, Reader
 from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.rows import (
@@ -55,8 +55,9 @@ class ClusterConfig:
     """How long what is decided is remembered.
 
     Attributes:
-        grave_seconds: from the trim of a row until its page's cell may go; longer than any daemon works on
-            what it once read. Each page of this time takes some 60 bytes.
+        grave_seconds: from the trim of a row until its page's cell may go. Whoever works on what it read
+            before is refused then and must read again, so longer than that usually takes. Each page of this
+            time takes some 60 bytes.
         sweep_limit: most page cells that are let go at once.
     """
 
@@ -112,23 +113,31 @@ class Clusters:
         await reader.read(row_cells(reader.view, positions))
         return settled_in(reader.view, positions)
 
-    async def decide(self, requests: Sequence[Request], render: RenderRow) -> list[Decided]:
+    async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
         """Decide the requests in order and store their rows, all at once.
 
         A position that has a row keeps it, and its request changes nothing: an outcome is set once.
 
+        What a request rests on (records, matches) was read a while ago. A page that went since then is
+        remembered by its cell, until that is swept; if any cell that began to age since then was swept, the
+        requests are refused. Cells are counted, so no clock is trusted.
+
         Args:
             requests: in order; of two versions of a page the later one comes later.
             render: makes the row to store; called again when others were faster.
+            aged_count: `Settled.aged_count`, from before all of it was read.
 
         Returns:
             One outcome for each request, in order.
 
         Raises:
+            ReadsTooOld: read again, and ask again; nothing was decided.
             CorruptData: what is stored is not what this program writes.
         Cost: three round trips for a batch, more where clusters merge or change their representative.
         """
-        return await self._until_unmoved(partial(self._decide, requests, render)) if requests else []
+        if not requests:
+            return []
+        return await self._until_unmoved(partial(self._decide, requests, render, aged_count))
 
     async def trim(self, offsets: Mapping[Partition, int]) -> None:
         """Let go of the rows below these offsets, which are delivered and committed.
@@ -144,10 +153,32 @@ class Clusters:
     async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
         """Let these versions leave their clusters silently; one that speaks for others stays.
 
+        They are buried, and stay so until they are released.
+
         Returns:
             Whether each has gone, now or before; False where it stays.
         """
         return await self._until_unmoved(lambda _: self._expire(nodes)) if nodes else []
+
+    async def release(self, nodes: Sequence[ClusterNode]) -> None:
+        """Let the graves of expired versions age; of others, or of those that aged before, nothing happens.
+
+        Only once no record calls these versions living: who reads one then might join a page that is gone.
+
+        Cost: one round trip, another one where there are graves.
+        """
+        if not nodes:
+            return
+        reader = Reader(self._store, self._describe)
+        await reader.read(page_cells({node.handle for node in nodes}))
+        cells = [(reader.view.pages[node.handle], node) for node in nodes]
+        graves = [
+            Aged(cell.rank, node.handle)
+            for cell, node in cells
+            if cell.version == node.version and not cell.is_living
+        ]
+        if graves:
+            await self._store.age(graves)
 
     async def standing(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:
         """The clusters in which these pages stand now; a page that always stood alone is left out.
@@ -184,7 +215,7 @@ class Clusters:
         return None if ended else found
 
     async def _decide(
-        self, requests: Sequence[Request], render: RenderRow, number: int
+        self, requests: Sequence[Request], render: RenderRow, aged_count: int, number: int
     ) -> list[Decided] | None:
         """The attempt of this number; None when something moved meanwhile.
 
@@ -200,14 +231,19 @@ class Clusters:
         settled = settled_in(reader.view, positions)
         known = settled.finished | settled.rows.keys()
         todo = [request for request in requests if request.position not in known]
-        decided = await self._decide_new(reader, todo, render) if todo else {}
+        if todo and reader.view.swept_count > aged_count:
+            raise ReadsTooOld(
+                "a batch was under way for so long that pages which went meanwhile are forgotten"
+                " (clusters.grave_seconds)"
+            )
+        decided = await self._decide_new(reader, todo, render, aged_count) if todo else {}
         if decided is None:
             return None
         finished = Decided(0, b"", is_finished=True)
         return [decided.get(at) or settled.rows.get(at, finished) for at in positions]
 
     async def _decide_new(
-        self, reader: Reader, todo: Sequence[Request], render: RenderRow
+        self, reader: Reader, todo: Sequence[Request], render: RenderRow, aged_count: int
     ) -> dict[Position, Decided] | None:
         """Decide what has no row yet; a request that takes no place leaves its rank unused."""
 
@@ -224,7 +260,12 @@ class Clusters:
             for position, row, content in zip(positions, rows, rendered, strict=True)
         }
         packed |= raised_ceilings(reader.view, positions)
-        base = await self._commit(reader, world, packed, lowest_offsets(positions), len(rows))
+        changes = _changes(reader, world, rank_count=len(rows))
+        base = await self._store.commit(
+            changes._replace(
+                writes={**changes.writes, **packed}, floors=lowest_offsets(positions), aged_count=aged_count
+            )
+        )
         if base is None:
             return None
         return {
@@ -236,33 +277,11 @@ class Clusters:
         """One attempt; None when something moved meanwhile."""
         reader = Reader(self._store, self._describe)
         await reader.read(page_cells({node.handle for node in nodes}))
-        world, gone = await _planned(reader, nodes, lambda world, node, _: expire(world, node))
-        aging = [
-            Aged(reader.view.pages[node.handle].rank, node.handle)
-            for node, has_gone in zip(nodes, gone, strict=True)
-            if has_gone
-        ]
-        return None if await self._commit(reader, world, {}, {}, aging=aging) is None else gone
-
-    async def _commit(
-        self,
-        reader: Reader,
-        world: World,
-        rows: Mapping[Cell, bytes | None],
-        floors: Mapping[Partition, int],
-        rank_count: int = 0,
-        aging: Sequence[Aged] = (),
-    ) -> int | None:
-        transaction = Transaction(
-            floors=floors,
-            expected=reader.view.raw,
-            writes={**world.writes(), **rows},
-            joined=world.joined(),
-            left=world.left(),
-            rank_count=rank_count,
-            aging=aging,
+        world, gone = await _planned(
+            reader, nodes, lambda world, node, number: expire(world, node, PROVISIONAL_RANK + number)
         )
-        return await self._store.commit(transaction)
+        base = await self._store.commit(_changes(reader, world, rank_count=len(nodes)))
+        return None if base is None else gone
 
     async def _until_unmoved(self, attempt: Callable[[int], Awaitable[_T | None]]) -> _T:
         for number in range(ATTEMPTS):
@@ -273,6 +292,18 @@ class Clusters:
             if result is not None:
                 return result
         raise StoreUnavailable(f"other daemons changed the same clusters first, {ATTEMPTS} times over")
+
+
+def _changes(reader: Reader, world: World, rank_count: int) -> Transaction:
+    """What was planned, if nothing has moved."""
+    return Transaction(
+        floors={},
+        expected=reader.view.raw,
+        writes=world.writes(),
+        joined=world.joined(),
+        left=world.left(),
+        rank_count=rank_count,
+    )
 
 
 async def _planned(

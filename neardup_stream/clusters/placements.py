@@ -109,7 +109,10 @@ class Settled(NamedTuple):
     Attributes:
         rows: the decided ones.
         finished: the trimmed ones; nothing is left to do for them.
+        aged_count: how many page cells had begun to age by then: how fresh everything is that is read from
+            now on. See `Decider.decide`.
     """
 
     rows: dict[Position, Decided]
     finished: frozenset[Position]
+    aged_count: int

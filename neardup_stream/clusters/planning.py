@@ -120,8 +120,14 @@ def _forget(world: World, request: ForgetRequest, rank: int) -> Placement:
     )
 
 
-def expire(world: World, node: ClusterNode) -> bool:
-    """Take the page out silently and bury this version, unless it speaks for others."""
+def expire(world: World, node: ClusterNode, rank: int) -> bool:
+    """Take the page out silently and bury this version, unless it speaks for others.
+
+    Args:
+        world: changed.
+        node: the version that expires.
+        rank: of the grave, perhaps provisional: no grave is taken for another one.
+    """
     cell = world.page(node.handle)
     if cell.version > node.version or (cell.version == node.version and not cell.is_living):
         return True
@@ -130,7 +136,7 @@ def expire(world: World, node: ClusterNode) -> bool:
         if cluster is not None and cluster.size > 1 and cluster.representative.handle == node.handle:
             return False
     leave(world, node)
-    world.put_page(node.handle, _gone(cell, cell.rank, node.version))
+    world.put_page(node.handle, _gone(cell, rank, node.version))
     return True
 
 

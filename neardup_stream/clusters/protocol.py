@@ -5,12 +5,17 @@ from typing import Protocol
 
 from neardup_stream.clusters.placements import Decided, Placement, Settled
 from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, Request
+from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Partition, Position
 
-__all__ = ["Decider", "RenderRow", "Unclustered"]
+__all__ = ["Decider", "ReadsTooOld", "RenderRow", "Unclustered"]
 
 RenderRow = Callable[[Request, Placement | None], bytes]
 """The row of a request, from what it brought about; None for a quiet one."""
+
+
+class ReadsTooOld(StoreUnavailable):
+    """What the requests rest on may have been forgotten since it was read: look, and compare, once more."""
 
 
 class Decider(Protocol):
@@ -20,8 +25,17 @@ class Decider(Protocol):
         """What was decided already."""
         ...
 
-    async def decide(self, requests: Sequence[Request], render: RenderRow) -> list[Decided]:
-        """Decide requests about distinct pages, in order; what was decided before stays as it was."""
+    async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
+        """Decide requests about distinct pages, in order; what was decided before stays as it was.
+
+        Args:
+            requests: asked for.
+            render: makes their rows.
+            aged_count: `Settled.aged_count`, from before everything that the requests rest on was read.
+
+        Raises:
+            ReadsTooOld: a page that went since then is not remembered any more; nothing was decided.
+        """
         ...
 
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
@@ -32,6 +46,10 @@ class Decider(Protocol):
         """Let pages leave their clusters silently; False for one that speaks for others, and stays."""
         ...
 
+    async def release(self, nodes: Sequence[ClusterNode]) -> None:
+        """The records of pages that expired say so: nobody needs to be refused any more, after a while."""
+        ...
+
 
 class Unclustered:
     """Keeps no clusters and no rows: a page that matches another is a duplicate, and that is all."""
@@ -39,10 +57,11 @@ class Unclustered:
     async def settled(self, positions: Sequence[Position]) -> Settled:
         """Nothing is."""
         del positions
-        return Settled({}, frozenset())
+        return Settled({}, frozenset(), aged_count=0)
 
-    async def decide(self, requests: Sequence[Request], render: RenderRow) -> list[Decided]:
+    async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
         """Decide each by its own matches."""
+        del aged_count
         return [Decided(0, render(request, _placement(request))) for request in requests]
 
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
@@ -51,6 +70,9 @@ class Unclustered:
     async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
         """Every page may go."""
         return [True] * len(nodes)
+
+    async def release(self, nodes: Sequence[ClusterNode]) -> None:
+        """Nothing to do."""
 
 
 def _placement(request: Request) -> Placement:

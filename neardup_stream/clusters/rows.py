@@ -13,9 +13,11 @@ from neardup_stream.clusters.requests import QuietRequest, Request
 from neardup_stream.clusters.view import View
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.cluster_store import (
+    AGED,
     DECIDED,
     PROVISIONAL_RANK,
     RANK_BYTES,
+    SWEPT,
     TRIMMED,
     Cell,
     partition_name,
@@ -58,9 +60,10 @@ def pack_row(row: NewRow, content: bytes) -> bytes:
 
 
 def bound_cells(positions: Iterable[Position]) -> list[Cell]:
-    """The cells that say between which offsets the rows of these partitions lie."""
+    """The cells that say between which offsets the rows of these partitions lie, and what has aged."""
     partitions = {position.partition for position in positions}
-    return [Cell(table, partition_name(each)) for each in partitions for table in (TRIMMED, DECIDED)]
+    bounds = [Cell(table, partition_name(each)) for each in partitions for table in (TRIMMED, DECIDED)]
+    return [*bounds, AGED, SWEPT]
 
 
 class _Bounds(NamedTuple):
@@ -99,7 +102,7 @@ def settled_in(view: View, positions: Sequence[Position]) -> Settled:
             if value is not None:
                 rank = int.from_bytes(value[:RANK_BYTES], "big")
                 rows[position] = Decided(rank, value[_HEAD_BYTES:])
-    return Settled(rows, frozenset(finished))
+    return Settled(rows, frozenset(finished), view.aged_count)
 
 
 def raised_ceilings(view: View, positions: Sequence[Position]) -> dict[Cell, bytes | None]:

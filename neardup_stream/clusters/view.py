@@ -7,10 +7,12 @@ from neardup_stream.clusters.cells import ClusterCell, ClusterKey, PageCell
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.cluster_store import (
+    AGED,
     CLUSTERS,
     DECIDED,
     PAGES,
     RANK_BYTES,
+    SWEPT,
     TRIMMED,
     Cell,
     Member,
@@ -50,8 +52,8 @@ class Needs:
 class View:
     """The cells and members that were read, unpacked once.
 
-    `raw` is what a commit expects to be unmoved; offsets of trimmed rows are not part of it, because they
-    rise all the time and only have to stay below the batch.
+    `raw` is what a commit expects to be unmoved; offsets of trimmed rows, and counts of cells that aged, are
+    not part of it, because they rise all the time and only have to stay below a limit.
     """
 
     def __init__(self) -> None:
@@ -115,6 +117,16 @@ class View:
     def ceiling(self, partition: Partition) -> int:
         """No row lies at this offset or above."""
         return self._ceilings[partition_name(partition)]
+
+    @property
+    def aged_count(self) -> int:
+        """How many page cells had begun to age."""
+        return self._floors[AGED.field]
+
+    @property
+    def swept_count(self) -> int:
+        """How many of them had stopped."""
+        return self._floors[SWEPT.field]
 
     def unread_clusters(self) -> set[ClusterKey]:
         """The clusters in which the pages read so far stand."""

@@ -5,11 +5,13 @@
 
 A run holds each page id once, and is compared before the next one is registered: what a page becomes later
 is not held against it. A record whose row is stored already is told what the row says, and a record that was
-finished is left alone; so a batch may be judged again after a crash at any point. The two halves may work at
+finished is left alone; so a batch may be judged again after a crash at any point. It is judged again as well
+when it comes to its decision so late that what was read for it may be out of date. The two halves may work at
 once, on two batches: to the earlier half, a page that is not decided yet looks as one that another daemon is
 working on.
 """
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from functools import partial
 from typing import Final, NamedTuple
 
 from neardup_stream.clusters.placements import Decided, Placement, Settled
-from neardup_stream.clusters.protocol import Decider
+from neardup_stream.clusters.protocol import Decider, ReadsTooOld
 from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, QuietRequest, Request
 from neardup_stream.indexes.protocol import Index, IndexedPage
 from neardup_stream.message import Message, Partition, Position
@@ -37,6 +39,8 @@ from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordMark, RecordStore
 
 __all__ = ["ComparedBatch", "Conclusion", "Judgement", "JudgementStores", "cut_at_repeats"]
+
+_logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +84,14 @@ class _Run(NamedTuple):
     """Records of distinct pages, in order, up to their registration.
 
     Attributes:
-        positions: of all.
+        items: as they came.
+        positions: theirs.
         settled: what was decided before.
         registered: pages that are not settled.
         forgotten: forgets that are not settled.
     """
 
+    items: Sequence[Arrival | Forget]
     positions: list[Position]
     settled: Settled
     registered: list[Registered]
@@ -175,14 +181,14 @@ class Judgement:
         with timed(self._meters, "settled"):
             settled = await self._stores.clusters.settled(positions)
         known = {*settled.rows, *settled.finished}
-        items = [item for item in items if item.record.position not in known]
-        arrivals = [item for item in items if isinstance(item, Arrival)]
-        forgets = [item for item in items if isinstance(item, Forget)]
+        open_items = [item for item in items if item.record.position not in known]
+        arrivals = [item for item in open_items if isinstance(item, Arrival)]
+        forgets = [item for item in open_items if isinstance(item, Forget)]
         now_seconds = int(self._now_seconds())
         with timed(self._meters, "record"):
             registered = await register(arrivals, records, handle_key, now_seconds)
             forgotten = await forget(forgets, records, handle_key, now_seconds)
-        return _Run(positions, settled, registered, forgotten)
+        return _Run(items, positions, settled, registered, forgotten)
 
     async def _cases(self, run: _Run) -> dict[Position, _Case]:
         """In the order of the records; may be repeated as a whole."""
@@ -194,11 +200,21 @@ class Judgement:
         return {position: cases[position] for position in run.positions if position in cases}
 
     async def _decide_run(self, run: _Run, cases: dict[Position, _Case], render: RenderEvent) -> list[Row]:
-        """May be repeated as a whole."""
+        """May be repeated as a whole. What took too long to come here is looked at once more."""
+        try:
+            return await self._decide_cases(run, cases, render)
+        except ReadsTooOld as error:
+            _logger.warning("reads_too_old", extra={"fields": {"error": str(error)}})
+        await self._remove_former(cases)  # looked at again, they are not known any more
+        run = await self._register_run(run.items)
+        return await self._decide_cases(run, await self._cases(run), render)
+
+    async def _decide_cases(self, run: _Run, cases: dict[Position, _Case], render: RenderEvent) -> list[Row]:
         with timed(self._meters, "decide"):
             answers = await self._stores.clusters.decide(
                 [case.request for case in cases.values()],
                 lambda request, placement: cases[request.position].row(placement, render).pack(),
+                run.settled.aged_count,
             )
         decided = {**run.settled.rows, **dict(zip(cases, answers, strict=True))}
         rows = {position: _row(each) for position, each in decided.items()}
@@ -210,10 +226,14 @@ class Judgement:
                     if row.handle and decided[position].rank
                 ]
             )
-            former = [case.former for case in cases.values() if case.former is not None]
-            if former:
-                await self._stores.index.remove(former)
+            await self._remove_former(cases)
         return [rows.get(position, _FINISHED) for position in run.positions]
+
+    async def _remove_former(self, cases: Mapping[Position, _Case]) -> None:
+        """Take the entries of versions that others have replaced out of the index."""
+        former = [case.former for case in cases.values() if case.former is not None]
+        if former:
+            await self._stores.index.remove(former)
 
     async def _detect(self, registered: Sequence[Registered]) -> Mapping[Handle, Judged]:
         probing = [page for page in registered if page.arrival.is_decided and page.verdict not in _QUIET]

@@ -2,12 +2,15 @@
 
 One page goes in steps, in an order in which a crash after any of them is finished by the next sweep:
 
-    live ──1──► expiring ──2──► out of its cluster ──3──► out of the index ──4──► gone ──5──► dropped
+    live ──1──► expiring ──2──► out of its cluster ──3──► out of the index ──4──► gone ──5──► released
 
-1 and 4 are written only if the record has not moved; 2 and 3 may be repeated. An expiring record still counts
-as living text, and is never taken back: a page that comes back meanwhile comes as a new version, whose index
-entries are its own. A page that speaks for others stays expiring until it does not. Nothing is told: expiry
-makes no event.
+1 and 4 are written only if the record has not moved; the others may be repeated. An expiring record still
+counts as living text, and is never taken back: a page that comes back meanwhile comes as a new version, whose
+index entries are its own. A page that speaks for others stays expiring until it does not. Nothing is told:
+expiry makes no event.
+
+Until a page is released, the clusters refuse whoever takes it for living because its record said so. A crash
+just before that is mended when the stub is dropped.
 """
 
 from collections import Counter, defaultdict
@@ -71,6 +74,10 @@ class ExpiringClusters(Protocol):
         """
         ...
 
+    async def release(self, nodes: Sequence[ClusterNode]) -> None:
+        """No record calls these pages living any more; whatever is kept of them may go, by and by."""
+        ...
+
 
 def due(record: PageRecord, now_seconds: int, config: RetentionConfig) -> Due | None:
     """What is to be done with a record now; None for nothing."""
@@ -127,7 +134,7 @@ class Sweeper:
         Raises:
             StoreUnavailable: some steps may be done; sweeping again does the rest.
             CorruptData: a stored record cannot be read.
-        Cost: one round trip per slot, some five more for one in which something is due.
+        Cost: one round trip per slot, some seven more for one in which something is due.
         """
         counts: Counter[Sweep] = Counter()
         for _ in range(min(self._config.slots_per_pass, self._records.slot_count)):
@@ -143,16 +150,15 @@ class Sweeper:
             by_due[due(record, now_seconds, self._config)].append(_Stored(handle, packed, record))
         dropped = await self._drop(by_due["drop"])
         marked = await self._replace(by_due["mark"], PageRecord.expiring)
-        expiring = [*by_due["finish"], *marked]
+        expiring = [*by_due["finish"], *marked, *by_due["expire"]]
         leaving = await self._leave(expiring)
         expired = await self._replace(leaving, lambda record: record.expired(now_seconds))
-        short = await self._replace(by_due["expire"], lambda record: record.expired(now_seconds))
-        await self._clusters.expire(_nodes(short))  # one that was linked before it became short has a trace
+        await self._clusters.release(_nodes(leaving))
         return Counter(
             {
                 "scanned": len(walked),
                 "marked": len(marked),
-                "expired": len(expired) + len(short),
+                "expired": len(expired),
                 "speaks_for_others": len(expiring) - len(leaving),
                 "dropped": dropped,
             }
@@ -164,8 +170,9 @@ class Sweeper:
             return []
         answers = await self._clusters.expire(_nodes(expiring))
         leaving = [each for each, has_left in zip(expiring, answers, strict=True) if has_left]
-        if leaving:
-            await self._index.remove([indexed_page(handle, record) for handle, _, record in leaving])
+        indexed = [indexed_page(handle, record) for handle, _, record in leaving if record.is_indexed]
+        if indexed:
+            await self._index.remove(indexed)
         return leaving
 
     async def _replace(
@@ -187,6 +194,7 @@ class Sweeper:
         """Remove stubs, but none whose next handle is taken: the page there may have found this one taken."""
         if not stubs:
             return 0
+        await self._clusters.release(_nodes(stubs))
         neighbors = await self._records.fetch([next_handle(stub.handle) for stub in stubs])
         drops = [
             RecordDrop(stub.handle, stub.packed, stub.record.version)

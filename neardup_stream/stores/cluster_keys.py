@@ -4,7 +4,7 @@
 <namespace>:<schema>:{c}:clusters:<slot>   hash: cluster key → cluster cell
 <namespace>:<schema>:{c}:members:<slot>    sorted set, all scores 0: cluster key, rank, handle
 <namespace>:<schema>:{c}:rows:<input>:<n>  hash: offset → row, of one partition
-<namespace>:<schema>:{c}:trimmed           hash: partition → offset; rows below it are gone
+<namespace>:<schema>:{c}:trimmed           hash: partition → offset; rows below it are gone; counts of aging
 <namespace>:<schema>:{c}:decided           hash: partition → offset; no row lies at it or above
 <namespace>:<schema>:{c}:ranks             counter: the last rank that was taken
 <namespace>:<schema>:{c}:aging             list: time, rank, handle; the oldest in front

@@ -14,11 +14,13 @@ from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
 
 __all__ = [
+    "AGED",
     "CLUSTERS",
     "DECIDED",
     "PAGES",
     "PROVISIONAL_RANK",
     "RANK_BYTES",
+    "SWEPT",
     "TRIMMED",
     "Aged",
     "Cell",
@@ -31,6 +33,14 @@ __all__ = [
     "rows_table",
 ]
 
+
+class Cell(NamedTuple):
+    """Where a value stands: a table and a field in it."""
+
+    table: str
+    field: bytes
+
+
 PAGES = "pages"
 """Table of page cells: field = 8-byte handle."""
 
@@ -39,6 +49,12 @@ CLUSTERS = "clusters"
 
 TRIMMED = "trimmed"
 """Table of the offsets below which rows are gone: field = name of a partition, value in decimal."""
+
+AGED = Cell(TRIMMED, b"aged")
+"""How many page cells have ever begun to age, in decimal. No partition is named so."""
+
+SWEPT = Cell(TRIMMED, b"swept")
+"""How many of them have stopped to age. They stop in the order in which they began."""
 
 DECIDED = "decided"
 """Table of the offsets below which all rows lie: field = name of a partition, value = no rank, then decimal.
@@ -49,13 +65,6 @@ RANK_BYTES = 6
 
 PROVISIONAL_RANK = 1 << 47
 """A rank above it is a promise: PROVISIONAL_RANK + i is replaced by the i-th rank that a commit takes."""
-
-
-class Cell(NamedTuple):
-    """Where a value stands: a table and a field in it."""
-
-    table: str
-    field: bytes
 
 
 class Member(NamedTuple):
@@ -74,7 +83,10 @@ class MemberRange(NamedTuple):
 
 
 class Aged(NamedTuple):
-    """A page cell that may go once it is old: if it still has this rank and nothing holds it."""
+    """A page cell that may go once it is old: if it still has this rank and nothing holds it.
+
+    A rank is of one page, so a cell that begins to age twice is none the worse for it.
+    """
 
     rank: int
     handle: Handle
@@ -90,7 +102,8 @@ class Transaction(NamedTuple):
         joined: members to add, their ranks perhaps provisional.
         left: members to remove.
         rank_count: how many ranks it takes.
-        aging: page cells that begin to age now.
+        aged_count: `AGED` as it was before everything that this rests on was read: no cell that began to age
+            since may have stopped yet. None where nothing was read before.
     """
 
     floors: Mapping[Partition, int]
@@ -99,7 +112,7 @@ class Transaction(NamedTuple):
     joined: Sequence[Member] = ()
     left: Sequence[Member] = ()
     rank_count: int = 0
-    aging: Sequence[Aged] = ()
+    aged_count: int | None = None
 
 
 class ClusterStore(Protocol):
@@ -122,6 +135,10 @@ class ClusterStore(Protocol):
         """
         ...
 
+    async def age(self, cells: Sequence[Aged]) -> None:
+        """Let these page cells begin to age."""
+        ...
+
     async def trim(
         self, offsets: Mapping[Partition, int], grave_seconds: float, due_limit: int
     ) -> list[Aged]:
@@ -133,7 +150,7 @@ class ClusterStore(Protocol):
         ...
 
     async def sweep(self, due: Sequence[Aged]) -> None:
-        """Stop aging these, the oldest of all, and remove those cells that nothing holds.
+        """Let these, the oldest of all, stop to age, and remove those cells that nothing holds.
 
         A cell is let go when it has the rank it aged with and the byte after its rank is below 2. When
         somebody else has swept meanwhile, nothing happens.

@@ -1,15 +1,14 @@
 -- Changes cells, members and ranks all at once, if nothing has moved.
 --
 -- KEYS    the counter of ranks, then whatever the items name
--- ARGV[1..6] are items one behind the other: number of a key in KEYS (4 bytes), length (2) and field,
+-- ARGV[1..5] are items one behind the other: number of a key in KEYS (4 bytes), length (2) and field,
 -- length (4) and value:
---   [1] floors    hash of trimmed offsets, partition, offset: it may not be trimmed above the offset
+--   [1] limits    hash, field, value: what is stored may not be above it
 --   [2] expected  hash, field, value; empty: nothing is stored
 --   [3] writes    hash, field, value; empty: remove
 --   [4] leaving   sorted set, member (cluster key, rank, handle), nothing
 --   [5] joining   the same, the rank perhaps provisional
---   [6] aging     list of aging pages, rank and handle, nothing
--- ARGV[7] how many ranks are taken
+-- ARGV[6] how many ranks are taken
 -- Returns the rank before the first one taken, or false.
 --
 -- Values begin with a rank. One whose first bit is set is provisional: a number of this batch.
@@ -26,8 +25,8 @@ local function items(packed)
   end
 end
 
-for key, partition, offset in items(ARGV[1]) do
-  if tonumber(call('HGET', key, partition) or 0) > tonumber(offset) then
+for key, field, limit in items(ARGV[1]) do
+  if tonumber(call('HGET', key, field) or 0) > tonumber(limit) then
     return false
   end
 end
@@ -37,7 +36,7 @@ for key, field, value in items(ARGV[2]) do
   end
 end
 
-local base = call('INCRBY', KEYS[1], ARGV[7]) - ARGV[7]
+local base = call('INCRBY', KEYS[1], ARGV[6]) - ARGV[6]
 
 -- The bytes with the rank that begins at `at` made final.
 local function ranked(bytes, at)
@@ -60,8 +59,5 @@ for key, member in items(ARGV[4]) do
 end
 for key, member in items(ARGV[5]) do
   call('ZADD', key, 0, ranked(member, 13))
-end
-for key, aged in items(ARGV[6]) do
-  call('RPUSH', key, struct.pack('>I4', call('TIME')[1]) .. aged)
 end
 return base

@@ -2,15 +2,17 @@
 
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import (
+    AGED,
     CLUSTERS,
     PAGES,
     PROVISIONAL_RANK,
     RANK_BYTES,
+    SWEPT,
     TRIMMED,
     Aged,
     Cell,
@@ -64,16 +66,19 @@ class MemoryClusters:
                 members.remove((rank, handle))
         for key, rank, handle in transaction.joined:
             insort(self._members.setdefault(key, []), (_final(rank, base), handle))
-        self._aging.extend((self._now_seconds(), aged) for aged in transaction.aging)
         return base
+
+    async def age(self, cells: Sequence[Aged]) -> None:
+        """See the contract."""
+        self._age(cells)
 
     async def trim(
         self, offsets: Mapping[Partition, int], grave_seconds: float, due_limit: int
     ) -> list[Aged]:
         """See the contract."""
-        now = self._now_seconds()
         for partition, offset in offsets.items():
-            self._trim(partition, offset, now)
+            self._trim(partition, offset)
+        now = self._now_seconds()
         return [aged for since, aged in self._aging if since + grave_seconds <= now][:due_limit]
 
     async def sweep(self, due: Sequence[Aged]) -> None:
@@ -82,6 +87,7 @@ class MemoryClusters:
             if not self._aging or self._aging[0][1] != aged:
                 return
             self._aging.popleft()
+            self._write(SWEPT, b"%d" % (self._count(SWEPT) + 1))
             cell = Cell(PAGES, aged.handle.to_bytes(8, "big"))
             value = self._value(cell)
             if (
@@ -95,22 +101,34 @@ class MemoryClusters:
         """See the contract."""
         return list(self._tables.get(CLUSTERS, {}).items()) if slot == 0 else []
 
-    def _trim(self, partition: Partition, offset: int, now: float) -> None:
-        name = partition_name(partition)
-        floor = int(self._value(Cell(TRIMMED, name)) or 0)
-        self._write(Cell(TRIMMED, name), b"%d" % max(floor, offset))
+    def _trim(self, partition: Partition, offset: int) -> None:
+        floor = Cell(TRIMMED, partition_name(partition))
+        self._write(floor, b"%d" % max(self._count(floor), offset))
         rows = self._tables.get(rows_table(partition), {})
         for field in sorted((field for field in rows if int(field) < offset), key=int):
             row = rows.pop(field)
             if rank := int.from_bytes(row[:RANK_BYTES], "big"):
                 handle = Handle(int.from_bytes(row[RANK_BYTES:_HANDLE_END], "big"))
-                self._aging.append((now, Aged(rank, handle)))
+                self._age([Aged(rank, handle)])
+
+    def _age(self, cells: Iterable[Aged]) -> None:
+        now = self._now_seconds()
+        self._aging.extend((now, aged) for aged in cells)
+        self._write(AGED, b"%d" % (self._count(SWEPT) + len(self._aging)))
 
     def _holds(self, transaction: Transaction) -> bool:
-        return all(
-            int(self._value(Cell(TRIMMED, partition_name(partition))) or 0) <= offset
+        limits = {
+            Cell(TRIMMED, partition_name(partition)): offset
             for partition, offset in transaction.floors.items()
-        ) and all(self._value(cell) == value for cell, value in transaction.expected.items())
+        }
+        if transaction.aged_count is not None:
+            limits[SWEPT] = transaction.aged_count
+        return all(self._count(cell) <= limit for cell, limit in limits.items()) and all(
+            self._value(cell) == value for cell, value in transaction.expected.items()
+        )
+
+    def _count(self, cell: Cell) -> int:
+        return int(self._value(cell) or 0)
 
     def _value(self, cell: Cell) -> bytes | None:
         return self._tables.get(cell.table, {}).get(cell.field)

@@ -13,6 +13,7 @@ from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.cluster_store import (
     PAGES,
     RANK_BYTES,
+    SWEPT,
     Aged,
     Cell,
     Member,
@@ -27,6 +28,7 @@ __all__ = ["RedisClusters"]
 
 _READ = Script.load("read_clusters")
 _COMMIT = Script.load("commit_clusters")
+_AGE = Script.load("age_clusters")
 _TRIM = Script.load("trim_clusters")
 _SWEEP = Script.load("sweep_clusters")
 
@@ -72,20 +74,21 @@ class RedisClusters:
         """See the contract."""
         items = _Items(self._keys.ranks)
         args = (
-            items.packed(
-                (self._keys.trimmed, partition_name(partition), b"%d" % offset)
-                for partition, offset in transaction.floors.items()
-            ),
+            items.packed(self._limits(transaction)),
             items.packed(self._cells(transaction.expected)),
             items.packed(self._cells(transaction.writes)),
             items.packed(self._members(transaction.left)),
             items.packed(self._members(transaction.joined)),
-            items.packed((self._keys.aging, _aged(*aged), b"") for aged in transaction.aging),
             transaction.rank_count,
         )
         base: int | None
         (base,) = await self._client.run(_COMMIT, [ScriptCall(items.keys, args)])
         return base
+
+    async def age(self, cells: Sequence[Aged]) -> None:
+        """See the contract."""
+        keys = [self._keys.trimmed, self._keys.aging]
+        await self._client.run(_AGE, [ScriptCall(keys, [_aged(*cell) for cell in cells])])
 
     async def trim(
         self, offsets: Mapping[Partition, int], grave_seconds: float, due_limit: int
@@ -108,13 +111,19 @@ class RedisClusters:
     async def sweep(self, due: Sequence[Aged]) -> None:
         """See the contract."""
         cells = [Cell(PAGES, aged.handle.to_bytes(8, "big")) for aged in due]
-        keys = [self._keys.aging, *map(self._keys.of, cells)]
+        keys = [self._keys.trimmed, self._keys.aging, *map(self._keys.of, cells)]
         await self._client.run(_SWEEP, [ScriptCall(keys, [_aged(*aged) for aged in due])])
 
     async def walk(self, slot: int) -> list[tuple[bytes, bytes]]:
         """See the contract."""
         found = await self._client.execute("HGETALL", self._keys.clusters(slot))
         return list(found.items())
+
+    def _limits(self, transaction: Transaction) -> Iterator[_Item]:
+        for partition, offset in transaction.floors.items():
+            yield self._keys.trimmed, partition_name(partition), b"%d" % offset
+        if transaction.aged_count is not None:
+            yield self._keys.trimmed, SWEPT.field, b"%d" % transaction.aged_count
 
     def _cells(self, cells: Mapping[Cell, bytes | None]) -> Iterator[_Item]:
         return ((self._keys.of(cell), cell.field, value or b"") for cell, value in cells.items())

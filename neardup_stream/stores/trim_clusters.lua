@@ -1,5 +1,5 @@
 -- Removes the rows of some partitions below an offset; their pages begin to age.
--- KEYS[1] hash of trimmed offsets, KEYS[2] list of aging pages, KEYS[2 + i] hash of the rows of partition i
+-- KEYS[1] hash of trimmed offsets and counts, KEYS[2] list of aging pages, KEYS[2 + i] rows of partition i
 -- ARGV[1] seconds that a page ages, ARGV[2] most entries to return, then for each partition its name and offset
 -- Returns the oldest entries that have aged enough, each a rank (6 bytes) and a handle (8).
 local call, sub = redis.call, string.sub
@@ -22,6 +22,8 @@ for i = 3, #KEYS do
     end
   end
 end
+
+call('HSET', KEYS[1], 'aged', (call('HGET', KEYS[1], 'swept') or 0) + call('LLEN', KEYS[2]))
 
 local due = {}
 for _, entry in ipairs(call('LRANGE', KEYS[2], 0, ARGV[2] - 1)) do

@@ -5,9 +5,11 @@ import asyncio
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import (
+    AGED,
     CLUSTERS,
     PAGES,
     PROVISIONAL_RANK,
+    SWEPT,
     TRIMMED,
     Aged,
     Cell,
@@ -222,9 +224,9 @@ async def a_page_that_nothing_holds_goes_when_it_is_old(store: ClusterStore) -> 
             floors={},
             expected={},
             writes={page(LOW): ranked(1, FREE), page(HIGH): ranked(2, HELD)},
-            aging=[Aged(1, LOW), Aged(2, HIGH)],
         )
     )
+    await store.age([Aged(1, LOW), Aged(2, HIGH)])
     due = await store.trim({}, 0, 10)
     await store.sweep(due)
     await store.sweep(due)
@@ -235,25 +237,53 @@ async def a_page_that_nothing_holds_goes_when_it_is_old(store: ClusterStore) -> 
 
 
 async def a_page_decided_anew_outlives_its_old_grave(store: ClusterStore) -> None:
-    await store.commit(Transaction({}, {}, {page(LOW): ranked(2, FREE)}, aging=[Aged(1, LOW)]))
+    await store.commit(writing((page(LOW), ranked(2, FREE))))
+    await store.age([Aged(1, LOW)])
     await store.sweep(await store.trim({}, 0, 10))
 
     assert await value(store, page(LOW)) == ranked(2, FREE)
 
 
 async def a_sweep_that_comes_late_leaves_the_others_alone(store: ClusterStore) -> None:
-    await store.commit(
-        Transaction(
-            {},
-            {},
-            {page(LOW): ranked(1, FREE), page(HIGH): ranked(2, FREE)},
-            aging=[Aged(1, LOW), Aged(2, HIGH)],
-        )
-    )
+    await store.commit(writing((page(LOW), ranked(1, FREE)), (page(HIGH), ranked(2, FREE))))
+    await store.age([Aged(1, LOW), Aged(2, HIGH)])
     await store.sweep([Aged(2, HIGH)])
 
     assert await value(store, page(HIGH)) == ranked(2, FREE)
     assert await store.trim({}, 0, 1) == [Aged(1, LOW)]
+
+
+async def what_aged_since_it_was_read_may_not_be_swept_before_a_commit(store: ClusterStore) -> None:
+    await store.age([Aged(1, LOW)])
+    aged_count = int(await value(store, AGED) or 0)
+    await store.age([Aged(2, LOW), Aged(3, LOW)])
+    due = await store.trim({}, 0, 10)
+
+    answers = []
+    for entry in due:
+        await store.sweep([entry])
+        answers.append(await store.commit(Transaction({}, {}, {}, aged_count=aged_count)))
+
+    assert answers == [0, None, None]
+    assert (await value(store, AGED), await value(store, SWEPT)) == (b"3", b"3")
+
+
+async def a_row_that_is_trimmed_counts_as_aged(store: ClusterStore) -> None:
+    await store.commit(writing(row(1, LOW), row(2, HIGH, rank=0), rank_count=1))
+    await store.trim({PARTITION: 9}, 60, 10)
+
+    assert await value(store, AGED) == b"1"
+
+
+async def a_cell_that_aged_twice_outlives_what_follows_it(store: ClusterStore) -> None:
+    await store.commit(writing((page(LOW), ranked(1, FREE))))
+    await store.age([Aged(1, LOW)])
+    await store.age([Aged(1, LOW)])
+    await store.sweep((await store.trim({}, 0, 10))[:1])
+    await store.commit(writing((page(LOW), ranked(2, FREE))))
+    await store.sweep(await store.trim({}, 0, 10))
+
+    assert await value(store, page(LOW)) == ranked(2, FREE)
 
 
 async def a_walk_meets_every_cluster_once(store: ClusterStore) -> None:
@@ -293,6 +323,9 @@ CLUSTER_STORE_CLAIMS = [
     a_page_that_nothing_holds_goes_when_it_is_old,
     a_page_decided_anew_outlives_its_old_grave,
     a_sweep_that_comes_late_leaves_the_others_alone,
+    what_aged_since_it_was_read_may_not_be_swept_before_a_commit,
+    a_row_that_is_trimmed_counts_as_aged,
+    a_cell_that_aged_twice_outlives_what_follows_it,
     a_walk_meets_every_cluster_once,
     of_eight_commits_at_once_one_is_first,
 ]

@@ -111,10 +111,10 @@ def test_deciding_again_answers_the_same_rows_and_moves_nothing(batches: list[li
         history = History(MemoryClusters())
         for batch in batches:
             requests = history.registered(batch)
-            first = await history.clusters.decide(requests, render)
+            first = await history.clusters.decide(requests, render, 0)
             before = await walked(history.clusters)
 
-            assert await history.clusters.decide(requests[::-1], lambda *_: b"late") == first[::-1]
+            assert await history.clusters.decide(requests[::-1], lambda *_: b"late", 0) == first[::-1]
             assert await walked(history.clusters) == before
 
     finish(story())

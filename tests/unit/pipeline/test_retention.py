@@ -56,6 +56,7 @@ class Families:
 
     def __init__(self) -> None:
         self._others_of: dict[Handle, set[Handle]] = {}
+        self.released: set[Handle] = set()
 
     def link(self, first: Handle, *others: Handle) -> None:
         self._others_of[first] = set(others)
@@ -67,6 +68,9 @@ class Families:
             for others in self._others_of.values():
                 others.discard(node.handle)
         return has_left
+
+    async def release(self, nodes: Sequence[ClusterNode]) -> None:
+        self.released.update(node.handle for node in nodes)
 
 
 @dataclass
