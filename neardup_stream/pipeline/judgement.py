@@ -22,11 +22,12 @@ from neardup_stream.clusters.placements import Decided, Placement, Settled
 from neardup_stream.clusters.protocol import Decider, ReadsTooOld
 from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, QuietRequest, Request
 from neardup_stream.indexes.protocol import Index, IndexedPage
-from neardup_stream.message import Message, Partition, Position
+from neardup_stream.message import Partition, Position
 from neardup_stream.meters import Outcome, PipelineMeters
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival, Forget, Judged, Prepared, Registered, Verdict
 from neardup_stream.pipeline.decision import EventConfig, RenderEvent, gone_row, page_row
+from neardup_stream.pipeline.delivery import Told
 from neardup_stream.pipeline.detector import detect
 from neardup_stream.pipeline.forgetting import Forgotten, forget
 from neardup_stream.pipeline.indexed import indexed_page
@@ -69,7 +70,7 @@ class Conclusion(NamedTuple):
     """
 
     outcomes: Counter[tuple[Outcome, str]]
-    events: list[Message]
+    events: list[Told]
 
 
 class _Case(NamedTuple):
@@ -155,15 +156,16 @@ class Judgement:
             DependencyLost: the store stayed away.
         """
         outcomes: Counter[tuple[Outcome, str]] = Counter()
-        events: list[Message] = []
+        events: list[Told] = []
         for rejected in batch.prepared.rejected:
             outcomes["dead_letter", rejected.error.reason] += 1
         for skipped in batch.prepared.skipped:
             outcomes["skipped", skipped.reason] += 1
         for run, cases in batch.runs:
-            for row in await self._retries.persist(partial(self._decide_run, run, cases, render)):
+            rows = await self._retries.persist(partial(self._decide_run, run, cases, render))
+            for position, row in zip(run.positions, rows, strict=True):
                 outcomes[row.outcome, row.reason] += 1
-                events += row.events
+                events += [Told(position, event) for event in row.events]
         return Conclusion(outcomes, events)
 
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:

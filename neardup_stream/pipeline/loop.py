@@ -9,7 +9,6 @@ message of every record below it was acknowledged; a step that finds its depende
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,12 +19,14 @@ from neardup_stream.message import Message, Partition, Record
 from neardup_stream.meters import Outcome, PipelineMeters
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.decision import RenderEvent
+from neardup_stream.pipeline.delivery import AtLeastOnce, Delivery, ExactlyOnce, Parcel, Told
 from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
-from neardup_stream.pipeline.judgement import ComparedBatch, Judgement
+from neardup_stream.pipeline.judgement import ComparedBatch, Conclusion, Judgement
 from neardup_stream.pipeline.offsets import later_offsets, next_offsets
 from neardup_stream.pipeline.preparation import Preparation, timed
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.streams.protocol import EndOfStream, Sink, Source
+from neardup_stream.streams.transactions import Transactions
 from neardup_stream.wire.dead_letters import is_truncated
 
 __all__ = ["Loop", "LoopConfig", "Publication"]
@@ -77,14 +78,6 @@ class _Batch(NamedTuple):
     epoch: int
 
 
-class _Result(NamedTuple):
-    """What a batch leaves behind."""
-
-    outcomes: Counter[tuple[Outcome, str]]
-    events: list[Message]
-    dead_letters: list[Message]
-
-
 class Loop:
     """Runs a source through the pipeline until it ends or is told to stop.
 
@@ -96,6 +89,8 @@ class Loop:
         retries: patience with dependencies.
         config: pace.
         meters: told what became of every record, once its messages are acknowledged.
+        transactions: opened by their owner, for exactly-once delivery; they then send in the place of the
+            publication's sinks. None for at-least-once delivery.
     """
 
     def __init__(
@@ -108,11 +103,18 @@ class Loop:
         retries: Retries,
         config: LoopConfig,
         meters: PipelineMeters,
+        transactions: Transactions | None = None,
     ) -> None:
         self._source = source
         self._preparation = preparation
         self._judgement = judgement
         self._publication = publication
+        self._delivery: Delivery
+        if transactions is None:
+            self._delivery = AtLeastOnce(source, publication.events, publication.dead_letters, retries)
+        else:
+            self._delivery = exactly_once = ExactlyOnce(transactions)
+            source.on_assign(exactly_once.take_over)
         self._retries = retries
         self._config = config
         self._meters = meters
@@ -120,7 +122,6 @@ class Loop:
         self._may_read = asyncio.Event()
         self._may_read.set()
         self._epoch = 0
-        self._finished: dict[Partition, int] = {}
         self._untrimmed: dict[Partition, int] = {}
         self._last_commit = 0.0
         self._committing = asyncio.Lock()
@@ -137,7 +138,7 @@ class Loop:
         read: asyncio.Queue[_Batch | None] = asyncio.Queue(1)
         prepared: asyncio.Queue[tuple[_Batch, Prepared] | None] = asyncio.Queue(1)
         compared: asyncio.Queue[tuple[_Batch, ComparedBatch] | None] = asyncio.Queue(1)
-        decided: asyncio.Queue[tuple[_Batch, _Result] | None] = asyncio.Queue(1)
+        decided: asyncio.Queue[tuple[_Batch, Parcel] | None] = asyncio.Queue(1)
         async with asyncio.TaskGroup() as stages:
             stages.create_task(self._read(stop, read))
             stages.create_task(self._prepare(read, prepared))
@@ -187,52 +188,62 @@ class Loop:
     async def _decide(
         self,
         into: asyncio.Queue[tuple[_Batch, ComparedBatch] | None],
-        out: asyncio.Queue[tuple[_Batch, _Result] | None],
+        out: asyncio.Queue[tuple[_Batch, Parcel] | None],
     ) -> None:
         while (item := await into.get()) is not None:
             batch, compared = item
             conclusion = await self._judgement.decide(compared, self._publication.render_event)
-            render = self._publication.render_dead_letter
-            letters = [render(rejected.record, rejected.error) for rejected in compared.prepared.rejected]
-            self._meters.truncated_dead_letters(sum(map(is_truncated, letters)))
-            await out.put((batch, _Result(conclusion.outcomes, conclusion.events, letters)))
+            await out.put((batch, self._parcel(batch, compared, conclusion)))
         await out.put(None)
 
-    async def _publish(self, into: asyncio.Queue[tuple[_Batch, _Result] | None]) -> None:
+    def _parcel(self, batch: _Batch, compared: ComparedBatch, conclusion: Conclusion) -> Parcel:
+        render = self._publication.render_dead_letter
+        letters = [
+            Told(rejected.record.position, render(rejected.record, rejected.error))
+            for rejected in compared.prepared.rejected
+        ]
+        self._meters.truncated_dead_letters(sum(is_truncated(letter.message) for letter in letters))
+        return Parcel(
+            record_count=len(batch.records),
+            next_offsets=next_offsets(batch.records),
+            events=conclusion.events,
+            dead_letters=letters,
+            acknowledged=partial(self._count, len(batch.records), batch.size_bytes, conclusion.outcomes),
+        )
+
+    async def _publish(self, into: asyncio.Queue[tuple[_Batch, Parcel] | None]) -> None:
         while (item := await into.get()) is not None:
-            batch, result = item
+            batch, parcel = item
             with timed(self._meters, "send"):
-                await self._retries.persist(partial(self._publication.events.send, result.events))
-                await self._retries.persist(partial(self._publication.dead_letters.send, result.dead_letters))
-            self._count(batch, result)
+                await self._delivery.send(parcel)
             if batch.epoch == self._epoch:
-                self._finished = later_offsets(self._finished, next_offsets(batch.records))
-            is_last = self._in_flight.pages == len(batch.records)
-            if is_last or _now_seconds() - self._last_commit >= self._config.commit_interval_seconds:
+                self._delivery.finish(parcel)
+            if self._is_commit_due(batch):
                 await self._retries.persist(self._commit)
             await self._in_flight.remove(len(batch.records), batch.size_bytes)
         await self._retries.persist(self._commit)
 
-    def _count(self, batch: _Batch, result: _Result) -> None:
-        self._meters.pages(len(batch.records), batch.size_bytes)
-        for (outcome, reason), count in result.outcomes.items():
+    def _is_commit_due(self, batch: _Batch) -> bool:
+        """Whether nothing else is under way, or the commit has waited for long enough, or for enough."""
+        return (
+            self._in_flight.pages == len(batch.records)
+            or _now_seconds() - self._last_commit >= self._config.commit_interval_seconds
+            or self._delivery.held_count >= self._config.limits.max_in_flight_pages
+        )
+
+    def _count(self, pages: int, size_bytes: int, outcomes: Mapping[tuple[Outcome, str], int]) -> None:
+        self._meters.pages(pages, size_bytes)
+        for (outcome, reason), count in outcomes.items():
             self._meters.outcome(outcome, count, reason)
 
     async def _commit(self) -> None:
         """Commit what is finished, if anything is."""
         async with self._committing:
-            offsets: Mapping[Partition, int] = self._finished
-            if offsets:
-                with timed(self._meters, "commit"):
-                    await self._source.commit(offsets)
-                self._untrimmed = later_offsets(self._untrimmed, offsets)
-                if not self._config.trims_at_end:
-                    await self._trim()
-                self._finished = {
-                    partition: offset
-                    for partition, offset in self._finished.items()
-                    if offsets.get(partition) != offset
-                }
+            with timed(self._meters, "commit"):
+                committed = await self._delivery.commit()
+            self._untrimmed = later_offsets(self._untrimmed, committed)
+            if self._untrimmed and not self._config.trims_at_end:
+                await self._trim()
             self._last_commit = _now_seconds()
 
     async def _trim(self) -> None:
@@ -255,7 +266,7 @@ class Loop:
             _logger.warning("drain_unfinished", extra={"fields": {"error": repr(error)}})
         finally:
             self._epoch += 1
-            self._finished = {}
+            await self._delivery.give_away()
             self._may_read.set()
 
 

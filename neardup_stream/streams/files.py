@@ -11,7 +11,7 @@ from neardup_stream.message import Partition, Record
 from neardup_stream.streams.buffer import take_records
 from neardup_stream.streams.inputs import STDIN, Input, check_readable, is_pipe, open_input
 from neardup_stream.streams.jsonl import read_json_lines
-from neardup_stream.streams.protocol import Drain, EndOfStream
+from neardup_stream.streams.protocol import Drain, EndOfStream, TakeOver
 from neardup_stream.streams.warc import read_warc
 
 __all__ = ["FileSource"]
@@ -76,6 +76,9 @@ class FileSource:
     def on_revoke(self, drain: Drain) -> None:
         """Files are never taken away."""
 
+    def on_assign(self, take_over: TakeOver) -> None:
+        """Nor dealt."""
+
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """The next records; empty while a pipe is silent.
 
@@ -87,8 +90,9 @@ class FileSource:
             await self._fill()
         return take_records(self._ready, max_records, max_bytes)
 
-    async def commit(self, next_offsets: Mapping[Partition, int]) -> None:
-        """Nothing to remember: the next run starts at the beginning."""
+    async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
+        """Nothing to write down: the next run starts at the beginning."""
+        return next_offsets
 
     def lag(self) -> Mapping[Partition, int]:
         """Unknown: how many lines a file has is known only at its end."""

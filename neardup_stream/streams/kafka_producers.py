@@ -23,6 +23,9 @@ BATCH_OVERHEAD_BYTES = 1024
 COMPRESSION_GROWTH = 64
 """What cannot be compressed grows, by at most a 64th with the codecs Kafka knows in practice."""
 
+CLOSE_SECONDS = 1.0
+"""How long requests under way are waited for when their producer is given up."""
+
 _partition_of = DefaultPartitioner()
 
 
@@ -56,16 +59,20 @@ async def open_producer(options: dict[str, Any]) -> AIOKafkaProducer:
 async def discard_producer(producer: AIOKafkaProducer) -> None:
     """Close without the flush of aiokafka's `stop`, which lasts as long as the brokers are away.
 
-    Every send that returned was acknowledged, so whatever is still queued was reported as failed.
+    Every send that returned was acknowledged, so whatever is still queued was reported as failed. Requests
+    under way are awaited for a moment; a sender that looks for a coordinator ends when it has found one.
     """
     producer._closed = True  # noqa: SLF001 - `stop` does it first, too
-    # At most the requests under way are awaited. A sender that never ran raises its own cancellation.
-    await asyncio.gather(producer._sender.close(), return_exceptions=True)  # noqa: SLF001 - see above
+    # A sender that never ran raises its own cancellation.
+    closing = asyncio.gather(producer._sender.close(), return_exceptions=True)  # noqa: SLF001 - see above
+    await asyncio.wait([closing], timeout=CLOSE_SECONDS)
     await producer.client.close()
 
 
 async def send_batches(producer: AIOKafkaProducer, topic: str, messages: Sequence[Message]) -> None:
     """Send all and wait for every acknowledgement; messages with one key go where Java's producer would."""
+    if not messages:
+        return
     partitions = sorted(await producer.partitions_for(topic))
     sent: list[asyncio.Future[object]] = []
     for partition, batch in _batches(producer, partitions, messages):

@@ -16,7 +16,7 @@ from typing import Self
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.streams.buffer import take_records
-from neardup_stream.streams.protocol import Drain, EndOfStream
+from neardup_stream.streams.protocol import Drain, EndOfStream, TakeOver
 
 __all__ = ["End", "Fail", "MemorySink", "MemorySource", "Pass", "Pause", "numbered"]
 
@@ -76,6 +76,7 @@ class MemorySource:
 
     Attributes:
         committed: the next offset of every partition ever committed.
+        fences: how often each partition was opened for transactions.
         dropped_commit_count: partitions committed after they were revoked.
     """
 
@@ -83,14 +84,18 @@ class MemorySource:
         self._items = list(items)
         self._ahead: deque[Record | Fail | Pause | End] = deque()
         self._drain: Drain | None = None
+        self._take_over: TakeOver | None = None
+        self._is_taken_over = False
         self._revoked: set[Partition] = set()
         self.committed: dict[Partition, int] = {}
+        self.fences: dict[Partition, int] = {}
         self.dropped_commit_count = 0
 
     async def __aenter__(self) -> Self:
         """Begin behind what is committed."""
         self._revoked.clear()
-        self._ahead = deque(item for item in self._items if not self._is_done(item))
+        self._is_taken_over = False
+        self._ahead = self._not_done()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -100,14 +105,21 @@ class MemorySource:
         """Call `drain` when `revoke` is called."""
         self._drain = drain
 
+    def on_assign(self, take_over: TakeOver) -> None:
+        """Call `take_over` before the first read, and before the first one after `revoke`."""
+        self._take_over = take_over
+
     async def revoke(self, partition: Partition) -> None:
         """Give a partition away, as a rebalance would: drain, then neither read it nor take its commits."""
+        self._is_taken_over = False
         if self._drain is not None:
             await self._drain()
         self._revoked.add(partition)
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """The records before the next fault, or the fault."""
+        if not self._is_taken_over:
+            await self._begin()
         if self._ahead and not isinstance(self._ahead[0], Record):
             await self._meet(self._ahead[0])
         if not self._ahead:
@@ -118,13 +130,13 @@ class MemorySource:
             self._ahead.popleft()
         return [record for record in taken if record.position.partition not in self._revoked]
 
-    async def commit(self, next_offsets: Mapping[Partition, int]) -> None:
+    async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Remember, except for revoked partitions."""
-        for partition, offset in next_offsets.items():
-            if partition in self._revoked:
-                self.dropped_commit_count += 1
-            else:
-                self.committed[partition] = max(offset, self.committed.get(partition, 0))
+        remembered = {one: offset for one, offset in next_offsets.items() if one not in self._revoked}
+        self.dropped_commit_count += len(next_offsets) - len(remembered)
+        for partition, offset in remembered.items():
+            self.committed[partition] = max(offset, self.committed.get(partition, 0))
+        return remembered
 
     def lag(self) -> Mapping[Partition, int]:
         """Records ahead, by partition."""
@@ -136,11 +148,21 @@ class MemorySource:
                 counts[item.position.partition] += 1
         return counts
 
+    async def _begin(self) -> None:
+        if self._take_over is not None:
+            present = {item.position.partition for item in self._items if isinstance(item, Record)}
+            await self._take_over(sorted(present - self._revoked))
+            self._ahead = self._not_done()
+        self._is_taken_over = True
+
     def _records_ahead(self) -> Iterator[Record]:
         for item in self._ahead:
             if not isinstance(item, Record):
                 return
             yield item
+
+    def _not_done(self) -> deque[Record | Fail | Pause | End]:
+        return deque(item for item in self._items if not self._is_done(item))
 
     def _is_done(self, item: Record | Fail | Pause | End) -> bool:
         return isinstance(item, Record) and item.position.offset < self.committed.get(

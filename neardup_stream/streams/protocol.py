@@ -12,10 +12,14 @@ from typing import Protocol, Self
 
 from neardup_stream.message import Message, Partition, Record
 
-__all__ = ["Drain", "EndOfStream", "Sink", "Source"]
+__all__ = ["Drain", "EndOfStream", "Sink", "Source", "TakeOver"]
 
 Drain = Callable[[], Awaitable[None]]
 """Finishes, or gives up at a deadline, everything in flight; called before partitions are given away."""
+
+
+TakeOver = Callable[[Sequence[Partition]], Awaitable[Mapping[Partition, int]]]
+"""Told which partitions became ours, before they are read; answers with the offsets to read them from."""
 
 
 class EndOfStream(Exception):  # noqa: N818 - a control signal, not an error
@@ -42,6 +46,14 @@ class Source(Protocol):
         """Call `drain` and wait for it before partitions are given away, which files never are."""
         ...
 
+    def on_assign(self, take_over: TakeOver) -> None:
+        """Call `take_over` and wait for it before partitions that became ours are read.
+
+        What it raises, `read` raises; the next one calls it again. A partition without an offset in its
+        answer begins where it would without it.
+        """
+        ...
+
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """Up to `max_records` next records, waiting a short while for the first.
 
@@ -56,10 +68,13 @@ class Source(Protocol):
         """
         ...
 
-    async def commit(self, next_offsets: Mapping[Partition, int]) -> None:
+    async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Remember that everything below these offsets is finished.
 
-        Partitions that were given away meanwhile are left alone. Offsets never move backwards.
+        Offsets never move backwards.
+
+        Returns:
+            What is remembered now; partitions that were given away meanwhile are left out, and alone.
 
         Raises:
             StreamUnavailable: not remembered; call again later with the same or later offsets.

@@ -1,0 +1,259 @@
+"""How messages leave, and offsets with them: at least once, or exactly once.
+
+At least once sends first and commits later: what was sent and not committed is sent again after a crash.
+Exactly once holds messages back until their transaction, which sends them and commits the offset behind them,
+or does neither; those who read committed never see what was cut.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import NamedTuple, Protocol
+
+from neardup_stream.errors import StreamUnavailable
+from neardup_stream.message import Message, Partition, Position
+from neardup_stream.pipeline.offsets import later_offsets
+from neardup_stream.pipeline.retries import Retries
+from neardup_stream.streams.protocol import Sink, Source
+from neardup_stream.streams.transactions import Transactions
+
+__all__ = ["AtLeastOnce", "Delivery", "ExactlyOnce", "Parcel", "Told"]
+
+
+class Told(NamedTuple):
+    """A message, and the record that it comes from."""
+
+    position: Position
+    message: Message
+
+
+class Parcel(NamedTuple):
+    """What one batch leaves behind.
+
+    Attributes:
+        record_count: how many records it had.
+        next_offsets: the offset after the last of them, by partition.
+        events: in the order of their records.
+        dead_letters: in the order of their records.
+        acknowledged: called once every message is acknowledged.
+    """
+
+    record_count: int
+    next_offsets: Mapping[Partition, int]
+    events: Sequence[Told]
+    dead_letters: Sequence[Told]
+    acknowledged: Callable[[], None]
+
+
+class Delivery(Protocol):
+    """What the loop does with parcels; it calls `commit` from one task at a time."""
+
+    @property
+    def held_count(self) -> int:
+        """Records whose messages wait for the next commit."""
+        ...
+
+    async def send(self, parcel: Parcel) -> None:
+        """Deliver what need not wait for the commit.
+
+        Raises:
+            DependencyLost: the sink stayed away.
+        """
+        ...
+
+    def finish(self, parcel: Parcel) -> None:
+        """Include a parcel that was sent, and whose partitions are still ours, in the next commit."""
+        ...
+
+    async def commit(self) -> Mapping[Partition, int]:
+        """Commit everything finished; what was committed, which may then be forgotten.
+
+        Raises:
+            StreamUnavailable: not everything was; commit again.
+        """
+        ...
+
+    async def give_away(self) -> None:
+        """The partitions are no longer ours: forget what was not committed."""
+        ...
+
+
+class AtLeastOnce:
+    """Sends at once, commits what was sent.
+
+    Args:
+        source: whose offsets are committed.
+        events: where events go.
+        dead_letters: where dead letters go.
+        retries: patience with the sinks.
+    """
+
+    held_count = 0
+
+    def __init__(self, source: Source, events: Sink, dead_letters: Sink, retries: Retries) -> None:
+        self._source = source
+        self._events = events
+        self._dead_letters = dead_letters
+        self._retries = retries
+        self._finished: dict[Partition, int] = {}
+
+    async def send(self, parcel: Parcel) -> None:
+        """Events, then dead letters; each is repeated by itself until it is acknowledged."""
+        await self._retries.persist(partial(self._events.send, _messages(parcel.events)))
+        await self._retries.persist(partial(self._dead_letters.send, _messages(parcel.dead_letters)))
+        parcel.acknowledged()
+
+    def finish(self, parcel: Parcel) -> None:
+        """Its offsets may be committed."""
+        self._finished = later_offsets(self._finished, parcel.next_offsets)
+
+    async def commit(self) -> Mapping[Partition, int]:
+        """Commit the latest offsets, if there are any."""
+        offsets = self._finished
+        if offsets:
+            committed = await self._source.commit(offsets)
+            self._finished = {one: at for one, at in self._finished.items() if offsets.get(one) != at}
+            return committed
+        return {}
+
+    async def give_away(self) -> None:
+        """What was sent is read again by somebody."""
+        self._finished = {}
+
+
+class _Lease:
+    """A partition of ours.
+
+    Attributes:
+        committed: the offset up to which everything is told; None after a transaction whose end is unknown.
+        floor: the last one that was known.
+    """
+
+    def __init__(self, committed: int) -> None:
+        self.committed: int | None = committed
+        self.floor = committed
+
+
+@dataclass(slots=True)
+class _Share:
+    """What parcels hold of one partition."""
+
+    next_offset: int = 0
+    events: list[Told] = field(default_factory=list)
+    dead_letters: list[Told] = field(default_factory=list)
+
+
+class ExactlyOnce:
+    """Holds parcels until the commit, then a transaction for each partition sends and commits in one step.
+
+    Whatever becomes of a transaction, the next one begins with the offset that is committed then, and tells
+    only records from there on. Nobody else can commit in between: to learn the offset is to shut out whoever
+    could. So it does not matter whether an answer was lost, or whether another daemon had the partition
+    meanwhile: each record is told in the one transaction that moves the offset past it.
+
+    Args:
+        transactions: opened by its owner.
+    """
+
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
+        self._leases: dict[Partition, _Lease] = {}
+        self._held: list[Parcel] = []
+        self._committed: dict[Partition, int] = {}
+
+    @property
+    def held_count(self) -> int:
+        """Records of the parcels held."""
+        return sum(parcel.record_count for parcel in self._held)
+
+    async def take_over(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        """Shut out whoever had these partitions before; the offsets at which they are to be read.
+
+        Raises:
+            StreamUnavailable: take them over again.
+        """
+        committed = await self._transactions.open(partitions)
+        self._leases |= {one: _Lease(committed.get(one, 0)) for one in partitions}
+        return committed
+
+    async def send(self, parcel: Parcel) -> None:
+        """Nothing leaves before the commit."""
+
+    def finish(self, parcel: Parcel) -> None:
+        """Hold it."""
+        self._held.append(parcel)
+
+    async def commit(self) -> Mapping[Partition, int]:
+        """One transaction for each partition that has something, all at once; none waits for another."""
+        leases = self._leases
+        shares = _by_partition(self._held)
+        results = await asyncio.gather(
+            *(self._tell(one, leases[one], share) for one, share in shares.items()), return_exceptions=True
+        )
+        if leases is self._leases:
+            self._let_go_of_settled()
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        committed, self._committed = self._committed, {}
+        return committed
+
+    async def give_away(self) -> None:
+        """Whoever has the partitions next tells what was not committed."""
+        self._leases = {}
+        self._held = []
+        await self._transactions.close()
+
+    async def _tell(self, partition: Partition, lease: _Lease, share: _Share) -> None:
+        committed = await self._committed_offset(partition, lease)
+        if share.next_offset > committed:
+            lease.committed = None
+            await self._transactions.deliver(
+                partition,
+                events=_from_offset(committed, share.events),
+                dead_letters=_from_offset(committed, share.dead_letters),
+                next_offset=share.next_offset,
+            )
+            lease.committed = lease.floor = share.next_offset
+        self._committed = later_offsets(self._committed, {partition: share.next_offset})
+
+    async def _committed_offset(self, partition: Partition, lease: _Lease) -> int:
+        if lease.committed is None:
+            committed = (await self._transactions.open([partition])).get(partition, 0)
+            if committed < lease.floor:
+                raise StreamUnavailable(
+                    f"the committed offset of {partition} went back from {lease.floor} to {committed}; "
+                    "what lies between would be lost if it went on from here"
+                )
+            lease.committed = lease.floor = committed
+        return lease.committed
+
+    def _let_go_of_settled(self) -> None:
+        held, self._held = self._held, []
+        for parcel in held:
+            if all(self._leases[one].floor >= offset for one, offset in parcel.next_offsets.items()):
+                parcel.acknowledged()
+            else:
+                self._held.append(parcel)
+
+
+def _by_partition(parcels: Iterable[Parcel]) -> dict[Partition, _Share]:
+    shares: defaultdict[Partition, _Share] = defaultdict(_Share)
+    for parcel in parcels:
+        for partition, offset in parcel.next_offsets.items():
+            shares[partition].next_offset = offset
+        for told in parcel.events:
+            shares[told.position.partition].events.append(told)
+        for told in parcel.dead_letters:
+            shares[told.position.partition].dead_letters.append(told)
+    return shares
+
+
+def _messages(told: Sequence[Told]) -> list[Message]:
+    return [each.message for each in told]
+
+
+def _from_offset(offset: int, told: Sequence[Told]) -> list[Message]:
+    return [message for position, message in told if position.offset >= offset]
