@@ -1,67 +1,21 @@
-"""One Redis, or a cluster of them: how to run a script on it, what its errors mean.
+"""One Redis, or a cluster of them: how to run a script on it, whatever happens to its servers.
 
 A script call names its keys, so that a cluster can route it; on one server a batch is one call (or a few,
 so that none holds the server for long), in a cluster one for each shard it touches.
 """
 
 import asyncio
-import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any, NamedTuple, Self
 
 from redis import exceptions
 
-from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
 from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_connections import connect
+from neardup_stream.stores.redis_supervisor import Supervisor
 
-__all__ = ["RedisClient", "Script", "ScriptCall", "redis_errors"]
-
-_AWAY = (
-    exceptions.ConnectionError,
-    exceptions.TimeoutError,
-    exceptions.BusyLoadingError,
-    exceptions.ReadOnlyError,
-    exceptions.TryAgainError,
-    exceptions.ClusterDownError,
-    exceptions.MasterDownError,
-    exceptions.OutOfMemoryError,
-    OSError,
-)
-_WRONG = (exceptions.AuthenticationError, exceptions.AuthorizationError, exceptions.NoPermissionError)
-
-# Answers without a class of their own in the client; before Redis 7 a script's come wrapped in words.
-_AWAY_WORDS = re.compile(
-    r"(?:^|-)(?:NOREPLICAS|MISCONF|BUSY|OOM|READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN)\b"
-)
-
-
-@contextmanager
-def redis_errors() -> Iterator[None]:
-    """Turn the client's errors into ours.
-
-    Raises:
-        ConfigError: the server refuses us; waiting will not help.
-        StoreUnavailable: it is away, loading, failing over or full.
-        CorruptData: a key holds another type than ours.
-    """
-    try:
-        yield
-    except _WRONG as error:
-        raise ConfigError(f"Redis refuses this client: {error}; check redis.url") from error
-    except exceptions.RedisClusterException as error:
-        raise StoreUnavailable(f"the Redis cluster cannot be reached: {error}") from error
-    except _AWAY as error:
-        raise StoreUnavailable(f"Redis is away: {error}") from error
-    except exceptions.ResponseError as error:
-        if _AWAY_WORDS.search(str(error)):
-            raise StoreUnavailable(f"Redis cannot serve now: {error}") from error
-        if "WRONGTYPE" in str(error):
-            raise CorruptData(f"a key in Redis holds something we never write: {error}") from error
-        raise ConfigError(f"Redis refuses a command: {error}") from error
+__all__ = ["RedisClient", "Script", "ScriptCall"]
 
 
 class Script(NamedTuple):
@@ -96,7 +50,7 @@ class RedisClient:
     def __init__(self, config: RedisConfig) -> None:
         self.config = config
         self.is_cluster = config.is_cluster
-        self._client: Any = connect(config)
+        self._supervisor = Supervisor(config)
 
     async def __aenter__(self) -> Self:
         """Reach the server.
@@ -106,32 +60,29 @@ class RedisClient:
             ConfigError: somebody does, and refuses us.
         """
         try:
-            with redis_errors():
-                await self._client.initialize()
-                await self._client.ping()
+            async with self._supervisor.client() as client:
+                await client.initialize()
+                await client.ping()
         except BaseException:
-            await self._client.aclose()
+            await self._supervisor.aclose()
             raise
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         """Let go of every connection."""
-        await self._client.aclose()
+        await self._supervisor.aclose()
 
     async def execute(self, *command: bytes | str | float) -> Any:
         """One command, for set-up and checks."""
-        with redis_errors():
-            return await self._client.execute_command(*command)
+        async with self._supervisor.client() as client:
+            return await client.execute_command(*command)
 
     async def on_every_node(self, *command: str) -> list[Any]:
         """One command on every node, primaries and replicas; one answer each."""
         if not self.is_cluster:
             return [await self.execute(*command)]
-        with redis_errors():
-            return [
-                await self._client.execute_command(*command, target_nodes=node)
-                for node in self._client.get_nodes()
-            ]
+        async with self._supervisor.client() as client:
+            return [await client.execute_command(*command, target_nodes=node) for node in client.get_nodes()]
 
     async def run(self, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
         """Run the script once for each call.
@@ -139,39 +90,36 @@ class RedisClient:
         On one server in order, sent together; in a cluster all at once, so calls of one shard must be one
         call.
         """
-        if self.is_cluster:
-            ended = await asyncio.gather(
-                *(self._run_one(script, call) for call in calls), return_exceptions=True
-            )
-            for answer in ended:  # only now, so that no write of ours trails behind a repeat
-                if isinstance(answer, BaseException):
-                    raise answer
-            return ended
-        if len(calls) > 1:
-            return await self._run_in_order(script, calls)
-        return [await self._run_one(script, call) for call in calls]
-
-    async def _run_in_order(self, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
-        """Send all calls before the first answer: else each answer waits until this process looks for it."""
-        with redis_errors():
-            pipeline = self._client.pipeline(transaction=False)
-            for call in calls:
-                pipeline.execute_command("EVALSHA", script.sha, len(call.keys), *call.keys, *call.args)
-            answers: list[Any] = await pipeline.execute(raise_on_error=False)
-            for number, answer in enumerate(answers):
-                if isinstance(answer, exceptions.NoScriptError):
-                    return answers[:number] + [await self._run_one(script, call) for call in calls[number:]]
-                if isinstance(answer, Exception):
-                    raise answer
-        return answers
-
-    async def _run_one(self, script: Script, call: ScriptCall) -> Any:
-        with redis_errors():
-            try:
-                return await self._client.execute_command(
-                    "EVALSHA", script.sha, len(call.keys), *call.keys, *call.args
+        async with self._supervisor.client() as client:
+            if self.is_cluster:
+                ended = await asyncio.gather(
+                    *(_run_one(client, script, call) for call in calls), return_exceptions=True
                 )
-            except exceptions.NoScriptError:
-                return await self._client.execute_command(
-                    "EVAL", script.text, len(call.keys), *call.keys, *call.args
-                )
+                for answer in ended:  # only now, so that no write of ours trails behind a repeat
+                    if isinstance(answer, BaseException):
+                        raise answer
+                return ended
+            if len(calls) > 1:
+                return await _run_in_order(client, script, calls)
+            return [await _run_one(client, script, call) for call in calls]
+
+
+async def _run_in_order(client: Any, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
+    """Send all calls before the first answer: else each answer waits until this process looks for it."""
+    pipeline = client.pipeline(transaction=False)
+    for call in calls:
+        pipeline.execute_command("EVALSHA", script.sha, len(call.keys), *call.keys, *call.args)
+    answers: list[Any] = await pipeline.execute(raise_on_error=False)
+    for number, answer in enumerate(answers):
+        if isinstance(answer, exceptions.NoScriptError):
+            return answers[:number] + [await _run_one(client, script, call) for call in calls[number:]]
+        if isinstance(answer, Exception):
+            raise answer
+    return answers
+
+
+async def _run_one(client: Any, script: Script, call: ScriptCall) -> Any:
+    try:
+        return await client.execute_command("EVALSHA", script.sha, len(call.keys), *call.keys, *call.args)
+    except exceptions.NoScriptError:
+        return await client.execute_command("EVAL", script.text, len(call.keys), *call.keys, *call.args)

@@ -4,6 +4,7 @@ A script call names hundreds of keys, and the client packs every argument in Pyt
 than the fingerprint of a page costs. `hiredis`, which reads the answers already, packs them ten times faster.
 """
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import unquote
 
@@ -64,18 +65,21 @@ class _Credentials(CredentialProvider):
         return self.get_credentials()
 
 
-def connect(config: RedisConfig) -> Any:
+def connect(config: RedisConfig, known_nodes: Sequence[tuple[str, int]] = ()) -> Any:
     """The client of one server or of a cluster; nothing is sent yet.
+
+    Args:
+        config: where it is.
+        known_nodes: host and port of nodes of the cluster, to be asked beside those of the URL.
 
     Raises:
         ConfigError: the URL, or a file of credentials, cannot be read.
     """
     try:
         if config.is_cluster:
-            return _cluster(config)
+            return _cluster(config, known_nodes)
         options = {**connection_options(config), **parse_url(config.url)}
-        retry = Retry(ExponentialBackoff(cap=0.5, base=0.02), config.retries)
-        options |= {"connection_class": _connection_class(config), "retry": retry}
+        options |= {"connection_class": _connection_class(config), "retry": _retry(config)}
         return Redis.from_pool(ConnectionPool(**options))
     except ValueError:
         raise ConfigError(UNREADABLE_URL) from None  # whose message quotes parts of it
@@ -105,12 +109,20 @@ def _connection_class(config: RedisConfig) -> type[AbstractConnection]:
     return _TlsConnection if config.has_tls else _TcpConnection
 
 
-def _cluster(config: RedisConfig) -> RedisCluster:
+def _retry(config: RedisConfig) -> Retry:
+    return Retry(ExponentialBackoff(cap=0.5, base=0.02), config.retries)
+
+
+def _cluster(config: RedisConfig, known_nodes: Sequence[tuple[str, int]]) -> RedisCluster:
     """The client makes connections of its own classes; its nodes can be told better before they make any."""
     credentials, _, nodes = config.url.removeprefix(f"{config.scheme}://").rpartition("@")
     username, _, password = credentials.partition(":")
     client = RedisCluster(
-        startup_nodes=[_cluster_node(node) for node in nodes.rstrip("/").split(",")],
+        startup_nodes=[
+            *(_cluster_node(node) for node in nodes.rstrip("/").split(",")),
+            *(ClusterNode(host, port) for host, port in known_nodes),
+        ],
+        retry=_retry(config),
         username=unquote(username) or None,
         password=unquote(password) or None,
     )

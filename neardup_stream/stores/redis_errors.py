@@ -1,0 +1,179 @@
+"""What Redis's errors mean: one table from what it says to our class, a reason and the remedy.
+
+`docs/faults.md` shows the same table to operators; a test compares the two.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, NamedTuple
+
+from redis import exceptions
+from redis.asyncio.sentinel import MasterNotFoundError
+
+from neardup_stream.errors import ConfigError, CorruptData, NeardupError, StoreReason, StoreUnavailable
+
+__all__ = ["FAULTS", "Fault", "fault_of", "not_replicated", "redis_errors"]
+
+
+class Fault(NamedTuple):
+    """One thing that can be wrong with Redis.
+
+    Attributes:
+        sign: how Redis's answer begins, or what the client meets.
+        error: what becomes of it.
+        reason: labels the metric; None where the process ends, and nobody scrapes it any more.
+        remedy: what a person does about it.
+    """
+
+    sign: str
+    error: type[NeardupError]
+    reason: StoreReason | None
+    remedy: str
+
+
+def _away(sign: str, reason: StoreReason, remedy: str) -> Fault:
+    return Fault(sign, StoreUnavailable, reason, remedy)
+
+
+_UNREACHABLE = _away(
+    "no connection", "connection", "see that the server runs, and that redis.url names its host and port"
+)
+_SILENT = _away(
+    "no answer in time",
+    "timeout",
+    "it is overloaded or hangs, or the network swallows what is sent: see its load and SLOWLOG; if it is only"
+    " slow, raise redis.socket_timeout_seconds",
+)
+_NO_CLUSTER = _away(
+    "no cluster",
+    "no_cluster",
+    "no node of redis.url, nor any known since, tells who has which slot: see that they run",
+)
+_NO_MASTER = _away(
+    "no master",
+    "no_master",
+    "the sentinels know no living master of this name: see SENTINEL MASTERS, and the service in redis.url",
+)
+_NOT_REPLICATED = _away(
+    "no replica has it",
+    "not_replicated",
+    "see that a replica runs and has master_link_status up, or set redis.durability to master",
+)
+
+_ANSWERS: Final = (
+    _away("LOADING", "loading", "it reads its data from disk after a start, and serves once it has"),
+    _away(
+        "READONLY",
+        "read_only",
+        "it is a replica now, and the client looks for the master anew; if this stays, redis.url must name"
+        " the master, the cluster or the sentinels",
+    ),
+    _away("ERR WAIT cannot be used with replica", "read_only", "the same"),
+    _away("MASTERDOWN", "master_down", "a replica lost its master: bring that back, or promote the replica"),
+    _away(
+        "CLUSTERDOWN",
+        "cluster_down",
+        "slots are without a master, for seconds if a replica takes over; if this stays, see CLUSTER NODES",
+    ),
+    _away("TRYAGAIN", "try_again", "slots move to another node; it passes when they have"),
+    _away("OOM", "out_of_memory", "raise maxmemory, or set retention.seconds and run expire"),
+    _away("MISCONF", "disk", "it cannot write to its disk: make room there, or mend what its log names"),
+    _away("NOREPLICAS", "too_few_replicas", "start the replicas that its min-replicas-to-write asks for"),
+    _away("BUSY", "busy", "a script holds it: see SLOWLOG; SCRIPT KILL ends one that has written nothing"),
+    _away("ERR max number of clients", "too_many_clients", "raise its maxclients, or end idle clients"),
+    Fault("NOPERM", ConfigError, None, "give this user the right that is named"),
+    Fault(
+        "WRONGTYPE",
+        CorruptData,
+        None,
+        "something else writes keys that begin with redis.namespace: give each program a name of its own",
+    ),
+)
+_NOT_LET_IN = Fault(
+    "NOAUTH or WRONGPASS", ConfigError, None, "set the user name and the password that it asks for"
+)
+_REFUSED_COMMAND = Fault(
+    "any other error", ConfigError, None, "the server is too old, hides commands or is no Redis: run check"
+)
+
+FAULTS: Final = (
+    _UNREACHABLE,
+    _SILENT,
+    _NO_CLUSTER,
+    _NO_MASTER,
+    _NOT_REPLICATED,
+    *_ANSWERS,
+    _NOT_LET_IN,
+    _REFUSED_COMMAND,
+)
+"""All there are. An answer is known by how it begins; before Redis 7 a script's come wrapped in words."""
+
+_SIGN = re.compile(rf"(?:^|-)({'|'.join(fault.sign for fault in _ANSWERS)})\b")
+_BY_SIGN: Final = {fault.sign: fault for fault in _ANSWERS}
+
+_LOGIN_ERRORS: Final = (
+    exceptions.AuthenticationError,
+    exceptions.AuthorizationError,
+    exceptions.AuthenticationWrongNumberOfArgsError,
+)
+
+_FIRST_WORDS: Final[Mapping[type[Exception], str]] = {
+    exceptions.BusyLoadingError: "LOADING",
+    exceptions.ReadOnlyError: "READONLY",
+    exceptions.MasterDownError: "MASTERDOWN",
+    exceptions.ClusterDownError: "CLUSTERDOWN",
+    exceptions.TryAgainError: "TRYAGAIN",
+    exceptions.OutOfMemoryError: "OOM",
+    exceptions.NoPermissionError: "NOPERM",
+}
+"""The client takes the first word from the messages of these."""
+
+
+def fault_of(error: Exception) -> Fault:
+    """The row of the table that an error of the client belongs to."""
+    if found := _SIGN.search(_words(error)):
+        return _BY_SIGN[found[1]]
+    if isinstance(error, _LOGIN_ERRORS):
+        return _NOT_LET_IN
+    if isinstance(error, exceptions.TimeoutError | TimeoutError):
+        return _SILENT
+    if isinstance(error, MasterNotFoundError):
+        return _NO_MASTER
+    if isinstance(error, exceptions.RedisClusterException):
+        return _NO_CLUSTER
+    if isinstance(error, exceptions.ClusterError):  # sent from node to node, until the client had enough
+        return _BY_SIGN["TRYAGAIN"]
+    return _REFUSED_COMMAND if isinstance(error, exceptions.ResponseError) else _UNREACHABLE
+
+
+def not_replicated(seconds: float) -> NeardupError:
+    """What to raise when no replica has told within so many seconds that it has what was written."""
+    return _error(_NOT_REPLICATED, f"waited {seconds:g} seconds")
+
+
+@contextmanager
+def redis_errors() -> Iterator[None]:
+    """Turn the client's errors into ours.
+
+    Raises:
+        ConfigError: the server refuses us; waiting will not help.
+        StoreUnavailable: it is away, loading, failing over or full.
+        CorruptData: a key holds another type than ours.
+    """
+    try:
+        yield
+    except exceptions.DataError:
+        raise  # a bug of ours: what we send is no command
+    except (exceptions.RedisError, exceptions.RedisClusterException, OSError) as error:
+        raise _error(fault_of(error), _words(error)) from error
+
+
+def _words(error: Exception) -> str:
+    return f"{_FIRST_WORDS.get(type(error), '')} {error}".strip()
+
+
+def _error(fault: Fault, words: str) -> NeardupError:
+    if fault.error is StoreUnavailable:
+        return StoreUnavailable(f"Redis: {words}; {fault.remedy}", fault.reason or "other")
+    return fault.error(f"Redis: {words}; {fault.remedy}")

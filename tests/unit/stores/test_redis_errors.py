@@ -1,0 +1,114 @@
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+from redis import exceptions
+from redis.asyncio.sentinel import MasterNotFoundError
+
+from neardup_stream.errors import (
+    ConfigError,
+    CorruptData,
+    NeardupError,
+    StoreReason,
+    StoreUnavailable,
+)
+from neardup_stream.stores.redis_errors import FAULTS, Fault, fault_of, not_replicated, redis_errors
+
+PAGE = (Path(__file__).parents[3] / "docs" / "faults.md").read_text(encoding="utf-8")
+FATES = {StoreUnavailable: "waits", ConfigError: "exits with 2", CorruptData: "exits with 4"}
+
+ERRORS = {
+    "loading": exceptions.BusyLoadingError("Redis is loading the dataset in memory"),
+    "read_only": exceptions.ReadOnlyError("You can't write against a read only replica."),
+    "master_down": exceptions.MasterDownError("Link with MASTER is down"),
+    "cluster_down": exceptions.ClusterDownError("The cluster is down"),
+    "try_again": exceptions.TryAgainError("Multiple keys request during rehashing of slot"),
+    "out_of_memory": exceptions.OutOfMemoryError("command not allowed when used memory > 'maxmemory'."),
+    "disk": exceptions.ResponseError("MISCONF Errors writing to the AOF file: No space left on device"),
+    "too_few_replicas": exceptions.ResponseError("NOREPLICAS Not enough good replicas to write."),
+    "busy": exceptions.ResponseError("BUSY Redis is busy running a script."),
+    "too_many_clients": exceptions.ConnectionError("ERR max number of clients reached"),
+    "connection": exceptions.ConnectionError("Error 111 connecting to 127.0.0.1:1."),
+    "timeout": exceptions.TimeoutError("Timeout reading from 127.0.0.1:6379"),
+    "no_cluster": exceptions.RedisClusterException("Redis Cluster cannot be connected."),
+    "no_master": MasterNotFoundError("No master found for 'pages'"),
+}
+
+
+@pytest.mark.parametrize("reason", ERRORS)
+def test_what_may_pass_is_away_for_its_reason_and_tells_the_remedy(reason: str) -> None:
+    error = ERRORS[reason]
+
+    with pytest.raises(StoreUnavailable) as raised, redis_errors():
+        raise error
+
+    assert raised.value.reason == reason
+    assert str(raised.value).endswith(fault_of(error).remedy)
+    assert raised.value.__cause__ is error
+
+
+@pytest.mark.parametrize(
+    ("error", "ours", "says"),
+    [
+        (exceptions.AuthenticationError("Authentication required."), ConfigError, "user name"),
+        (exceptions.NoPermissionError("this user has no permissions to run 'evalsha'"), ConfigError, "right"),
+        (exceptions.ResponseError("ERR unknown command 'EVALSHA'"), ConfigError, "run check"),
+        (exceptions.ResponseError("WRONGTYPE Operation against a key"), CorruptData, "redis.namespace"),
+        (exceptions.InvalidResponse("Protocol error"), StoreUnavailable, "redis.url"),
+        (ConnectionResetError("reset by peer"), StoreUnavailable, "redis.url"),
+        (TimeoutError(), StoreUnavailable, "socket_timeout_seconds"),
+    ],
+    ids=["no password", "right missing", "unknown command", "foreign key", "torn answer", "reset", "silent"],
+)
+def test_what_will_not_pass_ends_the_process_in_its_way(
+    error: Exception, ours: type[NeardupError], says: str
+) -> None:
+    with pytest.raises(ours, match=says), redis_errors():
+        raise error
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "OOM command not allowed when used memory > 'maxmemory'. script: 5a, on @user_script:1.",
+        "Error running script (call to f_5a): @user_script:1: -OOM command not allowed when used memory",
+    ],
+    ids=["Redis 7", "Redis 6"],
+)
+def test_an_error_inside_a_script_is_known_by_its_first_word(words: str) -> None:
+    assert fault_of(exceptions.ResponseError(words)).reason == "out_of_memory"
+
+
+def test_being_sent_from_node_to_node_without_end_is_a_move_of_slots() -> None:
+    assert fault_of(exceptions.ClusterError("TTL exhausted.")).reason == "try_again"
+
+
+def test_a_word_that_merely_looks_like_a_sign_is_none() -> None:
+    assert fault_of(exceptions.ResponseError("ERR BUSYBODY and LOADINGS")).error is ConfigError
+
+
+def test_what_we_send_and_no_client_can_is_our_bug() -> None:
+    with pytest.raises(exceptions.DataError), redis_errors():
+        raise exceptions.DataError("Invalid input of type: 'NoneType'")
+
+
+def test_every_reason_but_the_general_one_has_a_row() -> None:
+    assert {fault.reason for fault in FAULTS} - {None} == {*get_args(StoreReason)} - {"other"}
+
+
+def test_a_missing_acknowledgement_names_the_wait() -> None:
+    assert "waited 0.5 seconds" in str(not_replicated(0.5))
+
+
+def test_the_page_on_faults_shows_the_table() -> None:
+    begin = PAGE.index("| what Redis says")
+    table = PAGE[begin:].partition("\n\n")[0].splitlines()[2:]
+
+    assert table == [row(fault) for fault in FAULTS]
+
+
+def row(fault: Fault) -> str:
+    sign = f"`{fault.sign}`" if re.match("[A-Z]{2}", fault.sign) else fault.sign
+    reason = f"`{fault.reason}`" if fault.reason else ""
+    return f"| {sign} | {FATES[fault.error]} | {reason} | {fault.remedy} |".replace("|  |", "| |")
