@@ -38,8 +38,7 @@ def judge_matches(evidence: Evidence) -> Iterator[Violation]:
     if matching is None:
         return
     pages = [(handle, each) for handle, each in evidence.history.records.items() if each.state == "live"]
-    pairs = {*_copies(pages), *_matches(dict(_few_of_each(pages, matching)), matching)}
-    for one, other in sorted(pairs):
+    for one, other in _matches(dict(_few_of_each(pages, matching)), matching):
         clusters = evidence.cluster_of.get(one), evidence.cluster_of.get(other)
         if clusters[0] is None or clusters[0] != clusters[1]:
             ids = (evidence.history.records[handle].id for handle in (one, other))
@@ -50,22 +49,13 @@ def judge_matches(evidence: Evidence) -> Iterator[Violation]:
             yield Violation(5, f"{told} match")
 
 
-def _copies(pages: Sequence[_Stored]) -> Iterator[tuple[Handle, Handle]]:
-    """Each page and the first one with its text: all of them match each other."""
-    first: dict[tuple[str, int], Handle] = {}
-    for handle, record in pages:
-        earlier = first.setdefault((record.scope, record.text_fingerprint), handle)
-        if earlier != handle:
-            yield earlier, handle
-
-
 def _few_of_each(pages: Sequence[_Stored], matching: Matching) -> Iterator[_Stored]:
-    """The pages, but of more copies than a range may hold without being sampled only so many."""
+    """The pages, but of the copies of one text only as many as make a crowd, of which nobody sees all."""
     counts: Counter[tuple[str, int]] = Counter()
     for handle, record in pages:
         text = record.scope, record.text_fingerprint
         counts[text] += 1
-        if counts[text] <= matching.layout.config.crowd + 1:
+        if counts[text] <= matching.layout.config.bucket_cap + 2:
             yield handle, record
 
 

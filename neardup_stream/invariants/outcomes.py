@@ -195,4 +195,5 @@ def _told_by(record: PageRecord | None, each: Input) -> str:
     if record is None:
         return f"there is no record of page {each.page_ids[0]}"
     last_applied = record.last_applied(each.position.partition)
-    return f"page {record.id} has seen {'no' if last_applied is None else 'only'} offset {last_applied or ''}"
+    seen = "nothing of this partition" if last_applied is None else f"only offset {last_applied}"
+    return f"page {record.id} has seen {seen}"

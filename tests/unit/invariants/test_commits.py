@@ -1,0 +1,43 @@
+"""6: the committed offset never passes an unfinished position."""
+
+import pytest
+
+from tests.page_histories import page_url
+from tests.sound_history import PARTITION, RECORDS, blame, sound_history, with_record
+
+END = len(RECORDS)
+
+
+def test_a_committed_page_that_was_never_decided_is_found() -> None:
+    assert blame(with_record(sound_history(), 5, rank=0))[6] == [
+        f"pages-0@5 is committed, and page {page_url(5)} is not decided"
+    ]
+
+
+@pytest.mark.parametrize(("committed", "is_found"), [(5, False), (6, True)], ids=["not yet", "committed"])
+def test_a_page_above_the_committed_offset_may_wait(committed: int, *, is_found: bool) -> None:
+    history = with_record(sound_history(), 5, rank=0)
+
+    assert (6 in blame(history._replace(committed={PARTITION: committed}))) is is_found
+
+
+@pytest.mark.parametrize("state", ["expiring", "gone"])
+def test_a_page_that_has_expired_lost_its_rank_with_it(state: str) -> None:
+    assert 6 not in blame(with_record(sound_history(), 5, rank=0, state=state))
+
+
+def test_a_version_made_elsewhere_is_not_decided_here() -> None:
+    assert 6 not in blame(with_record(sound_history(), 5, rank=0, made_by=("pages", 1, 0)))
+
+
+@pytest.mark.parametrize(
+    ("end", "details"),
+    [
+        (END - 1, [f"pages-0: committed {END}, the end is {END - 1}"]),
+        (END, []),
+        (END + 1, []),
+    ],
+    ids=["behind the end", "the end", "before the end"],
+)
+def test_an_offset_behind_the_end_of_the_topic_is_found(end: int, details: list[str]) -> None:
+    assert blame(sound_history()._replace(ends={PARTITION: end})).get(6, []) == details
