@@ -112,11 +112,19 @@ FAULTS: Final = (
 _SIGN = re.compile(rf"(?:^|-)({'|'.join(fault.sign for fault in _ANSWERS)})\b")
 _BY_SIGN: Final = {fault.sign: fault for fault in _ANSWERS}
 
-_LOGIN_ERRORS: Final = (
-    exceptions.AuthenticationError,
-    exceptions.AuthorizationError,
-    exceptions.AuthenticationWrongNumberOfArgsError,
+_BY_CLASS: Final[tuple[tuple[type[Exception], Fault], ...]] = (
+    (exceptions.AuthenticationError, _NOT_LET_IN),
+    (exceptions.AuthorizationError, _NOT_LET_IN),
+    (exceptions.AuthenticationWrongNumberOfArgsError, _NOT_LET_IN),
+    (exceptions.TimeoutError, _SILENT),
+    (TimeoutError, _SILENT),
+    (MasterNotFoundError, _NO_MASTER),
+    (exceptions.RedisClusterException, _NO_CLUSTER),
+    (exceptions.ClusterError, _BY_SIGN["TRYAGAIN"]),  # sent from node to node until the client had enough
+    (exceptions.ResponseError, _REFUSED_COMMAND),
+    (Exception, _UNREACHABLE),
 )
+"""The first that fits tells what an error is whose words say nothing."""
 
 _FIRST_WORDS: Final[Mapping[type[Exception], str]] = {
     exceptions.BusyLoadingError: "LOADING",
@@ -134,17 +142,7 @@ def fault_of(error: Exception) -> Fault:
     """The row of the table that an error of the client belongs to."""
     if found := _SIGN.search(_words(error)):
         return _BY_SIGN[found[1]]
-    if isinstance(error, _LOGIN_ERRORS):
-        return _NOT_LET_IN
-    if isinstance(error, exceptions.TimeoutError | TimeoutError):
-        return _SILENT
-    if isinstance(error, MasterNotFoundError):
-        return _NO_MASTER
-    if isinstance(error, exceptions.RedisClusterException):
-        return _NO_CLUSTER
-    if isinstance(error, exceptions.ClusterError):  # sent from node to node, until the client had enough
-        return _BY_SIGN["TRYAGAIN"]
-    return _REFUSED_COMMAND if isinstance(error, exceptions.ResponseError) else _UNREACHABLE
+    return next(fault for kind, fault in _BY_CLASS if isinstance(error, kind))
 
 
 def not_replicated(seconds: float) -> NeardupError:
