@@ -81,6 +81,9 @@ class Metrics:
         self._cap_hits = self._counter("bucket_cap_hits", "Ranges larger than a probe may read.")
         self._fallbacks = self._counter("charset_fallbacks", "Bodies decoded by detection, not by label.")
         self._truncated = self._counter("truncated_dead_letters", "Dead letters that were cut to fit.")
+        self._dropped = self._counter(
+            "dropped_commits", "Partitions whose commit came after they were given away."
+        )
         retries = self._counter("retries", "Steps tried again because a dependency was away.", "dependency")
         self._retries = {dependency: retries.labels(dependency) for dependency in get_args(Dependency)}
         self._dependency_errors = self._counter(
@@ -137,6 +140,10 @@ class Metrics:
         """Set both gauges."""
         self._in_flight_pages.set(pages)
         self._in_flight_bytes.set(size_bytes)
+
+    def dropped_commits(self, count: int) -> None:
+        """Count commits that came too late."""
+        self._dropped.inc(count)
 
     def retry(self, dependency: Dependency) -> None:
         """Count a repeat."""

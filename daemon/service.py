@@ -115,7 +115,7 @@ async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Sto
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(redis_url(settings, embedded=embedded))
         stores = await stack.enter_async_context(open_stores(settings, url, retries))
-        streams = await stack.enter_async_context(open_kafka(settings, retries))
+        streams = await stack.enter_async_context(open_kafka(settings, stores.epochs, retries, metrics))
         publication = message_publication(streams.events, streams.dead_letters)
         loop = build_loop(settings, stores, streams.source, publication, retries, metrics)
         await asyncio.to_thread(load_kernel)  # which may have to be compiled: not while pages wait

@@ -105,6 +105,23 @@ class Kafka(_Section, frozen=True):
     group_id: Annotated[
         str, Meta(min_length=1, description="Consumer group; daemons that share it share the partitions.")
     ] = "neardup-stream"
+    group_instance_id: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z0-9._-]{0,200}$",
+            description="Name of this daemon alone, under which it finds its partitions again when it is"
+            " restarted within the session timeout; empty gives them away at every stop.",
+        ),
+    ] = ""
+    input_epoch: Annotated[
+        int,
+        Meta(
+            ge=0,
+            lt=1 << 31,
+            description="Raise it, in all daemons, when the pages topic was made anew or is to be judged again:"
+            " its records are then those of another input.",
+        ),
+    ] = 0
     first_start: Annotated[
         FirstStart, Meta(description="Where a group that never committed begins to read.")
     ] = "earliest"

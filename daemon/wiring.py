@@ -35,6 +35,8 @@ from neardup_stream.pipeline.judgement import Judgement, JudgementStores
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.stores.cluster_keys import ClusterKeys
+from neardup_stream.stores.cluster_store import ClusterStore
+from neardup_stream.stores.input_epochs import InputEpochs
 from neardup_stream.stores.keys import Keys
 from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.stores.redis_client import RedisClient
@@ -43,6 +45,7 @@ from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_namespace import Namespace, inspect_servers, open_namespace
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.stores.redis_tables import RedisTables
+from neardup_stream.streams.kafka_beginnings import InputHistory
 from neardup_stream.streams.kafka_config import (
     FirstStart,
     KafkaConnection,
@@ -83,12 +86,14 @@ class Stores:
         judged: what pages are judged with.
         clusters: None where they are switched off.
         namespace: what was founded there.
+        epochs: what is remembered of inputs.
         server_name: product and version; empty where nobody asked.
     """
 
     judged: JudgementStores
     clusters: Clusters | None
     namespace: Namespace
+    epochs: InputEpochs
     server_name: str = ""
 
 
@@ -153,25 +158,31 @@ def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) 
     points = settings.failpoints.points()
     index = with_failpoints("index", PermutedIndex(RedisTables(client, keys), layout), points)
     records = with_failpoints("records", RedisRecords(client, keys), points)
-    clusters = _clusters(settings, client, namespace.schema_id, layout, records)
+    cluster_store = _cluster_store(settings, client, namespace.schema_id, layout)
+    clusters = _clusters(settings, cluster_store, records)
     decider = with_failpoints("clusters", clusters or Unclustered(), points)
     judged = JudgementStores(index, records, decider, namespace.handle_key)
-    return Stores(judged, clusters, namespace)
+    epochs = InputEpochs(client, settings.redis.namespace, cluster_store)
+    return Stores(judged, clusters, namespace, epochs)
 
 
-def _clusters(
-    settings: Settings, client: RedisClient, schema_id: str, layout: IndexLayout, records: RecordStore
-) -> Clusters | None:
-    rule = cluster_rule(settings)
-    if rule is None:
-        return None
+def _cluster_store(
+    settings: Settings, client: RedisClient, schema_id: str, layout: IndexLayout
+) -> ClusterStore:
     keys = ClusterKeys(
         namespace=settings.redis.namespace,
         schema_id=schema_id,
         slot_bits=layout.shard_bits + layout.slot_bits,
     )
+    return with_failpoints("cluster_store", RedisClusters(client, keys), settings.failpoints.points())
+
+
+def _clusters(settings: Settings, store: ClusterStore, records: RecordStore) -> Clusters | None:
+    rule = cluster_rule(settings)
+    if rule is None:
+        return None
     return Clusters(
-        with_failpoints("cluster_store", RedisClusters(client, keys), settings.failpoints.points()),
+        store,
         Descriptions(records),
         rule,
         ClusterConfig(grave_seconds=settings.clusters.grave_seconds),
@@ -194,19 +205,30 @@ def kafka_connection(settings: Settings) -> KafkaConnection:
 
 def kafka_source(settings: Settings, topic: str, group_id: str, first_start: FirstStart) -> KafkaSource:
     """A reader of one topic; `async with` opens it."""
+    return KafkaSource(_source_config(settings, topic, group_id, first_start))
+
+
+def _pages_source(settings: Settings, history: InputHistory, meters: PipelineMeters) -> KafkaSource:
     kafka = settings.kafka
-    return KafkaSource(
-        KafkaSourceConfig(
-            connection=kafka_connection(settings),
-            topics=(topic,),
-            group_id=group_id,
-            first_start=first_start,
-            out_of_range=kafka.out_of_range,
-            session_timeout_seconds=kafka.session_timeout_seconds,
-            heartbeat_interval_seconds=min(LONGEST_HEARTBEAT_SECONDS, kafka.session_timeout_seconds / 4),
-            max_poll_interval_seconds=kafka.max_poll_interval_seconds,
-            drain_seconds=settings.pipeline.drain_seconds,
-        )
+    config = _source_config(settings, kafka.pages_topic, kafka.group_id, kafka.first_start)
+    config = replace(config, input_epoch=kafka.input_epoch, group_instance_id=kafka.group_instance_id)
+    return KafkaSource(config, history, meters)
+
+
+def _source_config(
+    settings: Settings, topic: str, group_id: str, first_start: FirstStart
+) -> KafkaSourceConfig:
+    kafka = settings.kafka
+    return KafkaSourceConfig(
+        connection=kafka_connection(settings),
+        topics=(topic,),
+        group_id=group_id,
+        first_start=first_start,
+        out_of_range=kafka.out_of_range,
+        session_timeout_seconds=kafka.session_timeout_seconds,
+        heartbeat_interval_seconds=min(LONGEST_HEARTBEAT_SECONDS, kafka.session_timeout_seconds / 4),
+        max_poll_interval_seconds=kafka.max_poll_interval_seconds,
+        drain_seconds=settings.pipeline.drain_seconds,
     )
 
 
@@ -220,12 +242,20 @@ def kafka_sink(settings: Settings, topic: str) -> KafkaSink:
 
 
 @asynccontextmanager
-async def open_kafka(settings: Settings, retries: Retries) -> AsyncIterator[KafkaStreams]:
+async def open_kafka(
+    settings: Settings, history: InputHistory, retries: Retries, meters: PipelineMeters
+) -> AsyncIterator[KafkaStreams]:
     """Reach the brokers; a topic that does not exist ends the attempt.
+
+    Args:
+        settings: topics and policies.
+        history: what was finished of the pages before.
+        retries: patience while they are away.
+        meters: told of commits that came too late.
 
     Raises:
         DependencyLost: they stayed away.
-        ConfigError: a topic is missing, or we may not use it.
+        ConfigError: a topic is missing or contradicts what was finished, or we may not use it.
     """
     kafka = settings.kafka
     async with AsyncExitStack() as stack:
@@ -236,9 +266,7 @@ async def open_kafka(settings: Settings, retries: Retries) -> AsyncIterator[Kafk
             lambda: stack.enter_async_context(kafka_sink(settings, kafka.dead_letters_topic))
         )
         source = await retries.persist(
-            lambda: stack.enter_async_context(
-                kafka_source(settings, kafka.pages_topic, kafka.group_id, kafka.first_start)
-            )
+            lambda: stack.enter_async_context(_pages_source(settings, history, meters))
         )
         points = settings.failpoints.points()
         yield KafkaStreams(

@@ -4,6 +4,7 @@ A record is what a source read, before anyone judged it; a message is what a sin
 are bytes with a few facts, so that a broker, a file and a list look alike to the pipeline.
 """
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -11,16 +12,38 @@ import msgspec
 from neardup_stream.errors import BadPage
 from neardup_stream.page import Page
 
-__all__ = ["Headers", "Message", "Partition", "Position", "Record", "Skipped"]
+__all__ = ["Headers", "Message", "Partition", "Position", "Record", "Skipped", "input_id", "topic_of"]
 
 Headers = Sequence[tuple[str, bytes]]
+
+_OF_LATER_EPOCH = re.compile(r"([A-Za-z0-9._-]+)@\d+")
+"""An input id that `input_id` made; names of topics hold no `@`, ids of files a colon before any."""
+
+
+def input_id(topic: str, epoch: int) -> str:
+    """The input id of a topic: the same name with another epoch is another input.
+
+    >>> input_id("pages", 0), input_id("pages", 2)
+    ('pages', 'pages@2')
+    """
+    return f"{topic}@{epoch}" if epoch else topic
+
+
+def topic_of(input_id: str) -> str:
+    """The topic that an input id was made of; other input ids as they are.
+
+    >>> topic_of("pages@2"), topic_of("file:0123@4")
+    ('pages', 'file:0123@4')
+    """
+    later = _OF_LATER_EPOCH.fullmatch(input_id)
+    return later[1] if later else input_id
 
 
 class Partition(msgspec.Struct, frozen=True, order=True):
     """One ordered run of records.
 
     Attributes:
-        input_id: the topic, or the digest of a file: the same bytes give the same id.
+        input_id: the topic with its epoch, or the digest of a file: the same bytes give the same id.
         number: Kafka's partition number; 0 for a file.
     """
 

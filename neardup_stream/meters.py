@@ -64,6 +64,9 @@ class PipelineMeters(Protocol):
     def in_flight(self, pages: int, size_bytes: int) -> None:
         """This many pages and bytes are now between reading and commit."""
 
+    def dropped_commits(self, count: int) -> None:
+        """The commits of `count` partitions came after they were given away; others read them again."""
+
     def retry(self, dependency: Dependency) -> None:
         """A step is about to be tried again because `dependency` was away."""
 
@@ -99,6 +102,9 @@ class NoMeters:
         """Ignore."""
 
     def in_flight(self, pages: int, size_bytes: int) -> None:
+        """Ignore."""
+
+    def dropped_commits(self, count: int) -> None:
         """Ignore."""
 
     def retry(self, dependency: Dependency) -> None:

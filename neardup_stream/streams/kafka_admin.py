@@ -12,9 +12,11 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.streams.kafka_config import KafkaConnection
 from neardup_stream.streams.kafka_errors import kafka_errors
 
-__all__ = ["TopicFacts", "create_topic", "describe_topics", "require_topics"]
+__all__ = ["TopicFacts", "create_topic", "describe_topics", "group_members", "require_topics"]
 
 _BROKERS_CHOICE = -1
+_MEMBERS = 5
+"""Place of the members in what is told of a group."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,19 @@ async def require_topics(connection: KafkaConnection, names: Sequence[str]) -> d
             "create it, or run `neardup-stream check --create-topics`"
         )
     return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+async def group_members(connection: KafkaConnection, group_id: str) -> list[str]:
+    """The ids that the broker gave the members of a group; a static one begins with its instance id.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached.
+        ConfigError: it refuses us.
+    """
+    async with _open_admin(connection) as admin:
+        with kafka_errors(f"describing group {group_id}"):
+            (described,) = await admin.describe_consumer_groups([group_id])
+    return [member[0] for group in described.groups for member in group[_MEMBERS]]
 
 
 async def create_topic(

@@ -102,6 +102,9 @@ class KafkaSourceConfig:
         connection: the cluster.
         topics: at least one; all must exist.
         group_id: consumer group; its committed offsets are where reading resumes.
+        input_epoch: makes the same topic another input, when it was made anew or is to be judged again.
+        group_instance_id: keeps our partitions for us through a restart within the session timeout; empty for
+            a member that leaves when it stops.
         first_start: where a group that never committed begins. The choice is committed at once, so that a
             crash before the first commit does not choose anew.
         out_of_range: what to do when the committed offset is no longer in the topic, which means that
@@ -110,7 +113,8 @@ class KafkaSourceConfig:
         heartbeat_interval_seconds: at most a third of it.
         max_poll_interval_seconds: longest time between two reads; longer, and we leave the group. Not
             reading is how back-pressure works, so this covers the slowest batch and then some.
-        drain_seconds: longest time a rebalance waits for what is in flight.
+        drain_seconds: how long what is called before a rebalance may take; the broker waits that long and then
+            some.
         fetch_max_bytes: most bytes, still compressed, in one answer of one broker.
         partition_fetch_max_bytes: the same for one partition of it.
     """
@@ -118,6 +122,8 @@ class KafkaSourceConfig:
     connection: KafkaConnection
     topics: tuple[str, ...]
     group_id: str
+    input_epoch: int = 0
+    group_instance_id: str = ""
     first_start: FirstStart = "earliest"
     out_of_range: OutOfRange = "fail"
     session_timeout_seconds: float = 30.0
@@ -146,6 +152,7 @@ class KafkaSourceConfig:
         return {
             **self.connection.client_options(),
             "group_id": self.group_id,
+            "group_instance_id": self.group_instance_id or None,
             "enable_auto_commit": False,
             "auto_offset_reset": "none",
             "session_timeout_ms": _ms(self.session_timeout_seconds),

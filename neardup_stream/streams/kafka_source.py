@@ -12,12 +12,10 @@ throw away what is prefetched; a pipeline that has enough does not call `read`.
 
 import asyncio
 import logging
-import time
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from math import inf
 from typing import Self
 
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, OffsetAndMetadata, TopicPartition
@@ -30,12 +28,22 @@ from aiokafka.errors import (
 from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.errors import ConfigError, InvariantBroken, NeardupError, StreamUnavailable
-from neardup_stream.message import Partition, Position, Record
+from neardup_stream.message import Partition, Position, Record, topic_of
+from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.streams.buffer import take_records
-from neardup_stream.streams.kafka_admin import require_topics
-from neardup_stream.streams.kafka_config import FirstStart, KafkaSourceConfig, OutOfRange
+from neardup_stream.streams.kafka_admin import group_members, require_topics
+from neardup_stream.streams.kafka_beginnings import Beginnings, InputHistory, NoHistory
+from neardup_stream.streams.kafka_config import KafkaSourceConfig
+from neardup_stream.streams.kafka_consumer import (
+    close_consumer,
+    is_broken,
+    lost_its_membership,
+    open_consumer,
+    position,
+    silent_seconds,
+)
 from neardup_stream.streams.kafka_errors import kafka_errors
-from neardup_stream.streams.protocol import Drain
+from neardup_stream.streams.protocol import Drain, TakeOver
 
 __all__ = ["KafkaSource"]
 
@@ -46,6 +54,9 @@ WAIT_MS = 200
 
 REBALANCE_WAIT_SECONDS = 1.0
 """And how long when the group rebalances, during which aiokafka would wait without a limit."""
+
+_UUID_LENGTH = 36
+"""A broker calls a member by its instance id, a dash and a UUID."""
 
 
 @dataclass(slots=True)
@@ -60,18 +71,33 @@ class _Run:
 class KafkaSource:
     """Reads topics as a member of a consumer group.
 
-    The input id of a partition is its topic.
+    A consumer that broke is replaced by a new one, which to everybody else is a rebalance.
+
+    Args:
+        config: what to read, and as whom.
+        history: what was finished before, so that a topic made anew is not taken for the old one.
+        meters: told of commits that came too late.
 
     Attributes:
         dropped_commit_count: partitions whose commit came after they were given away.
     """
 
-    def __init__(self, config: KafkaSourceConfig) -> None:
+    def __init__(
+        self,
+        config: KafkaSourceConfig,
+        history: InputHistory | None = None,
+        meters: PipelineMeters | None = None,
+    ) -> None:
         self._config = config
+        self._beginnings = Beginnings(config, history or NoHistory())
+        self._meters = meters or NoMeters()
         self._consumer: AIOKafkaConsumer | None = None
+        self._is_open = False
         self._ready: deque[Record] = deque()
         self._runs: dict[TopicPartition, _Run] = {}
+        self._untaken: set[TopicPartition] = set()
         self._drain: Drain | None = None
+        self._on_assign: TakeOver | None = None
         self._failure: NeardupError | None = None
         self.dropped_commit_count = 0
 
@@ -80,92 +106,137 @@ class KafkaSource:
 
         Raises:
             StreamUnavailable: the cluster cannot be reached.
-            ConfigError: a topic does not exist, or may not be read.
+            StoreUnavailable: what was finished cannot be looked up.
+            ConfigError: a topic does not exist, may not be read, or contradicts what was finished.
         """
-        await require_topics(self._config.connection, self._config.topics)
-        consumer = AIOKafkaConsumer(**self._config.consumer_options())
-        try:
-            with kafka_errors(f"connecting to {self._config.connection.bootstrap_servers}"):
-                async with asyncio.timeout(self._config.connection.request_timeout_seconds):
-                    await consumer.start()
-        except BaseException:
-            await consumer.stop()
-            raise
-        consumer.subscribe(self._config.topics, listener=_Listener(self._give_away))
         self._ready.clear()
         self._runs.clear()
-        self._consumer = consumer
+        self._consumer = await self._join()
+        self._is_open = True
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         """Leave the group."""
+        self._is_open = False
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
-            # While brokers are away, aiokafka cancels its own fetches and stumbles over that half-way.
-            outcome: list[object] = await asyncio.gather(consumer.stop(), return_exceptions=True)
-            if outcome != [None]:
-                _log.info("the consumer was closed by force: %r", outcome)
-                await consumer._client.close()  # noqa: SLF001 - the half it leaves undone
+            await close_consumer(consumer)
 
     def on_revoke(self, drain: Drain) -> None:
-        """Await `drain`, at most `drain_seconds` long, before partitions are given away.
+        """Await `drain`, which keeps its own deadline, before partitions are given away.
 
         It may call `commit`; reads return nothing meanwhile.
         """
         self._drain = drain
+
+    def on_assign(self, take_over: TakeOver) -> None:
+        """Await `take_over` before partitions that became ours are read, from where it says."""
+        self._on_assign = take_over
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """The next records of the partitions that are ours.
 
         Raises:
             StreamUnavailable: the cluster cannot be reached.
-            ConfigError: where to begin is unknown or gone and the policy is to stop; access was refused.
+            StoreUnavailable: what was finished cannot be looked up.
+            ConfigError: where to begin is unknown, gone or contradicts what was finished; access was refused;
+                another member took our instance id; a topic was deleted.
             CorruptData: a batch failed its checksum.
         """
+        if not self._is_open:
+            raise InvariantBroken("the Kafka source is used outside of its context")
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
         if not self._ready:
-            await self._fetch(max_records)
+            consumer = await self._working_consumer()
+            await self._take_over(consumer)
+            await self._fetch(consumer, max_records)
         return take_records(self._ready, max_records, max_bytes)
 
-    async def commit(self, next_offsets: Mapping[Partition, int]) -> None:
+    async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Commit what this membership read; drop, and count, what an earlier one did.
 
         Raises:
             StreamUnavailable: no answer; the same commit may be repeated.
         """
-        offsets: dict[TopicPartition, int] = {}
+        known: dict[TopicPartition, int] = {}
+        late: dict[TopicPartition, int] = {}
         for partition, offset in next_offsets.items():
-            topic_partition = TopicPartition(partition.input_id, partition.number)
+            topic_partition = TopicPartition(topic_of(partition.input_id), partition.number)
             run = self._runs.get(topic_partition)
-            if run is None or not run.first <= offset <= run.end:
-                self.dropped_commit_count += 1
-            elif offset > run.committed:
-                offsets[topic_partition] = offset
-        if offsets:
-            await self._commit(offsets)
+            kept = known if run is not None and run.first <= offset <= run.end else late
+            kept[topic_partition] = offset
+        self._count_dropped(len(late))
+        rising = {one: offset for one, offset in known.items() if offset > self._runs[one].committed}
+        if rising and not await self._commit(rising):
+            known = {one: offset for one, offset in known.items() if one not in rising}
+        return {self._beginnings.partition(one): offset for one, offset in known.items()}
 
     def lag(self) -> Mapping[Partition, int]:
-        """Records between us and the end of each partition, once something was fetched of it."""
+        """Records between us and the end of each partition by topic, once something was fetched of it."""
+        consumer = self._consumer
+        if consumer is None:
+            return {}
         waiting = Counter(record.position.partition for record in self._ready)
         lag: dict[Partition, int] = {}
-        for topic_partition in self._open_consumer.assignment():
-            end = self._open_consumer.highwater(topic_partition)
+        for one in consumer.assignment():
+            end = consumer.highwater(one)
             if end is not None:
-                partition = Partition(topic_partition.topic, topic_partition.partition)
-                position = _position(self._open_consumer, topic_partition)
-                lag[partition] = max(0, end - position) + waiting[partition]
+                unread = max(0, end - position(consumer, one)) + waiting[self._beginnings.partition(one)]
+                lag[Partition(one.topic, one.partition)] = unread
         return lag
 
-    @property
-    def _open_consumer(self) -> AIOKafkaConsumer:
-        if self._consumer is None:
-            raise InvariantBroken("the Kafka source is used outside of its context")
-        return self._consumer
+    async def _join(self) -> AIOKafkaConsumer:
+        """A consumer that is about to join the group, once every beginning is known to be sound."""
+        facts = await require_topics(self._config.connection, self._config.topics)
+        consumer = await open_consumer(self._config)
+        try:
+            with kafka_errors("looking up offsets"):
+                async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                    await self._beginnings.check(
+                        consumer,
+                        [
+                            TopicPartition(name, n)
+                            for name, fact in facts.items()
+                            for n in range(fact.partitions)
+                        ],
+                    )
+        except BaseException:
+            await close_consumer(consumer)
+            raise
+        consumer.subscribe(self._config.topics, listener=_Listener(self._revoked, self._assigned))
+        return consumer
 
-    async def _fetch(self, max_records: int) -> None:
-        consumer = self._open_consumer
+    async def _working_consumer(self) -> AIOKafkaConsumer:
+        """The consumer, or a new one in place of one that broke."""
+        consumer = self._consumer
+        if consumer is not None and not is_broken(consumer):
+            return consumer
+        if consumer is not None:
+            _log.warning("the consumer broke and is replaced")
+            await self._give_away(consumer.assignment())
+            self._consumer = None
+            await close_consumer(consumer)
+        self._consumer = consumer = await self._join()
+        return consumer
+
+    async def _take_over(self, consumer: AIOKafkaConsumer) -> None:
+        """Before anything of a new membership is read: check where it begins, or have it told."""
+        taken = self._untaken
+        if not taken:
+            return
+        with kafka_errors("looking up offsets"):
+            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                await self._beginnings.check(consumer, taken)
+        partitions = {self._beginnings.partition(one): one for one in taken}
+        offsets = await self._on_assign(list(partitions)) if self._on_assign is not None else {}
+        if taken is self._untaken:  # else there was another rebalance
+            for partition, offset in offsets.items():
+                consumer.seek(partitions[partition], offset)
+            self._untaken = set()
+
+    async def _fetch(self, consumer: AIOKafkaConsumer, max_records: int) -> None:
         fetched: dict[TopicPartition, list[ConsumerRecord]] = {}
         with kafka_errors("reading"):
             try:
@@ -175,22 +246,21 @@ class KafkaSource:
                 # No `await` stands between taking and keeping, so a cancelled read loses nothing.
                 self._keep(fetched)
             except NoOffsetForPartitionError as error:
-                await self._begin(
-                    error.args[0], self._config.first_start, "no committed offset", "first_start"
-                )
+                one = error.args[0]
+                await self._begin(consumer, one, await self._beginnings.first(consumer, one))
             except OffsetOutOfRangeError as error:
-                for topic_partition, offset in error.args[0].items():
-                    gone = f"offset {offset}, which is not there: deleted unread, or the topic was made anew"
-                    await self._begin(topic_partition, self._config.out_of_range, gone, "out_of_range")
+                for one, offset in error.args[0].items():
+                    start = await self._beginnings.after_a_gap(consumer, one, offset)
+                    await self._begin(consumer, one, start)
         if not fetched:
-            self._check_for_answers()
+            await self._look_for_silence(consumer)
 
     def _keep(self, fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
         for topic_partition, records in fetched.items():
             first, end = records[0].offset, records[-1].offset + 1
             run = self._runs.setdefault(topic_partition, _Run(first, end, committed=first))
             run.end = end
-            partition = Partition(topic_partition.topic, topic_partition.partition)
+            partition = self._beginnings.partition(topic_partition)
             self._ready.extend(
                 [
                     Record(
@@ -204,58 +274,74 @@ class KafkaSource:
                 ]
             )
 
-    async def _begin(
-        self, topic_partition: TopicPartition, where: FirstStart | OutOfRange, found: str, setting: str
-    ) -> None:
-        """Go where the policy says, and commit that, so that it is decided once."""
-        name = f"{topic_partition.topic}-{topic_partition.partition}"
-        if where == "fail":
-            raise ConfigError(
-                f"group {self._config.group_id} has {found}, for {name}: "
-                f"set kafka.{setting} to earliest or latest to go on"
-            )
-        ask = (
-            self._open_consumer.beginning_offsets if where == "earliest" else self._open_consumer.end_offsets
-        )
-        offset = (await ask([topic_partition]))[topic_partition]
-        level = logging.WARNING if setting == "out_of_range" else logging.INFO
-        _log.log(level, "%s has %s, begins at the %s offset, %d", name, found, where, offset)
+    async def _begin(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int) -> None:
+        """Go there, and commit that, so that it is decided once."""
         self._runs.pop(topic_partition, None)
         if await self._commit({topic_partition: offset}):
-            self._open_consumer.seek(topic_partition, offset)
+            consumer.seek(topic_partition, offset)
 
     async def _commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Whether the group still counts these partitions as ours."""
+        consumer = self._consumer
+        if consumer is None:
+            raise InvariantBroken("a partition is ours and no consumer is open")
         requests = {one: OffsetAndMetadata(offset, "") for one, offset in offsets.items()}
         with kafka_errors("committing"):
             try:
                 async with asyncio.timeout(self._config.connection.request_timeout_seconds):
-                    await self._open_consumer.commit(requests)
+                    await consumer.commit(requests)
             except (CommitFailedError, IllegalStateError):  # the group has moved on
-                self.dropped_commit_count += len(offsets)
+                self._count_dropped(len(offsets))
                 return False
         for topic_partition, offset in offsets.items():
             if (run := self._runs.get(topic_partition)) is not None:
                 run.committed = offset
         return True
 
-    def _check_for_answers(self) -> None:
-        """Tell an empty topic from a lost cluster: brokers answer an empty fetch, too, twice a second."""
-        consumer = self._open_consumer
-        answered = [consumer.last_poll_timestamp(one) for one in consumer.assignment()]
-        silent_seconds = time.time() - max(filter(None, answered), default=inf) / 1000
-        if silent_seconds > self._config.connection.request_timeout_seconds:
-            raise StreamUnavailable(f"reading: no broker has answered for {silent_seconds:.0f} s")
+    def _count_dropped(self, count: int) -> None:
+        self.dropped_commit_count += count
+        self._meters.dropped_commits(count)
+
+    async def _look_for_silence(self, consumer: AIOKafkaConsumer) -> None:
+        """Tell an empty topic from a lost cluster, and from a topic that is no more."""
+        silence = silent_seconds(consumer, consumer.assignment())
+        if silence > self._config.connection.request_timeout_seconds:
+            raise StreamUnavailable(f"reading: no broker has answered for {silence:.0f} s")
+        if any(not consumer.partitions_for_topic(topic) for topic in self._config.topics):
+            await require_topics(self._config.connection, self._config.topics)
+
+    async def _revoked(self, revoked: Collection[TopicPartition]) -> None:
+        """Called before the group is joined, for the first time or again."""
+        await self._give_away(revoked)
+        if revoked and await self._was_fenced():
+            self._failure = ConfigError(
+                f"another member of group {self._config.group_id} has joined with kafka.group_instance_id = "
+                f"{self._config.group_instance_id!r}: give every daemon an instance id of its own"
+            )
+            raise asyncio.CancelledError  # which ends aiokafka's coordination, before it fights for the id
+
+    def _assigned(self, assigned: Collection[TopicPartition]) -> None:
+        _log.info("assigned %s", sorted(f"{one.topic}-{one.partition}" for one in assigned))
+        self._untaken = set(assigned)
+
+    async def _was_fenced(self) -> bool:
+        """Whether our instance id is held by another member: heartbeats only say that we are unknown."""
+        instance_id, consumer = self._config.group_instance_id, self._consumer
+        if not instance_id or consumer is None or not lost_its_membership(consumer):
+            return False
+        try:
+            members = await group_members(self._config.connection, self._config.group_id)
+        except NeardupError as error:
+            _log.warning("whether another member has our instance id cannot be asked: %s", error)
+            return False
+        return any(member[:-_UUID_LENGTH] == f"{instance_id}-" for member in members)
 
     async def _give_away(self, revoked: Collection[TopicPartition]) -> None:
         """End the membership. Its failure would be swallowed here, so the next read raises it."""
         self._ready.clear()
         try:
             if self._drain is not None and revoked:
-                async with asyncio.timeout(self._config.drain_seconds):
-                    await self._drain()
-        except TimeoutError:
-            _log.warning("gave partitions away undrained after %s s", self._config.drain_seconds)
+                await self._drain()
         except NeardupError as error:
             self._failure = error
         finally:
@@ -265,23 +351,16 @@ class KafkaSource:
 class _Listener(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has no types
     """What aiokafka calls around a rebalance, once for all partitions."""
 
-    def __init__(self, give_away: Callable[[Collection[TopicPartition]], Awaitable[None]]) -> None:
-        self._give_away = give_away
+    def __init__(
+        self,
+        revoked: Callable[[Collection[TopicPartition]], Awaitable[None]],
+        assigned: Callable[[Collection[TopicPartition]], None],
+    ) -> None:
+        self._revoked = revoked
+        self._assigned = assigned
 
     async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        await self._give_away(revoked)
+        await self._revoked(revoked)
 
     async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        _log.info("assigned %s", sorted(f"{one.topic}-{one.partition}" for one in assigned))
-
-
-def _position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int:
-    """The next offset to fetch, without waiting: once something was fetched, the answer is at hand."""
-    answer = consumer.position(topic_partition)
-    try:
-        answer.send(None)
-    except StopIteration as returned:
-        return int(returned.value)
-    finally:
-        answer.close()
-    raise InvariantBroken(f"the position of {topic_partition} is not known")
+        self._assigned(assigned)

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from neardup_stream.errors import BadPage
-from neardup_stream.message import Headers, Message, Record
+from neardup_stream.message import Headers, Message, Record, topic_of
 
 __all__ = [
     "ENVELOPE_BYTES",
@@ -102,7 +102,7 @@ def _error_headers(record: Record, error: BadPage) -> Headers:
     facts: dict[str, str | int] = {
         "reason": error.reason,
         "detail": detail,
-        "topic": partition.input_id,
+        "topic": topic_of(partition.input_id),
         "partition": partition.number,
         "offset": record.position.offset,
         "timestamp_ms": record.timestamp_ms,

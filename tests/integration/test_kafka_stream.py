@@ -353,17 +353,6 @@ async def test_a_commit_for_partitions_given_away_is_dropped(make_topic: MakeTop
         assert len(await read_records(again, 100)) == 100
 
 
-async def test_a_drain_that_takes_too_long_is_left_behind(make_topic: MakeTopic) -> None:
-    topic = make_topic(partitions=2)
-    await topic.fill([b"%d" % number for number in range(20)])
-
-    async with topic.source(drain_seconds=0.1) as first:
-        await read_records(first, 20)
-        first.on_revoke(asyncio.Event().wait)  # type: ignore[arg-type] # never returns
-        async with topic.source() as second:
-            assert len(await read_records(second, 5)) == 5
-
-
 async def test_a_drain_that_fails_is_raised_by_the_next_read(make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=2)
     await topic.fill([b"%d" % number for number in range(20)])

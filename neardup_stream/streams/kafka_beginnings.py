@@ -1,0 +1,141 @@
+"""Where reading a partition begins, and where it must not.
+
+What is finished is remembered by offset. Where a group goes on from an offset below what was finished, the
+topic was made anew, or its offsets were reset: its records would be taken for those that were finished, and
+never be judged. So that is refused, and the remedy is another input epoch.
+"""
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from typing import Protocol
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.message import Partition, input_id
+from neardup_stream.streams.kafka_config import KafkaSourceConfig
+
+__all__ = ["Beginnings", "InputHistory", "NoHistory"]
+
+_log = logging.getLogger(__name__)
+
+
+class InputHistory(Protocol):
+    """What is remembered of inputs. Both methods raise StoreUnavailable while the memory is away."""
+
+    async def enter(self, topic: str, epoch: int) -> None:
+        """Be counted among the readers of this epoch.
+
+        Raises:
+            ConfigError: a higher one is read already.
+        """
+        ...
+
+    async def finished_below(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        """The offsets below which everything is finished; 0 where unknown."""
+        ...
+
+
+class NoHistory:
+    """Remembers nothing: for readers that only look."""
+
+    async def enter(self, topic: str, epoch: int) -> None:
+        """Whoever comes may read."""
+
+    async def finished_below(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        """Nothing is."""
+        return dict.fromkeys(partitions, 0)
+
+
+class Beginnings:
+    """Chooses and checks where partitions begin.
+
+    Args:
+        config: the policies.
+        history: what was finished before.
+    """
+
+    def __init__(self, config: KafkaSourceConfig, history: InputHistory) -> None:
+        self._config = config
+        self._history = history
+
+    def partition(self, topic_partition: TopicPartition) -> Partition:
+        """The partition as the input it is in this epoch."""
+        return Partition(input_id(topic_partition.topic, self._config.input_epoch), topic_partition.partition)
+
+    async def check(self, consumer: AIOKafkaConsumer, assigned: Collection[TopicPartition]) -> None:
+        """Refuse partitions whose committed offset or end contradicts what was finished.
+
+        What was finished is read first: of an undisturbed topic the other two only grow, and are never below.
+
+        Raises:
+            ConfigError: one is refused, or the topic is read in a higher epoch.
+            KafkaError: as asking raises it.
+        """
+        for topic in {one.topic for one in assigned}:
+            await self._history.enter(topic, self._config.input_epoch)
+        floors = await self._finished_below(assigned)
+        known = [one for one in assigned if floors[one]]
+        ends = await consumer.end_offsets(known)
+        for one in known:
+            self._refuse_below(floors[one], one, "ends at", ends[one])
+            committed = await consumer.committed(one)
+            if committed is not None:
+                self._refuse_below(floors[one], one, "is committed up to", committed)
+
+    async def first(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int:
+        """Where a partition begins that was never committed.
+
+        Raises:
+            ConfigError: it is refused.
+            KafkaError: as asking raises it.
+        """
+        return await self._choose(
+            consumer, topic_partition, self._config.first_start, "no committed offset", "first_start"
+        )
+
+    async def after_a_gap(
+        self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int
+    ) -> int:
+        """Where a partition goes on that no longer has the offset it stood at.
+
+        Raises:
+            ConfigError: it is refused.
+            KafkaError: as asking raises it.
+        """
+        gone = f"offset {offset}, which is not there: deleted unread, or the topic was made anew"
+        return await self._choose(consumer, topic_partition, self._config.out_of_range, gone, "out_of_range")
+
+    async def _choose(
+        self, consumer: AIOKafkaConsumer, one: TopicPartition, where: str, found: str, setting: str
+    ) -> int:
+        if where == "fail":
+            raise ConfigError(
+                f"group {self._config.group_id} has {found}, for {_name(one)}: "
+                f"set kafka.{setting} to earliest or latest to go on"
+            )
+        floors = await self._finished_below([one])
+        ask = consumer.beginning_offsets if where == "earliest" else consumer.end_offsets
+        offset = int((await ask([one]))[one])
+        self._refuse_below(floors[one], one, f"would begin, having {found}, at the {where} offset", offset)
+        level = logging.WARNING if setting == "out_of_range" else logging.INFO
+        _log.log(level, "%s has %s, begins at the %s offset, %d", _name(one), found, where, offset)
+        return offset
+
+    async def _finished_below(self, some: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        partitions = {one: self.partition(one) for one in some}
+        floors = await self._history.finished_below(list(partitions.values())) if partitions else {}
+        return {one: floors[partition] for one, partition in partitions.items()}
+
+    def _refuse_below(self, floor: int, one: TopicPartition, does: str, offset: int) -> None:
+        if offset < floor:
+            raise ConfigError(
+                f"{_name(one)} {does} {offset}, and all below {floor} was finished before: the topic was "
+                f"made anew, or its offsets were reset. Set kafka.input_epoch = "
+                f"{self._config.input_epoch + 1} in every daemon to have it judged as a new input, or set "
+                f"the offsets of group {self._config.group_id} to {floor} to go on"
+            )
+
+
+def _name(one: TopicPartition) -> str:
+    return f"{one.topic}-{one.partition}"

@@ -1,0 +1,92 @@
+"""aiokafka's consumer, and what its own interface does not say of it.
+
+It ends in ways that it does not tell: a task of its own dies and reads wait for ever. So this file, and no
+other, looks at its tasks. A consumer that is broken is closed, whatever state it is in, and another opened.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Collection
+from math import inf
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+
+from neardup_stream.errors import InvariantBroken
+from neardup_stream.streams.kafka_config import KafkaSourceConfig
+from neardup_stream.streams.kafka_errors import kafka_errors
+
+__all__ = [
+    "close_consumer",
+    "is_broken",
+    "lost_its_membership",
+    "open_consumer",
+    "position",
+    "silent_seconds",
+]
+
+_log = logging.getLogger(__name__)
+
+
+async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
+    """A consumer that is connected and belongs to no group yet.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached.
+        ConfigError: it refuses us.
+    """
+    consumer = AIOKafkaConsumer(**config.consumer_options())
+    try:
+        with kafka_errors(f"connecting to {config.connection.bootstrap_servers}"):
+            async with asyncio.timeout(config.connection.request_timeout_seconds):
+                await consumer.start()
+    except BaseException:
+        await consumer.stop()
+        raise
+    return consumer
+
+
+async def close_consumer(consumer: AIOKafkaConsumer) -> None:
+    """Leave the group, unless it is held for whoever comes next under the same instance id."""
+    # While brokers are away, aiokafka cancels its own fetches and stumbles over that half-way.
+    outcome: list[object] = await asyncio.gather(consumer.stop(), return_exceptions=True)
+    if outcome != [None]:
+        _log.info("the consumer was closed by force: %r", outcome)
+        await consumer._client.close()  # noqa: SLF001 - the half it leaves undone
+
+
+def is_broken(consumer: AIOKafkaConsumer) -> bool:
+    """Whether one of its tasks has ended, so that it will never again read, commit or send heartbeats."""
+    coordinator, fetcher = consumer._coordinator, consumer._fetcher  # noqa: SLF001 - nothing public tells
+    if coordinator._coordination_task.done() or fetcher._fetch_task.done():  # noqa: SLF001 - see above
+        return True
+    helpers = (coordinator._heartbeat_task, coordinator._commit_refresh_task)  # noqa: SLF001 - see above
+    return any(
+        task is not None and task.done() and not task.cancelled() and task.exception() for task in helpers
+    )
+
+
+def lost_its_membership(consumer: AIOKafkaConsumer) -> bool:
+    """Whether the group has told it that it knows no such member."""
+    return not consumer._coordinator.member_id  # noqa: SLF001 - nothing public tells
+
+
+def position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int:
+    """The next offset to fetch, without waiting: once something was fetched, the answer is at hand."""
+    answer = consumer.position(topic_partition)
+    try:
+        answer.send(None)
+    except StopIteration as returned:
+        return int(returned.value)
+    finally:
+        answer.close()
+    raise InvariantBroken(f"the position of {topic_partition} is not known")
+
+
+def silent_seconds(consumer: AIOKafkaConsumer, assignment: Collection[TopicPartition]) -> float:
+    """How long no broker has answered: they answer an empty fetch, too, twice a second.
+
+    Negative infinity while nothing was answered yet, as for a member without partitions.
+    """
+    answered = [consumer.last_poll_timestamp(one) for one in assignment]
+    return time.time() - max(filter(None, answered), default=inf) / 1000
