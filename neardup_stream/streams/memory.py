@@ -215,10 +215,16 @@ class MemorySink:
 
     async def send(self, messages: Sequence[Message]) -> None:
         """Keep them, unless a fault stands in the way."""
-        fault = self._faults.popleft() if self._faults else Pass()
-        if isinstance(fault, Pause):
-            await fault.until.wait()
+        fault = await self.meet_fault()
         if fault != Fail(is_delivered=False):
             self.messages.extend(messages)
         if isinstance(fault, Fail):
             raise StreamUnavailable("a fault among the sends")
+
+    async def meet_fault(self) -> Pass | Fail:
+        """What is to become of the next send; a pause is waited for."""
+        fault = self._faults.popleft() if self._faults else Pass()
+        if isinstance(fault, Pause):
+            await fault.until.wait()
+            return Pass()
+        return fault
