@@ -97,6 +97,7 @@ class Metrics:
         self._lag = self._gauge("lag_records", "Records not yet read.", "topic", "partition")
         self._in_flight_pages = self._gauge("in_flight_pages", "Pages between reading and commit.")
         self._in_flight_bytes = self._gauge("in_flight_bytes", "Bytes between reading and commit.")
+        self._tasks = self._gauge("event_loop_tasks", "Tasks that have not ended.")
         self._ready = self._gauge("ready", "1 while the daemon takes pages, else 0.")
         build = self._gauge("build_info", "Always 1; the labels say what runs.", "version", "python")
         build.labels(__version__, platform.python_version()).set(1)
@@ -162,6 +163,10 @@ class Metrics:
         self._lag.clear()
         for partition, count in records.items():
             self._lag.labels(partition.input_id, str(partition.number)).set(count)
+
+    def event_loop_tasks(self, count: int) -> None:
+        """Set how many tasks there are."""
+        self._tasks.set(count)
 
     def ready(self, *, ready: bool) -> None:
         """Say whether the daemon takes pages."""

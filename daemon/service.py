@@ -162,6 +162,7 @@ async def _watching_lag(source: Source, metrics: Metrics) -> AsyncIterator[None]
     async def watch() -> None:
         while True:
             metrics.lag(source.lag())
+            metrics.event_loop_tasks(len(asyncio.all_tasks()))
             await asyncio.sleep(_LAG_SECONDS)
 
     async with asyncio.TaskGroup() as group:
