@@ -3,18 +3,35 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
+from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
-from aiokafka.errors import BrokerResponseError, TopicAlreadyExistsError, for_code
+from aiokafka.errors import (
+    BrokerResponseError,
+    NoError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
 
-from neardup_stream.errors import ConfigError
+from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.streams.kafka_config import KafkaConnection
 from neardup_stream.streams.kafka_errors import kafka_errors
+from neardup_stream.streams.kafka_reach import reach_broker
 
-__all__ = ["TopicFacts", "create_topic", "describe_topics", "group_members", "require_topics"]
+__all__ = [
+    "TopicFacts",
+    "committed_offsets",
+    "create_topic",
+    "describe_topics",
+    "group_members",
+    "require_topics",
+]
 
 _BROKERS_CHOICE = -1
+_NEVER_COMMITTED = -1
 _MEMBERS = 5
 """Place of the members in what is told of a group."""
 
@@ -34,8 +51,15 @@ class TopicFacts:
     cleanup_policy: str | None
 
 
-async def describe_topics(connection: KafkaConnection, names: Sequence[str]) -> dict[str, TopicFacts | None]:
+async def describe_topics(
+    connection: KafkaConnection, names: Sequence[str], right: str = "Describe"
+) -> dict[str, TopicFacts | None]:
     """Each topic as it is now, None where there is none.
+
+    Args:
+        connection: the cluster.
+        names: of topics.
+        right: what we need on them, to be told if we lack it; Describe is part of Read and of Write.
 
     Raises:
         StreamUnavailable: the cluster cannot be reached.
@@ -44,21 +68,28 @@ async def describe_topics(connection: KafkaConnection, names: Sequence[str]) -> 
     Cost: a connection, two requests and one more for each topic's leader.
     """
     async with _open_admin(connection) as admin:
-        with kafka_errors("describing topics"):
+        with kafka_errors("describing topics", right):
             described = await admin.describe_topics(list(names))
-            settings = await _topic_settings(admin, names)
-    counts = {topic["topic"]: len(topic["partitions"]) for topic in described if topic["error_code"] == 0}
+            counts = {topic["topic"]: len(topic["partitions"]) for topic in described if _is_there(topic)}
+            settings = await _topic_settings(admin, list(counts))
     return {name: _facts(counts[name], settings[name]) if name in counts else None for name in names}
 
 
-async def require_topics(connection: KafkaConnection, names: Sequence[str]) -> dict[str, TopicFacts]:
+async def require_topics(
+    connection: KafkaConnection, names: Sequence[str], right: str
+) -> dict[str, TopicFacts]:
     """Each topic as it is now.
 
+    Args:
+        connection: the cluster.
+        names: of topics.
+        right: what we need on them: Read or Write.
+
     Raises:
-        ConfigError: one is missing.
+        ConfigError: one is missing, or is not for us.
         StreamUnavailable: the cluster cannot be reached.
     """
-    facts = await describe_topics(connection, names)
+    facts = await describe_topics(connection, names, right)
     if missing := [name for name, fact in facts.items() if fact is None]:
         raise ConfigError(
             f"there is no topic {', '.join(missing)} at {connection.bootstrap_servers}: "
@@ -78,6 +109,24 @@ async def group_members(connection: KafkaConnection, group_id: str) -> list[str]
         with kafka_errors(f"describing group {group_id}"):
             (described,) = await admin.describe_consumer_groups([group_id])
     return [member[0] for group in described.groups for member in group[_MEMBERS]]
+
+
+async def committed_offsets(
+    connection: KafkaConnection, group_id: str, partitions: Sequence[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """What a group has committed; a partition for which it never did is left out.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached, or the group's coordinator is not ready.
+        ConfigError: it refuses us.
+    """
+    doing = f"looking up the offsets of group {group_id}"
+    async with _open_admin(connection) as admin:
+        with kafka_errors(doing):
+            found = await admin.list_consumer_group_offsets(group_id, partitions=list(partitions))
+    if missing := [one for one in partitions if one not in found]:  # an error of the whole answer
+        raise StreamUnavailable(f"{doing}: no answer for {missing}")
+    return {one: found[one].offset for one in partitions if found[one].offset != _NEVER_COMMITTED}
 
 
 async def create_topic(
@@ -107,11 +156,23 @@ async def create_topic(
 async def _open_admin(connection: KafkaConnection) -> AsyncIterator[AIOKafkaAdminClient]:
     admin = AIOKafkaAdminClient(**connection.client_options())
     try:
-        with kafka_errors(f"connecting to {connection.bootstrap_servers}"):
-            await admin.start()
+        try:
+            with kafka_errors(f"connecting to {connection.bootstrap_servers}"):
+                await admin.start()
+        except StreamUnavailable:
+            await reach_broker(connection)  # which knows why
+            raise
         yield admin
     finally:
         await admin.close()
+
+
+def _is_there(topic: Mapping[str, Any]) -> bool:
+    """Whether a described topic exists; any other error than that it does not is raised."""
+    refused = for_code(topic["error_code"])
+    if refused not in {NoError, UnknownTopicOrPartitionError}:
+        raise refused(topic["topic"])
+    return refused is NoError
 
 
 async def _topic_settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -10,10 +10,19 @@ from neardup_stream.errors import ConfigError, CorruptData, NeardupError, Stream
 __all__ = ["kafka_errors"]
 
 _OURS: dict[type[Exception], tuple[type[NeardupError], str]] = {
-    kafka.TopicAuthorizationFailedError: (ConfigError, "grant this user access to the topic"),
-    kafka.GroupAuthorizationFailedError: (ConfigError, "grant this user access to the consumer group"),
-    kafka.ClusterAuthorizationFailedError: (ConfigError, "grant this user IdempotentWrite on the cluster"),
-    kafka.AuthenticationFailedError: (ConfigError, "check the credentials"),
+    kafka.TopicAuthorizationFailedError: (ConfigError, "grant this user {right} on the topic"),
+    kafka.GroupAuthorizationFailedError: (ConfigError, "grant this user Read on the group"),
+    kafka.TransactionalIdAuthorizationFailed: (
+        ConfigError,
+        "grant this user Write on transactional ids that begin with kafka.group_id",
+    ),
+    kafka.ClusterAuthorizationFailedError: (
+        ConfigError,
+        "grant this user {right} on the topic and, with brokers before 3.0, IdempotentWrite on the cluster",
+    ),
+    kafka.SaslAuthenticationFailed: (ConfigError, "check kafka.sasl_username and its password"),
+    kafka.UnsupportedSaslMechanismError: (ConfigError, "check kafka.sasl_mechanism"),
+    kafka.IllegalSaslStateError: (ConfigError, "check kafka.sasl_mechanism"),
     kafka.InvalidTopicError: (ConfigError, "check the topic's name"),
     kafka.InvalidGroupIdError: (ConfigError, "check kafka.group_id"),
     kafka.InvalidSessionTimeoutError: (
@@ -34,11 +43,12 @@ _OURS: dict[type[Exception], tuple[type[NeardupError], str]] = {
 
 
 @contextmanager
-def kafka_errors(doing: str) -> Iterator[None]:
+def kafka_errors(doing: str, right: str = "Describe") -> Iterator[None]:
     """Raise ours for theirs.
 
     Args:
         doing: what was being done, for the message: "reading from pages".
+        right: what an operator must grant on the topic for it; Describe is part of Read and of Write.
     """
     try:
         yield
@@ -47,5 +57,5 @@ def kafka_errors(doing: str) -> Iterator[None]:
     except kafka.KafkaError as error:
         for theirs, (ours, remedy) in _OURS.items():
             if isinstance(error, theirs):
-                raise ours(f"{doing}: {error} ({remedy})") from error
+                raise ours(f"{doing}: {error} ({remedy.format(right=right)})") from error
         raise StreamUnavailable(f"{doing}: {error}") from error

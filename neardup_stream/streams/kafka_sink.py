@@ -45,10 +45,10 @@ class KafkaSink:
             StreamUnavailable: the cluster cannot be reached.
             ConfigError: the topic does not exist, or may not be written.
         """
-        facts = await require_topics(self._config.connection, [self._config.topic])
+        facts = await require_topics(self._config.connection, [self._config.topic], "Write")
         limit_bytes = facts[self._config.topic].max_message_bytes
         self._max_bytes = min(self._config.max_request_bytes, limit_bytes or self._config.max_request_bytes)
-        with kafka_errors(f"connecting to {self._config.connection.bootstrap_servers}"):
+        with kafka_errors(f"connecting to {self._config.connection.bootstrap_servers}", "Write"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 await self._open_producer()
         return self
@@ -73,7 +73,7 @@ class KafkaSink:
         check_sizes(messages, largest_message_bytes(self._max_bytes))
         if not messages:
             return
-        with kafka_errors(f"sending to {self._config.topic}"):
+        with kafka_errors(f"sending to {self._config.topic}", "Write"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 producer = self._producer or await self._open_producer()
                 try:

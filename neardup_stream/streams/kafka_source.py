@@ -189,10 +189,10 @@ class KafkaSource:
 
     async def _join(self) -> AIOKafkaConsumer:
         """A consumer that is about to join the group, once every beginning is known to be sound."""
-        facts = await require_topics(self._config.connection, self._config.topics)
+        facts = await require_topics(self._config.connection, self._config.topics, "Read")
         consumer = await open_consumer(self._config)
         try:
-            with kafka_errors("looking up offsets"):
+            with kafka_errors("looking up offsets", "Read"):
                 async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                     await self._beginnings.check(
                         consumer,
@@ -226,7 +226,7 @@ class KafkaSource:
         taken = self._untaken
         if not taken:
             return
-        with kafka_errors("looking up offsets"):
+        with kafka_errors("looking up offsets", "Read"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 await self._beginnings.check(consumer, taken)
         partitions = {self._beginnings.partition(one): one for one in taken}
@@ -238,7 +238,7 @@ class KafkaSource:
 
     async def _fetch(self, consumer: AIOKafkaConsumer, max_records: int) -> None:
         fetched: dict[TopicPartition, list[ConsumerRecord]] = {}
-        with kafka_errors("reading"):
+        with kafka_errors("reading", "Read"):
             try:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(REBALANCE_WAIT_SECONDS):
@@ -286,7 +286,7 @@ class KafkaSource:
         if consumer is None:
             raise InvariantBroken("a partition is ours and no consumer is open")
         requests = {one: OffsetAndMetadata(offset, "") for one, offset in offsets.items()}
-        with kafka_errors("committing"):
+        with kafka_errors("committing", "Read"):
             try:
                 async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                     await consumer.commit(requests)
@@ -308,7 +308,7 @@ class KafkaSource:
         if silence > self._config.connection.request_timeout_seconds:
             raise StreamUnavailable(f"reading: no broker has answered for {silence:.0f} s")
         if any(not consumer.partitions_for_topic(topic) for topic in self._config.topics):
-            await require_topics(self._config.connection, self._config.topics)
+            await require_topics(self._config.connection, self._config.topics, "Read")
 
     async def _revoked(self, revoked: Collection[TopicPartition]) -> None:
         """Called before the group is joined, for the first time or again."""

@@ -11,7 +11,7 @@ import asyncio
 import subprocess
 import tempfile
 from base64 import urlsafe_b64encode
-from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from aiokafka.errors import KafkaError, for_code
 from tests.servers.jars import KAFKA_FILES, fetch_jars
 from tests.servers.process import ServerProcess, find_program, free_ports, is_listening, wait_until
 
-__all__ = ["KafkaBroker", "start_kafka"]
+__all__ = ["KafkaBroker", "run_apart", "start_kafka"]
 
 READY_SECONDS = 60
 FORMAT_SECONDS = 60
@@ -65,9 +65,9 @@ class KafkaBroker:
             aiokafka.errors.KafkaError: the broker refused.
         """
         topic = NewTopic(name, partitions, replication_factor=1, topic_configs=dict(configs or {}))
-        _run_apart(_create(self.bootstrap_servers, topic))
+        run_apart(_create(self.bootstrap_servers, topic))
         wait_until(
-            lambda: _run_apart(_led_partitions(self.bootstrap_servers, name)) == partitions, TOPIC_SECONDS
+            lambda: run_apart(_led_partitions(self.bootstrap_servers, name)) == partitions, TOPIC_SECONDS
         )
 
     def stop(self) -> None:
@@ -88,19 +88,27 @@ class KafkaBroker:
 
 
 @contextmanager
-def start_kafka(configs: Mapping[str, str] | None = None) -> Iterator[KafkaBroker]:
+def start_kafka(
+    configs: Mapping[str, str] | None = None,
+    listeners: Mapping[str, int] | None = None,
+    scram_users: Sequence[str] = (),
+) -> Iterator[KafkaBroker]:
     """Run a broker until the block ends; its topics go with it.
 
     Args:
         configs: broker settings, over those of `tests/data/kafka/server.properties`.
+        listeners: ports of more listeners by name; `configs` says how they are spoken to.
+        scram_users: as `kafka-storage format --add-scram` takes them.
     """
     with tempfile.TemporaryDirectory(prefix="neardup-kafka-", ignore_cleanup_errors=True) as directory:
         client_port, controller_port = free_ports(2)
         properties = Path(directory, "server.properties")
-        properties.write_text(_properties(directory, client_port, controller_port, configs or {}))
+        properties.write_text(
+            _properties(directory, client_port, controller_port, listeners or {}, configs or {})
+        )
         java = [find_program("java", package="default-jre-headless"), "-cp", f"{fetch_jars()}/*", *QUIET]
         java.append(f"-Djava.io.tmpdir={directory}")  # codecs unpack their native parts there
-        _format_storage(java, properties)
+        _format_storage(java, properties, scram_users)
         process = ServerProcess([*java, HEAP, "kafka.Kafka", str(properties)], Path(directory))
         broker = KafkaBroker(f"127.0.0.1:{client_port}", process)
         try:
@@ -110,23 +118,32 @@ def start_kafka(configs: Mapping[str, str] | None = None) -> Iterator[KafkaBroke
             process.kill()  # nothing of it is kept, so there is nothing to finish
 
 
-def _properties(directory: str, client_port: int, controller_port: int, configs: Mapping[str, str]) -> str:
+def _properties(
+    directory: str,
+    client_port: int,
+    controller_port: int,
+    listeners: Mapping[str, int],
+    configs: Mapping[str, str],
+) -> str:
     """The settings in the repository, then those of this run: of a repeated name the last one counts."""
-    client, controller = f"127.0.0.1:{client_port}", f"127.0.0.1:{controller_port}"
+    controller = f"127.0.0.1:{controller_port}"
+    ports = {"PLAINTEXT": client_port, **listeners}
+    clients = ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())
     own = {
         "controller.quorum.voters": f"1@{controller}",
-        "listeners": f"PLAINTEXT://{client},CONTROLLER://{controller}",
-        "advertised.listeners": f"PLAINTEXT://{client}",
+        "listeners": f"{clients},CONTROLLER://{controller}",
+        "advertised.listeners": clients,
         "log.dirs": f"{directory}/logs",
     }
     lines = [f"{name}={value}" for name, value in (own | dict(configs)).items()]
     return "\n".join([KAFKA_FILES.joinpath("server.properties").read_text(), *lines, ""])
 
 
-def _format_storage(java: list[str], properties: Path) -> None:
+def _format_storage(java: list[str], properties: Path, scram_users: Sequence[str]) -> None:
     storage = [*java, QUICK, "kafka.tools.StorageTool", "format"]
+    users = [word for user in scram_users for word in ("--add-scram", user)]
     subprocess.run(
-        [*storage, "--cluster-id", CLUSTER_ID, "--config", str(properties)],
+        [*storage, "--cluster-id", CLUSTER_ID, "--config", str(properties), *users],
         check=True,
         timeout=FORMAT_SECONDS,
         stdout=subprocess.DEVNULL,
@@ -135,10 +152,10 @@ def _format_storage(java: list[str], properties: Path) -> None:
 
 def _answers(bootstrap_servers: str, port: int) -> bool:
     """Whether it lists itself as a broker; not asked before it listens, for aiokafka logs each refusal."""
-    return is_listening(port) and _run_apart(_has_brokers(bootstrap_servers))
+    return is_listening(port) and run_apart(_has_brokers(bootstrap_servers))
 
 
-def _run_apart(work: Coroutine[None, None, Answer]) -> Answer:
+def run_apart(work: Coroutine[None, None, Answer]) -> Answer:
     """Run it on an event loop of its own thread: ours may be running, with the caller on it."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, work).result()

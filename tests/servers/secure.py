@@ -1,0 +1,154 @@
+"""Kafka and Redis as careful operators run them: TLS, logins, and no right that was not given.
+
+Beside the doors for clients both keep a plain one, through which a test gives rights and looks around.
+"""
+
+import argparse
+import asyncio
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from aiokafka.conn import create_conn
+from aiokafka.errors import for_code
+from aiokafka.protocol.admin import CreateAclsRequest
+
+from tests.servers.certificates import Authority
+from tests.servers.kafka import KafkaBroker, run_apart, start_kafka
+from tests.servers.process import free_ports
+from tests.servers.redis import RedisServer, start_redis
+
+__all__ = ["KAFKA_PASSWORD", "USER", "SecureKafka", "SecureRedis", "start_secure_kafka", "start_secure_redis"]
+
+USER = "neardup"
+KAFKA_PASSWORD = "of-kafka-4711"  # noqa: S105 - of a broker that lives as long as a test run
+
+_RESOURCES = {"topic": 2, "group": 3, "cluster": 4, "transactional_id": 5}
+_PATTERNS = {"literal": 3, "prefixed": 4}
+_OPERATIONS = {
+    name: code
+    for code, name in enumerate(
+        ("Read", "Write", "Create", "Delete", "Alter", "Describe", "ClusterAction", "DescribeConfigs"),
+        start=3,
+    )
+}
+_ALLOW = 3
+
+_RIGHT = argparse.ArgumentParser(exit_on_error=False)
+_RIGHT.add_argument("--operation", choices=_OPERATIONS, required=True)
+_RIGHT.add_argument("--topic")
+_RIGHT.add_argument("--group")
+_RIGHT.add_argument("--transactional-id")
+_RIGHT.add_argument("--resource-pattern-type", choices=_PATTERNS, default="literal")
+
+
+@dataclass(frozen=True, slots=True)
+class SecureKafka:
+    """A broker that knows one user, by SCRAM or by a certificate of that name."""
+
+    broker: KafkaBroker
+    login_servers: str
+    """TLS and SCRAM-SHA-256."""
+    certificate_servers: str
+    """Mutual TLS."""
+    authority: Authority
+
+    def allow(self, rights: Iterable[str], user: str = USER) -> None:
+        """Give rights, each as `kafka-acls.sh` takes it: `--operation Read --topic pages`."""
+        run_apart(_allow(self.broker.bootstrap_servers, user, rights))
+
+
+@dataclass(frozen=True, slots=True)
+class SecureRedis:
+    """A server with a door for TLS, on which clients may show a certificate of the authority."""
+
+    server: RedisServer
+    tls_port: int
+    authority: Authority
+
+
+@contextmanager
+def start_secure_kafka(directory: Path) -> Iterator[SecureKafka]:
+    """Run it until the block ends.
+
+    Args:
+        directory: for certificates.
+    """
+    authority = Authority(directory)
+    certificate_file, key_file = authority.sign("broker")
+    store = directory / "broker.both.pem"  # Java wants the key in PKCS 8, which is what openssl writes
+    store.write_text(Path(key_file).read_text() + Path(certificate_file).read_text())
+    login_port, certificate_port = free_ports(2)
+    configs = {
+        "listener.security.protocol.map": (
+            "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,LOGIN:SASL_SSL,CERTIFICATE:SSL"
+        ),
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        "listener.name.login.scram-sha-256.sasl.jaas.config": (
+            "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+        ),
+        "ssl.keystore.type": "PEM",
+        "ssl.keystore.location": str(store),
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": authority.ca_file,
+        "listener.name.certificate.ssl.client.auth": "required",
+        "listener.name.certificate.ssl.principal.mapping.rules": "RULE:^CN=(.*)$/$1/",
+        "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+        "super.users": "User:ANONYMOUS",
+    }
+    with start_kafka(
+        configs,
+        listeners={"LOGIN": login_port, "CERTIFICATE": certificate_port},
+        scram_users=[f"SCRAM-SHA-256=[name={USER},password={KAFKA_PASSWORD}]"],
+    ) as broker:
+        yield SecureKafka(broker, f"127.0.0.1:{login_port}", f"127.0.0.1:{certificate_port}", authority)
+
+
+@contextmanager
+def start_secure_redis(directory: Path) -> Iterator[SecureRedis]:
+    """Run it until the block ends.
+
+    Args:
+        directory: for certificates.
+    """
+    authority = Authority(directory)
+    certificate_file, key_file = authority.sign("redis")
+    (tls_port,) = free_ports(1)
+    options = {
+        "tls-port": str(tls_port),
+        "tls-cert-file": certificate_file,
+        "tls-key-file": key_file,
+        "tls-ca-cert-file": authority.ca_file,
+        "tls-auth-clients": "optional",
+    }
+    with start_redis(options=options) as server:
+        yield SecureRedis(server, tls_port, authority)
+
+
+async def _allow(bootstrap_servers: str, user: str, rights: Iterable[str]) -> None:
+    host, _, port = bootstrap_servers.rpartition(":")
+    connection = await create_conn(host, int(port))
+    try:
+        for right in rights:
+            answer = await connection.send(_request(right, user))
+            ((code, message),) = answer.creation_responses
+            if code:
+                raise for_code(code)(f"{right}: {message}")
+    finally:
+        await asyncio.gather(connection.close())
+
+
+def _request(right: str, user: str) -> CreateAclsRequest:
+    words = vars(_RIGHT.parse_args(shlex.split(right)))
+    ((kind, name),) = ((kind, words[kind]) for kind in _RESOURCES if words.get(kind))
+    return CreateAclsRequest(
+        _RESOURCES[kind],
+        name,
+        _PATTERNS[words["resource_pattern_type"]],
+        f"User:{user}",
+        "*",
+        _OPERATIONS[words["operation"]],
+        _ALLOW,
+    )
