@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import msgspec
 
@@ -31,7 +32,8 @@ from neardup_stream.stores.memory_clusters import MemoryClusters
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.protocol import RecordStore, TableStore
-from neardup_stream.streams.memory import MemorySink
+from neardup_stream.streams.memory import MemorySink, MemorySource
+from neardup_stream.streams.memory_transactions import MemoryTransactions
 from neardup_stream.streams.protocol import Source
 from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message
@@ -83,6 +85,9 @@ class Pipeline:
     grave_seconds: float = 600.0
     scope: str = EVERYTHING
     now_seconds: float = 1_700_000_000
+    commit_interval_seconds: float = 0
+    is_exactly_once: bool = field(default_factory=lambda: Pipeline.is_exactly_once_by_default)
+    is_exactly_once_by_default: ClassVar[bool] = False
 
     @property
     def layout(self) -> IndexLayout:
@@ -123,9 +128,14 @@ class Pipeline:
             ),
             publication=Publication(self.events, self.dead_letters, to_message, self._render_dead_letter),
             retries=retries,
-            config=LoopConfig(self.limits, commit_interval_seconds=0, drain_seconds=drain_seconds),
+            config=LoopConfig(self.limits, self.commit_interval_seconds, drain_seconds),
             meters=self.meters,
+            transactions=self._transactions(source) if self.is_exactly_once else None,
         )
+
+    def _transactions(self, source: Source) -> MemoryTransactions:
+        assert isinstance(source, MemorySource)
+        return MemoryTransactions(source, self.events, self.dead_letters)
 
     def decider(self) -> Clusters:
         """Who decides in every loop of this pipeline."""

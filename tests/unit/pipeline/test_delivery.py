@@ -1,0 +1,259 @@
+"""Exactly-once delivery by itself: parcels in, every record told in one committed transaction."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from random import Random
+
+import pytest
+
+from neardup_stream.errors import StreamUnavailable
+from neardup_stream.message import Message, Partition, Position
+from neardup_stream.pipeline.delivery import ExactlyOnce, Parcel, Told
+from neardup_stream.streams.memory import Fail, MemorySink, MemorySource, Pass
+from neardup_stream.streams.memory_transactions import MemoryTransactions
+
+FIRST, SECOND = Partition("memory", 0), Partition("memory", 1)
+
+
+class Group:
+    """What all daemons share: committed offsets and two topics."""
+
+    def __init__(self, faults: Sequence[Pass | Fail] = ()) -> None:
+        self.source = MemorySource([])
+        self.events = MemorySink(faults)
+        self.dead_letters = MemorySink()
+        self.acknowledged: list[Mapping[Partition, int]] = []
+
+    def daemon(self) -> ExactlyOnce:
+        return ExactlyOnce(MemoryTransactions(self.source, self.events, self.dead_letters))
+
+    def parcel(self, *runs: tuple[Partition, range]) -> Parcel:
+        """Records that each have an event, and every third a dead letter too."""
+        positions = [Position(partition, offset) for partition, offsets in runs for offset in offsets]
+        next_offsets = {partition: offsets.stop for partition, offsets in runs}
+        return Parcel(
+            record_count=len(positions),
+            next_offsets=next_offsets,
+            events=[_told(position) for position in positions],
+            dead_letters=[_told(position) for position in positions if position.offset % 3 == 0],
+            acknowledged=lambda: self.acknowledged.append(next_offsets),
+        )
+
+    def told(self, partition: Partition = FIRST) -> list[int]:
+        """Offsets that were told, in order."""
+        return _offsets(self.events, partition)
+
+    def letters(self, partition: Partition = FIRST) -> list[int]:
+        return _offsets(self.dead_letters, partition)
+
+
+def _told(position: Position) -> Told:
+    value = b"%d %d" % (position.partition.number, position.offset)
+    return Told(position, Message(key=None, value=value))
+
+
+def _offsets(sink: MemorySink, partition: Partition) -> list[int]:
+    pairs = [(message.value or b"").split() for message in sink.messages]
+    return [int(offset) for number, offset in pairs if int(number) == partition.number]
+
+
+async def deliver(daemon: ExactlyOnce, *parcels: Parcel) -> Mapping[Partition, int]:
+    for parcel in parcels:
+        await daemon.send(parcel)
+        daemon.finish(parcel)
+    return await daemon.commit()
+
+
+async def test_nothing_is_told_before_the_commit_and_everything_by_it() -> None:
+    group = Group()
+    daemon = group.daemon()
+    await daemon.take_over([FIRST, SECOND])
+    parcel = group.parcel((FIRST, range(4)), (SECOND, range(2)))
+
+    await daemon.send(parcel)
+    daemon.finish(parcel)
+    before = (list(group.events.messages), daemon.held_count, list(group.acknowledged))
+    committed = await daemon.commit()
+
+    assert before == ([], 6, [])
+    assert committed == group.source.committed == {FIRST: 4, SECOND: 2}
+    assert (group.told(), group.told(SECOND), group.letters()) == ([0, 1, 2, 3], [0, 1], [0, 3])
+    assert (daemon.held_count, group.acknowledged) == (0, [parcel.next_offsets])
+
+
+async def test_parcels_that_wait_together_are_one_transaction() -> None:
+    group = Group([Pass(), Fail(is_delivered=False)])  # a second transaction would meet the fault
+    daemon = group.daemon()
+    await daemon.take_over([FIRST])
+
+    await deliver(daemon, group.parcel((FIRST, range(3))), group.parcel((FIRST, range(3, 9))))
+
+    assert group.told() == list(range(9))
+
+
+@pytest.mark.parametrize("is_delivered", [False, True], ids=["cut", "answer lost"])
+async def test_a_transaction_that_failed_is_repeated_only_if_it_was_not_committed(
+    *, is_delivered: bool
+) -> None:
+    group = Group([Fail(is_delivered)])
+    daemon = group.daemon()
+    await daemon.take_over([FIRST])
+    with pytest.raises(StreamUnavailable):
+        await deliver(daemon, group.parcel((FIRST, range(5))))
+    acknowledged = list(group.acknowledged)
+
+    committed = await daemon.commit()
+
+    assert acknowledged == []
+    assert committed == {FIRST: 5}
+    assert group.told() == [0, 1, 2, 3, 4]
+    assert group.acknowledged == [{FIRST: 5}]
+
+
+async def test_a_partition_that_failed_stops_no_other_and_what_was_committed_is_told_later() -> None:
+    group = Group([Fail(is_delivered=False)])
+    daemon = group.daemon()
+    await daemon.take_over([FIRST, SECOND])
+    with pytest.raises(StreamUnavailable):
+        await deliver(daemon, group.parcel((FIRST, range(2))), group.parcel((SECOND, range(3))))
+    committed_first = dict(group.source.committed)
+
+    committed = await daemon.commit()
+
+    assert len(committed_first) == 1
+    assert committed == {FIRST: 2, SECOND: 3}
+    assert (group.told(), group.told(SECOND)) == ([0, 1], [0, 1, 2])
+
+
+async def test_of_a_parcel_that_another_has_told_in_part_only_the_rest_is_told() -> None:
+    group = Group()
+    slow, quick = group.daemon(), group.daemon()
+    await slow.take_over([FIRST])
+    await quick.take_over([FIRST])
+    await deliver(quick, group.parcel((FIRST, range(3))))
+    with pytest.raises(StreamUnavailable):
+        await deliver(slow, group.parcel((FIRST, range(8))))
+
+    await slow.commit()
+
+    assert group.told() == list(range(8))
+    assert group.letters() == [0, 3, 6]
+
+
+async def test_what_is_given_away_is_neither_told_nor_acknowledged() -> None:
+    group = Group()
+    daemon = group.daemon()
+    await daemon.take_over([FIRST])
+    daemon.finish(group.parcel((FIRST, range(5))))
+
+    await daemon.give_away()
+
+    assert await daemon.commit() == {}
+    assert (group.told(), group.acknowledged, group.source.committed) == ([], [], {})
+
+
+async def test_whoever_takes_over_is_told_where_to_read() -> None:
+    group = Group()
+    first, second = group.daemon(), group.daemon()
+    await first.take_over([FIRST, SECOND])
+    await deliver(first, group.parcel((FIRST, range(5))))
+
+    assert await second.take_over([FIRST, SECOND]) == {FIRST: 5}
+
+
+async def test_an_offset_that_somebody_set_back_is_not_passed_over() -> None:
+    """What lies between would never be told."""
+    group = Group()
+    daemon, other = group.daemon(), group.daemon()
+    await daemon.take_over([FIRST])
+    await deliver(daemon, group.parcel((FIRST, range(5))))
+    await other.take_over([FIRST])
+    group.source.committed[FIRST] = 2
+
+    with pytest.raises(StreamUnavailable):
+        await deliver(daemon, group.parcel((FIRST, range(5, 9))))
+    with pytest.raises(StreamUnavailable, match="went back from 5 to 2"):
+        await daemon.commit()
+
+    assert group.told() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("seed", range(60))
+async def test_daemons_that_fight_over_partitions_tell_every_record_once_and_in_order(seed: int) -> None:
+    """Each reads on from what was committed when it took over; none knows when it has lost its partitions."""
+    dice = Random(seed)
+    fates: list[Pass | Fail] = [Pass(), Pass(), Fail(), Fail(is_delivered=True)]
+    faults = [dice.choice(fates) for _ in range(60)]
+    group = Group(faults)
+    daemons = [_Fighter(group, dice) for _ in range(3)]
+
+    for _ in range(120):
+        await dice.choice(daemons).step()
+    last = daemons[0]
+    await last.take_over()
+    await last.finish_all()
+
+    for partition in (FIRST, SECOND):
+        assert group.told(partition) == list(range(_END))
+        assert group.letters(partition) == list(range(0, _END, 3))
+
+
+_END = 40
+
+
+class _Fighter:
+    def __init__(self, group: Group, dice: Random) -> None:
+        self._group = group
+        self._dice = dice
+        self._daemon = group.daemon()
+        self._next: dict[Partition, int] = {}
+
+    async def step(self) -> None:
+        if not self._next or self._dice.random() < 0.1:
+            await self.take_over()
+        if self._dice.random() < 0.6:
+            self._read()
+        else:
+            await self._try_to_commit()
+
+    async def take_over(self) -> None:
+        await self._daemon.give_away()
+        committed = await self._daemon.take_over([FIRST, SECOND])
+        self._next = {one: committed.get(one, 0) for one in (FIRST, SECOND)}
+
+    async def finish_all(self) -> None:
+        while not await self._try_to_commit() or min(self._next.values()) < _END:
+            self._read()
+
+    def _read(self) -> None:
+        runs = []
+        for partition, start in self._next.items():
+            stop = min(start + self._dice.randrange(4), _END)
+            if stop > start:
+                runs.append((partition, range(start, stop)))
+                self._next[partition] = stop
+        if runs:
+            self._daemon.finish(self._group.parcel(*runs))
+
+    async def _try_to_commit(self) -> bool:
+        try:
+            await self._daemon.commit()
+        except StreamUnavailable:
+            return False
+        return True
+
+
+async def test_a_commit_that_is_cut_short_leaves_the_daemon_able_to_look() -> None:
+    group = Group()
+    daemon = group.daemon()
+    await daemon.take_over([FIRST])
+    daemon.finish(group.parcel((FIRST, range(3))))
+    cut = asyncio.ensure_future(daemon.commit())
+    await asyncio.sleep(0)  # let it come so far, and no further
+    cut.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await cut
+
+    await daemon.commit()
+
+    assert group.told() == [0, 1, 2]
