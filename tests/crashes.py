@@ -1,11 +1,13 @@
-"""Crashes at any call of a store or stream, counted out beforehand so that a failing run can be repeated."""
+"""Crashes and stalls at any call of a store or stream, counted out beforehand so that a failing run can be
+repeated.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from inspect import iscoroutinefunction
 from typing import Any, Literal, NamedTuple, TypeVar
 
-__all__ = ["Burn", "Crash", "Fuse", "Moment", "crashing"]
+__all__ = ["Burn", "Crash", "Fuse", "Moment", "Stall", "crashing"]
 
 Moment = Literal["before", "after", "cancelled"]
 
@@ -74,13 +76,57 @@ class Fuse:
         return result
 
 
-def crashing(target: Any, fuse: Fuse) -> Any:
-    """The same store or stream, but each of its calls may crash."""
-    return _Crashing(target, fuse)
+class Stall:
+    """A process that stands still at one call, and at every other one meanwhile, until it is let go on.
+
+    Args:
+        calls: so many calls go well before.
+        moment: whether the call in which it stops was done by then.
+    """
+
+    def __init__(self, calls: int, moment: Literal["before", "after"]) -> None:
+        self._calls_left = calls
+        self._moment = moment
+        self._goes_on = asyncio.Event()
+        self._stands_still = asyncio.Event()
+
+    @property
+    def was_met(self) -> bool:
+        """Whether it came to the call at all."""
+        return self._stands_still.is_set()
+
+    async def until_still(self, process: asyncio.Task[None]) -> None:
+        """Wait until the process stands still, or has ended without."""
+        met = asyncio.create_task(self._stands_still.wait())
+        await asyncio.wait({met, process}, return_when=asyncio.FIRST_COMPLETED)
+        met.cancel()
+
+    def go_on(self) -> None:
+        """Let it go on, for good."""
+        self._goes_on.set()
+
+    async def burn(self, call: Callable[[], Awaitable[_T]]) -> _T:
+        """One call, unless it is the time to stand still."""
+        await asyncio.sleep(0)
+        is_it = self._calls_left == 0
+        self._calls_left -= 1
+        if self._calls_left < 0 and not (is_it and self._moment == "after"):
+            self._stands_still.set()
+            await self._goes_on.wait()
+        result = await call()
+        if is_it and self._moment == "after":
+            self._stands_still.set()
+            await self._goes_on.wait()
+        return result
 
 
-class _Crashing:
-    def __init__(self, target: Any, fuse: Fuse) -> None:
+def crashing(target: Any, fuse: Fuse | Stall) -> Any:
+    """The same store or stream, but in one of its calls the process crashes, or stands still."""
+    return _Frail(target, fuse)
+
+
+class _Frail:
+    def __init__(self, target: Any, fuse: Fuse | Stall) -> None:
         self._target = target
         self._fuse = fuse
 

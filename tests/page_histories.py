@@ -26,7 +26,7 @@ from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.streams.memory import MemorySource, numbered
 from neardup_stream.wire.events import from_message
-from tests.crashes import Fuse, crashing
+from tests.crashes import Fuse, Stall, crashing
 from tests.pipelines import Pipeline, page_json
 
 __all__ = [
@@ -139,8 +139,8 @@ class PageHistory:
                 continue
             for each in group:
                 self.pipeline.now_seconds += each.days * DAY if isinstance(each, Sweep) else 0
-                await self.fuse.is_done(self._sweep)
-        await self.fuse.until_done(self._sweep)
+                await self.fuse.is_done(lambda: self.sweep(self.fuse))
+        await self.fuse.until_done(lambda: self.sweep(self.fuse))
 
     async def check(self, dice: random.Random) -> None:
         """What subscribers were told, in any order and with repeats, adds up to what is stored.
@@ -180,7 +180,8 @@ class PageHistory:
             str(record.id) for record in map(PageRecord.unpack, packed) if record.state != "gone"
         )
 
-    async def _crawl(self, ops: Sequence[Op], batch_pages: int) -> None:
+    def records(self, ops: Sequence[Op], partition: Partition = PARTITION) -> list[Record]:
+        """The operations as records behind all that there were before."""
         contents = [op.content for op in ops]
         records = numbered(
             [
@@ -188,21 +189,21 @@ class PageHistory:
                 for op, content in zip(ops, contents, strict=True)
             ],
             keys=[page_url(op.page).encode() for op in ops],
-            partition=PARTITION,
-            first_offset=len(self.crawled),
+            partition=partition,
+            first_offset=sum(record.position.partition == partition for record in self.crawled),
         )
         self.crawled += records
-        source = MemorySource(records)
+        return records
 
-        async def run() -> None:
-            async with source:
-                loop = self._frail(InFlightLimits(batch_pages, max_in_flight_pages=4 * batch_pages)).loop
-                await loop(crashing(source, self.fuse)).run(asyncio.Event())
+    async def run(self, source: MemorySource, batch_pages: int, fuse: Fuse | Stall) -> None:
+        """Take a source to its end, unless the fuse burns."""
+        limits = InFlightLimits(batch_pages, max_in_flight_pages=4 * batch_pages)
+        async with source:
+            await self._frail(limits, fuse).loop(crashing(source, fuse)).run(asyncio.Event())
 
-        await self.fuse.until_done(run)
-
-    async def _sweep(self) -> None:
-        frail = self._frail(self.pipeline.limits)
+    async def sweep(self, fuse: Fuse | Stall) -> None:
+        """Let everything go that is due, unless the fuse burns."""
+        frail = self._frail(self.pipeline.limits, fuse)
         layout = IndexLayout(IndexConfig(bands=frail.sketch.bands if frail.sketch else 0))
         sweeper = Sweeper(
             records=frail.records,
@@ -212,15 +213,19 @@ class PageHistory:
         )
         await sweeper.sweep(int(frail.now_seconds))
 
-    def _frail(self, limits: InFlightLimits) -> Pipeline:
-        """The same pipeline, but its stores and its sink may crash."""
+    async def _crawl(self, ops: Sequence[Op], batch_pages: int) -> None:
+        source = MemorySource(self.records(ops))
+        await self.fuse.until_done(lambda: self.run(source, batch_pages, self.fuse))
+
+    def _frail(self, limits: InFlightLimits, fuse: Fuse | Stall) -> Pipeline:
+        """The same pipeline, but in its stores and its sink a fuse may burn."""
         whole = self.pipeline
         return dataclasses.replace(
             whole,
-            tables=crashing(whole.tables, self.fuse),
-            records=crashing(whole.records, self.fuse),
-            clusters=crashing(whole.clusters, self.fuse),
-            events=crashing(whole.events, self.fuse),
+            tables=crashing(whole.tables, fuse),
+            records=crashing(whole.records, fuse),
+            clusters=crashing(whole.clusters, fuse),
+            events=crashing(whole.events, fuse),
             limits=limits,
         )
 
