@@ -113,8 +113,8 @@ class KafkaSourceConfig:
         heartbeat_interval_seconds: at most a third of it.
         max_poll_interval_seconds: longest time between two reads; longer, and we leave the group. Not
             reading is how back-pressure works, so this covers the slowest batch and then some.
-        drain_seconds: how long what is called before a rebalance may take; the broker waits that long and then
-            some.
+        drain_seconds: how long what is called before a rebalance may take; the broker waits that long, and
+            then some.
         fetch_max_bytes: most bytes, still compressed, in one answer of one broker.
         partition_fetch_max_bytes: the same for one partition of it.
     """
@@ -155,6 +155,7 @@ class KafkaSourceConfig:
             "group_instance_id": self.group_instance_id or None,
             "enable_auto_commit": False,
             "auto_offset_reset": "none",
+            "isolation_level": "read_committed",  # what a transaction took back was never sent
             "session_timeout_ms": _ms(self.session_timeout_seconds),
             "heartbeat_interval_ms": _ms(self.heartbeat_interval_seconds),
             "max_poll_interval_ms": _ms(self.max_poll_interval_seconds),

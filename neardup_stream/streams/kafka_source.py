@@ -174,14 +174,17 @@ class KafkaSource:
         return {self._beginnings.partition(one): offset for one, offset in known.items()}
 
     def lag(self) -> Mapping[Partition, int]:
-        """Records between us and the end of each partition by topic, once something was fetched of it."""
+        """Offsets between us and the end of each partition by topic, once something was fetched of it.
+
+        Its end is where the first unfinished transaction begins: nothing behind it can be read yet.
+        """
         consumer = self._consumer
         if consumer is None:
             return {}
         waiting = Counter(record.position.partition for record in self._ready)
         lag: dict[Partition, int] = {}
         for one in consumer.assignment():
-            end = consumer.highwater(one)
+            end = consumer.last_stable_offset(one)
             if end is not None:
                 unread = max(0, end - position(consumer, one)) + waiting[self._beginnings.partition(one)]
                 lag[Partition(one.topic, one.partition)] = unread

@@ -1,0 +1,180 @@
+"""Transactions on the real broker, read by consumers that read committed and by those that do not."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pytest
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+
+from neardup_stream.errors import InvariantBroken, StreamUnavailable
+from neardup_stream.message import Message, Partition
+from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
+from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.kafka_transactions import KafkaTransactions, KafkaTransactionsConfig
+from tests.contracts.transactions import TRANSACTION_CHECKS, Stage
+from tests.servers.kafka import KafkaBroker
+
+LARGEST_BYTES = 100_000
+
+
+@dataclass
+class KafkaStage:
+    """Topics and a group of this test's own."""
+
+    broker: KafkaBroker
+    prefix: str
+    request_timeout_seconds: float = 15
+
+    def create_topics(self) -> None:
+        for name, partitions in (("pages", 2), ("events", 3), ("letters", 1)):
+            self.broker.create_topic(f"{self.prefix}-{name}", partitions)
+
+    @property
+    def partitions(self) -> Sequence[Partition]:
+        return [Partition(f"{self.prefix}-pages", number) for number in range(2)]
+
+    @property
+    def connection(self) -> KafkaConnection:
+        return KafkaConnection(
+            bootstrap_servers=self.broker.bootstrap_servers,
+            request_timeout_seconds=self.request_timeout_seconds,
+        )
+
+    def member(self) -> KafkaTransactions:
+        return KafkaTransactions(
+            KafkaTransactionsConfig(
+                events=KafkaSinkConfig(connection=self.connection, topic=f"{self.prefix}-events"),
+                dead_letters=KafkaSinkConfig(connection=self.connection, topic=f"{self.prefix}-letters"),
+                group_id=f"{self.prefix}-group",
+                largest_event_bytes=LARGEST_BYTES,
+                largest_dead_letter_bytes=LARGEST_BYTES,
+            )
+        )
+
+    def source(self) -> KafkaSource:
+        return KafkaSource(
+            KafkaSourceConfig(
+                connection=self.connection, topics=(f"{self.prefix}-pages",), group_id=f"{self.prefix}-group"
+            )
+        )
+
+    async def told(self) -> tuple[list[bytes], list[bytes]]:
+        return await self.read("events"), await self.read("letters")
+
+    async def read(self, topic: str, isolation_level: str = "read_committed") -> list[bytes]:
+        """Values in a topic up to the end that this level of isolation has; sorted."""
+        name = f"{self.prefix}-{topic}"
+        async with AIOKafkaConsumer(
+            bootstrap_servers=self.broker.bootstrap_servers, isolation_level=isolation_level
+        ) as consumer:
+            await consumer._client.force_metadata_update()
+            partitions = [
+                TopicPartition(name, number) for number in range({"events": 3, "letters": 1}[topic])
+            ]
+            ends = await consumer.end_offsets(partitions)
+            consumer.assign(partitions)
+            await consumer.seek_to_beginning(*partitions)
+            values: list[bytes] = []
+            while any([await consumer.position(one) < ends[one] for one in partitions]):
+                for records in (await consumer.getmany(timeout_ms=100)).values():
+                    values.extend(record.value for record in records)
+        return sorted(values)
+
+
+@pytest.fixture
+async def stage(kafka_broker: KafkaBroker, topic_prefix: str) -> KafkaStage:
+    stage = KafkaStage(kafka_broker, topic_prefix)
+    stage.create_topics()
+    async with stage.member() as member:
+        await _opened(member, stage.partitions)  # a broker that never had a group must first make room for it
+    return stage
+
+
+@pytest.mark.parametrize("check", TRANSACTION_CHECKS)
+async def test_kafka(check: Callable[[Stage], Awaitable[None]], stage: KafkaStage) -> None:
+    await check(stage)
+
+
+async def test_what_a_zombie_sent_is_there_for_those_who_read_uncommitted_only(stage: KafkaStage) -> None:
+    first, _ = stage.partitions
+    async with stage.member() as zombie, stage.member() as heir:
+        await zombie.open([first])
+        producer = zombie._producers[first]
+        await producer.begin_transaction()
+        await producer.send_and_wait(f"{stage.prefix}-events", b"half")
+        assert await stage.read("events") == []
+
+        await heir.open([first])  # which cuts it
+        await heir.deliver(first, events=[Message(key=b"k", value=b"whole")], dead_letters=(), next_offset=1)
+
+    assert await stage.read("events") == [b"whole"]
+    assert await stage.read("events", "read_uncommitted") == [b"half", b"whole"]
+
+
+async def test_a_message_that_is_too_large_is_found_before_anything_is_sent(stage: KafkaStage) -> None:
+    first, _ = stage.partitions
+    largest, larger = (Message(key=None, value=b"x" * size) for size in (LARGEST_BYTES, LARGEST_BYTES + 1))
+    async with stage.member() as member:
+        await member.open([first])
+        with pytest.raises(InvariantBroken, match="100001 bytes"):
+            await member.deliver(first, events=[larger], dead_letters=(), next_offset=1)
+        with pytest.raises(InvariantBroken, match="100001 bytes"):
+            await member.deliver(first, events=(), dead_letters=[larger], next_offset=1)
+        await member.deliver(first, events=[largest], dead_letters=[largest], next_offset=1)
+
+    assert [len(value) for value in await stage.read("events")] == [LARGEST_BYTES]
+
+
+async def test_a_broker_that_stands_still_costs_the_transaction_and_nothing_else(
+    stage: KafkaStage, kafka_broker: KafkaBroker
+) -> None:
+    first, _ = stage.partitions
+    async with replace(stage, request_timeout_seconds=1).member() as member:
+        await member.open([first])
+        await member.deliver(first, events=[Message(key=b"k", value=b"1")], dead_letters=(), next_offset=1)
+        kafka_broker.freeze()
+        try:
+            with pytest.raises(StreamUnavailable, match="no answer in time"):
+                await member.deliver(
+                    first, events=[Message(key=b"k", value=b"2")], dead_letters=(), next_offset=2
+                )
+        finally:
+            kafka_broker.thaw()
+        if await _opened(member, [first]) == {first: 1}:
+            await member.deliver(
+                first, events=[Message(key=b"k", value=b"2")], dead_letters=(), next_offset=2
+            )
+
+    assert await stage.read("events") == [b"1", b"2"]
+
+
+async def _opened(member: KafkaTransactions, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+    """What is committed, once the broker answers."""
+    async with asyncio.timeout(30):
+        while True:
+            try:
+                return await member.open(partitions)
+            except StreamUnavailable:
+                continue
+
+
+async def test_a_source_reads_what_was_committed_and_its_lag_ends_at_zero(stage: KafkaStage) -> None:
+    """Markers take offsets, too, and a transaction that is not over is no lag: nobody can read it."""
+    topic = f"{stage.prefix}-pages"
+    async with AIOKafkaProducer(
+        bootstrap_servers=stage.broker.bootstrap_servers, transactional_id=f"{stage.prefix}-crawler"
+    ) as crawler:
+        for value, is_kept in ((b"1", True), (b"taken back", False), (b"2", True)):
+            await crawler.begin_transaction()
+            await crawler.send_and_wait(topic, value, partition=0)
+            await (crawler.commit_transaction() if is_kept else crawler.abort_transaction())
+        await crawler.begin_transaction()
+        await crawler.send_and_wait(topic, b"under way", partition=0)
+        values: list[bytes | None] = []
+        async with stage.source() as source, asyncio.timeout(30):
+            while len(values) < 2 or source.lag().get(Partition(topic, 0)) != 0:
+                values.extend(record.value for record in await source.read(10, 1 << 20))
+        await crawler.abort_transaction()
+
+    assert values == [b"1", b"2"]
