@@ -268,9 +268,9 @@ class Index(_Section, frozen=True):
         int,
         Meta(
             ge=1,
-            description="Most entries of one range a probe reads; what lies beyond is counted, not found.",
+            description="Largest range a probe reads whole; of a larger one, a crowd, it reads a sample.",
         ),
-    ] = 256
+    ] = 128
     shards: Annotated[
         int,
         Meta(

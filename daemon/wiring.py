@@ -25,7 +25,7 @@ from neardup_stream.errors import BadPage, Unavailable
 from neardup_stream.events import Event
 from neardup_stream.fingerprints.simhash import schema_fields
 from neardup_stream.fingerprints.sketch import sketch_schema_fields
-from neardup_stream.indexes.layout import IndexLayout
+from neardup_stream.indexes.layout import ENTRY_FORMAT, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
@@ -111,6 +111,7 @@ def schema(settings: Settings) -> dict[str, str | int]:
         "slot_bits": layout.slot_bits,
         "shards": settings.index.shards,
     }
+        "entry_format": ENTRY_FORMAT,
 
 
 @asynccontextmanager

@@ -13,7 +13,7 @@ A sorted set stays packed (some 20 bytes an entry) up to a limit and costs over 
 of real pages are not even, so the fullest buckets hold several times the mean: b is chosen for a mean fill of
 32 to 64 at the stated number of pages, and the limit is 512 (`stores/redis_namespace.py`).
 
-A band, 32 bits, matches as a whole. It is cut in the same way, and of its rest two bytes at most are kept.
+A band, 32 bits, matches as a whole. It is cut in the same way, and of its rest 15 bits at most are kept.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,10 @@ from typing import NamedTuple
 from neardup_stream.bits.permutations import MAX_TABLES, Permutation, PermutedConfig, permutations
 from neardup_stream.errors import ConfigError
 
-__all__ = ["MAX_BANDS", "MEAN_FILL", "IndexConfig", "IndexLayout", "TableCut"]
+__all__ = ["ENTRY_FORMAT", "MAX_BANDS", "MEAN_FILL", "IndexConfig", "IndexLayout", "TableCut"]
+
+ENTRY_FORMAT = 2
+"""Raised whenever the same settings come to other keys or members."""
 
 MEAN_FILL = 64
 """Entries a bucket, and records a hash, hold on average when the stated number of pages is reached."""
@@ -35,7 +38,7 @@ MAX_BANDS = 32
 _LEADING_BITS = 8
 _BAND_BITS = 32
 _MAX_BAND_BUCKET_BITS = 16
-_MAX_BAND_REST_BITS = 16
+_MAX_BAND_REST_BITS = 15
 _MAX_EXPECTED_PAGES = 10**12
 
 
@@ -49,28 +52,25 @@ class IndexConfig:
     Attributes:
         permuted: blocks and distance; 4 blocks at 3 bits are 4 tables, some 100 bytes a page.
         expected_pages: the largest number of pages to be kept; sets the width of the buckets.
-        bucket_cap: most entries of one range that a probe reads; more are counted, and not found.
+        bucket_cap: a range of at most this many entries is read whole, so that every page of a cluster is
+            told. A larger one is a crowd and only sampled; where that leaves something out is counted.
         shards: power of two up to 256; at least four times the nodes of a cluster.
         bands: words of a page's sketch that are indexed too, 0 to 32; equal in one is a candidate.
-        crowd: a range of at most this many entries is read whole, so that every page of a cluster is told; a
-            larger one is sampled.
-        crowd_same_fingerprint: of a crowd's entries of one fingerprint, or one band, so many are read, so
-            that ten thousand copies of a page cost it no more than a few.
-        crowd_candidates: most candidates that a crowd gives; more are counted like those beyond the cap. At
-            8 a page among 5,000 that are nearly alike costs the server 2 to 3 unique ones, at 16 up to 5.
-        crowd_page_candidates: most candidates of a page that met a crowd, the nearest first: in ten tables
-            it meets the same crowd ten times over.
+        crowd_considered: most entries of a crowd that are looked at.
+        crowd_same_fingerprint: of them, most of one fingerprint, or one band, so that ten thousand copies of
+            a page cost it no more than a few.
+        crowd_candidates: most candidates of a page that met a crowd, the nearest first; it may meet the same
+            crowd in every table.
     """
 
     permuted: PermutedConfig = PermutedConfig()  # noqa: RUF009 - frozen, so one default serves all
     expected_pages: int = 1_000_000
-    bucket_cap: int = 256
+    bucket_cap: int = 128
     shards: int = 16
     bands: int = 0
-    crowd: int = 128
+    crowd_considered: int = 16
     crowd_same_fingerprint: int = 2
-    crowd_candidates: int = 4
-    crowd_page_candidates: int = 8
+    crowd_candidates: int = 8
 
     def __post_init__(self) -> None:
         """Refuse what cannot be stored.
@@ -84,10 +84,9 @@ class IndexConfig:
             )
         for name in (
             "bucket_cap",
-            "crowd",
+            "crowd_considered",
             "crowd_same_fingerprint",
             "crowd_candidates",
-            "crowd_page_candidates",
         ):
             if (limit := getattr(self, name)) < 1:
                 raise ConfigError(f"index.{name} ({limit}) must be at least 1")
@@ -109,12 +108,14 @@ class TableCut(NamedTuple):
     Attributes:
         bucket_bits: behind the leading byte.
         rest_bits: behind the bucket, kept in the member.
-        open_bits: the lowest of the rest, in which a match may differ.
+        open_bits: the lowest of the rest, in which a match may differ; a band has none.
+        member_rest_bytes: what of a member holds the rest, in bytes; 0 where the set is ordered by it.
     """
 
     bucket_bits: int
     rest_bits: int
     open_bits: int
+    member_rest_bytes: int
 
 
 @dataclass(frozen=True)
@@ -164,24 +165,27 @@ class IndexLayout:
 
     @property
     def band_rest_bits(self) -> int:
-        """Bits of a band's word that its members keep: two bytes at most, its lowest bits are left out.
+        """Bits of a band's word that are kept: as many as a packed set holds in two bytes, which are signed.
 
-        At 10**6 pages 30 of 32 bits are kept: a page shares one of ten bands by chance once in a hundred.
+        At 10**6 pages 29 of 32 bits are kept: a page shares one of nine bands by chance once in sixty.
         """
         return min(_BAND_BITS - _LEADING_BITS - self.band_bucket_bits, _MAX_BAND_REST_BITS)
 
     @property
     def table_count(self) -> int:
-        """Permuted tables, then one table per band."""
-        return len(self.tables) + self.config.bands
+        """One table per band, then the permuted tables."""
+        return self.config.bands + len(self.tables)
 
     @cached_property
     def cuts(self) -> tuple[TableCut, ...]:
         """How the words of each table are cut, in the order of the tables."""
         rest_bits = 64 - _LEADING_BITS - self.bucket_bits
-        permuted = (TableCut(self.bucket_bits, rest_bits, 64 - table.prefix_bits) for table in self.tables)
-        band = TableCut(self.band_bucket_bits, self.band_rest_bits, 0)
-        return (*permuted, *(band,) * self.config.bands)
+        rest_bytes = -(-rest_bits // 8)
+        band = TableCut(self.band_bucket_bits, self.band_rest_bits, open_bits=0, member_rest_bytes=0)
+        permuted = (
+            TableCut(self.bucket_bits, rest_bits, 64 - table.prefix_bits, rest_bytes) for table in self.tables
+        )
+        return (*(band,) * self.config.bands, *permuted)
 
     @cached_property
     def _prefix_bits(self) -> int:

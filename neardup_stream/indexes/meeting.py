@@ -40,8 +40,8 @@ def meeting(one: IndexedPage, other: IndexedPage, layout: IndexLayout) -> Meetin
         & (np.bitwise_count(own.rests ^ stored.rests) <= layout.config.permuted.distance_bits)
     )
     numbers = np.flatnonzero(in_reach).tolist()
-    first_band = len(layout.tables)
+    first_permuted = layout.config.bands
     return Meeting(
-        tables=tuple(number for number in numbers if number < first_band),
-        bands=tuple(number - first_band for number in numbers if number >= first_band),
+        tables=tuple(number - first_permuted for number in numbers if number >= first_permuted),
+        bands=tuple(number for number in numbers if number < first_permuted),
     )

@@ -37,7 +37,7 @@ class PermutedIndex:
         self._limits = ProbeLimits(
             distance_bits=config.permuted.distance_bits,
             bucket_cap=config.bucket_cap,
-            crowd=config.crowd,
+            crowd_considered=config.crowd_considered,
             crowd_same_rest=config.crowd_same_fingerprint,
             crowd_candidates=config.crowd_candidates,
         )
@@ -70,7 +70,7 @@ class PermutedIndex:
 def table_entries(pages: Sequence[IndexedPage], layout: IndexLayout) -> TableEntries:
     """One row per page and table: where the page stands there, and the range of rests that may match it."""
     words = _table_words(pages, layout)
-    bucket_bits, rest_bits, open_bits = np.array(layout.cuts, dtype=np.uint64).T
+    bucket_bits, rest_bits, open_bits, rest_bytes = np.array(layout.cuts, dtype=np.uint64).T
     below_bucket = np.uint64(56) - bucket_bits
     rests = words >> (below_bucket - rest_bits) & _low_mask(rest_bits)
     open_mask = _low_mask(open_bits)
@@ -84,7 +84,7 @@ def table_entries(pages: Sequence[IndexedPage], layout: IndexLayout) -> TableEnt
             leading_bytes=(words >> np.uint64(56)).astype(np.uint8).ravel(),
             buckets=(words >> below_bucket & _low_mask(bucket_bits)).astype(np.uint32).ravel(),
             rests=rests.ravel(),
-            rest_bytes=np.tile(((rest_bits + np.uint64(7)) >> np.uint64(3)).astype(np.uint8), len(pages)),
+            rest_bytes=np.tile(rest_bytes.astype(np.uint8), len(pages)),
             handles=np.repeat(handles, tables.size),
             version_bytes=np.repeat(version_bytes, tables.size),
         ),
@@ -98,7 +98,7 @@ def _table_words(pages: Sequence[IndexedPage], layout: IndexLayout) -> Words:
     fingerprints = np.array([page.fingerprint for page in pages], dtype=np.uint64)
     bands = np.array([page.bands for page in pages], dtype=np.uint64).reshape(len(pages), layout.config.bands)
     permuted = [table.apply(fingerprints) for table in layout.tables]
-    return np.column_stack([*permuted, bands << np.uint64(32)])
+    return np.column_stack([bands << np.uint64(32), *permuted])
 
 
 def _low_mask(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -119,7 +119,7 @@ def _collect(
     nearest: list[dict[tuple[int, int], int]] = [{} for _ in pages]
     seen = answer.members
     distances = np.bitwise_count(seen.rests ^ entries.members.rests[answer.entries])
-    distances[seen.tables >= len(layout.tables)] = _BAND_ONLY
+    distances[seen.tables < layout.config.bands] = _BAND_ONLY
     for row, handle, version_byte, distance in zip(
         entries.rows[answer.entries].tolist(),
         seen.handles.tolist(),
@@ -133,7 +133,7 @@ def _collect(
     truncated_rows = frozenset(entries.rows[answer.truncated].tolist())
     candidates = [_candidates(each) for each in nearest]
     for row in truncated_rows:
-        candidates[row] = candidates[row][: layout.config.crowd_page_candidates]
+        candidates[row] = candidates[row][: layout.config.crowd_candidates]
     return Probed(
         candidates=candidates,
         bucket_cap_hits=answer.bucket_cap_hits,

@@ -1,7 +1,7 @@
 """The reference tables: the simplest correct thing, for tests."""
 
 from bisect import bisect_left, insort
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import takewhile
 
@@ -41,16 +41,18 @@ class MemoryTables:
     def _run(self, entries: TableEntries, limits: ProbeLimits, *, insert: bool) -> ProbeAnswer:
         found: list[tuple[int, _Member]] = []
         truncated, cap_hits = [], 0
+        known: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
         wanted = zip(
+            entries.rows.tolist(),
             _keys(entries.members),
             _stored(entries.members),
             entries.lows.tolist(),
             entries.highs.tolist(),
             strict=True,
         )
-        for entry, (key, member, low, high) in enumerate(wanted):
+        for entry, (row, key, member, low, high) in enumerate(wanted):
             stored = self._sets.get(key, [])
-            near, is_truncated, is_capped = _walk(stored, member, low, high, limits)
+            near, is_truncated, is_capped = _walk(stored, member, low, high, limits, known[row])
             found += [(entry, other) for other in near]
             truncated += [entry] * is_truncated
             cap_hits += is_capped
@@ -60,27 +62,54 @@ class MemoryTables:
 
 
 def _walk(
-    stored: list[_Member], member: _Member, low: int, high: int, limits: ProbeLimits
+    stored: list[_Member],
+    member: _Member,
+    low: int,
+    high: int,
+    limits: ProbeLimits,
+    known: set[tuple[int, int]],
 ) -> tuple[list[_Member], bool, bool]:
-    """What an entry finds in its set; whether it is truncated, and whether by the cap."""
+    """What an entry finds in its set; whether it is truncated, and whether by a limit that is counted.
+
+    `known` are the pages that the crowds of this page have given so far.
+    """
     in_range = list(takewhile(lambda other: other[0] <= high, stored[bisect_left(stored, (low, 0, 0)) :]))
-    is_crowd = len(in_range) > limits.crowd
+    if len(in_range) > limits.bucket_cap:
+        return _sample(in_range, member, limits, known)
+    return (
+        [other for other in in_range if other[1] != member[1] and _is_near(other, member, limits)],
+        False,
+        False,
+    )
+
+
+def _sample(
+    crowd: list[_Member], member: _Member, limits: ProbeLimits, known: set[tuple[int, int]]
+) -> tuple[list[_Member], bool, bool]:
+    if len(known) == limits.crowd_candidates:
+        return [], True, True
     near: list[_Member] = []
     considered: Counter[int] = Counter()
     is_truncated = False
-    for other in in_range:
-        is_near = (other[0] ^ member[0]).bit_count() <= limits.distance_bits
+    for other in crowd:
+        is_near = _is_near(other, member, limits)
         if is_near and other[1] == member[1]:
             continue
-        if is_crowd and considered[other[0]] == limits.crowd_same_rest:
+        if considered[other[0]] == limits.crowd_same_rest:
             is_truncated = is_truncated or is_near
             continue
-        is_full = is_crowd and is_near and len(near) == limits.crowd_candidates
-        if is_full or considered.total() == limits.bucket_cap:
+        is_served = is_near and other[1:] not in known and len(known) == limits.crowd_candidates
+        if is_served or considered.total() == limits.crowd_considered:
             return near, True, True
         considered[other[0]] += 1
-        near += [other] * is_near
+        if is_near:
+            near.append(other)
+            known.add(other[1:])
     return near, is_truncated, False
+
+
+def _is_near(one: _Member, other: _Member, limits: ProbeLimits) -> bool:
+    return (one[0] ^ other[0]).bit_count() <= limits.distance_bits
 
 
 def _keys(members: TableMembers) -> Iterator[tuple[int, int, int]]:

@@ -38,7 +38,8 @@ class TableMembers(NamedTuple):
         leading_bytes: uint8.
         buckets: uint32, the bits between leading byte and rest.
         rests: uint64, the bits that are stored.
-        rest_bytes: uint8, 1 to 8, how many bytes hold a rest of this table.
+        rest_bytes: uint8, 1 to 8, how many bytes hold a rest of this table; 0 for a table in which only equal
+            rests match, below 10**8: the set is then ordered by them and its members need not hold them.
         handles: uint64, who the page is.
         version_bytes: uint8, low bits of the page's version.
     """
@@ -66,7 +67,7 @@ class TableEntries(NamedTuple):
         rows: uint32, the page's row in the batch, ascending.
         members: what is inserted.
         lows: uint64, first rest of the range to be read.
-        highs: uint64, last rest of the range; equal to the first where only equal rests match.
+        highs: uint64, last rest of the range; equal to the first where `rest_bytes` is 0.
     """
 
     rows: NDArray[np.uint32]
@@ -80,16 +81,16 @@ class ProbeLimits(NamedTuple):
 
     Attributes:
         distance_bits: members whose rest differs in more bits are not reported.
-        bucket_cap: at most this many members of one range are considered, 1 or more.
-        crowd: a range of at most this many members is reported whole; a larger one is a crowd, and sampled.
-        crowd_same_rest: of a crowd's members with one rest, only so many, the lowest, are considered, 1 or
-            more.
-        crowd_candidates: at most this many members of a crowd are reported, 1 or more.
+        bucket_cap: a range of at most this many members is read whole, 1 or more; a larger one is a crowd.
+        crowd_considered: at most this many members of a crowd are considered, 1 or more.
+        crowd_same_rest: and of those with one rest only so many, the lowest, 1 or more.
+        crowd_candidates: of all the crowds that a page meets in one call of the script, at most this many
+            pages are reported, 1 or more.
     """
 
     distance_bits: int
     bucket_cap: int
-    crowd: int
+    crowd_considered: int
     crowd_same_rest: int
     crowd_candidates: int
 
@@ -101,7 +102,7 @@ class ProbeAnswer(NamedTuple):
         entries: uint32, the row of the probing entry in the batch's `TableEntries`.
         members: what was found, all in the probing entry's own set.
         truncated: uint32, rows of the entries that left members unread which they might have reported.
-        bucket_cap_hits: how many ranges held more members than may be considered, or reported.
+        bucket_cap_hits: of how many crowds a limit on what is considered, or reported, left something out.
     """
 
     entries: NDArray[np.uint32]

@@ -19,9 +19,10 @@ _PROBE = Script.load("probe_insert", ONES=_ONES)
 _REMOVE = Script.load("remove_members")
 
 _MEMBER = [("rest", ">u8"), ("handle", ">u8"), ("version_byte", "u1")]
-_ENTRY = np.dtype([("rest_bytes", "u1"), ("is_exact", "u1"), ("low", ">u8"), ("high", ">u8"), *_MEMBER])
+_ENTRY = np.dtype([("rest_bytes", "u1"), ("low", ">u8"), ("high", ">u8"), *_MEMBER])
 _REMOVED = np.dtype([("rest_bytes", "u1"), *_MEMBER])
 _FOUND = np.dtype([("entry", ">u4"), *_MEMBER])
+_POWERS_OF_TEN = 10 ** np.arange(7, -1, -1, dtype=np.uint64)
 
 
 class RedisTables:
@@ -81,11 +82,21 @@ class RedisTables:
 def _pack_entries(entries: TableEntries) -> NDArray[np.void]:
     """One record per entry, as the script reads them."""
     packed = np.empty(len(entries.rows), dtype=_ENTRY)
-    packed["low"] = entries.lows
+    members = entries.members
+    packed["low"] = np.where(members.rest_bytes == 0, _decimal_digits(members.rests), entries.lows)
     packed["high"] = entries.highs
-    packed["is_exact"] = entries.lows == entries.highs
-    _fill_members(packed, entries.members)
+    _fill_members(packed, members)
     return packed
+
+
+def _decimal_digits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The last 8 decimal digits of each, as text whose bytes are those of a big-endian integer.
+
+    >>> int(_decimal_digits(np.array([1234], dtype=np.uint64))[0]).to_bytes(8, "big")
+    b'00001234'
+    """
+    digits = numbers[:, np.newaxis] // _POWERS_OF_TEN % np.uint64(10)
+    return (digits + np.uint64(ord("0"))).astype(np.uint8).view(">u8").ravel().astype(np.uint64)
 
 
 def _pack_removed(members: TableMembers) -> NDArray[np.void]:

@@ -10,13 +10,16 @@ __all__ = ["TABLE_CLAIMS"]
 
 REST_BYTES = 7
 SAME_REST = 4
-WIDE_CAP = 1000
+WIDE = 1000
 
 
 def entries(
     *pages: tuple[int, int, int], low_bits: int = 16, leading_byte: int = 0xA5, rest_bytes: int = REST_BYTES
 ) -> TableEntries:
-    """Entries of one set of table 0: (rest, handle, version byte) each, ranges ignoring `low_bits`."""
+    """Entries of one set of table 0: (rest, handle, version byte) each, ranges ignoring `low_bits`.
+
+    Without low bits only equal rests match, and the members do not hold them.
+    """
     count = len(pages)
     rests, handles, version_bytes = np.array(pages, dtype=np.uint64).reshape(-1, 3).T
     below = np.uint64((1 << low_bits) - 1)
@@ -27,7 +30,7 @@ def entries(
             leading_bytes=np.full(count, leading_byte, dtype=np.uint8),
             buckets=np.zeros(count, dtype=np.uint32),
             rests=rests,
-            rest_bytes=np.full(count, rest_bytes, dtype=np.uint8),
+            rest_bytes=np.full(count, rest_bytes if low_bits else 0, dtype=np.uint8),
             handles=handles,
             version_bytes=version_bytes.astype(np.uint8),
         ),
@@ -37,10 +40,10 @@ def entries(
 
 
 def within(
-    distance_bits: int, *, cap: int = WIDE_CAP, crowd: int = 1, candidates: int = WIDE_CAP
+    distance_bits: int, *, cap: int = 1, considered: int = WIDE, candidates: int = WIDE
 ) -> ProbeLimits:
     """Limits that do not bite, unless they are named; any two members are a crowd."""
-    return ProbeLimits(distance_bits, cap, crowd, SAME_REST, candidates)
+    return ProbeLimits(distance_bits, cap, considered, SAME_REST, candidates)
 
 
 def found(answer: ProbeAnswer, probing: TableEntries) -> list[tuple[int, int, int, int]]:
@@ -166,31 +169,31 @@ async def a_range_of_one_rest_holds_equal_rests_only(store: TableStore) -> None:
     assert await probed(store, entries((5, 9, 1), low_bits=0), within(9)) == [(0, 2, 1, 0)]
 
 
-async def the_cap_limits_what_is_considered_and_is_counted(store: TableStore) -> None:
-    for cap in (1, 5, 40):
-        stored = entries(*((rest, rest, 1) for rest in range(cap + 1)), leading_byte=cap)
+async def of_a_crowd_so_many_are_considered_and_more_are_counted(store: TableStore) -> None:
+    for limit in (1, 5, 40):
+        stored = entries(*((rest, rest, 1) for rest in range(limit + 1)), leading_byte=limit)
         outcomes = []
-        for count in range(cap - 1, cap + 2):
-            await store.probe_and_insert(entries(*_members_of(stored)[:count], leading_byte=cap), within(0))
-            answer = await store.probe(entries((0, 999, 1), leading_byte=cap), within(64, cap=cap))
+        for count in range(limit - 1, limit + 2):
+            await store.probe_and_insert(entries(*_members_of(stored)[:count], leading_byte=limit), within(0))
+            answer = await store.probe(entries((0, 999, 1), leading_byte=limit), within(64, considered=limit))
             outcomes.append((len(answer.entries), answer.bucket_cap_hits, answer.truncated.tolist()))
 
-        assert outcomes == [(cap - 1, 0, []), (cap, 0, []), (cap, 1, [0])]
+        assert outcomes == [(limit - 1, 0, []), (limit, 0, []), (limit, 1, [0])]
 
 
-async def far_members_count_towards_the_cap(store: TableStore) -> None:
+async def far_members_of_a_crowd_are_considered_too(store: TableStore) -> None:
     far = [(0xFF00 + rest, rest, 1) for rest in range(5)]
     await store.probe_and_insert(entries(*far), within(0))
     probing = entries((0xFFFF, 999, 1), leading_byte=0xA5)
 
-    capped = await store.probe(probing, within(0, cap=4))
-    whole = await store.probe(probing, within(0, cap=5))
+    capped = await store.probe(probing, within(0, considered=4))
+    whole = await store.probe(probing, within(0, considered=5))
 
     assert (capped.bucket_cap_hits, capped.truncated.tolist()) == (1, [0])
     assert (whole.bucket_cap_hits, whole.truncated.tolist()) == (0, [])
 
 
-async def the_limit_of_a_crowds_candidates_is_counted_like_the_cap(store: TableStore) -> None:
+async def the_limit_of_a_crowds_candidates_is_counted(store: TableStore) -> None:
     """Only what is reported counts towards it, so far members do not."""
     near = [(rest, 1 + rest, 1) for rest in (1, 2, 4, 8, 16)]
     far = [(0xFF00 + rest, 100 + rest, 1) for rest in range(50)]
@@ -206,6 +209,28 @@ async def the_limit_of_a_crowds_candidates_is_counted_like_the_cap(store: TableS
     ]
 
 
+async def all_crowds_of_a_page_together_give_so_many_pages(store: TableStore) -> None:
+    """Who is known from one crowd may be reported of another; of smaller ranges every page is."""
+    for leading_byte in (1, 2, 3):
+        shared = ((rest, 1 + rest, 1) for rest in (1, 2, 4))
+        own = ((rest, leading_byte * 100 + rest, 1) for rest in (8, 16))
+        await store.probe_and_insert(entries(*shared, *own, leading_byte=leading_byte), within(0))
+    await store.probe_and_insert(entries((1, 999, 1), leading_byte=4), within(0))
+    probes = [entries((0, 0, 1), leading_byte=leading_byte) for leading_byte in (1, 2, 3, 4)]
+    probing = TableEntries(
+        rows=np.zeros(4, dtype=np.uint32),
+        members=TableMembers(*map(np.concatenate, zip(*(each.members for each in probes), strict=True))),
+        lows=np.concatenate([each.lows for each in probes]),
+        highs=np.concatenate([each.highs for each in probes]),
+    )
+
+    answer = await store.probe(probing, within(1, candidates=6))
+
+    reported = set(answer.members.handles.tolist())
+    assert {2, 3, 5, 108, 116, 208, 999} == reported
+    assert (answer.truncated.tolist(), answer.bucket_cap_hits) == ([1, 2], 2)
+
+
 async def only_a_crowd_is_sampled(store: TableStore) -> None:
     """A range that is no crowd is reported whole, whatever its size and however equal its rests."""
     for low_bits, count in ((0, 50), (16, 50), (0, 5), (16, 5)):
@@ -214,8 +239,8 @@ async def only_a_crowd_is_sampled(store: TableStore) -> None:
         probing = entries((5, 0, 1), **where)
 
         answers = [
-            await store.probe(probing, within(3, crowd=crowd, candidates=2))
-            for crowd in (count - 1, count, count + 1)
+            await store.probe(probing, within(3, cap=cap, candidates=2))
+            for cap in (count - 1, count, count + 1)
         ]
 
         assert [len(answer.entries) for answer in answers] == [2, count, count]
@@ -244,12 +269,12 @@ async def of_one_rest_the_lowest_members_are_considered(store: TableStore) -> No
 
 
 async def behind_many_equal_rests_the_next_is_found(store: TableStore) -> None:
-    """More equal rests than the cap: they are passed over, and the cap does not bite."""
+    """More equal rests than may be considered: they are passed over, and that limit does not bite."""
     crowd = [(5, handle, 1) for handle in range(100, 200)]
     await store.probe_and_insert(entries(*crowd, (4, 1, 1), (6, 2, 1), (7, 3, 1)), within(0))
 
     probing = entries((7, 9, 1))
-    answer = await store.probe(probing, within(1, cap=7))
+    answer = await store.probe(probing, within(1, considered=7))
 
     assert found(answer, probing) == [
         (0, 2, 1, 1),
@@ -262,7 +287,7 @@ async def behind_many_equal_rests_the_next_is_found(store: TableStore) -> None:
 async def many_equal_rests_that_are_too_far_truncate_nothing(store: TableStore) -> None:
     await store.probe_and_insert(entries(*((5, handle, 1) for handle in range(100))), within(0))
 
-    answer = await store.probe(entries((5 ^ 0xFF, 999, 1)), within(3, cap=SAME_REST))
+    answer = await store.probe(entries((5 ^ 0xFF, 999, 1)), within(3, considered=SAME_REST))
 
     assert (len(answer.entries), answer.bucket_cap_hits, answer.truncated.tolist()) == (0, 0, [])
 
@@ -275,7 +300,7 @@ async def ones_own_members_take_no_place(store: TableStore) -> None:
         others = [(5, handle, 1) for handle in range(1, SAME_REST + 1)]
         await store.probe_and_insert(entries(*own, *others, **where), within(0))
 
-        answer = await store.probe(entries((5, 0, 1), **where), within(3, cap=SAME_REST))
+        answer = await store.probe(entries((5, 0, 1), **where), within(3, considered=SAME_REST))
 
         assert answer.members.handles.tolist() == [1, 2, 3, 4]
         assert (answer.bucket_cap_hits, answer.truncated.tolist()) == (0, [])
@@ -361,9 +386,10 @@ TABLE_CLAIMS = [
     handles_and_rests_keep_all_their_bits,
     rests_of_one_to_eight_bytes_are_kept_whole,
     a_range_of_one_rest_holds_equal_rests_only,
-    the_cap_limits_what_is_considered_and_is_counted,
-    far_members_count_towards_the_cap,
-    the_limit_of_a_crowds_candidates_is_counted_like_the_cap,
+    of_a_crowd_so_many_are_considered_and_more_are_counted,
+    far_members_of_a_crowd_are_considered_too,
+    the_limit_of_a_crowds_candidates_is_counted,
+    all_crowds_of_a_page_together_give_so_many_pages,
     only_a_crowd_is_sampled,
     of_one_rest_the_lowest_members_are_considered,
     behind_many_equal_rests_the_next_is_found,

@@ -50,9 +50,7 @@ async def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
     request: pytest.FixtureRequest, server: str, namespace: str, blocks: int, distance_bits: int
 ) -> None:
     words = planted_words(64 * blocks + distance_bits, distance_bits)
-    layout = IndexLayout(
-        IndexConfig(PermutedConfig(blocks, distance_bits), expected_pages=10**7, crowd_candidates=75)
-    )
+    layout = IndexLayout(IndexConfig(PermutedConfig(blocks, distance_bits), expected_pages=10**7))
     pages = [IndexedPage(Handle(row), 1, Fingerprint64(word)) for row, word in enumerate(words)]
     found: list[set[int]] = []
 
@@ -72,7 +70,7 @@ async def test_equal_fingerprints_of_different_pages_report_each_other_up_to_the
     request: pytest.FixtureRequest, namespace: str
 ) -> None:
     limit = 3
-    layout = IndexLayout(IndexConfig(crowd=1, crowd_same_fingerprint=limit))
+    layout = IndexLayout(IndexConfig(bucket_cap=1, crowd_same_fingerprint=limit))
     pages = [IndexedPage(Handle(row), 1, Fingerprint64(7)) for row in range(limit + 2)]
 
     async with RedisClient(RedisConfig(request.getfixturevalue("redis_server").url)) as client:
@@ -157,10 +155,10 @@ async def test_probes_for_what_is_absent_store_no_key(request: pytest.FixtureReq
 async def test_a_page_among_thousands_in_one_range_costs_what_one_among_a_hundred_does(
     request: pytest.FixtureRequest, namespace: str, count: int, free_bits: int
 ) -> None:
-    """Counted in commands, each of which reads at most 32 members."""
+    """Counted in commands, each of which reads at most 16 members."""
     dice = random.Random(free_bits)
     config = IndexConfig()
-    most_reads = 2 if free_bits == 0 else 1 + config.bucket_cap // 32
+    most_reads = 2
 
     async with RedisClient(RedisConfig(request.getfixturevalue("redis_server").url)) as client:
         index = index_on(client, namespace, IndexLayout(config))
@@ -174,7 +172,7 @@ async def test_a_page_among_thousands_in_one_range_costs_what_one_among_a_hundre
         reads = await range_reads(client) - before
 
     assert reads <= count * 4 * most_reads
-    assert max(map(len, probed.candidates)) <= 4 * config.crowd_candidates
+    assert max(map(len, probed.candidates)) <= config.crowd_candidates
     assert len(probed.truncated_rows) == 500
 
 

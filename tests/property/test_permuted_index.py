@@ -85,8 +85,6 @@ def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
             PermutedConfig(blocks, distance_bits),
             expected_pages=expected_pages,
             shards=shards,
-            crowd_same_fingerprint=len(words),
-            crowd_candidates=len(words),
         )
     )
     pages = pages_of(words)
@@ -135,8 +133,6 @@ def test_with_bands_a_page_is_a_candidate_if_near_or_equal_in_a_band(
         IndexConfig(
             expected_pages=expected_pages,
             bands=3,
-            crowd_same_fingerprint=len(words),
-            crowd_candidates=len(words),
         )
     )
     dropped_bits = 32 - 8 - layout.band_bucket_bits - layout.band_rest_bits
@@ -162,15 +158,20 @@ def test_with_bands_a_page_is_a_candidate_if_near_or_equal_in_a_band(
 @settings(max_examples=100)
 @given(
     words=near_words(3),
-    cap=st.integers(1, 12),
+    considered=st.integers(1, 12),
     same=st.integers(1, 3),
     candidate_limit=st.integers(1, 6),
 )
 def test_no_candidate_is_missed_unless_the_row_is_truncated(
-    words: list[int], cap: int, same: int, candidate_limit: int
+    words: list[int], considered: int, same: int, candidate_limit: int
 ) -> None:
     layout = IndexLayout(
-        IndexConfig(bucket_cap=cap, crowd=1, crowd_same_fingerprint=same, crowd_candidates=candidate_limit)
+        IndexConfig(
+            bucket_cap=1,
+            crowd_considered=considered,
+            crowd_same_fingerprint=same,
+            crowd_candidates=candidate_limit,
+        )
     )
 
     probed = asyncio.run(PermutedIndex(MemoryTables(), layout).probe_and_insert(pages_of(words)))

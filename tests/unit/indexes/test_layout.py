@@ -34,6 +34,7 @@ def test_the_mean_fill_at_the_stated_size_is_above_half_and_at_most_full(expecte
         ({"expected_pages": 0}, "index.expected_pages (0)"),
         ({"expected_pages": 10**12 + 1}, "index.expected_pages (1000000000001)"),
         ({"bucket_cap": 0}, "index.bucket_cap (0)"),
+        ({"crowd_considered": 0}, "index.crowd_considered (0)"),
         ({"crowd_same_fingerprint": 0}, "index.crowd_same_fingerprint (0)"),
         ({"crowd_candidates": 0}, "index.crowd_candidates (0)"),
         ({"bands": -1}, "index.bands (-1)"),
@@ -57,6 +58,7 @@ def test_numbers_out_of_range_are_refused_by_name(config: dict[str, Any], messag
     [
         {"expected_pages": 10**12},
         {"bucket_cap": 1},
+        {"crowd_considered": 1},
         {"crowd_same_fingerprint": 1},
         {"crowd_candidates": 1},
         {"shards": 1},
@@ -80,20 +82,21 @@ def test_a_prefix_shorter_than_a_leading_byte_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("expected_pages", "kept_bits"),
-    [(1, 8 + 0 + 16), (200_000, 8 + 4 + 16), (10**6, 8 + 6 + 16), (10**8, 32), (10**12, 32)],
+    [(1, 8 + 0 + 15), (200_000, 8 + 4 + 15), (10**6, 8 + 6 + 15), (10**8, 32), (10**12, 32)],
     ids=["one-page", "a-site", "default", "all-bits-fit", "no-more-bits"],
 )
-def test_a_band_keeps_two_bytes_below_its_bucket_as_far_as_its_word_reaches(
+def test_a_band_keeps_fifteen_bits_below_its_bucket_as_far_as_its_word_reaches(
     expected_pages: int, kept_bits: int
 ) -> None:
     layout = IndexLayout(IndexConfig(expected_pages=expected_pages, bands=1))
-    *_, band = layout.cuts
+    band, *_ = layout.cuts
 
     assert 8 + band.bucket_bits + band.rest_bits == kept_bits
-    assert (1 <= band.rest_bits <= 16, band.open_bits) == (True, 0)
+    assert (1 <= band.rest_bits <= 15, band.open_bits, band.member_rest_bytes) == (True, 0, 0)
 
 
-def test_band_tables_come_after_the_permuted_ones() -> None:
+def test_band_tables_come_before_the_permuted_ones() -> None:
     layout = IndexLayout(IndexConfig(bands=10))
 
-    assert layout.table_count == len(layout.cuts) == 4 + 10
+    assert [cut.open_bits for cut in layout.cuts] == [0] * 10 + [48] * 4
+    assert layout.table_count == 14
