@@ -20,11 +20,14 @@ from neardup_stream.indexes.protocol import Index
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.streams.protocol import Sink, Source
+from neardup_stream.streams.transactions import Transactions
 
 __all__ = ["FAILPOINTS", "Failpoint", "Moment", "Target", "parse_failpoints", "with_failpoints"]
 
 Moment = Literal["before", "after"]
-Target = Literal["records", "index", "clusters", "cluster_store", "events", "dead_letters", "source"]
+Target = Literal[
+    "records", "index", "clusters", "cluster_store", "events", "dead_letters", "transactions", "source"
+]
 
 _PROTOCOLS: Final[Mapping[Target, type]] = {
     "records": RecordStore,
@@ -33,6 +36,7 @@ _PROTOCOLS: Final[Mapping[Target, type]] = {
     "cluster_store": ClusterStore,
     "events": Sink,
     "dead_letters": Sink,
+    "transactions": Transactions,
     "source": Source,
 }
 
@@ -118,9 +122,9 @@ class _Armed:
         if not any(point.method == name for point in self._points):
             return member
 
-        async def call(*arguments: object) -> object:
+        async def call(*arguments: object, **named: object) -> object:
             self._reach("before", name)
-            result = await member(*arguments)
+            result = await member(*arguments, **named)
             self._reach("after", name)
             return result
 

@@ -117,7 +117,15 @@ async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Sto
         stores = await stack.enter_async_context(open_stores(settings, url, retries))
         streams = await stack.enter_async_context(open_kafka(settings, stores.epochs, retries, metrics))
         publication = message_publication(streams.events, streams.dead_letters)
-        loop = build_loop(settings, stores, streams.source, publication, retries, metrics)
+        loop = build_loop(
+            settings,
+            stores,
+            streams.source,
+            publication,
+            retries,
+            metrics,
+            transactions=streams.transactions,
+        )
         await asyncio.to_thread(load_kernel)  # which may have to be compiled: not while pages wait
         collect_rarely()
         health.become("ready")

@@ -129,9 +129,13 @@ class Kafka(_Section, frozen=True):
         OutOfRange,
         Meta(description="What to do when the committed offset is no longer in the topic."),
     ] = "fail"
-    delivery: Annotated[Literal["at_least_once"], Meta(description="What is promised of every event.")] = (
-        "at_least_once"
-    )
+    delivery: Annotated[
+        Literal["at_least_once", "exactly_once"],
+        Meta(
+            description="What is promised of every event: `at_least_once`, or `exactly_once` to subscribers"
+            " that read committed."
+        ),
+    ] = "at_least_once"
     compression: Annotated[Compression, Meta(description="Codec of the batches sent.")] = "zstd"
     session_timeout_seconds: Annotated[
         Seconds, Meta(description="Silence after which the broker gives our partitions to others.")

@@ -56,7 +56,9 @@ from neardup_stream.streams.kafka_sink import KafkaSink
 from neardup_stream.streams.kafka_source import KafkaSource
 from neardup_stream.streams.protocol import Sink, Source
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
+from neardup_stream.streams.kafka_transactions import KafkaTransactions, KafkaTransactionsConfig
 from neardup_stream.wire.events import to_message, to_structured
+from neardup_stream.streams.transactions import Transactions
 
 __all__ = [
     "KafkaStreams",
@@ -192,7 +194,14 @@ def _clusters(settings: Settings, store: ClusterStore, records: RecordStore) -> 
 
 @dataclass(frozen=True, slots=True)
 class KafkaStreams:
-    """The three topics, open."""
+    """The three topics, open.
+
+    Attributes:
+        source: pages.
+        events: where events go.
+        dead_letters: where dead letters go.
+        transactions: send in the place of these two, for exactly-once delivery; None for at-least-once.
+    """
 
     source: Source
     events: Sink
@@ -202,6 +211,7 @@ class KafkaStreams:
 def kafka_connection(settings: Settings) -> KafkaConnection:
     """Where the brokers are."""
     return settings.kafka.connection()
+    transactions: Transactions | None
 
 
 def kafka_source(settings: Settings, topic: str, group_id: str, first_start: FirstStart) -> KafkaSource:
@@ -235,10 +245,12 @@ def _source_config(
 
 def kafka_sink(settings: Settings, topic: str) -> KafkaSink:
     """A writer to one topic; `async with` opens it."""
-    return KafkaSink(
-        KafkaSinkConfig(
-            connection=kafka_connection(settings), topic=topic, compression=settings.kafka.compression
-        )
+    return KafkaSink(_sink_config(settings, topic))
+
+
+def _sink_config(settings: Settings, topic: str) -> KafkaSinkConfig:
+    return KafkaSinkConfig(
+        connection=kafka_connection(settings), topic=topic, compression=settings.kafka.compression
     )
 
 
@@ -271,6 +283,9 @@ async def open_kafka(
         )
         points = settings.failpoints.points()
         yield KafkaStreams(
+        transactions = None
+        if kafka.delivery == "exactly_once":
+            transactions = await stack.enter_async_context(_transactions(settings, events, dead_letters))
             with_failpoints("source", source, points),
             with_failpoints("events", events, points),
             with_failpoints("dead_letters", dead_letters, points),
@@ -279,7 +294,20 @@ async def open_kafka(
 
 def build_retries(
     settings: Settings, meters: PipelineMeters, on_away: Callable[[Unavailable | None], None]
+            transactions and with_failpoints("transactions", transactions, points),
+        )
+
+
+def _transactions(settings: Settings, events: KafkaSink, dead_letters: KafkaSink) -> KafkaTransactions:
+    return KafkaTransactions(
+        KafkaTransactionsConfig(
+            events=_sink_config(settings, settings.kafka.events_topic),
+            dead_letters=_sink_config(settings, settings.kafka.dead_letters_topic),
+            group_id=settings.kafka.group_id,
+            largest_event_bytes=events.max_message_bytes,
+            largest_dead_letter_bytes=dead_letters.max_message_bytes,
 ) -> Retries:
+    )
     """Patience with dependencies, as set."""
     return Retries(Patience(settings.pipeline.give_up_seconds), meters, on_away)
 
@@ -297,6 +325,7 @@ def build_loop(
     """The pipeline over opened streams and stores."""
     pipeline = settings.pipeline
     return Loop(
+    transactions: Transactions | None = None,
         source=source,
         preparation=build_preparation(settings, meters),
         judgement=Judgement(
@@ -327,6 +356,7 @@ def build_loop(
 
 def message_publication(events: Sink, dead_letters: Sink) -> Publication:
     """Events as CloudEvents in binary mode, dead letters with their original key, value and headers."""
+        transactions=transactions,
 
     def render_dead_letter(record: Record, error: BadPage) -> Message:
         return dead_letter(record, error, dead_letters.max_message_bytes)

@@ -58,7 +58,7 @@ class KafkaSink:
         await self._discard_producer()
 
     @property
-    def max_message_bytes(self) -> int | None:
+    def max_message_bytes(self) -> int:
         """What the topic takes, less what travels around a message."""
         return largest_message_bytes(self._max_bytes)
 

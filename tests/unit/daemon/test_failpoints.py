@@ -16,6 +16,7 @@ from neardup_stream.stores.redis_clusters import RedisClusters
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.streams.kafka_sink import KafkaSink
 from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.kafka_transactions import KafkaTransactions
 from neardup_stream.streams.memory import MemorySink
 
 WIRED = {
@@ -25,6 +26,7 @@ WIRED = {
     "cluster_store": RedisClusters,
     "events": KafkaSink,
     "dead_letters": KafkaSink,
+    "transactions": KafkaTransactions,
     "source": KafkaSource,
 }
 HELLO = [Message(key=b"k", value=b"v")]
