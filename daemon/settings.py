@@ -118,8 +118,8 @@ class Kafka(_Section, frozen=True):
         Meta(
             ge=0,
             lt=1 << 31,
-            description="Raise it, in all daemons, when the pages topic was made anew or is to be judged again:"
-            " its records are then those of another input.",
+            description="Raise it, in all daemons, when the pages topic was made anew or is to be judged"
+            " again: its records are then those of another input.",
         ),
     ] = 0
     first_start: Annotated[
