@@ -1,12 +1,14 @@
 """How pages are read, fingerprinted, indexed and compared, as set: what needs no store."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from daemon.settings import Settings
-from neardup_stream.clusters.rules import Rule, anchored, components, linked
+from neardup_stream.clusters.rules import Rule, anchored, components, is_firm, linked
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
+from neardup_stream.match import Match
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.scopes import scope_by
@@ -16,6 +18,7 @@ from neardup_stream.wire.pages import PageDecoder
 __all__ = [
     "build_preparation",
     "cluster_rule",
+    "connecting",
     "index_layout",
     "simhash_config",
     "sketch_config",
@@ -63,6 +66,16 @@ def cluster_rule(settings: Settings) -> Rule | None:
         "linked": linked(settings.clusters.link_containment),
         "components": components,
         "anchored": anchored,
+    }
+    return rules.get(settings.clusters.rule)
+
+
+def connecting(settings: Settings) -> Callable[[Match], bool] | None:
+    """Which matches bring their pages into one cluster, whatever the order; None where none needs to."""
+    least = settings.clusters.link_containment
+    rules: dict[str, Callable[[Match], bool]] = {
+        "linked": lambda match: is_firm(match, least),
+        "components": lambda _match: True,
     }
     return rules.get(settings.clusters.rule)
 

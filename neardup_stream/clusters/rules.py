@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from neardup_stream.match import Match
 
-__all__ = ["Choice", "Rule", "Support", "anchored", "components", "linked"]
+__all__ = ["Choice", "Rule", "Support", "anchored", "components", "is_firm", "linked"]
 
 
 class Support(NamedTuple):
@@ -73,13 +73,20 @@ def linked(link_containment: float) -> Rule:
         link_containment: least share of either page inside the other; pages with one text are always firm.
     """
 
-    def is_firm(match: Match) -> bool:
-        return match.kind == "exact" or match.mutual_containment >= link_containment
-
     def join(supports: Sequence[Support]) -> Choice:
-        return components([support for support in supports if any(map(is_firm, support.matches))])
+        firm = [
+            support
+            for support in supports
+            if any(is_firm(match, link_containment) for match in support.matches)
+        ]
+        return components(firm)
 
     return join
+
+
+def is_firm(match: Match, link_containment: float) -> bool:
+    """Whether a match connects two pages by the rule `linked`; symmetric."""
+    return match.kind == "exact" or match.mutual_containment >= link_containment
 
 
 def anchored(supports: Sequence[Support]) -> Choice:

@@ -21,7 +21,7 @@ from neardup_stream.events import (
 )
 from neardup_stream.invariants.history import Expectations, History, StoredCluster
 from neardup_stream.invariants.inputs import Input
-from neardup_stream.message import Message, Partition, Position
+from neardup_stream.message import Message, Partition, Position, topic_of
 from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import event_id, from_message
@@ -98,7 +98,7 @@ class Evidence:
 
     @cached_property
     def dead(self) -> frozenset[tuple[str, int, int]]:
-        """Input id, partition and offset of the dead letters."""
+        """Topic, partition and offset of the records that became dead letters."""
         return frozenset(
             origin for letter in self.history.dead_letters if (origin := _origin(letter)) is not None
         )
@@ -138,7 +138,7 @@ class Evidence:
     def is_dead(self, position: Position) -> bool:
         """Whether the record there is a dead letter."""
         partition = position.partition
-        return (partition.input_id, partition.number, position.offset) in self.dead
+        return (topic_of(partition.input_id), partition.number, position.offset) in self.dead
 
     def is_committed(self, position: Position) -> bool:
         """Whether the group has gone on behind it."""

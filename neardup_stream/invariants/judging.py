@@ -12,6 +12,7 @@ from neardup_stream.invariants.outcomes import judge_outcomes
 from neardup_stream.invariants.payloads import judge_payloads
 from neardup_stream.invariants.ranks import judge_ranks
 from neardup_stream.invariants.recrawls import judge_recrawls
+from neardup_stream.message import topic_of
 
 __all__ = ["judge", "unjudged"]
 
@@ -58,7 +59,7 @@ def unjudged(history: History, expectations: Expectations) -> dict[int, str]:
 
 
 def _foreign_inputs(history: History) -> str:
-    """An input that brought stored pages and is not part of the history; their events may be elsewhere."""
-    known = {partition.input_id for partition in history.committed}
+    """An input that brought stored pages, and is none of these topics; its events may be elsewhere."""
+    known = {topic_of(partition.input_id) for partition in history.committed}
     applied = (each for record in history.records.values() for each in (record.made_by, *record.later))
-    return next((input_id for input_id, _, _ in applied if input_id not in known), "")
+    return next((input_id for input_id, _, _ in applied if topic_of(input_id) not in known), "")

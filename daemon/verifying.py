@@ -1,0 +1,166 @@
+"""A whole run, read back from its topics and from Redis, to be judged: for `verify`.
+
+In memory stand, for each page, what its record in Redis and its record in the topic come to (some 2 KB), and
+each event (some 5 KB). The texts of the pages pass through.
+"""
+
+import asyncio
+from contextlib import AsyncExitStack
+from time import monotonic
+from typing import Final, NamedTuple
+
+from aiokafka import TopicPartition
+
+from daemon.preparing import build_preparation, connecting, index_layout, verdict_config
+from daemon.settings import Settings
+from daemon.stored_index import open_stored_index
+from daemon.wiring import Stores, kafka_connection
+from neardup_stream.invariants.history import Expectations, History, Matching, StoredCluster
+from neardup_stream.invariants.inputs import Input, read_inputs
+from neardup_stream.message import Message, Partition, input_id
+from neardup_stream.meters import NoMeters
+from neardup_stream.page import Handle
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.streams.kafka_admin import committed_offsets, require_topics
+from neardup_stream.streams.kafka_snapshot import TopicSnapshot, open_snapshot
+
+__all__ = ["Reading", "expectations_of", "read_history", "read_stores"]
+
+_POLL_SECONDS: Final = 0.5
+
+
+class Reading(NamedTuple):
+    """What a run left behind, and what may be concluded from it."""
+
+    history: History
+    expectations: Expectations
+
+
+async def read_history(settings: Settings, wait_seconds: float = 0.0) -> Reading:
+    """Read the topics to their ends, and everything that Redis holds.
+
+    The committed offsets come first: what they cover is told and stored by the time the rest is read. They
+    are looked up again at the end; where they have not moved, and no page lies behind them, all was quiet.
+
+    Args:
+        settings: those of the daemons.
+        wait_seconds: how long to wait for the group to reach the end of the pages.
+
+    Raises:
+        ConfigError: a topic or the index does not exist, or may not be read.
+        StreamUnavailable: Kafka cannot be reached.
+        StoreUnavailable: Redis cannot be reached.
+        CorruptData: what is stored is not ours.
+    """
+    kafka = settings.kafka
+    await _wait_until_finished(settings, wait_seconds)
+    committed = await _committed(settings)
+    async with AsyncExitStack() as stack:
+        stores = await stack.enter_async_context(open_stored_index(settings, None))
+        events, dead_letters, pages = [
+            await stack.enter_async_context(open_snapshot(kafka_connection(settings), topic, name))
+            for topic, name in (
+                (kafka.events_topic, kafka.events_topic),
+                (kafka.dead_letters_topic, kafka.dead_letters_topic),
+                (kafka.pages_topic, input_id(kafka.pages_topic, kafka.input_epoch)),
+            )
+        ]
+        told = History(
+            inputs=await _inputs(pages, settings),
+            committed=committed,
+            events=await _messages(events),
+            dead_letters=await _messages(dead_letters),
+            records={},
+            clusters={},
+            ends=pages.ends,
+        )
+        history = await read_stores(told, stores)
+    is_finished = not any(
+        each.position.offset >= committed.get(each.position.partition, 0) for each in told.inputs
+    )
+    return Reading(
+        history,
+        expectations_of(
+            settings,
+            is_quiet=is_finished and committed == await _committed(settings),
+            has_all_events=not any(events.beginnings.values()),
+            has_all_dead_letters=not any(dead_letters.beginnings.values()),
+        ),
+    )
+
+
+async def read_stores(told: History, stores: Stores) -> History:
+    """The same history, with the page records and clusters that are stored.
+
+    Raises:
+        StoreUnavailable: Redis cannot be reached.
+        CorruptData: what is stored is not ours.
+    """
+    clusters = {}
+    if stores.clusters is not None:
+        async for cluster_id, representative, members in stores.clusters.walk():
+            clusters[cluster_id] = StoredCluster(representative, tuple(members))
+    kept = stores.judged.records
+    records: dict[Handle, PageRecord] = {}
+    for slot in range(kept.slot_count):
+        records |= {handle: PageRecord.unpack(packed) for handle, packed in await kept.walk(slot)}
+    return told._replace(records=records, clusters=clusters)
+
+
+def expectations_of(
+    settings: Settings, *, is_quiet: bool, has_all_events: bool, has_all_dead_letters: bool
+) -> Expectations:
+    """What may be concluded from the history of daemons with these settings."""
+    links = connecting(settings)
+    return Expectations(
+        is_quiet=is_quiet,
+        has_all_events=has_all_events,
+        has_all_dead_letters=has_all_dead_letters,
+        keeps_clusters=settings.clusters.rule != "off",
+        tells_unique=settings.events.unique,
+        tells_undecided=settings.events.undecided,
+        may_expire=settings.retention.seconds > 0,
+        matching=None if links is None else Matching(verdict_config(settings), index_layout(settings), links),
+    )
+
+
+async def _wait_until_finished(settings: Settings, wait_seconds: float) -> None:
+    """Return once the group has committed the end of every partition, or the time is over."""
+    kafka = settings.kafka
+    pages = input_id(kafka.pages_topic, kafka.input_epoch)
+    deadline = monotonic() + wait_seconds
+    while monotonic() < deadline:
+        async with open_snapshot(kafka_connection(settings), kafka.pages_topic, pages) as snapshot:
+            committed = await _committed(settings)
+            behind = [one for one, end in snapshot.ends.items() if committed.get(one, 0) < end]
+        if not any(snapshot.ends[one] > snapshot.beginnings[one] for one in behind):
+            return
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _committed(settings: Settings) -> dict[Partition, int]:
+    """Next offsets of the group, 0 for a partition of which it has finished nothing."""
+    kafka, connection = settings.kafka, kafka_connection(settings)
+    facts = await require_topics(connection, [kafka.pages_topic], right="Read")
+    numbers = range(facts[kafka.pages_topic].partitions)
+    topic_partitions = [TopicPartition(kafka.pages_topic, number) for number in numbers]
+    offsets = await committed_offsets(connection, kafka.group_id, topic_partitions)
+    pages = input_id(kafka.pages_topic, kafka.input_epoch)
+    return {Partition(pages, one.partition): offsets.get(one, 0) for one in topic_partitions}
+
+
+async def _inputs(pages: TopicSnapshot, settings: Settings) -> list[Input]:
+    """The records of the pages topic, as the daemon takes them."""
+    preparation = build_preparation(settings, NoMeters())
+    inputs: list[Input] = []
+    async for records in pages.records():
+        inputs += await asyncio.to_thread(read_inputs, records, preparation)
+    return inputs
+
+
+async def _messages(topic: TopicSnapshot) -> list[Message]:
+    return [
+        Message(key=each.key, value=each.value, headers=each.headers, timestamp_ms=each.timestamp_ms)
+        async for records in topic.records()
+        for each in records
+    ]

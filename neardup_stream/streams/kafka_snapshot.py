@@ -1,0 +1,126 @@
+"""A topic as it is now: every record that is still kept, up to the end at the time of opening.
+
+Read without a group, so that nothing is taken from anybody and nothing is remembered; and only what is
+committed, where producers work in transactions.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from time import monotonic
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.structs import ConsumerRecord
+
+from neardup_stream.errors import StreamUnavailable
+from neardup_stream.message import Partition, Position, Record
+from neardup_stream.streams.kafka_admin import require_topics
+from neardup_stream.streams.kafka_config import KafkaConnection
+from neardup_stream.streams.kafka_consumer import close_consumer, position
+from neardup_stream.streams.kafka_errors import kafka_errors
+
+__all__ = ["TopicSnapshot", "open_snapshot"]
+
+_WAIT_MS = 200
+_BATCH_RECORDS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSnapshot:
+    """A topic, open for one reading.
+
+    Attributes:
+        beginnings: first offset that is kept, by partition.
+        ends: offset behind the last one.
+    """
+
+    beginnings: Mapping[Partition, int]
+    ends: Mapping[Partition, int]
+    _consumer: AIOKafkaConsumer
+    _topic: str
+    _input_id: str
+    _patience_seconds: float
+
+    async def records(self) -> AsyncIterator[Sequence[Record]]:
+        """All records, in order within each partition, a few hundred at a time.
+
+        Raises:
+            StreamUnavailable: no broker answers any more.
+            ConfigError: they refuse us.
+        """
+        unread = {one for one, end in self.ends.items() if self.beginnings[one] < end}
+        last_progress = monotonic()
+        while unread:
+            wanted = [TopicPartition(self._topic, one.number) for one in unread]
+            with kafka_errors(f"reading {self._topic}", right="Read"):
+                fetched = await self._consumer.getmany(
+                    *wanted, timeout_ms=_WAIT_MS, max_records=_BATCH_RECORDS
+                )
+            for topic_partition, found in fetched.items():
+                partition = Partition(self._input_id, topic_partition.partition)
+                yield [_record(each, partition) for each in found if each.offset < self.ends[partition]]
+            still_unread = {one for one in unread if self._position(one) < self.ends[one]}
+            if fetched or still_unread != unread:
+                last_progress = monotonic()
+            elif monotonic() - last_progress > self._patience_seconds:
+                raise StreamUnavailable(
+                    f"reading {self._topic}: nothing came for {self._patience_seconds:g} s"
+                )
+            unread = still_unread
+
+    def _position(self, one: Partition) -> int:
+        return position(self._consumer, TopicPartition(self._topic, one.number))
+
+
+@asynccontextmanager
+async def open_snapshot(
+    connection: KafkaConnection, topic: str, input_id: str
+) -> AsyncIterator[TopicSnapshot]:
+    """Find out from where to where a topic reaches, and stand ready to read that.
+
+    Args:
+        connection: the cluster.
+        topic: must exist.
+        input_id: under which its positions are known.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached.
+        ConfigError: there is no such topic, or we may not read it.
+    """
+    facts = await require_topics(connection, [topic], right="Read")
+    everything = [TopicPartition(topic, number) for number in range(facts[topic].partitions)]
+    consumer = AIOKafkaConsumer(
+        **connection.client_options(),
+        group_id=None,
+        enable_auto_commit=False,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+    )
+    try:
+        with kafka_errors(f"reading {topic}", right="Read"):
+            await consumer.start()
+            consumer.assign(everything)
+            beginnings = await consumer.beginning_offsets(everything)
+            ends = await consumer.end_offsets(everything)
+            for one in everything:
+                consumer.seek(one, beginnings[one])
+        yield TopicSnapshot(
+            beginnings={Partition(input_id, one.partition): offset for one, offset in beginnings.items()},
+            ends={Partition(input_id, one.partition): offset for one, offset in ends.items()},
+            _consumer=consumer,
+            _topic=topic,
+            _input_id=input_id,
+            _patience_seconds=connection.request_timeout_seconds,
+        )
+    finally:
+        await close_consumer(consumer)
+
+
+def _record(found: ConsumerRecord, partition: Partition) -> Record:
+    return Record(
+        position=Position(partition, found.offset),
+        key=found.key,
+        value=found.value,
+        headers=tuple((name, value or b"") for name, value in found.headers),
+        timestamp_ms=found.timestamp,
+    )

@@ -1,0 +1,153 @@
+"""`verify`: a run that was cut is found sound, and what is tampered with is found."""
+
+import asyncio
+import json
+import signal
+from collections.abc import Sequence
+from typing import Any
+
+import redis
+
+from neardup_stream.events import Event
+from neardup_stream.message import Message, Partition, Position
+from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig
+from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.wire.events import event_id, to_message
+from tests.events import unique
+from tests.pipelines import essay, page_json
+from tests.servers.daemon import start_daemon
+from tests.system.conftest import Site
+
+PAGES, TEXTS = 300, 100
+LONER = "https://example.com/loner"
+COMPONENTS = ("clusters.rule=components",)
+
+
+def url(number: int) -> str:
+    return f"https://example.com/p{number}"
+
+
+def crawled(number: int, text: str) -> Message:
+    return Message(key=url(number).encode(), value=page_json(f"p{number}", text))
+
+
+def crawl() -> list[Message]:
+    """Pages of which many are alike; some change, some come again, some are forgotten; one is no page."""
+    return [
+        *(crawled(number, essay(number % TEXTS, edits=[number % 7])) for number in range(PAGES)),
+        Message(key=b"broken", value=b"no JSON"),
+        Message(key=LONER.encode(), value=page_json("loner", essay(TEXTS + 1))),
+        *(crawled(number, essay(number % TEXTS + 1)) for number in range(0, PAGES, 9)),
+        *(crawled(number, essay(number % TEXTS, edits=[number % 7])) for number in range(1, PAGES, 9)),
+        *(Message(key=url(number).encode(), value=None) for number in range(0, PAGES, 13)),
+    ]
+
+
+def publish(site: Site, topic: str, messages: Sequence[Message]) -> None:
+    async def send() -> None:
+        connection = KafkaConnection(bootstrap_servers=site.broker.bootstrap_servers)
+        async with KafkaSink(KafkaSinkConfig(connection=connection, topic=topic)) as sink:
+            await sink.send(messages)
+
+    asyncio.run(send())
+
+
+def judged(site: Site, *words: str, settings: Sequence[str] = COMPONENTS) -> tuple[int, dict[str, Any]]:
+    """The exit code of `verify`, and what it tells."""
+    run = site.call("verify", "--json", *words, settings=settings)
+    assert run.stdout, run.stderr
+    return run.returncode, json.loads(run.stdout)
+
+
+def finished_with_a_kill(site: Site) -> dict[str, Any]:
+    """Take the crawl through one daemon that is killed half-way, and another; what `verify` tells then."""
+    site.create_topics(partitions=2)
+    records = crawl()
+    publish(site, site.topics[0], records)
+    settings = (*site.settings, *COMPONENTS, "kafka.session_timeout_seconds=1")
+    with start_daemon((*settings, "pipeline.max_batch_pages=10")) as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(len(records) // 4)
+        daemon.signal(signal.SIGKILL)
+        daemon.wait()
+    with start_daemon(settings) as daemon:
+        daemon.wait_until_ready()
+        exit_code, told = judged(site, "--wait", "60")
+        assert daemon.stop() == 0
+    assert (exit_code, told["finished"], told["is_quiet"]) == (0, len(records), True)
+    return told
+
+
+def test_a_run_that_was_killed_half_way_is_sound_and_what_is_tampered_with_is_found(site: Site) -> None:
+    told = finished_with_a_kill(site)
+    assert [each["state"] for each in told["invariants"]] == ["held"] * 7
+    assert (told["records"], told["dead_letters"]) == (len(crawl()), 1)
+    assert told["clusters"] > TEXTS // 2
+
+    forged = forged_event(site)
+    publish(site, site.topics[1], [to_message(forged)])
+    with redis.Redis.from_url(setting(site, "redis.url")) as client:
+        delete_record(client, setting(site, "redis.namespace"), LONER)
+        remove_member(client, setting(site, "redis.namespace"))
+    exit_code, told = judged(site)
+
+    found = {each["invariant"]: each["violations"] for each in told["invariants"] if each["violations"]}
+    assert exit_code == 4
+    assert any(f"there is no record of page {LONER}" in detail for detail in found[1])
+    assert f"unique event {forged.id} of {LONER} belongs to no record" in found[1]
+    assert any(detail.startswith("cluster ") for detail in found[4])
+
+
+def forged_event(site: Site) -> Event:
+    """One that no record has caused."""
+    return Event(
+        id=event_id("unique", Position(Partition(site.topics[0], 0), 10**6)),
+        name="unique",
+        source=f"/neardup/nd/{site.topics[0]}",
+        subject=LONER,
+        time_ms=0,
+        data=unique(LONER, "a.1"),
+    )
+
+
+def setting(site: Site, name: str) -> str:
+    return next(each.partition("=")[2] for each in site.settings if each.startswith(f"{name}="))
+
+
+def delete_record(client: redis.Redis, namespace: str, page_url: str) -> None:
+    for key in client.scan_iter(match=f"{namespace}:*}}:p*"):
+        fields: Any = client.hgetall(key)
+        for handle, record in fields.items():
+            if page_url.encode() in record:
+                client.hdel(key, handle)
+                return
+    raise AssertionError(f"no record of {page_url}")
+
+
+def remove_member(client: redis.Redis, namespace: str) -> None:
+    """The last one that is listed anywhere."""
+    key = next(iter(client.scan_iter(match=f"{namespace}:*{{c}}:members:*")))
+    client.zremrangebyrank(key, -1, -1)
+
+
+def test_while_nothing_was_read_yet_only_what_needs_no_quiet_is_judged(site: Site) -> None:
+    site.create_topics()
+    with start_daemon(site.settings) as daemon:
+        daemon.wait_until_ready()
+        assert daemon.stop() == 0
+    publish(site, site.topics[0], crawl()[:10])
+
+    exit_code, told = judged(site, settings=())
+
+    states = {each["invariant"]: each["state"] for each in told["invariants"]}
+    assert (exit_code, told["finished"], told["is_quiet"]) == (0, 0, False)
+    assert {number for number, state in states.items() if state == "not_judged"} == {4, 5}
+
+
+def test_a_group_that_cannot_be_judged_for_want_of_an_index_is_told_so(site: Site) -> None:
+    site.create_topics()
+
+    run = site.call("verify")
+
+    assert run.returncode == 2
+    assert b"nothing is stored under redis.namespace" in run.stderr
