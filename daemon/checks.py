@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator
 from typing import Literal, NamedTuple
 
+from daemon.policy import policy
 from daemon.settings import Settings
 from daemon.wiring import kafka_connection, schema
 from neardup_stream.errors import NeardupError
 from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
 from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_namespace import inspect_servers, read_namespace
+from neardup_stream.stores.redis_namespace import check_policy, inspect_servers, read_namespace
 from neardup_stream.streams.kafka_admin import TopicFacts, create_topic, describe_topics
 
 __all__ = ["Finding", "judge_layout", "judge_topic", "run_checks"]
@@ -59,6 +60,8 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
             for warning in facts.warnings:
                 yield Finding("warning", f"redis: {warning}")
             stored = await read_namespace(client, namespace, schema(settings))
+            if stored:
+                await check_policy(client, namespace, policy(settings))
             state = "holds an index of these settings" if stored else "is free"
             yield Finding("good", f"redis: namespace {namespace!r} {state}")
     except NeardupError as error:

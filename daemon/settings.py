@@ -368,6 +368,13 @@ class Verdict(_Section, frozen=True):
         int,
         Meta(ge=1, le=10_000, description="Most matches an event names; `matches_total` counts them all."),
     ] = 64
+    policy: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Raise it by one to change what verdicts depend on, for pages stored already too.",
+        ),
+    ] = 0
 
 
 class Clusters(_Section, frozen=True):
@@ -386,7 +393,10 @@ class Clusters(_Section, frozen=True):
     ] = 0.775
     grave_seconds: Annotated[
         Seconds,
-        Meta(description="How long a decided page is kept at hand, and one that left is refused."),
+        Meta(
+            description="How long a page is kept at hand that was decided, or left; batches that were under"
+            " way for longer are compared again."
+        ),
     ] = 120.0
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from time import time
 
 from daemon.failpoints import with_failpoints
+from daemon.policy import policy
 from daemon.preparing import (
     build_preparation,
     cluster_rule,
@@ -54,11 +55,11 @@ from neardup_stream.streams.kafka_config import (
 )
 from neardup_stream.streams.kafka_sink import KafkaSink
 from neardup_stream.streams.kafka_source import KafkaSource
-from neardup_stream.streams.protocol import Sink, Source
-from neardup_stream.wire.dead_letters import dead_letter, to_json_line
 from neardup_stream.streams.kafka_transactions import KafkaTransactions, KafkaTransactionsConfig
-from neardup_stream.wire.events import to_message, to_structured
+from neardup_stream.streams.protocol import Sink, Source
 from neardup_stream.streams.transactions import Transactions
+from neardup_stream.wire.dead_letters import dead_letter, to_json_line
+from neardup_stream.wire.events import to_message, to_structured
 
 __all__ = [
     "KafkaStreams",
@@ -109,11 +110,11 @@ def schema(settings: Settings) -> dict[str, str | int]:
         "blocks": settings.index.blocks,
         "distance_bits": settings.index.distance_bits,
         "scope": settings.verdict.scope,
+        "entry_format": ENTRY_FORMAT,
         "bucket_bits": layout.bucket_bits,
         "slot_bits": layout.slot_bits,
         "shards": settings.index.shards,
     }
-        "entry_format": ENTRY_FORMAT,
 
 
 @asynccontextmanager
@@ -134,7 +135,7 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
         client = await retries.persist(lambda: stack.enter_async_context(RedisClient(config)))
         facts = await retries.persist(partial(inspect_servers, client))
         namespace = await retries.persist(
-            partial(open_namespace, client, settings.redis.namespace, schema(settings))
+            partial(open_namespace, client, settings.redis.namespace, schema(settings), policy(settings))
         )
         yield replace(build_stores(settings, client, namespace), server_name=facts.name)
 
@@ -206,12 +207,12 @@ class KafkaStreams:
     source: Source
     events: Sink
     dead_letters: Sink
+    transactions: Transactions | None
 
 
 def kafka_connection(settings: Settings) -> KafkaConnection:
     """Where the brokers are."""
     return settings.kafka.connection()
-    transactions: Transactions | None
 
 
 def kafka_source(settings: Settings, topic: str, group_id: str, first_start: FirstStart) -> KafkaSource:
@@ -278,22 +279,17 @@ async def open_kafka(
         dead_letters = await retries.persist(
             lambda: stack.enter_async_context(kafka_sink(settings, kafka.dead_letters_topic))
         )
+        transactions = None
+        if kafka.delivery == "exactly_once":
+            transactions = await stack.enter_async_context(_transactions(settings, events, dead_letters))
         source = await retries.persist(
             lambda: stack.enter_async_context(_pages_source(settings, history, meters))
         )
         points = settings.failpoints.points()
         yield KafkaStreams(
-        transactions = None
-        if kafka.delivery == "exactly_once":
-            transactions = await stack.enter_async_context(_transactions(settings, events, dead_letters))
             with_failpoints("source", source, points),
             with_failpoints("events", events, points),
             with_failpoints("dead_letters", dead_letters, points),
-        )
-
-
-def build_retries(
-    settings: Settings, meters: PipelineMeters, on_away: Callable[[Unavailable | None], None]
             transactions and with_failpoints("transactions", transactions, points),
         )
 
@@ -306,8 +302,13 @@ def _transactions(settings: Settings, events: KafkaSink, dead_letters: KafkaSink
             group_id=settings.kafka.group_id,
             largest_event_bytes=events.max_message_bytes,
             largest_dead_letter_bytes=dead_letters.max_message_bytes,
-) -> Retries:
+        )
     )
+
+
+def build_retries(
+    settings: Settings, meters: PipelineMeters, on_away: Callable[[Unavailable | None], None]
+) -> Retries:
     """Patience with dependencies, as set."""
     return Retries(Patience(settings.pipeline.give_up_seconds), meters, on_away)
 
@@ -320,12 +321,12 @@ def build_loop(
     retries: Retries,
     meters: PipelineMeters,
     *,
+    transactions: Transactions | None = None,
     trims_at_end: bool = False,
 ) -> Loop:
     """The pipeline over opened streams and stores."""
     pipeline = settings.pipeline
     return Loop(
-    transactions: Transactions | None = None,
         source=source,
         preparation=build_preparation(settings, meters),
         judgement=Judgement(
@@ -351,12 +352,12 @@ def build_loop(
             trims_at_end=trims_at_end,
         ),
         meters=meters,
+        transactions=transactions,
     )
 
 
 def message_publication(events: Sink, dead_letters: Sink) -> Publication:
     """Events as CloudEvents in binary mode, dead letters with their original key, value and headers."""
-        transactions=transactions,
 
     def render_dead_letter(record: Record, error: BadPage) -> Message:
         return dead_letter(record, error, dead_letters.max_message_bytes)

@@ -2,6 +2,10 @@
 
 What changes stored bytes forms the schema. The first daemon writes it down; one that differs from what is
 written refuses to start and says what differs, because it would find nothing of what the others stored.
+
+What changes verdicts forms the policy, which has a number. A daemon that differs from what is written under
+its number refuses to start: of two matching pages, one would say so and the other would not. One with a new
+number writes its policy down, and from then on those with lower numbers are refused.
 """
 
 import json
@@ -10,7 +14,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 from neardup_stream.errors import ConfigError, CorruptData, InvariantBroken
 from neardup_stream.hashing.handles import KEY_BYTES
@@ -21,7 +25,9 @@ __all__ = [
     "MIN_VERSION",
     "PACKING_LIMITS",
     "Namespace",
+    "Policy",
     "ServerFacts",
+    "check_policy",
     "inspect_servers",
     "open_namespace",
     "read_namespace",
@@ -43,6 +49,9 @@ PACKING_LIMITS = {
 
 Schema = Mapping[str, str | int]
 
+_POLICY = "policy:"
+"""Fields of the meta record: each policy under its number."""
+
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
@@ -55,6 +64,18 @@ class Namespace:
 
     schema_id: str
     handle_key: bytes
+
+
+class Policy(NamedTuple):
+    """What verdicts depend on.
+
+    Attributes:
+        number: from 0; who changes a setting knowingly raises it.
+        settings: by name.
+    """
+
+    number: int
+    settings: Mapping[str, str | float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +96,12 @@ def schema_id(schema: Schema) -> str:
     return blake2b(_canonical(schema), digest_size=3).hexdigest()
 
 
-async def open_namespace(client: RedisClient, namespace: str, schema: Schema) -> Namespace:
-    """Enter a namespace, founding it when it is new.
+async def open_namespace(client: RedisClient, namespace: str, schema: Schema, policy: Policy) -> Namespace:
+    """Enter a namespace, founding it when it is new, and bring its policy into force when that is new.
 
     Raises:
-        ConfigError: it was founded with another schema; the message names every difference.
+        ConfigError: it was founded with another schema, or has another policy; the message names every
+            difference.
         CorruptData: its meta record is not ours.
     """
     meta = meta_key(namespace)
@@ -88,6 +110,10 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema) ->
     founded = await read_namespace(client, namespace, schema)
     if founded is None:
         raise InvariantBroken(f"{meta} was written and is not there")
+    await check_policy(client, namespace, policy)
+    if await client.execute("HSETNX", meta, f"{_POLICY}{policy.number}", _canonical(policy.settings)):
+        _logger.info("policy_in_force", extra={"fields": {"number": policy.number, **policy.settings}})
+    await check_policy(client, namespace, policy)
     return founded
 
 
@@ -102,16 +128,41 @@ async def read_namespace(client: RedisClient, namespace: str, schema: Schema) ->
     stored, handle_key = await client.execute("HMGET", meta, "schema", "handle_key")
     if stored is None and handle_key is None:
         return None
-    try:
-        found = json.loads(stored)
-    except (ValueError, TypeError) as error:
-        raise CorruptData(f"{meta} in Redis does not hold a schema: {error}") from error
-    if differences := list(_differences(found, schema)):
+    if differences := list(_differences(_loaded(stored, f"{meta} in Redis does not hold a schema"), schema)):
         raise ConfigError(
             f"the index under redis.namespace {namespace!r} was made with other settings: "
             f"{'; '.join(differences)}; use those, or another namespace"
         )
     return Namespace(schema_id=schema_id(schema), handle_key=handle_key)
+
+
+async def check_policy(client: RedisClient, namespace: str, policy: Policy) -> None:
+    """Whether pages may be judged so: the policy is in force, or its number is new.
+
+    Raises:
+        ConfigError: others judge by another policy; the message names every difference and the remedy.
+        CorruptData: the meta record is not ours.
+    """
+    meta = meta_key(namespace)
+    fields = {field.decode(): value for field, value in (await client.execute("HGETALL", meta)).items()}
+    try:
+        numbers = [int(field.removeprefix(_POLICY)) for field in fields if field.startswith(_POLICY)]
+    except ValueError as error:
+        raise CorruptData(f"{meta} in Redis holds a policy without a number: {error}") from error
+    latest = max(numbers, default=policy.number)
+    if policy.number < latest:
+        raise ConfigError(
+            f"pages under redis.namespace {namespace!r} are judged by policy {latest} now, and here"
+            f" verdict.policy is {policy.number}: these settings are out of date"
+        )
+    if policy.number in numbers:
+        stored = _loaded(fields[f"{_POLICY}{latest}"], f"{meta} in Redis does not hold a policy")
+        if differences := list(_differences(stored, policy.settings)):
+            raise ConfigError(
+                f"pages under redis.namespace {namespace!r} are judged with other settings:"
+                f" {'; '.join(differences)}; use those, or stop all daemons and set verdict.policy ="
+                f" {latest + 1} with these, to judge pages by these from now on"
+            )
 
 
 async def inspect_servers(client: RedisClient) -> ServerFacts:
@@ -130,11 +181,18 @@ async def inspect_servers(client: RedisClient) -> ServerFacts:
     return ServerFacts(name=_name(infos[0]), warnings=tuple(warnings))
 
 
-def _canonical(schema: Schema) -> bytes:
-    return json.dumps(schema, sort_keys=True, separators=(",", ":")).encode()
+def _canonical(settings: Mapping[str, object]) -> bytes:
+    return json.dumps(settings, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _differences(stored: Schema, ours: Schema) -> Iterator[str]:
+def _loaded(stored: bytes | None, complaint: str) -> dict[str, object]:
+    try:
+        return dict(json.loads(stored or b""))
+    except (ValueError, TypeError) as error:
+        raise CorruptData(f"{complaint}: {error}") from error
+
+
+def _differences(stored: Mapping[str, object], ours: Mapping[str, object]) -> Iterator[str]:
     for field in sorted({*stored, *ours}):
         if stored.get(field) != ours.get(field):
             yield f"{field} is {stored.get(field)!r} there and {ours.get(field)!r} here"

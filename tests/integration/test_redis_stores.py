@@ -8,13 +8,14 @@ from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
 from neardup_stream.stores.keys import Keys, meta_key
 from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_namespace import inspect_servers, open_namespace
+from neardup_stream.stores.redis_namespace import Policy, check_policy, inspect_servers, open_namespace
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.stores.redis_tables import RedisTables
 from tests.contracts.records import RECORD_CLAIMS
 from tests.contracts.tables import TABLE_CLAIMS
 from tests.servers.redis import RedisServer, start_redis
 
+POLICY = Policy(0, {"clusters.rule": "linked", "verdict.near_resemblance": 0.55})
 SERVERS = ["redis_server", "valkey_server", "redis_cluster"]
 
 
@@ -47,34 +48,90 @@ async def test_redis_records_keep_the_contract(
 async def test_a_namespace_is_founded_once_and_then_the_same_for_all(
     client: RedisClient, namespace: str
 ) -> None:
-    founded = await open_namespace(client, namespace, {"blocks": 4})
+    founded = await open_namespace(client, namespace, {"blocks": 4}, POLICY)
 
-    assert await open_namespace(client, namespace, {"blocks": 4}) == founded
+    assert await open_namespace(client, namespace, {"blocks": 4}, POLICY) == founded
 
 
 async def test_a_daemon_with_another_schema_is_told_every_difference(
     client: RedisClient, namespace: str
 ) -> None:
-    await open_namespace(client, namespace, {"blocks": 4, "window_tokens": 3, "shards": 16})
+    await open_namespace(client, namespace, {"blocks": 4, "window_tokens": 3, "shards": 16}, POLICY)
 
     with pytest.raises(
         ConfigError, match=r"blocks is 4 there and 6 here; window_tokens is 3 there and 2 here"
     ):
-        await open_namespace(client, namespace, {"blocks": 6, "window_tokens": 2, "shards": 16})
+        await open_namespace(client, namespace, {"blocks": 6, "window_tokens": 2, "shards": 16}, POLICY)
 
 
-async def test_a_meta_record_that_is_not_ours_is_corrupt_data(client: RedisClient, namespace: str) -> None:
-    await client.execute("HSET", meta_key(namespace), "schema", "garbage")
+async def test_a_daemon_with_another_policy_is_told_every_difference_and_how_to_go_on(
+    client: RedisClient, namespace: str
+) -> None:
+    await open_namespace(client, namespace, {}, POLICY)
+    other = Policy(0, {"clusters.rule": "anchored", "verdict.near_resemblance": 0.6})
 
-    with pytest.raises(CorruptData, match="does not hold a schema"):
-        await open_namespace(client, namespace, {"blocks": 4})
+    with pytest.raises(
+        ConfigError,
+        match=r"clusters\.rule is 'linked' there and 'anchored' here; verdict\.near_resemblance is 0\.55"
+        r" there and 0\.6 here; use those, or stop all daemons and set verdict\.policy = 1",
+    ):
+        await open_namespace(client, namespace, {}, other)
+
+
+async def test_a_policy_with_a_new_number_comes_into_force_and_the_old_one_is_refused(
+    client: RedisClient, namespace: str
+) -> None:
+    newer = Policy(2, {"clusters.rule": "components", "verdict.near_resemblance": 0.55})
+    founded = await open_namespace(client, namespace, {}, POLICY)
+
+    assert await open_namespace(client, namespace, {}, newer) == founded
+    assert await open_namespace(client, namespace, {}, newer) == founded
+    with pytest.raises(ConfigError, match=r"by policy 2 now, and here verdict\.policy is 0"):
+        await open_namespace(client, namespace, {}, POLICY)
+    with pytest.raises(ConfigError, match="by policy 2 now"):
+        await open_namespace(client, namespace, {}, POLICY._replace(number=1))
+    fields = await client.execute("HKEYS", meta_key(namespace))
+    assert sorted(fields) == [b"handle_key", b"policy:0", b"policy:2", b"schema"]
+
+
+async def test_checking_a_policy_writes_nothing(client: RedisClient, namespace: str) -> None:
+    await check_policy(client, namespace, POLICY)
+
+    assert await client.execute("EXISTS", meta_key(namespace)) == 0
+
+
+async def test_a_daemon_with_another_schema_leaves_no_policy_behind(
+    client: RedisClient, namespace: str
+) -> None:
+    await open_namespace(client, namespace, {"blocks": 4}, POLICY)
+
+    with pytest.raises(ConfigError, match="blocks"):
+        await open_namespace(client, namespace, {"blocks": 5}, POLICY._replace(number=7))
+    await check_policy(client, namespace, POLICY)
+
+
+@pytest.mark.parametrize(
+    ("field", "complaint"),
+    [
+        ("schema", "does not hold a schema"),
+        ("policy:0", "does not hold a policy"),
+        ("policy:x", "a policy without a number"),
+    ],
+)
+async def test_a_meta_record_that_is_not_ours_is_corrupt_data(
+    field: str, complaint: str, client: RedisClient, namespace: str
+) -> None:
+    await client.execute("HSET", meta_key(namespace), field, "garbage")
+
+    with pytest.raises(CorruptData, match=complaint):
+        await open_namespace(client, namespace, {"blocks": 4}, POLICY)
 
 
 async def test_a_key_of_another_type_is_corrupt_data(client: RedisClient, namespace: str) -> None:
     await client.execute("SET", meta_key(namespace), "something else")
 
     with pytest.raises(CorruptData, match="WRONGTYPE"):
-        await open_namespace(client, namespace, {"blocks": 4})
+        await open_namespace(client, namespace, {"blocks": 4}, POLICY)
 
 
 async def test_a_good_server_is_named_and_gets_the_packing_limits(client: RedisClient) -> None:
