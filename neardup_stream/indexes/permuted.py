@@ -115,7 +115,7 @@ def _collect(
     inserted: bool,
 ) -> Probed:
     """Each candidate once, the nearest first; a page of this very batch only for the pages after it."""
-    row_of_handle = {page.handle: row for row, page in enumerate(pages)} if inserted else {}
+    own = {(page.handle, page.version & 0xFF): row for row, page in enumerate(pages)} if inserted else {}
     nearest: list[dict[tuple[int, int], int]] = [{} for _ in pages]
     seen = answer.members
     distances = np.bitwise_count(seen.rests ^ entries.members.rests[answer.entries])
@@ -127,8 +127,8 @@ def _collect(
         distances.tolist(),
         strict=True,
     ):
-        if row_of_handle.get(handle, -1) < row:
-            page = handle, version_byte
+        page = handle, version_byte
+        if own.get(page, -1) < row:
             nearest[row][page] = min(distance, nearest[row].get(page, _BAND_ONLY))
     truncated_rows = frozenset(entries.rows[answer.truncated].tolist())
     candidates = [_candidates(each) for each in nearest]
