@@ -114,6 +114,16 @@ def test_a_pair_of_which_one_has_expired_is_no_cluster_any_more() -> None:
     assert 4 not in blame(expired._replace(clusters=kept))
 
 
+def test_a_forgotten_page_that_is_still_told_to_be_in_its_cluster_is_found() -> None:
+    history = sound_history()
+    forget = next(each.position for each in history.inputs if each.kind == "forget")
+    made_by = forget.partition.input_id, forget.partition.number, forget.offset
+
+    found = blame(with_record(history, 10, state="gone", made_by=made_by))[4]
+
+    assert f"cluster {FOUR}: told alone are {page_url(10)}; stored alone are none" in found
+
+
 def test_while_pages_are_under_way_nothing_is_compared() -> None:
     busy = dataclasses.replace(sound_expectations(), is_quiet=False)
 
