@@ -29,8 +29,8 @@ def verify(settings: Settings, wait_seconds: float, *, as_json: bool) -> int:
 
     Takes the settings of the daemons, disturbs nobody and changes nothing. Beside running daemons it judges
     what is committed; two of the invariants need a moment in which nothing is under way. Exits with 0 if
-    they held, with 4 if one is violated. Readable on a terminal, one line of JSON otherwise. Keeps some
-    2 KB a page and 5 KB an event in memory.
+    they held, with 4 if one is violated. Readable on a terminal, one line of JSON otherwise. Takes some
+    5 KB of memory a page and 3 KB an event.
 
         neardup-stream verify --config neardup.toml --wait 60
     """

@@ -50,7 +50,7 @@ def read_inputs(records: Sequence[Record], preparation: Preparation) -> list[Inp
         records: of any partitions.
         preparation: as the pipeline that judged them has it.
 
-    Cost: what the pipeline's own preparation costs; 400 bytes are left of a page.
+    Cost: what the pipeline's own preparation costs; 300 bytes are left of a page.
     """
     prepared = preparation.prepare(records)
     found = {

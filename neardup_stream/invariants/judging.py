@@ -30,7 +30,7 @@ _JUDGES: Final[Mapping[int, Callable[[Evidence], Iterator[Violation]]]] = {
 def judge(history: History, expectations: Expectations) -> list[Violation]:
     """Every violation that is to be seen, by invariant; see `unjudged` for what is not looked at.
 
-    Cost: pure; some 200 µs a page, and 5 KB an event.
+    Cost: some 130 µs a page, of which 100 µs and 4 KB go to the matches; 1.5 KB an event.
     """
     evidence = Evidence(history, expectations)
     left_out = unjudged(history, expectations)
@@ -48,7 +48,7 @@ def unjudged(history: History, expectations: Expectations) -> dict[int, str]:
     if not expectations.is_quiet:
         reasons |= dict.fromkeys((4, 5), "pages are under way")
     if expectations.matching is None:
-        reasons[5] = "matches need not connect their pages by this rule"
+        reasons[5] = "matches need not connect their pages, by the rule or since verdicts have changed"
     if not expectations.has_all_events:
         reasons |= dict.fromkeys((1, 4), "the first events are no longer there")
     if foreign := _foreign_inputs(history):

@@ -1,0 +1,115 @@
+"""A topic as it is now, read without a group."""
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.admin.records_to_delete import RecordsToDelete
+
+from neardup_stream.errors import ConfigError, StreamUnavailable
+from neardup_stream.message import Partition, Record
+from neardup_stream.streams.kafka_config import KafkaConnection
+from neardup_stream.streams.kafka_snapshot import open_snapshot
+from tests.servers.kafka import KafkaBroker
+
+
+@pytest.fixture
+def connection(kafka_broker: KafkaBroker) -> KafkaConnection:
+    return KafkaConnection(bootstrap_servers=kafka_broker.bootstrap_servers)
+
+
+async def send(connection: KafkaConnection, topic: str, values: Sequence[bytes], partition: int = 0) -> None:
+    async with AIOKafkaProducer(bootstrap_servers=connection.bootstrap_servers) as producer:
+        for value in values:
+            await producer.send_and_wait(topic, value, partition=partition, headers=[("h", None)])
+
+
+async def read(connection: KafkaConnection, topic: str) -> list[Record]:
+    async with open_snapshot(connection, topic, "input") as snapshot:
+        return [record async for records in snapshot.records() for record in records]
+
+
+def numbered(count: int, start: int = 0) -> list[bytes]:
+    return [b"%d" % number for number in range(start, start + count)]
+
+
+async def test_everything_is_read_in_order_and_under_the_inputs_name(
+    kafka_broker: KafkaBroker, connection: KafkaConnection, topic_prefix: str
+) -> None:
+    kafka_broker.create_topic(topic_prefix, 3)
+    await send(connection, topic_prefix, numbered(700))
+    await send(connection, topic_prefix, numbered(3, 700), partition=2)
+
+    records = await read(connection, topic_prefix)
+
+    for partition, values in ((0, numbered(700)), (1, []), (2, numbered(3, 700))):
+        found = [each for each in records if each.position.partition == Partition("input", partition)]
+        assert [each.value for each in found] == values
+        assert [each.position.offset for each in found] == list(range(len(values)))
+    assert records[0].headers == (("h", b""),)
+
+
+async def test_what_comes_after_the_opening_is_left_out(
+    kafka_broker: KafkaBroker, connection: KafkaConnection, topic_prefix: str
+) -> None:
+    kafka_broker.create_topic(topic_prefix)
+    await send(connection, topic_prefix, numbered(2))
+
+    async with open_snapshot(connection, topic_prefix, "input") as snapshot:
+        await send(connection, topic_prefix, numbered(5, 2))
+        records = [record async for records in snapshot.records() for record in records]
+
+    assert snapshot.ends == {Partition("input", 0): 2}
+    assert [record.value for record in records] == numbered(2)
+
+
+async def test_an_empty_topic_ends_at_once(
+    kafka_broker: KafkaBroker, connection: KafkaConnection, topic_prefix: str
+) -> None:
+    kafka_broker.create_topic(topic_prefix, 2)
+
+    assert await read(connection, topic_prefix) == []
+
+
+async def test_only_what_is_committed_is_read_and_markers_hold_nothing_up(
+    kafka_broker: KafkaBroker, connection: KafkaConnection, topic_prefix: str
+) -> None:
+    kafka_broker.create_topic(topic_prefix)
+    async with AIOKafkaProducer(
+        bootstrap_servers=connection.bootstrap_servers, transactional_id=topic_prefix
+    ) as producer:
+        async with producer.transaction():
+            await producer.send_and_wait(topic_prefix, b"committed")
+        await producer.begin_transaction()
+        await producer.send_and_wait(topic_prefix, b"aborted")
+        await producer.abort_transaction()
+
+        assert [record.value for record in await read(connection, topic_prefix)] == [b"committed"]
+
+
+async def test_what_the_broker_has_deleted_shows_in_the_beginning(
+    kafka_broker: KafkaBroker, connection: KafkaConnection, topic_prefix: str
+) -> None:
+    kafka_broker.create_topic(topic_prefix)
+    await send(connection, topic_prefix, numbered(5))
+    admin = AIOKafkaAdminClient(bootstrap_servers=connection.bootstrap_servers)
+    await admin.start()
+    await admin.delete_records({TopicPartition(topic_prefix, 0): RecordsToDelete(3)})
+    await admin.close()
+
+    async with open_snapshot(connection, topic_prefix, "input") as snapshot:
+        assert snapshot.beginnings == {Partition("input", 0): 3}
+        records = [record async for records in snapshot.records() for record in records]
+    assert [record.position.offset for record in records] == [3, 4]
+
+
+async def test_a_missing_topic_is_named(connection: KafkaConnection, topic_prefix: str) -> None:
+    with pytest.raises(ConfigError, match=topic_prefix):
+        await read(connection, topic_prefix)
+
+
+async def test_brokers_that_are_away_are_told() -> None:
+    with pytest.raises(StreamUnavailable):
+        await asyncio.wait_for(read(KafkaConnection(bootstrap_servers="127.0.0.1:1"), "any"), 30)
