@@ -10,6 +10,7 @@ from neardup_stream.errors import NeardupError
 from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
 from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_namespace import check_policy, inspect_servers, read_namespace
+from neardup_stream.stores.redis_rights import require_rights
 from neardup_stream.streams.kafka_admin import TopicFacts, create_topic, describe_topics
 
 __all__ = ["Finding", "judge_layout", "judge_topic", "run_checks"]
@@ -55,6 +56,7 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
     namespace = settings.redis.namespace
     try:
         async with RedisClient(settings.redis.config()) as client:
+            await require_rights(client, namespace)
             facts = await inspect_servers(client)
             yield Finding("good", f"redis: {facts.name}, keeps what it is given")
             for warning in facts.warnings:

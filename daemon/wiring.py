@@ -21,7 +21,7 @@ from daemon.preparing import (
 )
 from daemon.settings import Settings
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
-from neardup_stream.clusters.protocol import Unclustered
+from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import BadPage, Unavailable
 from neardup_stream.events import Event
 from neardup_stream.fingerprints.simhash import schema_fields
@@ -45,6 +45,7 @@ from neardup_stream.stores.redis_clusters import RedisClusters
 from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_namespace import Namespace, inspect_servers, open_namespace
 from neardup_stream.stores.redis_records import RedisRecords
+from neardup_stream.stores.redis_rights import require_rights
 from neardup_stream.stores.redis_tables import RedisTables
 from neardup_stream.streams.kafka_beginnings import InputHistory
 from neardup_stream.streams.kafka_config import (
@@ -133,6 +134,7 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
     config = redis_config(settings, redis_url)
     async with AsyncExitStack() as stack:
         client = await retries.persist(lambda: stack.enter_async_context(RedisClient(config)))
+        await retries.persist(partial(require_rights, client, settings.redis.namespace))
         facts = await retries.persist(partial(inspect_servers, client))
         namespace = await retries.persist(
             partial(open_namespace, client, settings.redis.namespace, schema(settings), policy(settings))
@@ -164,7 +166,7 @@ def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) 
     records = with_failpoints("records", RedisRecords(client, keys), points)
     cluster_store = _cluster_store(settings, client, namespace.schema_id, layout)
     clusters = _clusters(settings, cluster_store, records)
-    decider = with_failpoints("clusters", clusters or Unclustered(), points)
+    decider = with_failpoints("clusters", clusters or Unclustered(cluster_store), points)
     judged = JudgementStores(index, records, decider, namespace.handle_key)
     epochs = InputEpochs(client, settings.redis.namespace, cluster_store)
     return Stores(judged, clusters, namespace, epochs)

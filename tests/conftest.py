@@ -15,6 +15,7 @@ from tests.servers.redis import (
     start_redis,
     start_redis_cluster,
 )
+from tests.servers.secure import SecureKafka, SecureRedis, start_secure_kafka, start_secure_redis
 
 # CI tries the same examples every time, so that a red build is red for its change alone; a developer's
 # runs go on exploring. How long an example takes is never a failure: machines differ.
@@ -46,6 +47,18 @@ def redis_cluster() -> Iterator[RedisCluster]:
 @pytest.fixture(scope="session")
 def kafka_broker() -> Iterator[KafkaBroker]:
     with start_kafka() as broker:
+        yield broker
+
+
+@pytest.fixture(scope="session")
+def secure_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureRedis]:
+    with start_secure_redis(tmp_path_factory.mktemp("redis-certificates")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def secure_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureKafka]:
+    with start_secure_kafka(tmp_path_factory.mktemp("kafka-certificates")) as broker:
         yield broker
 
 

@@ -4,6 +4,7 @@
 """
 
 import re
+import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, NamedTuple
@@ -37,7 +38,9 @@ def _away(sign: str, reason: StoreReason, remedy: str) -> Fault:
 
 
 _UNREACHABLE = _away(
-    "no connection", "connection", "see that the server runs, and that redis.url names its host and port"
+    "no connection",
+    "connection",
+    "see that the server runs, and that redis.url names its host and port, with rediss if it wants TLS",
 )
 _SILENT = _away(
     "no answer in time",
@@ -82,7 +85,7 @@ _ANSWERS: Final = (
     _away("NOREPLICAS", "too_few_replicas", "start the replicas that its min-replicas-to-write asks for"),
     _away("BUSY", "busy", "a script holds it: see SLOWLOG; SCRIPT KILL ends one that has written nothing"),
     _away("ERR max number of clients", "too_many_clients", "raise its maxclients, or end idle clients"),
-    Fault("NOPERM", ConfigError, None, "give this user the right that is named"),
+    Fault("NOPERM", ConfigError, None, "give this user the right that is named, or that check names"),
     Fault(
         "WRONGTYPE",
         CorruptData,
@@ -92,6 +95,13 @@ _ANSWERS: Final = (
 )
 _NOT_LET_IN = Fault(
     "NOAUTH or WRONGPASS", ConfigError, None, "set the user name and the password that it asks for"
+)
+_NO_TRUST = Fault(
+    "no trust in TLS",
+    ConfigError,
+    None,
+    "the server's certificate must be for the host in redis.url and from an authority in redis.tls_ca_file,"
+    " and ours, redis.tls_certificate_file, from one that the server knows",
 )
 _REFUSED_COMMAND = Fault(
     "any other error", ConfigError, None, "the server is too old, hides commands or is no Redis: run check"
@@ -105,6 +115,7 @@ FAULTS: Final = (
     _NOT_REPLICATED,
     *_ANSWERS,
     _NOT_LET_IN,
+    _NO_TRUST,
     _REFUSED_COMMAND,
 )
 """All there are. An answer is known by how it begins; before Redis 7 a script's come wrapped in words."""
@@ -116,6 +127,9 @@ _BY_CLASS: Final[tuple[tuple[type[Exception], Fault], ...]] = (
     (exceptions.AuthenticationError, _NOT_LET_IN),
     (exceptions.AuthorizationError, _NOT_LET_IN),
     (exceptions.AuthenticationWrongNumberOfArgsError, _NOT_LET_IN),
+    (ssl.SSLEOFError, _UNREACHABLE),  # which is how TLS calls a connection that was cut
+    (ssl.SSLZeroReturnError, _UNREACHABLE),
+    (ssl.SSLError, _NO_TRUST),
     (exceptions.TimeoutError, _SILENT),
     (TimeoutError, _SILENT),
     (MasterNotFoundError, _NO_MASTER),
@@ -125,6 +139,17 @@ _BY_CLASS: Final[tuple[tuple[type[Exception], Fault], ...]] = (
     (Exception, _UNREACHABLE),
 )
 """The first that fits tells what an error is whose words say nothing."""
+
+_SCRIPT_REFUSED = re.compile("executing the script can't run|ACL failure in script")
+"""A script met NOPERM, in the words of Redis 7.0 and of later ones."""
+
+_REFUSALS: Final = (
+    exceptions.AuthenticationError,
+    exceptions.AuthorizationError,
+    exceptions.NoPermissionError,
+    ssl.SSLError,
+)
+"""What the client, and more so that of a cluster, hides behind errors of its own."""
 
 _FIRST_WORDS: Final[Mapping[type[Exception], str]] = {
     exceptions.BusyLoadingError: "LOADING",
@@ -140,6 +165,9 @@ _FIRST_WORDS: Final[Mapping[type[Exception], str]] = {
 
 def fault_of(error: Exception) -> Fault:
     """The row of the table that an error of the client belongs to."""
+    error = _origin(error)
+    if _SCRIPT_REFUSED.search(str(error)):
+        return _BY_SIGN["NOPERM"]
     if found := _SIGN.search(_words(error)):
         return _BY_SIGN[found[1]]
     return next(fault for kind, fault in _BY_CLASS if isinstance(error, kind))
@@ -164,7 +192,24 @@ def redis_errors() -> Iterator[None]:
     except exceptions.DataError:
         raise  # a bug of ours: what we send is no command
     except (exceptions.RedisError, exceptions.RedisClusterException, OSError) as error:
-        raise _error(fault_of(error), _words(error)) from error
+        raise _error(fault_of(error), _words(_origin(error))) from error
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and what it came from; the client wraps what it meets, a cluster's client twice."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _origin(error: Exception) -> Exception:
+    """The refusal that an error came from, if it came from one, else the error itself."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, _REFUSALS):
+            return cause
+        cause = cause.__cause__ or cause.__context__
+    return error
 
 
 def _words(error: Exception) -> str:

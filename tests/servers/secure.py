@@ -6,7 +6,7 @@ Beside the doors for clients both keep a plain one, through which a test gives r
 import argparse
 import asyncio
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,18 @@ from tests.servers.kafka import KafkaBroker, run_apart, start_kafka
 from tests.servers.process import free_ports
 from tests.servers.redis import RedisServer, start_redis
 
-__all__ = ["KAFKA_PASSWORD", "USER", "SecureKafka", "SecureRedis", "start_secure_kafka", "start_secure_redis"]
+__all__ = [
+    "KAFKA_PASSWORD",
+    "USER",
+    "SecureKafka",
+    "SecureRedis",
+    "deployed_kafka_rights",
+    "deployed_redis_rules",
+    "start_secure_kafka",
+    "start_secure_redis",
+]
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
 
 USER = "neardup"
 KAFKA_PASSWORD = "of-kafka-4711"  # noqa: S105 - of a broker that lives as long as a test run
@@ -69,6 +80,26 @@ class SecureRedis:
     authority: Authority
 
 
+def deployed_redis_rules(namespace: str, password: str) -> list[str]:
+    """What `deploy/` tells operators to allow the daemon's user, for a test's own namespace and password."""
+    lines = (DEPLOY / "redis-acl.conf").read_text(encoding="utf-8").splitlines()
+    ((_, _, *rules),) = (line.split() for line in lines if line.startswith("user "))
+    own = {">change-me": f">{password}", "~nd:*": f"~{namespace}:*"}
+    return [own.pop(rule, rule) for rule in rules]
+
+
+def deployed_kafka_rights(pages: str, events: str, dead_letters: str, group_id: str) -> list[str]:
+    """The same for Kafka, for topics and a group of a test's own."""
+    own = {
+        "crawl.pages": pages,
+        "crawl.duplicates": events,
+        "crawl.dead-letters": dead_letters,
+        "neardup-stream": group_id,
+    }
+    lines = (DEPLOY / "kafka-acls.txt").read_text(encoding="utf-8").splitlines()
+    return [" ".join(own.get(word, word) for word in line.split()) for line in lines if line.startswith("--")]
+
+
 @contextmanager
 def start_secure_kafka(directory: Path) -> Iterator[SecureKafka]:
     """Run it until the block ends.
@@ -107,23 +138,24 @@ def start_secure_kafka(directory: Path) -> Iterator[SecureKafka]:
 
 
 @contextmanager
-def start_secure_redis(directory: Path) -> Iterator[SecureRedis]:
+def start_secure_redis(directory: Path, options: Mapping[str, str] | None = None) -> Iterator[SecureRedis]:
     """Run it until the block ends.
 
     Args:
         directory: for certificates.
+        options: more directives of redis.conf.
     """
     authority = Authority(directory)
     certificate_file, key_file = authority.sign("redis")
     (tls_port,) = free_ports(1)
-    options = {
+    tls = {
         "tls-port": str(tls_port),
         "tls-cert-file": certificate_file,
         "tls-key-file": key_file,
         "tls-ca-cert-file": authority.ca_file,
         "tls-auth-clients": "optional",
     }
-    with start_redis(options=options) as server:
+    with start_redis(options=tls | dict(options or {})) as server:
         yield SecureRedis(server, tls_port, authority)
 
 

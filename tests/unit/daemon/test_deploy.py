@@ -4,8 +4,11 @@ from pathlib import Path
 
 from daemon.settings import Settings
 from neardup_stream.stores.redis_namespace import PACKING_LIMITS
+from neardup_stream.stores.redis_rights import RIGHTS
+from tests.servers.secure import deployed_kafka_rights, deployed_redis_rules
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
+KAFKA_ACLS = (DEPLOY / "kafka-acls.txt").read_text(encoding="utf-8")
 
 
 def test_the_example_settings_load() -> None:
@@ -17,6 +20,26 @@ def test_redis_is_told_every_limit_the_daemon_would_set() -> None:
 
     assert "maxmemory-policy noeviction" in told
     assert {f"{name} {value}" for name, value in PACKING_LIMITS.items()} <= set(told)
+
+
+def test_redis_gives_the_rights_the_daemon_asks_for_and_no_other() -> None:
+    given = {rule for rule in deployed_redis_rules("nd", "x") if rule[0] == "+"}
+
+    assert given == {f"+{right}" for right in RIGHTS}
+
+
+def test_kafka_gives_rights_on_what_the_example_settings_name() -> None:
+    kafka = Settings.load(DEPLOY / "neardup.toml").kafka
+    rights = deployed_kafka_rights("P", "E", "D", "G")
+
+    assert {kafka.pages_topic, kafka.events_topic, kafka.dead_letters_topic, kafka.group_id} == {
+        word
+        for line in KAFKA_ACLS.splitlines()
+        if line[:2] == "--"
+        for word in line.split()
+        if word[0].islower()
+    } - {"prefixed"}
+    assert len(rights) == len(set(rights))
 
 
 def test_every_file_is_described() -> None:

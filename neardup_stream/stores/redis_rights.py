@@ -1,0 +1,39 @@
+"""The rights our Redis user needs, and which of them it lacks.
+
+A script that lacks one fails half-way, on Redis 7.0 without saying for want of what. So all of them are
+looked at before any work starts.
+"""
+
+from typing import Final
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.stores.keys import meta_key
+from neardup_stream.stores.redis_client import RedisClient, Script, ScriptCall
+
+__all__ = ["RIGHTS", "require_rights"]
+
+RIGHTS: Final = (
+    *("ping", "info", "time", "eval", "evalsha"),
+    *("hget", "hmget", "hgetall", "hkeys", "hset", "hsetnx", "hincrby", "hdel"),
+    *("zrange", "zcount", "zlexcount", "zadd", "zrem"),
+    *("lindex", "llen", "lrange", "lpop", "rpush"),
+    "incrby",
+)
+"""Commands, which may touch keys that begin with `<namespace>:`."""
+
+_MISSING = Script.load("missing_rights")
+
+
+async def require_rights(client: RedisClient, namespace: str) -> None:
+    """Return if our user may do all that we do.
+
+    Raises:
+        ConfigError: it may not; the message names every right that is missing.
+        StoreUnavailable: the server cannot tell now.
+
+    Cost: one script call.
+    """
+    (missing,) = await client.run(_MISSING, [ScriptCall([], [meta_key(namespace), *RIGHTS])])
+    if missing:
+        commands = " ".join(f"+{command.decode()}" for command in missing)
+        raise ConfigError(f"Redis: this user lacks rights: grant {commands} on keys ~{namespace}:*")
