@@ -66,7 +66,17 @@ StoreReason = Literal[
 ]
 """Why Redis cannot serve now: a closed set, because it labels a metric."""
 
-StreamReason = Literal["other"]
+StreamReason = Literal[
+    "connection",
+    "timeout",
+    "no_leader",
+    "too_few_replicas",
+    "no_coordinator",
+    "disk",
+    "message_size",
+    "producer",
+    "other",
+]
 """The same for Kafka and files."""
 
 

@@ -1,45 +1,193 @@
-"""aiokafka's exceptions end here and become ours."""
+"""What aiokafka's errors mean: one table from what the brokers say to our class, a reason and the remedy.
+
+`docs/faults.md` shows the same table to operators; a test compares the two.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final, NamedTuple
 
 from aiokafka import errors as kafka
 
-from neardup_stream.errors import ConfigError, CorruptData, NeardupError, StreamUnavailable
+from neardup_stream.errors import ConfigError, CorruptData, NeardupError, StreamReason, StreamUnavailable
 
-__all__ = ["kafka_errors"]
+__all__ = ["FAULTS", "Fault", "fault_of", "kafka_errors", "no_answer"]
 
-_OURS: dict[type[Exception], tuple[type[NeardupError], str]] = {
-    kafka.TopicAuthorizationFailedError: (ConfigError, "grant this user {right} on the topic"),
-    kafka.GroupAuthorizationFailedError: (ConfigError, "grant this user Read on the group"),
-    kafka.TransactionalIdAuthorizationFailed: (
-        ConfigError,
+
+class Fault(NamedTuple):
+    """One thing that can be wrong with Kafka.
+
+    Attributes:
+        sign: what the brokers say, or the client meets.
+        kinds: the errors it is known by.
+        error: what becomes of it.
+        reason: labels the metric; None where the process ends, and nobody scrapes it any more.
+        remedy: what a person does about it; `{right}` is what an operator must grant.
+    """
+
+    sign: str
+    kinds: tuple[type[Exception], ...]
+    error: type[NeardupError]
+    reason: StreamReason | None
+    remedy: str
+
+
+def _away(sign: str, reason: StreamReason, remedy: str, *kinds: type[Exception]) -> Fault:
+    return Fault(sign, kinds, StreamUnavailable, reason, remedy)
+
+
+def _refused(sign: str, remedy: str, *kinds: type[Exception]) -> Fault:
+    return Fault(sign, kinds, ConfigError, None, remedy)
+
+
+_SILENT: Final = _away(
+    "no answer in time",
+    "timeout",
+    "see that the brokers run and are not overloaded, and that nothing on the way swallows what is sent",
+    TimeoutError,
+    kafka.KafkaTimeoutError,
+    kafka.RequestTimedOutError,
+)
+_OTHER: Final = _away("any other error", "other", "see the brokers' logs", kafka.KafkaError)
+
+FAULTS: Final = (
+    _away(
+        "no connection",
+        "connection",
+        "see that the brokers run, and that kafka.bootstrap_servers and what they advertise can be reached",
+        kafka.KafkaConnectionError,
+        kafka.KafkaUnavailableError,
+        kafka.NoBrokersAvailable,
+        kafka.NodeNotReadyError,
+        kafka.BrokerNotAvailableError,
+        kafka.MetadataEmptyBrokerList,
+        kafka.Cancelled,
+    ),
+    _SILENT,
+    _away(
+        "a partition without a leader",
+        "no_leader",
+        "it passes when another replica leads; if this stays, start the brokers that hold its replicas",
+        kafka.LeaderNotAvailableError,
+        kafka.NotLeaderForPartitionError,
+        kafka.ReplicaNotAvailableError,
+        kafka.UnknownTopicOrPartitionError,
+        kafka.StaleMetadata,
+    ),
+    _away(
+        "too few replicas in sync",
+        "too_few_replicas",
+        "start the brokers that the topic's min.insync.replicas asks for",
+        kafka.NotEnoughReplicasError,
+        kafka.NotEnoughReplicasAfterAppendError,
+    ),
+    _away(
+        "a group without a coordinator",
+        "no_coordinator",
+        "it passes when another broker has taken the group over; if this stays, see __consumer_offsets",
+        kafka.GroupCoordinatorNotAvailableError,
+        kafka.NotCoordinatorForGroupError,
+        kafka.GroupLoadInProgressError,
+    ),
+    _away(
+        "a broker's disk fails",
+        "disk",
+        "make room there, or replace what its log names",
+        kafka.KafkaStorageError,
+        kafka.LogDirNotFound,
+    ),
+    _away(
+        "a batch is larger than its topic takes",
+        "message_size",
+        "its max.message.bytes was lowered; it is asked anew, and batches are made smaller",
+        kafka.MessageSizeTooLargeError,
+        kafka.RecordListTooLargeError,
+    ),
+    _away(
+        "the producer came to its end",
+        "producer",
+        "a new one is made; if this stays, see the brokers' logs",
+        kafka.ProducerClosed,
+        kafka.ProducerFenced,
+        kafka.OutOfOrderSequenceNumber,
+        kafka.DuplicateSequenceNumber,
+        kafka.InvalidProducerEpoch,
+        kafka.InvalidProducerIdMapping,
+        kafka.InvalidTxnState,
+        kafka.UnknownProducerId,
+    ),
+    _refused(
+        "no right on a topic", "grant this user {right} on the topic", kafka.TopicAuthorizationFailedError
+    ),
+    _refused(
+        "no right on the group", "grant this user Read on the group", kafka.GroupAuthorizationFailedError
+    ),
+    _refused(
+        "no right on transactions",
         "grant this user Write on transactional ids that begin with kafka.group_id",
+        kafka.TransactionalIdAuthorizationFailed,
     ),
-    kafka.ClusterAuthorizationFailedError: (
-        ConfigError,
+    _refused(
+        "no right on the cluster",
         "grant this user {right} on the topic and, with brokers before 3.0, IdempotentWrite on the cluster",
+        kafka.ClusterAuthorizationFailedError,
     ),
-    kafka.SaslAuthenticationFailed: (ConfigError, "check kafka.sasl_username and its password"),
-    kafka.UnsupportedSaslMechanismError: (ConfigError, "check kafka.sasl_mechanism"),
-    kafka.IllegalSaslStateError: (ConfigError, "check kafka.sasl_mechanism"),
-    kafka.InvalidTopicError: (ConfigError, "check the topic's name"),
-    kafka.InvalidGroupIdError: (ConfigError, "check kafka.group_id"),
-    kafka.InvalidSessionTimeoutError: (
-        ConfigError,
-        "the broker's group.min.session.timeout.ms and group.max.session.timeout.ms do not allow it",
+    _refused(
+        "an unknown user or a wrong password",
+        "check kafka.sasl_username and its password",
+        kafka.SaslAuthenticationFailed,
+        kafka.AuthenticationFailedError,
     ),
-    kafka.InconsistentGroupProtocolError: (ConfigError, "another program uses the same kafka.group_id"),
-    kafka.UnsupportedVersionError: (ConfigError, "the broker is too old"),
-    kafka.UnsupportedCodecError: (ConfigError, "records are compressed with a codec that is not installed"),
-    kafka.RecordTooLargeError: (ConfigError, "raise partition_fetch_max_bytes above the largest record"),
-    kafka.MessageSizeTooLargeError: (
-        ConfigError,
-        "the topic's max.message.bytes was lowered; raise it, or restart to have it read again",
+    _refused(
+        "another mechanism of authentication",
+        "check kafka.sasl_mechanism",
+        kafka.UnsupportedSaslMechanismError,
+        kafka.IllegalSaslStateError,
+        kafka.AuthenticationMethodNotSupported,
     ),
-    kafka.CorruptRecordException: (CorruptData, "a batch in the topic fails its checksum"),
-}
-"""What does not pass by waiting. Every other error may, and becomes `StreamUnavailable`."""
+    _refused("no name for a topic", "check the topic's name", kafka.InvalidTopicError),
+    _refused("no name for a group", "check kafka.group_id", kafka.InvalidGroupIdError),
+    _refused(
+        "a session timeout out of bounds",
+        "the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms do not allow it",
+        kafka.InvalidSessionTimeoutError,
+    ),
+    _refused(
+        "a group of another kind",
+        "another program uses the same kafka.group_id",
+        kafka.InconsistentGroupProtocolError,
+    ),
+    _refused("an unknown request", "the broker is too old", kafka.UnsupportedVersionError),
+    _refused(
+        "an unknown codec",
+        "records are compressed with a codec that is not installed",
+        kafka.UnsupportedCodecError,
+    ),
+    _refused(
+        "a record larger than a fetch",
+        "raise partition_fetch_max_bytes above the largest record",
+        kafka.RecordTooLargeError,
+    ),
+    Fault(
+        "a batch with a wrong checksum",
+        (kafka.CorruptRecordException,),
+        CorruptData,
+        None,
+        "the topic is damaged on its broker's disk: see that broker's log, and move its leader elsewhere",
+    ),
+    _OTHER,
+)
+"""All there are."""
+
+
+def fault_of(error: Exception) -> Fault:
+    """The row of the table that an error of the client belongs to: the first one that knows it."""
+    return next((fault for fault in FAULTS if isinstance(error, fault.kinds)), _OTHER)
+
+
+def no_answer(doing: str, silent_seconds: float) -> NeardupError:
+    """What to raise when no broker has answered for so long."""
+    return _error(_SILENT, f"{doing}: no broker has answered for {silent_seconds:.0f} s", "")
 
 
 @contextmanager
@@ -49,13 +197,20 @@ def kafka_errors(doing: str, right: str = "Describe") -> Iterator[None]:
     Args:
         doing: what was being done, for the message: "reading from pages".
         right: what an operator must grant on the topic for it; Describe is part of Read and of Write.
+
+    Raises:
+        ConfigError: the brokers refuse us; waiting will not help.
+        StreamUnavailable: they are away, or between two leaders.
+        CorruptData: what a topic holds is damaged.
     """
     try:
         yield
     except TimeoutError as error:
-        raise StreamUnavailable(f"{doing}: no answer in time") from error
+        raise _error(_SILENT, f"{doing}: no answer in time", right) from error
     except kafka.KafkaError as error:
-        for theirs, (ours, remedy) in _OURS.items():
-            if isinstance(error, theirs):
-                raise ours(f"{doing}: {error} ({remedy.format(right=right)})") from error
-        raise StreamUnavailable(f"{doing}: {error}") from error
+        raise _error(fault_of(error), f"{doing}: {error or type(error).__name__}", right) from error
+
+
+def _error(fault: Fault, words: str, right: str) -> NeardupError:
+    message = f"{words}; {fault.remedy.format(right=right)}"
+    return StreamUnavailable(message, fault.reason) if fault.reason else fault.error(message)

@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.producer.message_accumulator import BatchBuilder
 
-from neardup_stream.errors import InvariantBroken
+from neardup_stream.errors import ConfigError
 from neardup_stream.message import Message
 
 __all__ = ["check_sizes", "discard_producer", "largest_message_bytes", "open_producer", "send_batches"]
@@ -34,15 +34,20 @@ def largest_message_bytes(request_bytes: int) -> int:
     return request_bytes - request_bytes // COMPRESSION_GROWTH - BATCH_OVERHEAD_BYTES
 
 
-def check_sizes(messages: Sequence[Message], limit_bytes: int) -> None:
+def check_sizes(messages: Sequence[Message], limit_bytes: int, topic: str) -> None:
     """A batch the broker refuses for good is the end of an idempotent producer: never try one.
 
+    Messages are rendered to fit, but what was rendered once is sent again as it is.
+
     Raises:
-        InvariantBroken: a message is larger than the limit its sender was told.
+        ConfigError: the topic takes less than it did then.
     """
     largest = max((message.size_bytes for message in messages), default=0)
     if largest > limit_bytes:
-        raise InvariantBroken(f"a message of {largest} bytes, at most {limit_bytes} can be sent")
+        raise ConfigError(
+            f"topic {topic} takes messages of at most {limit_bytes} bytes now, and one of {largest} bytes "
+            f"was rendered before: raise its max.message.bytes to what it was"
+        )
 
 
 async def open_producer(options: dict[str, Any]) -> AIOKafkaProducer:

@@ -42,7 +42,7 @@ async def reach_broker(connection: KafkaConnection) -> None:
             reasons.append(str(error))
         else:
             return
-    raise StreamUnavailable("; ".join(reasons))
+    raise StreamUnavailable("; ".join(reasons), "connection")
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def _tls_errors(broker: str) -> Iterator[None]:
     except ConnectionResetError as error:
         raise _closed(broker, None) from error
     except OSError as error:
-        raise StreamUnavailable(f"{broker} cannot be reached: {error}") from error
+        raise StreamUnavailable(f"{broker} cannot be reached: {error}", "connection") from error
     except KafkaConnectionError as error:
         raise _closed(broker, error.__cause__) from error
 

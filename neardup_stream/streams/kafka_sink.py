@@ -7,6 +7,7 @@ from typing import Self
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, KafkaTimeoutError
 
+from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message
 from neardup_stream.streams.kafka_admin import require_topics
 from neardup_stream.streams.kafka_config import KafkaSinkConfig
@@ -45,9 +46,7 @@ class KafkaSink:
             StreamUnavailable: the cluster cannot be reached.
             ConfigError: the topic does not exist, or may not be written.
         """
-        facts = await require_topics(self._config.connection, [self._config.topic], "Write")
-        limit_bytes = facts[self._config.topic].max_message_bytes
-        self._max_bytes = min(self._config.max_request_bytes, limit_bytes or self._config.max_request_bytes)
+        await self._look_at_topic()
         with kafka_errors(f"connecting to {self._config.connection.bootstrap_servers}", "Write"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 await self._open_producer()
@@ -67,12 +66,20 @@ class KafkaSink:
 
         Raises:
             StreamUnavailable: not all were acknowledged; sending all again is safe.
-            ConfigError: access was refused, or the topic takes less than it did.
-            InvariantBroken: a message is larger than `max_message_bytes`; nothing was sent.
+            ConfigError: access was refused; the topic is gone, or takes less than it did when a message was
+                rendered.
         """
-        check_sizes(messages, largest_message_bytes(self._max_bytes))
+        check_sizes(messages, self.max_message_bytes, self._config.topic)
         if not messages:
             return
+        try:
+            await self._send(messages)
+        except StreamUnavailable as error:
+            if error.reason == "message_size" or not self._is_known():
+                await self._look_at_topic()
+            raise
+
+    async def _send(self, messages: Sequence[Message]) -> None:
         with kafka_errors(f"sending to {self._config.topic}", "Write"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 producer = self._producer or await self._open_producer()
@@ -83,6 +90,19 @@ class KafkaSink:
                 except KafkaError:
                     await self._discard_producer()
                     raise
+
+    def _is_known(self) -> bool:
+        """Whether the topic was there when the producer last looked."""
+        producer = self._producer
+        return (
+            producer is None or producer.client.cluster.partitions_for_topic(self._config.topic) is not None
+        )
+
+    async def _look_at_topic(self) -> None:
+        """Learn its limit, or that it is gone."""
+        facts = await require_topics(self._config.connection, [self._config.topic], "Write")
+        limit_bytes = facts[self._config.topic].max_message_bytes
+        self._max_bytes = min(self._config.max_request_bytes, limit_bytes or self._config.max_request_bytes)
 
     async def _open_producer(self) -> AIOKafkaProducer:
         options = self._config.producer_options()

@@ -27,7 +27,7 @@ from aiokafka.errors import (
 )
 from aiokafka.structs import ConsumerRecord
 
-from neardup_stream.errors import ConfigError, InvariantBroken, NeardupError, StreamUnavailable
+from neardup_stream.errors import ConfigError, InvariantBroken, NeardupError
 from neardup_stream.message import Partition, Position, Record, topic_of
 from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.streams.buffer import take_records
@@ -42,7 +42,7 @@ from neardup_stream.streams.kafka_consumer import (
     position,
     silent_seconds,
 )
-from neardup_stream.streams.kafka_errors import kafka_errors
+from neardup_stream.streams.kafka_errors import kafka_errors, no_answer
 from neardup_stream.streams.protocol import Drain, TakeOver
 
 __all__ = ["KafkaSource"]
@@ -225,15 +225,18 @@ class KafkaSource:
         return consumer
 
     async def _take_over(self, consumer: AIOKafkaConsumer) -> None:
-        """Before anything of a new membership is read: check where it begins, or have it told."""
+        """Before anything of a new membership is read: have it told where it begins, and check that.
+
+        In this order, because a transaction that is not quite over hides the offset that it commits.
+        """
         taken = self._untaken
         if not taken:
             return
+        partitions = {self._beginnings.partition(one): one for one in taken}
+        offsets = await self._on_assign(list(partitions)) if self._on_assign is not None else {}
         with kafka_errors("looking up offsets", "Read"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 await self._beginnings.check(consumer, taken)
-        partitions = {self._beginnings.partition(one): one for one in taken}
-        offsets = await self._on_assign(list(partitions)) if self._on_assign is not None else {}
         if taken is self._untaken:  # else there was another rebalance
             for partition, offset in offsets.items():
                 consumer.seek(partitions[partition], offset)
@@ -309,7 +312,7 @@ class KafkaSource:
         """Tell an empty topic from a lost cluster, and from a topic that is no more."""
         silence = silent_seconds(consumer, consumer.assignment())
         if silence > self._config.connection.request_timeout_seconds:
-            raise StreamUnavailable(f"reading: no broker has answered for {silence:.0f} s")
+            raise no_answer("reading", silence)
         if any(not consumer.partitions_for_topic(topic) for topic in self._config.topics):
             await require_topics(self._config.connection, self._config.topics, "Read")
 

@@ -106,11 +106,10 @@ class KafkaTransactions:
 
         Raises:
             StreamUnavailable: nobody knows whether it was committed: open the partition to learn it.
-            ConfigError: access was refused.
-            InvariantBroken: a message is too large; nothing was sent.
+            ConfigError: access was refused, or a topic takes less than it did; nothing was sent.
         """
-        check_sizes(events, self._config.largest_event_bytes)
-        check_sizes(dead_letters, self._config.largest_dead_letter_bytes)
+        check_sizes(events, self._config.largest_event_bytes, self._config.events.topic)
+        check_sizes(dead_letters, self._config.largest_dead_letter_bytes, self._config.dead_letters.topic)
         producer = self._producers.get(partition)
         if producer is None:
             raise StreamUnavailable(f"no producer is open for {partition}")

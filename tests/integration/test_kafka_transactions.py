@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
-from neardup_stream.errors import InvariantBroken, StreamUnavailable
+from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.message import Message, Partition
 from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
 from neardup_stream.streams.kafka_source import KafkaSource
@@ -117,9 +117,9 @@ async def test_a_message_that_is_too_large_is_found_before_anything_is_sent(stag
     largest, larger = (Message(key=None, value=b"x" * size) for size in (LARGEST_BYTES, LARGEST_BYTES + 1))
     async with stage.member() as member:
         await member.open([first])
-        with pytest.raises(InvariantBroken, match="100001 bytes"):
+        with pytest.raises(ConfigError, match="100001 bytes"):
             await member.deliver(first, events=[larger], dead_letters=(), next_offset=1)
-        with pytest.raises(InvariantBroken, match="100001 bytes"):
+        with pytest.raises(ConfigError, match="100001 bytes"):
             await member.deliver(first, events=(), dead_letters=[larger], next_offset=1)
         await member.deliver(first, events=[largest], dead_letters=[largest], next_offset=1)
 
