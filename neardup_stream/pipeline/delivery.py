@@ -224,8 +224,8 @@ class ExactlyOnce:
             committed = (await self._transactions.open([partition])).get(partition, 0)
             if committed < lease.floor:
                 raise StreamUnavailable(
-                    f"the committed offset of {partition} went back from {lease.floor} to {committed}; "
-                    "what lies between would be lost if it went on from here"
+                    f"the committed offset of {partition.input_id}-{partition.number} went back from "
+                    f"{lease.floor} to {committed}; what lies between would be lost if it went on from here"
                 )
             lease.committed = lease.floor = committed
         return lease.committed

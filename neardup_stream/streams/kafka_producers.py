@@ -71,6 +71,7 @@ async def discard_producer(producer: AIOKafkaProducer) -> None:
     # A sender that never ran raises its own cancellation.
     closing = asyncio.gather(producer._sender.close(), return_exceptions=True)  # noqa: SLF001 - see above
     await asyncio.wait([closing], timeout=CLOSE_SECONDS)
+    _look_at_failures(producer)
     await producer.client.close()
 
 
@@ -86,6 +87,16 @@ async def send_batches(producer: AIOKafkaProducer, topic: str, messages: Sequenc
     for result in results:
         if isinstance(result, BaseException):
             raise result
+
+
+def _look_at_failures(producer: AIOKafkaProducer) -> None:
+    """Of those that a sender leaves in every corner when it dies: asyncio logs what nobody ever looks at."""
+    queued = producer._message_accumulator._batches.values()  # noqa: SLF001 - nothing public tells
+    left = [batch._drain_waiter for batches in queued for batch in batches]  # noqa: SLF001 - see above
+    left.append(producer._txn_manager.wait_for_transaction_end())  # noqa: SLF001 - None without transactions
+    for failure in left:
+        if failure is not None and failure.done():
+            failure.exception()
 
 
 def _batches(

@@ -51,7 +51,7 @@ class KafkaTransactionsConfig:
         largest_bytes = min(self.largest_event_bytes, self.largest_dead_letter_bytes)
         return options | {
             "max_batch_size": min(options["max_batch_size"], largest_bytes),
-            "transactional_id": f"{self.group_id}-{topic_of(partition.input_id)}-{partition.number}",
+            "transactional_id": f"{self.group_id}-{_name(partition)}",
             "transaction_timeout_ms": round(self.events.connection.request_timeout_seconds * 1000),
         }
 
@@ -112,10 +112,10 @@ class KafkaTransactions:
         check_sizes(dead_letters, self._config.largest_dead_letter_bytes, self._config.dead_letters.topic)
         producer = self._producers.get(partition)
         if producer is None:
-            raise StreamUnavailable(f"no producer is open for {partition}")
+            raise StreamUnavailable(f"no producer is open for {_name(partition)}")
         offsets = {_topic_partition(partition): OffsetAndMetadata(next_offset, "")}
         try:
-            with kafka_errors(f"delivering for {partition}", "Write"):
+            with kafka_errors(f"delivering for {_name(partition)}", "Write"):
                 async with asyncio.timeout(self._timeout_seconds):
                     await producer.begin_transaction()
                     await send_batches(producer, self._config.events.topic, events)
@@ -124,7 +124,7 @@ class KafkaTransactions:
                     await producer.commit_transaction()
         except (AssertionError, IllegalOperation) as error:  # it failed in the background, and says only so
             await self._discard(partition, producer)
-            raise StreamUnavailable(f"delivering for {partition}: the producer has failed") from error
+            raise StreamUnavailable(f"delivering for {_name(partition)}: its producer has failed") from error
         except BaseException:
             await self._discard(partition, producer)
             raise
@@ -143,9 +143,10 @@ class KafkaTransactions:
         if self._producers.get(partition) is producer:
             del self._producers[partition]
         await discard_producer(producer)
-        end = producer._txn_manager.wait_for_transaction_end()  # noqa: SLF001 - asked, or asyncio complains
-        if end is not None and end.done():
-            end.exception()
+
+
+def _name(partition: Partition) -> str:
+    return f"{topic_of(partition.input_id)}-{partition.number}"
 
 
 def _topic_partition(partition: Partition) -> TopicPartition:
