@@ -5,11 +5,12 @@ moved; else read and decide again. So there is one implementation of the rules f
 is as atomic as a script that decides would make it.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
+from neardup_stream.clusters.attempts import until_unmoved
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey
 from neardup_stream.clusters.placements import ClusterState, Decided, Settled
 from neardup_stream.clusters.planning import expire, plan
@@ -19,6 +20,7 @@ from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, QuietReq
 from neardup_stream.clusters.rows import (
     NewRow,
     bound_cells,
+    decided_in_order,
     lowest_offsets,
     pack_row,
     raised_ceilings,
@@ -26,9 +28,9 @@ from neardup_stream.clusters.rows import (
     settled_in,
 )
 from neardup_stream.clusters.rules import Rule, components
-from neardup_stream.clusters.view import StaleView, page_cells
+from neardup_stream.clusters.view import page_cells
 from neardup_stream.clusters.world import World
-from neardup_stream.errors import ConfigError, StoreUnavailable
+from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import (
@@ -41,10 +43,7 @@ from neardup_stream.stores.cluster_store import (
     row_cell,
 )
 
-__all__ = ["ATTEMPTS", "ClusterConfig", "Clusters"]
-
-ATTEMPTS = 50
-"""So often others may come first before a batch is told to wait; somebody succeeds each time."""
+__all__ = ["ClusterConfig", "Clusters"]
 
 _T = TypeVar("_T")
 _I = TypeVar("_I")
@@ -137,7 +136,7 @@ class Clusters:
         """
         if not requests:
             return []
-        return await self._until_unmoved(partial(self._decide, requests, render, aged_count))
+        return await until_unmoved(partial(self._decide, requests, render, aged_count))
 
     async def trim(self, offsets: Mapping[Partition, int]) -> None:
         """Let go of the rows below these offsets, which are delivered and committed.
@@ -158,7 +157,7 @@ class Clusters:
         Returns:
             Whether each has gone, now or before; False where it stays.
         """
-        return await self._until_unmoved(lambda _: self._expire(nodes)) if nodes else []
+        return await until_unmoved(lambda _: self._expire(nodes)) if nodes else []
 
     async def release(self, nodes: Sequence[ClusterNode]) -> None:
         """Let the graves of expired versions age; of others, or of those that aged before, nothing happens.
@@ -185,7 +184,7 @@ class Clusters:
 
         Cost: two round trips.
         """
-        return await self._until_unmoved(lambda _: self._standing(handles)) if handles else {}
+        return await until_unmoved(lambda _: self._standing(handles)) if handles else {}
 
     async def walk(self) -> AsyncIterator[tuple[str, ClusterNode, list[Handle]]]:
         """Every cluster of two or more: its id, its representative, and its members in order of rank.
@@ -229,8 +228,7 @@ class Clusters:
         await reader.read(bound_cells(positions) + page_cells(_handles(requests) - own))
         await reader.read(row_cells(reader.view, positions))
         settled = settled_in(reader.view, positions)
-        known = settled.finished | settled.rows.keys()
-        todo = [request for request in requests if request.position not in known]
+        todo = [request for request in requests if not settled.knows(request.position)]
         if todo and reader.view.swept_count > aged_count:
             raise ReadsTooOld(
                 "a batch was under way for so long that pages which went meanwhile are forgotten"
@@ -239,8 +237,7 @@ class Clusters:
         decided = await self._decide_new(reader, todo, render, aged_count) if todo else {}
         if decided is None:
             return None
-        finished = Decided(0, b"", is_finished=True)
-        return [decided.get(at) or settled.rows.get(at, finished) for at in positions]
+        return decided_in_order(requests, settled, decided)
 
     async def _decide_new(
         self, reader: Reader, todo: Sequence[Request], render: RenderRow, aged_count: int
@@ -282,16 +279,6 @@ class Clusters:
         )
         base = await self._store.commit(_changes(reader, world, rank_count=len(nodes)))
         return None if base is None else gone
-
-    async def _until_unmoved(self, attempt: Callable[[int], Awaitable[_T | None]]) -> _T:
-        for number in range(ATTEMPTS):
-            try:
-                result = await attempt(number)
-            except StaleView:
-                continue
-            if result is not None:
-                return result
-        raise StoreUnavailable(f"other daemons changed the same clusters first, {ATTEMPTS} times over")
 
 
 def _changes(reader: Reader, world: World, rank_count: int) -> Transaction:

@@ -116,3 +116,7 @@ class Settled(NamedTuple):
     rows: dict[Position, Decided]
     finished: frozenset[Position]
     aged_count: int
+
+    def knows(self, position: Position) -> bool:
+        """Whether nothing is left to decide for a position."""
+        return position in self.rows or position in self.finished

@@ -1,14 +1,14 @@
-"""What the pipeline asks of whoever decides: clusters, or nothing at all."""
+"""What the pipeline asks of whoever decides, with clusters or without."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from neardup_stream.clusters.placements import Decided, Placement, Settled
-from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, Request
+from neardup_stream.clusters.requests import ClusterNode, Request
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Partition, Position
 
-__all__ = ["Decider", "ReadsTooOld", "RenderRow", "Unclustered"]
+__all__ = ["Decider", "ReadsTooOld", "RenderRow"]
 
 RenderRow = Callable[[Request, Placement | None], bytes]
 """The row of a request, from what it brought about; None for a quiet one."""
@@ -49,40 +49,3 @@ class Decider(Protocol):
     async def release(self, nodes: Sequence[ClusterNode]) -> None:
         """The records of pages that expired say so: nobody needs to be refused any more, after a while."""
         ...
-
-
-class Unclustered:
-    """Keeps no clusters and no rows: a page that matches another is a duplicate, and that is all."""
-
-    async def settled(self, positions: Sequence[Position]) -> Settled:
-        """Nothing is."""
-        del positions
-        return Settled({}, frozenset(), aged_count=0)
-
-    async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
-        """Decide each by its own matches."""
-        del aged_count
-        return [Decided(0, render(request, _placement(request))) for request in requests]
-
-    async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
-        """Nothing to do."""
-
-    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
-        """Every page may go."""
-        return [True] * len(nodes)
-
-    async def release(self, nodes: Sequence[ClusterNode]) -> None:
-        """Nothing to do."""
-
-
-def _placement(request: Request) -> Placement:
-    matches = request.matches if isinstance(request, PlaceRequest) else ()
-    return Placement(
-        matches=matches,
-        cluster=None,
-        is_duplicate=bool(matches),
-        merges=(),
-        departure=None,
-        was_linked=False,
-        is_superseded=False,
-    )

@@ -5,7 +5,7 @@
 Rank and handle are zero where the request took no place.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from neardup_stream.clusters.placements import Decided, Placement, Settled
@@ -27,6 +27,7 @@ from neardup_stream.stores.cluster_store import (
 __all__ = [
     "NewRow",
     "bound_cells",
+    "decided_in_order",
     "lowest_offsets",
     "pack_row",
     "raised_ceilings",
@@ -103,6 +104,15 @@ def settled_in(view: View, positions: Sequence[Position]) -> Settled:
                 rank = int.from_bytes(value[:RANK_BYTES], "big")
                 rows[position] = Decided(rank, value[_HEAD_BYTES:])
     return Settled(rows, frozenset(finished), view.aged_count)
+
+
+def decided_in_order(
+    requests: Iterable[Request], settled: Settled, decided: Mapping[Position, Decided]
+) -> list[Decided]:
+    """One outcome for each request: what was decided now, or before, or is finished."""
+    finished = Decided(0, b"", is_finished=True)
+    positions = [request.position for request in requests]
+    return [decided.get(at) or settled.rows.get(at, finished) for at in positions]
 
 
 def raised_ceilings(view: View, positions: Sequence[Position]) -> dict[Cell, bytes | None]:

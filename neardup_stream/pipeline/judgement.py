@@ -182,8 +182,7 @@ class Judgement:
         positions = [item.record.position for item in items]
         with timed(self._meters, "settled"):
             settled = await self._stores.clusters.settled(positions)
-        known = {*settled.rows, *settled.finished}
-        open_items = [item for item in items if item.record.position not in known]
+        open_items = [item for item in items if not settled.knows(item.record.position)]
         arrivals = [item for item in open_items if isinstance(item, Arrival)]
         forgets = [item for item in open_items if isinstance(item, Forget)]
         now_seconds = int(self._now_seconds())

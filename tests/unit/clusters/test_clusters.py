@@ -2,7 +2,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from neardup_stream.clusters.clusters import ATTEMPTS, ClusterConfig, Clusters
+from neardup_stream.clusters.attempts import ATTEMPTS
+from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import ClusterState, Decided, Merge, Placement
 from neardup_stream.clusters.protocol import ReadsTooOld
 from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, QuietRequest, Request

@@ -4,13 +4,14 @@ import pytest
 
 from daemon.page_lookup import AskedPage, find_stored, place_given, read_given
 from daemon.settings import Settings
-from neardup_stream.clusters.protocol import Unclustered
+from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import ConfigError
 from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.stores.memory_clusters import MemoryClusters
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
@@ -31,7 +32,7 @@ async def holding(records: dict[Handle, PageRecord]) -> JudgementStores:
     store = MemoryRecords()
     await store.replace([RecordChange(handle, None, record.pack()) for handle, record in records.items()])
     return JudgementStores(
-        PermutedIndex(MemoryTables(), IndexLayout(IndexConfig())), store, Unclustered(), KEY
+        PermutedIndex(MemoryTables(), IndexLayout(IndexConfig())), store, Unclustered(MemoryClusters()), KEY
     )
 
 

@@ -1,0 +1,102 @@
+"""Decides without clusters: a page that matches another is a duplicate, and that is all.
+
+What was decided is remembered as it is with clusters, so a record that comes again is told the same again.
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+from neardup_stream.clusters.attempts import until_unmoved
+from neardup_stream.clusters.placements import Decided, Placement, Settled
+from neardup_stream.clusters.protocol import RenderRow
+from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, Request
+from neardup_stream.clusters.rows import (
+    NewRow,
+    bound_cells,
+    decided_in_order,
+    lowest_offsets,
+    pack_row,
+    raised_ceilings,
+    row_cells,
+    settled_in,
+)
+from neardup_stream.clusters.view import View
+from neardup_stream.message import Partition, Position
+from neardup_stream.stores.cluster_store import Cell, ClusterStore, Transaction, row_cell
+
+__all__ = ["Unclustered"]
+
+
+class Unclustered:
+    """A Decider that keeps rows and nothing else; each method raises StoreUnavailable as with clusters.
+
+    Args:
+        store: keeps the rows.
+    """
+
+    def __init__(self, store: ClusterStore) -> None:
+        self._store = store
+
+    async def settled(self, positions: Sequence[Position]) -> Settled:
+        """What was decided already."""
+        return settled_in(await self._rows(positions), positions)
+
+    async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
+        """Decide each by its own matches."""
+        del aged_count  # no page ever leaves a cluster, so nothing is too old
+        return await until_unmoved(partial(self._decide, requests, render)) if requests else []
+
+    async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
+        """Let go of the rows below these offsets."""
+        await self._store.trim(next_offsets, grave_seconds=0, due_limit=1)
+
+    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
+        """Every page may go."""
+        return [True] * len(nodes)
+
+    async def release(self, nodes: Sequence[ClusterNode]) -> None:
+        """Nothing to do."""
+
+    async def _rows(self, positions: Sequence[Position]) -> View:
+        view = View()
+        for cells_of in (bound_cells, partial(row_cells, view)):
+            cells = cells_of(positions)
+            view.add(cells, (await self._store.read(cells))[0], (), ())
+        return view
+
+    async def _decide(
+        self, requests: Sequence[Request], render: RenderRow, _number: int
+    ) -> list[Decided] | None:
+        """One attempt; None when something moved meanwhile."""
+        view = await self._rows([request.position for request in requests])
+        settled = settled_in(view, [request.position for request in requests])
+        todo = [request for request in requests if not settled.knows(request.position)]
+        decided = {request.position: Decided(0, render(request, _placement(request))) for request in todo}
+        rows: dict[Cell, bytes | None] = {
+            row_cell(request.position): pack_row(
+                NewRow(request, None, number=0), decided[request.position].row
+            )
+            for request in todo
+        }
+        if todo:
+            changes = Transaction(
+                floors=lowest_offsets(decided),
+                expected=view.raw,
+                writes=rows | raised_ceilings(view, list(decided)),
+            )
+            if await self._store.commit(changes) is None:
+                return None
+        return decided_in_order(requests, settled, decided)
+
+
+def _placement(request: Request) -> Placement:
+    matches = request.matches if isinstance(request, PlaceRequest) else ()
+    return Placement(
+        matches=matches,
+        cluster=None,
+        is_duplicate=bool(matches),
+        merges=(),
+        departure=None,
+        was_linked=False,
+        is_superseded=False,
+    )

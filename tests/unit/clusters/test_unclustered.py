@@ -1,0 +1,80 @@
+import pytest
+
+from neardup_stream.clusters.attempts import ATTEMPTS
+from neardup_stream.clusters.placements import Placement
+from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, QuietRequest, Request
+from neardup_stream.clusters.unclustered import Unclustered
+from neardup_stream.errors import StoreUnavailable
+from neardup_stream.message import Position
+from neardup_stream.stores.cluster_store import Transaction
+from neardup_stream.stores.memory_clusters import MemoryClusters
+from tests.cluster_histories import PARTITION, match_with, node
+
+REQUESTS: list[Request] = [
+    PlaceRequest(Position(PARTITION, 1), node(1), ()),
+    PlaceRequest(Position(PARTITION, 2), node(2), (match_with(1),)),
+    ForgetRequest(Position(PARTITION, 3), node(1, 2)),
+    QuietRequest(Position(PARTITION, 4)),
+]
+POSITIONS = [request.position for request in REQUESTS]
+
+
+def show(request: Request, placement: Placement | None) -> bytes:
+    return f"{request.position.offset} {placement and placement.is_duplicate}".encode()
+
+
+def never(_request: Request, _placement: Placement | None) -> bytes:
+    raise AssertionError("rendered again")
+
+
+async def test_a_page_with_matches_is_a_duplicate() -> None:
+    decided = await Unclustered(MemoryClusters()).decide(REQUESTS, show, 0)
+
+    assert [outcome.row for outcome in decided] == [b"1 False", b"2 True", b"3 False", b"4 False"]
+    assert {outcome.rank for outcome in decided} == {0}
+
+
+async def test_what_was_decided_is_told_again_in_the_same_words() -> None:
+    unclustered = Unclustered(MemoryClusters())
+    first = await unclustered.decide(REQUESTS, show, 0)
+
+    assert await unclustered.decide(REQUESTS[::-1], never, 0) == first[::-1]
+    assert (await unclustered.settled(POSITIONS)).rows == dict(zip(POSITIONS, first, strict=True))
+
+
+async def test_what_is_trimmed_is_finished_and_leaves_nothing() -> None:
+    store = MemoryClusters()
+    unclustered = Unclustered(store)
+    await unclustered.decide(REQUESTS, show, 0)
+
+    await unclustered.trim({PARTITION: 5})
+
+    assert (await unclustered.settled(POSITIONS)).finished == frozenset(POSITIONS)
+    assert all(outcome.is_finished for outcome in await unclustered.decide(REQUESTS, never, 0))
+    assert set(filter(store._tables.get, store._tables)) == {"trimmed", "decided"}
+
+
+class LosingStore(MemoryClusters):
+    """Others come first, so many times."""
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.times = times
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        self.times -= 1
+        return None if self.times >= 0 else await super().commit(transaction)
+
+
+async def test_a_batch_waits_when_others_are_always_first() -> None:
+    assert await Unclustered(LosingStore(ATTEMPTS - 1)).decide(REQUESTS, show, 0)
+    with pytest.raises(StoreUnavailable, match=f"{ATTEMPTS} times"):
+        await Unclustered(LosingStore(ATTEMPTS)).decide(REQUESTS, show, 0)
+
+
+async def test_every_page_may_go() -> None:
+    unclustered = Unclustered(MemoryClusters())
+    await unclustered.release([node(1)])
+
+    assert await unclustered.expire([node(1), node(2)]) == [True, True]
+    assert await unclustered.decide([], show, 0) == []
