@@ -384,7 +384,7 @@ class Clusters(_Section, frozen=True):
         Literal["linked", "components", "anchored", "off"],
         Meta(
             description="Who belongs together: `linked`, whom firm matches connect; `components`, any"
-            " matches; `anchored`, who matches the founder; `off` keeps no clusters and no outbox."
+            " matches; `anchored`, who matches the founder; `off` keeps no clusters."
         ),
     ] = "linked"
     link_containment: Annotated[
