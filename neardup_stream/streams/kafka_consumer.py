@@ -11,8 +11,10 @@ from collections.abc import Collection
 from math import inf
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.errors import InvariantBroken
+from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.kafka_config import KafkaSourceConfig
 from neardup_stream.streams.kafka_errors import kafka_errors
 
@@ -22,6 +24,7 @@ __all__ = [
     "lost_its_membership",
     "open_consumer",
     "position",
+    "record_in",
     "silent_seconds",
 ]
 
@@ -81,6 +84,17 @@ def position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int
     finally:
         answer.close()
     raise InvariantBroken(f"the position of {topic_partition} is not known")
+
+
+def record_in(partition: Partition, found: ConsumerRecord) -> Record:
+    """What was fetched, as ours; a header without a value has an empty one."""
+    return Record(
+        position=Position(partition, found.offset),
+        key=found.key,
+        value=found.value,
+        headers=tuple((name, value or b"") for name, value in found.headers),
+        timestamp_ms=found.timestamp,
+    )
 
 
 def silent_seconds(consumer: AIOKafkaConsumer, assignment: Collection[TopicPartition]) -> float:

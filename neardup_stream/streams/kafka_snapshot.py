@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from time import monotonic
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.errors import StreamUnavailable
-from neardup_stream.message import Partition, Position, Record
+from neardup_stream.message import Partition, Record
 from neardup_stream.streams.kafka_admin import require_topics
 from neardup_stream.streams.kafka_config import KafkaConnection
-from neardup_stream.streams.kafka_consumer import close_consumer, position
+from neardup_stream.streams.kafka_consumer import close_consumer, position, record_in
 from neardup_stream.streams.kafka_errors import kafka_errors
 
 __all__ = ["TopicSnapshot", "open_snapshot"]
@@ -58,7 +57,7 @@ class TopicSnapshot:
                 )
             for topic_partition, found in fetched.items():
                 partition = Partition(self._input_id, topic_partition.partition)
-                yield [_record(each, partition) for each in found if each.offset < self.ends[partition]]
+                yield [record_in(partition, each) for each in found if each.offset < self.ends[partition]]
             still_unread = {one for one in unread if self._position(one) < self.ends[one]}
             if fetched or still_unread != unread:
                 last_progress = monotonic()
@@ -114,13 +113,3 @@ async def open_snapshot(
         )
     finally:
         await close_consumer(consumer)
-
-
-def _record(found: ConsumerRecord, partition: Partition) -> Record:
-    return Record(
-        position=Position(partition, found.offset),
-        key=found.key,
-        value=found.value,
-        headers=tuple((name, value or b"") for name, value in found.headers),
-        timestamp_ms=found.timestamp,
-    )

@@ -28,7 +28,7 @@ from aiokafka.errors import (
 from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.errors import ConfigError, InvariantBroken, NeardupError
-from neardup_stream.message import Partition, Position, Record, topic_of
+from neardup_stream.message import Partition, Record, topic_of
 from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.streams.buffer import take_records
 from neardup_stream.streams.kafka_admin import group_members, require_topics
@@ -40,6 +40,7 @@ from neardup_stream.streams.kafka_consumer import (
     lost_its_membership,
     open_consumer,
     position,
+    record_in,
     silent_seconds,
 )
 from neardup_stream.streams.kafka_errors import kafka_errors, no_answer
@@ -267,18 +268,7 @@ class KafkaSource:
             run = self._runs.setdefault(topic_partition, _Run(first, end, committed=first))
             run.end = end
             partition = self._beginnings.partition(topic_partition)
-            self._ready.extend(
-                [
-                    Record(
-                        position=Position(partition, record.offset),
-                        key=record.key,
-                        value=record.value,
-                        headers=tuple((name, value or b"") for name, value in record.headers),
-                        timestamp_ms=record.timestamp,
-                    )
-                    for record in records
-                ]
-            )
+            self._ready.extend([record_in(partition, record) for record in records])
 
     async def _begin(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int) -> None:
         """Go there, and commit that, so that it is decided once."""
