@@ -1,13 +1,14 @@
 """Liveness and readiness: a small state machine, and the pages that show it.
 
-    degraded ◄──► starting ──► ready ◄──► degraded
+    degraded ◄──► starting ──► ready ◄──► degraded, stalled
         │             │          │            │
         └─────────────┴─────┬────┴────────────┘
                             ▼
                         draining ──► stopped
 
 Live means: do not restart me. Ready means: I take pages now. A daemon that waits for Redis is live and not
-ready; a restart would not bring Redis back.
+ready; a restart would not bring Redis back. One that has work and does none of it, while nobody is away, is
+stalled, and not live.
 """
 
 import logging
@@ -17,18 +18,20 @@ from typing import Final, Literal, NamedTuple
 
 from daemon.logs import log_event
 from daemon.metrics import CONTENT_TYPE, Metrics
+from daemon.stalls import Progress, StallWatch
 from neardup_stream.errors import ConfigError, InvariantBroken
 
 __all__ = ["Condition", "Health", "State", "is_live", "is_ready", "serve_health"]
 
-State = Literal["starting", "ready", "degraded", "draining", "stopped"]
+State = Literal["starting", "ready", "degraded", "stalled", "draining", "stopped"]
 
 _logger = logging.getLogger(__name__)
 
 _NEXT: Final[Mapping[State, frozenset[State]]] = {
     "starting": frozenset({"ready", "degraded", "draining", "stopped"}),
-    "ready": frozenset({"degraded", "draining", "stopped"}),
+    "ready": frozenset({"degraded", "stalled", "draining", "stopped"}),
     "degraded": frozenset({"starting", "ready", "draining", "stopped"}),
+    "stalled": frozenset({"ready", "degraded", "draining", "stopped"}),
     "draining": frozenset({"stopped"}),
     "stopped": frozenset(),
 }
@@ -39,7 +42,7 @@ class Condition(NamedTuple):
 
     Attributes:
         state: where in the picture.
-        reason: why it is degraded, for a person; else empty.
+        reason: why it is degraded or stalled, for a person; else empty.
     """
 
     state: State
@@ -48,7 +51,7 @@ class Condition(NamedTuple):
 
 def is_live(condition: Condition) -> bool:
     """Whether a supervisor should leave the process alone."""
-    return condition.state != "stopped"
+    return condition.state not in {"stalled", "stopped"}
 
 
 def is_ready(condition: Condition) -> bool:
@@ -78,14 +81,14 @@ class Health:
             InvariantBroken: a stopped daemon was told to do something.
         """
         now = self._condition.state
-        if now == "draining" and state in {"ready", "degraded"}:
+        if now == "draining" and state in {"ready", "degraded", "stalled"}:
             return
         if state not in _NEXT[now] and state != now:
             raise InvariantBroken(f"health cannot go from {now} to {state}")
         if Condition(state, reason) == self._condition:
             return
         if state == "degraded" and now != "degraded":
-            self._before_degraded = now
+            self._before_degraded = "ready" if now == "stalled" else now
         self._condition = Condition(state, reason)
         self._metrics.ready(ready=is_ready(self._condition))
         log_event(_logger, "state_changed", former=now, state=state, reason=reason)
@@ -94,6 +97,14 @@ class Health:
         """The dependency is back: return to what was going on when it went, be it only the start."""
         if self._condition.state == "degraded":
             self.become(self._before_degraded)
+
+    def watch(self, stalls: StallWatch, progress: Progress, now_seconds: float) -> None:
+        """Become stalled when nothing moves, ready again when it does; who waits for others has a rest."""
+        if self._condition.state not in {"ready", "stalled"}:
+            stalls.rest()
+            return
+        reason = stalls.look(progress, now_seconds)
+        self.become("stalled" if reason else "ready", reason)
 
 
 @asynccontextmanager

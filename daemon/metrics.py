@@ -19,9 +19,10 @@ from prometheus_client import (
     generate_latest,
 )
 
+from daemon.stalls import Progress
 from neardup_stream import __version__
 from neardup_stream.errors import BadPageReason, StoreReason, StreamReason
-from neardup_stream.message import Partition
+from neardup_stream.message import Partition, topic_of
 from neardup_stream.meters import Dependency, Outcome, Rejection, Stage
 from neardup_stream.pipeline.retention import Sweep
 
@@ -98,6 +99,8 @@ class Metrics:
         self._in_flight_pages = self._gauge("in_flight_pages", "Pages between reading and commit.")
         self._in_flight_bytes = self._gauge("in_flight_bytes", "Bytes between reading and commit.")
         self._tasks = self._gauge("event_loop_tasks", "Tasks that have not ended.")
+        self._in_flight_count = 0
+        self._committed: dict[Partition, int] = {}
         self._ready = self._gauge("ready", "1 while the daemon takes pages, else 0.")
         build = self._gauge("build_info", "Always 1; the labels say what runs.", "version", "python")
         build.labels(__version__, platform.python_version()).set(1)
@@ -139,8 +142,18 @@ class Metrics:
 
     def in_flight(self, pages: int, size_bytes: int) -> None:
         """Set both gauges."""
+        self._in_flight_count = pages
         self._in_flight_pages.set(pages)
         self._in_flight_bytes.set(size_bytes)
+
+    def committed(self, next_offsets: Mapping[Partition, int]) -> None:
+        """Remember, for `progress`."""
+        for partition, offset in next_offsets.items():
+            self._committed[Partition(topic_of(partition.input_id), partition.number)] = offset
+
+    def progress(self, lag: Mapping[Partition, int]) -> Progress:
+        """How far we have come; `lag` names partitions by their topics."""
+        return Progress(lag, dict(self._committed), self._in_flight_count)
 
     def dropped_commits(self, count: int) -> None:
         """Count commits that came too late."""

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
+from time import monotonic
 
 from daemon.collector import collect_rarely
 from daemon.embedded import EmbeddedServer
@@ -19,6 +20,7 @@ from daemon.health import Health, serve_health
 from daemon.logs import log_event
 from daemon.metrics import Metrics
 from daemon.settings import Settings
+from daemon.stalls import StallWatch
 from daemon.sweeping import sweeping
 from daemon.wiring import build_loop, build_retries, message_publication, open_kafka, open_stores
 from neardup_stream import __version__
@@ -32,7 +34,7 @@ __all__ = ["Stop", "redis_url", "run_service"]
 _logger = logging.getLogger(__name__)
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
-_LAG_SECONDS = 1.0
+_WATCH_SECONDS = 1.0
 
 
 class Stop:
@@ -131,47 +133,50 @@ async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Sto
         health.become("ready")
         log_event(_logger, "started", store=stores.server_name, schema=stores.namespace.schema_id)
         stop.is_watched = True
-        async with sweeping(settings, stores, retries, metrics.swept):
-            await _run_until_stopped(
-                loop, streams.source, settings.pipeline.drain_seconds, metrics, health, stop
-            )
+        async with (
+            sweeping(settings, stores, retries, metrics.swept),
+            _watching(streams.source, settings.pipeline.stall_seconds, metrics, health),
+        ):
+            await _run_until_stopped(loop, settings.pipeline.drain_seconds, health, stop)
     counts = metrics.outcome_counts()
     log_event(_logger, "stopped", pages=sum(counts.values()), outcomes=counts)
 
 
-async def _run_until_stopped(
-    loop: Loop, source: Source, drain_seconds: float, metrics: Metrics, health: Health, stop: Stop
-) -> None:
+async def _run_until_stopped(loop: Loop, drain_seconds: float, health: Health, stop: Stop) -> None:
     """Run the loop; once asked to stop it has `drain_seconds` to finish."""
-    async with _watching_lag(source, metrics):
-        running = asyncio.create_task(loop.run(stop.requested))
-        asked = asyncio.create_task(stop.requested.wait())
-        try:
-            await asyncio.wait({running, asked}, return_when=asyncio.FIRST_COMPLETED)
-            if not running.done():
-                health.become("draining")
-                await asyncio.wait({running}, timeout=drain_seconds)
-            if not running.done():
-                raise DependencyLost(
-                    f"what was under way did not finish within pipeline.drain_seconds ({drain_seconds:g});"
-                    " it was not committed and will be read again"
-                )
-            await running
-        finally:
-            for task in (running, asked):
-                task.cancel()
-            await asyncio.gather(running, asked, return_exceptions=True)
+    running = asyncio.create_task(loop.run(stop.requested))
+    asked = asyncio.create_task(stop.requested.wait())
+    try:
+        await asyncio.wait({running, asked}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            health.become("draining")
+            await asyncio.wait({running}, timeout=drain_seconds)
+        if not running.done():
+            raise DependencyLost(
+                f"what was under way did not finish within pipeline.drain_seconds ({drain_seconds:g});"
+                " it was not committed and will be read again"
+            )
+        await running
+    finally:
+        for task in (running, asked):
+            task.cancel()
+        await asyncio.gather(running, asked, return_exceptions=True)
 
 
 @asynccontextmanager
-async def _watching_lag(source: Source, metrics: Metrics) -> AsyncIterator[None]:
-    """Keep the lag's gauges fresh while the block runs."""
+async def _watching(
+    source: Source, stall_seconds: float, metrics: Metrics, health: Health
+) -> AsyncIterator[None]:
+    """Keep an eye on lag, tasks and progress while the block runs."""
+    stalls = StallWatch(stall_seconds)
 
     async def watch() -> None:
         while True:
-            metrics.lag(source.lag())
+            lag = source.lag()
+            metrics.lag(lag)
             metrics.event_loop_tasks(len(asyncio.all_tasks()))
-            await asyncio.sleep(_LAG_SECONDS)
+            health.watch(stalls, metrics.progress(lag), monotonic())
+            await asyncio.sleep(_WATCH_SECONDS)
 
     async with asyncio.TaskGroup() as group:
         watching = group.create_task(watch())

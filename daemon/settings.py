@@ -514,6 +514,10 @@ class Pipeline(_Section, frozen=True):
     give_up_seconds: Annotated[
         Seconds, Meta(description="How long a dependency may stay away before the process exits with 3.")
     ] = 300.0
+    stall_seconds: Annotated[
+        Seconds,
+        Meta(description="How long there may be work and no commit before `/livez` says to restart."),
+    ] = 300.0
 
     def __post_init__(self) -> None:
         """Refuse a batch that could never be in flight.

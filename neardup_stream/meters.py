@@ -4,7 +4,10 @@ The library never imports a metrics client: `daemon/metrics.py` binds these name
 bind them to lists.
 """
 
+from collections.abc import Mapping
 from typing import Literal, Protocol
+
+from neardup_stream.message import Partition
 
 __all__ = ["Dependency", "NoMeters", "Outcome", "PipelineMeters", "Rejection", "Stage"]
 
@@ -64,6 +67,9 @@ class PipelineMeters(Protocol):
     def in_flight(self, pages: int, size_bytes: int) -> None:
         """This many pages and bytes are now between reading and commit."""
 
+    def committed(self, next_offsets: Mapping[Partition, int]) -> None:
+        """Everything below these offsets is finished, and committed."""
+
     def dropped_commits(self, count: int) -> None:
         """The commits of `count` partitions came after they were given away; others read them again."""
 
@@ -102,6 +108,9 @@ class NoMeters:
         """Ignore."""
 
     def in_flight(self, pages: int, size_bytes: int) -> None:
+        """Ignore."""
+
+    def committed(self, next_offsets: Mapping[Partition, int]) -> None:
         """Ignore."""
 
     def dropped_commits(self, count: int) -> None:

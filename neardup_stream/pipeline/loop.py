@@ -241,6 +241,7 @@ class Loop:
         async with self._committing:
             with timed(self._meters, "commit"):
                 committed = await self._delivery.commit()
+            self._meters.committed(committed)
             self._untrimmed = later_offsets(self._untrimmed, committed)
             if self._untrimmed and not self._config.trims_at_end:
                 await self._trim()

@@ -5,7 +5,11 @@ import pytest
 
 from daemon.health import Condition, Health, State, is_live, is_ready, serve_health
 from daemon.metrics import Metrics
+from daemon.stalls import Progress, StallWatch
 from neardup_stream.errors import ConfigError, InvariantBroken
+from neardup_stream.message import Partition
+
+PARTITION = Partition("pages", 0)
 
 
 @pytest.fixture
@@ -19,6 +23,7 @@ def metrics() -> Metrics:
         ("starting", True, False),
         ("ready", True, True),
         ("degraded", True, False),
+        ("stalled", False, False),
         ("draining", True, False),
         ("stopped", False, False),
     ],
@@ -60,6 +65,41 @@ def test_a_dependency_that_comes_back_leads_back_to_what_was_going_on(metrics: M
 
     assert degraded == Condition("degraded", "Redis is still away")
     assert health.condition == Condition(state)
+
+
+def test_a_stalled_daemon_that_meets_a_lost_dependency_waits_for_it_and_is_live(metrics: Metrics) -> None:
+    health = Health(metrics)
+    for state in ("ready", "stalled"):
+        health.become(state)
+
+    health.become("degraded", "Redis is away")
+    waiting = is_live(health.condition)
+    health.recover()
+
+    assert (waiting, health.condition) == (True, Condition("ready"))
+
+
+def test_a_daemon_that_has_work_and_does_none_of_it_is_not_live_until_it_moves(metrics: Metrics) -> None:
+    health, stalls = Health(metrics), StallWatch(60)
+    health.become("ready")
+
+    seen = []
+    for committed, now_seconds in ((7, 0), (7, 60), (8, 61)):
+        health.watch(stalls, Progress({PARTITION: 5}, {PARTITION: committed}, 0), now_seconds)
+        seen.append((health.condition.state, is_live(health.condition)))
+
+    assert seen == [("ready", True), ("stalled", False), ("ready", True)]
+
+
+def test_a_daemon_that_waits_for_a_dependency_is_not_stalled(metrics: Metrics) -> None:
+    health, stalls = Health(metrics), StallWatch(60)
+    for state in ("ready", "degraded"):
+        health.become(state)
+
+    for now_seconds in (0, 60, 1000):
+        health.watch(stalls, Progress({PARTITION: 5}, {PARTITION: 7}, 3), now_seconds)
+
+    assert health.condition.state == "degraded"
 
 
 def test_a_stopped_daemon_stays_stopped(metrics: Metrics) -> None:

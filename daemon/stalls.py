@@ -1,0 +1,74 @@
+"""Which partition makes no progress although it has records: a deadlock that nothing else would show."""
+
+from collections.abc import Hashable, Mapping
+from typing import NamedTuple
+
+from neardup_stream.message import Partition
+
+__all__ = ["Progress", "StallWatch"]
+
+
+class Progress(NamedTuple):
+    """How far a daemon has come.
+
+    Attributes:
+        lag: records not yet read, of each partition that is ours.
+        committed: the offset below which everything is finished, by partition.
+        in_flight_count: pages between reading and commit.
+    """
+
+    lag: Mapping[Partition, int]
+    committed: Mapping[Partition, int]
+    in_flight_count: int
+
+
+class StallWatch:
+    """Looks at the progress now and then.
+
+    Args:
+        patience_seconds: so long may work lie there without a commit.
+    """
+
+    def __init__(self, patience_seconds: float) -> None:
+        self._patience_seconds = patience_seconds
+        self._seen: dict[str, tuple[Hashable, float]] = {}
+
+    def look(self, progress: Progress, now_seconds: float) -> str:
+        """What stands still, for a person; empty while everything moves.
+
+        Args:
+            progress: as it is now.
+            now_seconds: by any clock that only grows.
+        """
+        waiting = _waiting(progress)
+        self._seen = {
+            what: (moved, now_seconds if self._moved_on(what, moved) else self._seen[what][1])
+            for what, moved in waiting.items()
+        }
+        stalled = [
+            what for what, (_, since) in self._seen.items() if now_seconds - since >= self._patience_seconds
+        ]
+        if not stalled:
+            return ""
+        return (
+            f"no commit for {self._patience_seconds:g} seconds (pipeline.stall_seconds): {'; '.join(stalled)}"
+        )
+
+    def rest(self) -> None:
+        """Begin anew: what stood still had to."""
+        self._seen = {}
+
+    def _moved_on(self, what: str, moved: Hashable) -> bool:
+        return what not in self._seen or self._seen[what][0] != moved
+
+
+def _waiting(progress: Progress) -> dict[str, Hashable]:
+    """By name, where there is work, and what changes when it gets on."""
+    waiting: dict[str, Hashable] = {
+        f"{partition.input_id}-{partition.number} has records to read": progress.committed.get(partition)
+        for partition, count in progress.lag.items()
+        if count
+    }
+    if progress.in_flight_count:
+        waiting["pages are under way"] = tuple(sorted(progress.committed.items()))
+    return waiting

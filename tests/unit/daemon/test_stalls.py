@@ -1,0 +1,59 @@
+from daemon.stalls import Progress, StallWatch
+from neardup_stream.message import Partition
+
+FIRST, SECOND = Partition("pages", 0), Partition("pages", 1)
+PATIENCE_SECONDS = 60
+
+
+def looks(*progress: Progress, every_seconds: float = 30) -> list[str]:
+    """What a watch says of each, one after the other."""
+    watch = StallWatch(PATIENCE_SECONDS)
+    return [watch.look(each, number * every_seconds) for number, each in enumerate(progress)]
+
+
+def waiting(committed: int, lag: int = 5, in_flight: int = 0) -> Progress:
+    return Progress({FIRST: lag}, {FIRST: committed}, in_flight)
+
+
+def test_a_partition_with_records_and_no_commit_is_told_once_patience_ends() -> None:
+    said = looks(waiting(7), waiting(7), waiting(7))
+
+    assert said[:2] == ["", ""]
+    assert said[2] == ("no commit for 60 seconds (pipeline.stall_seconds): pages-0 has records to read")
+
+
+def test_any_commit_begins_the_wait_anew() -> None:
+    assert looks(*(waiting(committed) for committed in (7, 7, 8, 8, 9))) == [""] * 5
+
+
+def test_a_partition_without_records_may_wait_for_ever() -> None:
+    assert looks(*[waiting(7, lag=0)] * 9) == [""] * 9
+
+
+def test_one_partition_that_stands_still_is_told_among_others_that_move() -> None:
+    progress = [Progress({FIRST: 5, SECOND: 5}, {FIRST: 7, SECOND: at}, 0) for at in range(3)]
+
+    assert [bool(each) for each in looks(*progress)] == [False, False, True]
+
+
+def test_pages_under_way_that_are_never_committed_are_told_too() -> None:
+    """Everything is read, so there is no lag, and the pipeline has locked itself."""
+    said = looks(*[waiting(7, lag=0, in_flight=3)] * 3)
+
+    assert said[2].endswith("pages are under way")
+
+
+def test_a_partition_that_comes_to_us_has_the_whole_patience() -> None:
+    elsewhere = Progress({}, {}, 0)
+
+    assert looks(waiting(7), waiting(7), elsewhere, waiting(7), waiting(7)) == [""] * 5
+
+
+def test_a_time_of_which_nobody_is_to_blame_does_not_count() -> None:
+    watch = StallWatch(PATIENCE_SECONDS)
+    watch.look(waiting(7), 0)
+    watch.rest()
+
+    assert watch.look(waiting(7), 100) == ""
+    assert watch.look(waiting(7), 159.9) == ""
+    assert watch.look(waiting(7), 160)
