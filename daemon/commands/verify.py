@@ -2,15 +2,18 @@
 
 import asyncio
 import sys
+from pathlib import Path
 
 import click
 import msgspec
 
-from daemon.commands.options import with_json, with_settings
+from daemon.commands.options import with_json, with_settings, with_state
 from daemon.exit_codes import CORRUPT_DATA, OK
 from daemon.settings import Settings
 
 __all__ = ["verify"]
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -23,21 +26,46 @@ __all__ = ["verify"]
     metavar="SECONDS",
     help="Wait so long at most for the group to finish what is on the pages topic.",
 )
+@click.option(
+    "--pages", type=_FILE, multiple=True, metavar="FILE", help="Judge a run of 'dedup': what it was given."
+)
+@click.option("--events", type=_FILE, metavar="FILE", help="What that run told.")
+@click.option("--dead-letters", type=_FILE, metavar="FILE", help="What it refused, if that was kept.")
+@with_state
 @with_json
-def verify(settings: Settings, wait_seconds: float, *, as_json: bool) -> int:
+def verify(
+    settings: Settings,
+    wait_seconds: float,
+    pages: tuple[Path, ...],
+    events: Path | None,
+    dead_letters: Path | None,
+    state_dir: Path | None,
+    *,
+    as_json: bool,
+) -> int:
     """Read the topics and Redis, and judge whether every promise was kept.
 
     Takes the settings of the daemons, disturbs nobody and changes nothing. Beside running daemons it judges
-    what is committed; two of the invariants need a moment in which nothing is under way. Exits with 0 if
+    what is committed; two of the promises need a moment in which nothing is under way. Exits with 0 if
     they held, with 4 if one is violated. Readable on a terminal, one line of JSON otherwise. Takes some
     5 KB of memory a page and 3 KB an event.
 
+    \b
         neardup-stream verify --config neardup.toml --wait 60
-    """
+        neardup-stream verify --pages crawl.jsonl --events duplicates.jsonl --state ./index
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
     from daemon.verification import readable, verified  # noqa: PLC0415 - Kafka and Redis are not for --help
     from daemon.verifying import read_history  # noqa: PLC0415 - the same
+    from daemon.verifying_files import FilesOfRun, read_files  # noqa: PLC0415 - the same
 
-    verification = verified(asyncio.run(read_history(settings, wait_seconds)))
+    if bool(pages) != bool(events) or (state_dir and not pages):
+        raise click.UsageError("--pages and --events go together, and --state with them")
+    if events is None:
+        reading = asyncio.run(read_history(settings, wait_seconds))
+    else:
+        files = FilesOfRun(tuple(map(str, pages)), events, dead_letters, state_dir)
+        reading = asyncio.run(read_files(files, settings))
+    verification = verified(reading)
     is_readable = sys.stdout.isatty() and not as_json
     click.echo(readable(verification) if is_readable else msgspec.json.encode(verification))
     return OK if verification.is_held else CORRUPT_DATA

@@ -1,0 +1,105 @@
+"""The same for one run of `dedup`: its files take the topics' place."""
+
+import asyncio
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from daemon.preparing import build_preparation
+from daemon.settings import Settings
+from daemon.stored_index import open_stored_index
+from daemon.verifying import Reading, expectations_of, read_stores
+from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.invariants.history import History
+from neardup_stream.invariants.inputs import Input, read_inputs
+from neardup_stream.message import Message, Partition
+from neardup_stream.meters import NoMeters
+from neardup_stream.streams.files import FileSource
+from neardup_stream.streams.protocol import EndOfStream
+from neardup_stream.wire.dead_letters import DeadLetterHeader, DeadLetterLine
+
+__all__ = ["FilesOfRun", "read_files"]
+
+_BATCH_RECORDS = 500
+_BATCH_BYTES = 8 << 20
+
+
+class FilesOfRun(NamedTuple):
+    """What a finished run of `dedup` was given and has written.
+
+    Attributes:
+        pages: paths of regular files: a pipe is never the same input again.
+        events: path.
+        dead_letters: path; None where they were not kept.
+        state_dir: what `--state` keeps; None for the Redis in the settings.
+    """
+
+    pages: tuple[str, ...]
+    events: Path
+    dead_letters: Path | None
+    state_dir: Path | None
+
+
+async def read_files(files: FilesOfRun, settings: Settings) -> Reading:
+    """Read the files, and everything that the index holds.
+
+    Raises:
+        ConfigError: a file cannot be read, or there is no such index.
+        StoreUnavailable: Redis cannot be reached.
+        CorruptData: a file is damaged, or what is stored is not ours.
+    """
+    inputs = await _inputs(files.pages, settings)
+    committed: dict[Partition, int] = {}
+    for each in inputs:
+        partition, offset = each.position.partition, each.position.offset
+        committed[partition] = max(offset + 1, committed.get(partition, 0))
+    told = History(
+        inputs=inputs,
+        committed=committed,
+        events=[Message(key=None, value=line) for line in _lines(files.events)],
+        dead_letters=[] if files.dead_letters is None else list(map(_letter, _lines(files.dead_letters))),
+        records={},
+        clusters={},
+    )
+    async with open_stored_index(settings, files.state_dir) as stores:
+        history = await read_stores(told, stores)
+    has_letters = files.dead_letters is not None
+    return Reading(
+        history,
+        expectations_of(settings, is_quiet=True, has_all_events=True, has_all_dead_letters=has_letters),
+    )
+
+
+async def _inputs(paths: tuple[str, ...], settings: Settings) -> list[Input]:
+    preparation = build_preparation(settings, NoMeters())
+    inputs: list[Input] = []
+    async with FileSource(paths, settings.limits.max_page_bytes) as source:
+        while True:
+            try:
+                records = await source.read(_BATCH_RECORDS, _BATCH_BYTES)
+            except EndOfStream:
+                return inputs
+            inputs += await asyncio.to_thread(read_inputs, records, preparation)
+
+
+def _lines(path: Path) -> list[bytes]:
+    try:
+        return [line for line in path.read_bytes().split(b"\n") if line]
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _letter(line: bytes) -> Message:
+    """A dead letter, of which only the headers are looked at."""
+    try:
+        headers = msgspec.json.decode(line, type=DeadLetterLine).headers
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CorruptData(f"a line of {len(line)} bytes is no dead letter: {error}") from error
+    return Message(key=None, value=None, headers=[(each.name, _content(each)) for each in headers])
+
+
+def _content(header: DeadLetterHeader) -> bytes:
+    if isinstance(header.value, str):
+        return header.value.encode()
+    return header.value_base64 if isinstance(header.value_base64, bytes) else b""

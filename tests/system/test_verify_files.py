@@ -1,0 +1,55 @@
+"""`verify` over the files of a run of `dedup`."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.pipelines import essay, page_json
+from tests.system.conftest import call
+
+PAGES = b"".join(
+    page_json(f"p{number}", essay(number % 20, edits=[number % 5])) + b"\n" for number in range(60)
+)
+PAGES += b"no JSON\n"
+
+
+def run_dedup(directory: Path) -> tuple[str, ...]:
+    """Keep everything of one run; the flags that name it to `verify`."""
+    pages, events, letters, state = (
+        directory / name for name in ("pages.jsonl", "events", "letters", "state")
+    )
+    pages.write_bytes(PAGES)
+    kept = ("--events", str(events), "--dead-letters", str(letters), "--state", str(state))
+    run = call("dedup", str(pages), *kept)
+    assert run.returncode == 0, run.stderr
+    return ("--pages", str(pages), *kept)
+
+
+def judged(run: subprocess.CompletedProcess[bytes]) -> dict[int, Any]:
+    assert run.stdout, run.stderr
+    return {each["invariant"]: each for each in json.loads(run.stdout)["invariants"]}
+
+
+def test_a_run_over_files_is_judged_and_a_lost_event_is_found(tmp_path: Path) -> None:
+    flags = run_dedup(tmp_path)
+
+    sound = call("verify", *flags)
+    assert {each["state"] for each in judged(sound).values()} == {"held"}
+    assert sound.returncode == 0
+
+    events = tmp_path / "events"
+    events.write_bytes(b"".join(events.read_bytes().splitlines(keepends=True)[:-1]))
+    spoiled = call("verify", *flags)
+    assert judged(spoiled)[1]["state"] == judged(spoiled)[4]["state"] == "violated"
+    assert spoiled.returncode == 4
+
+
+def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:
+    pages = tmp_path / "pages.jsonl"
+    pages.write_bytes(PAGES)
+
+    run = call("verify", "--pages", str(pages))
+
+    assert run.returncode == 2
+    assert b"--pages and --events go together" in run.stderr
