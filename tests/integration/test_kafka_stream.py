@@ -1,23 +1,19 @@
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from neardup_stream.errors import ConfigError, InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.kafka_admin import TopicFacts, create_topic, describe_topics
 from neardup_stream.streams.kafka_config import (
-    Compression,
-    FirstStart,
     KafkaConnection,
     KafkaSinkConfig,
     KafkaSourceConfig,
-    OutOfRange,
 )
 from neardup_stream.streams.kafka_sink import KafkaSink
 from neardup_stream.streams.kafka_source import KafkaSource
@@ -31,80 +27,8 @@ from tests.contracts.streams import (
     ReadBack,
     read_records,
 )
+from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
 from tests.servers.kafka import KafkaBroker, start_kafka
-
-WAIT_SECONDS = 30
-
-
-class Topic:
-    """A topic of this test's own, with its group."""
-
-    def __init__(
-        self,
-        broker: KafkaBroker,
-        name: str,
-        partitions: int = 1,
-        *,
-        configs: Mapping[str, str] | None = None,
-        request_timeout_seconds: float = 10,
-    ) -> None:
-        broker.create_topic(name, partitions, configs)
-        self.name = name
-        self.connection = KafkaConnection(
-            bootstrap_servers=broker.bootstrap_servers, request_timeout_seconds=request_timeout_seconds
-        )
-
-    def source(
-        self,
-        *,
-        first_start: FirstStart = "earliest",
-        out_of_range: OutOfRange = "fail",
-        drain_seconds: float = 10,
-    ) -> KafkaSource:
-        return KafkaSource(
-            KafkaSourceConfig(
-                connection=self.connection,
-                topics=(self.name,),
-                group_id=f"{self.name}-group",
-                first_start=first_start,
-                out_of_range=out_of_range,
-                drain_seconds=drain_seconds,
-                session_timeout_seconds=6,
-                heartbeat_interval_seconds=0.2,
-            )
-        )
-
-    def sink(self, compression: Compression = "zstd", max_batch_bytes: int = 1 << 18) -> KafkaSink:
-        return KafkaSink(
-            KafkaSinkConfig(
-                connection=self.connection,
-                topic=self.name,
-                compression=compression,
-                max_batch_bytes=max_batch_bytes,
-            )
-        )
-
-    async def fill(self, values: Sequence[bytes | None], keys: Sequence[bytes | None] | None = None) -> None:
-        keys = keys or [b"key %d" % number for number in range(len(values))]
-        async with self.sink() as sink:
-            await sink.send([Message(key=key, value=value) for key, value in zip(keys, values, strict=True)])
-
-    async def delete_before(self, offset: int) -> None:
-        admin = AIOKafkaAdminClient(bootstrap_servers=self.connection.bootstrap_servers)
-        await admin.start()
-        await admin.delete_records({TopicPartition(self.name, 0): RecordsToDelete(offset)})
-        await admin.close()
-
-
-MakeTopic = Callable[..., Topic]
-
-
-@pytest.fixture
-def make_topic(kafka_broker: KafkaBroker, topic_prefix: str) -> MakeTopic:
-    count = iter(range(100))
-    return lambda partitions=1, configs=None: Topic(
-        kafka_broker, f"{topic_prefix}-{next(count)}", partitions, configs=configs
-    )
 
 
 @pytest.fixture
@@ -208,78 +132,6 @@ async def test_one_key_goes_to_the_partition_other_producers_choose(make_topic: 
 
     assert len(records) == 2 * len(keys)
     assert len({(record.key, record.position.partition) for record in records}) == len(keys)
-
-
-# Where reading begins.
-
-
-async def test_a_first_start_at_the_latest_offset_reads_what_comes_after(make_topic: MakeTopic) -> None:
-    topic = make_topic()
-    await topic.fill([b"before"])
-
-    async with topic.source(first_start="latest") as source:
-        assert await read_until_assigned(source) == []
-        await topic.fill([b"after"])
-        assert [record.value for record in await read_records(source, 1)] == [b"after"]
-
-
-async def test_a_first_start_is_chosen_once(make_topic: MakeTopic) -> None:
-    topic = make_topic()
-    async with topic.source(first_start="latest") as source:
-        await read_until_assigned(source)
-    await topic.fill([b"while nobody read"])
-
-    async with topic.source(first_start="latest") as source:
-        assert [record.value for record in await read_records(source, 1)] == [b"while nobody read"]
-
-
-async def test_a_first_start_may_be_refused(make_topic: MakeTopic) -> None:
-    async with make_topic().source(first_start="fail") as source:
-        with pytest.raises(ConfigError, match=r"no committed offset.*kafka\.first_start"):
-            await read_until_assigned(source)
-
-
-@pytest.mark.parametrize(
-    ("policy", "expected"), [("earliest", [b"5", b"6", b"7", b"8", b"9"]), ("latest", [b"new"])]
-)
-async def test_deleted_records_are_passed_over_as_the_policy_says(
-    make_topic: MakeTopic, policy: OutOfRange, expected: list[bytes]
-) -> None:
-    topic = await topic_with_a_gap(make_topic)
-
-    async with topic.source(out_of_range=policy) as source:
-        await read_until_assigned(source, count=len(expected) if policy == "earliest" else 0)
-        if policy == "latest":
-            await topic.fill([b"new"])
-    async with topic.source() as source:
-        assert [record.value for record in await read_records(source, len(expected))] == expected
-
-
-async def test_deleted_records_stop_the_stream_by_default(make_topic: MakeTopic) -> None:
-    topic = await topic_with_a_gap(make_topic)
-
-    async with topic.source() as source:
-        with pytest.raises(ConfigError, match=r"offset 2, which is not there.*kafka\.out_of_range"):
-            await read_records(source, 1)
-
-
-async def topic_with_a_gap(make_topic: MakeTopic) -> Topic:
-    """Ten records, of which two are finished and the next three deleted unread."""
-    topic = make_topic()
-    await topic.fill([b"%d" % number for number in range(10)])
-    async with topic.source() as source:
-        await source.commit(next_offsets(await read_records(source, 2)))
-    await topic.delete_before(5)
-    return topic
-
-
-async def read_until_assigned(source: KafkaSource, count: int = 0) -> list[Record]:
-    """Read until the start of every partition is settled: only then is the lag known."""
-    records: list[Record] = []
-    async with asyncio.timeout(WAIT_SECONDS):
-        while not source.lag() or len(records) < count:
-            records.extend(await source.read(100, 1 << 20))
-    return records
 
 
 async def test_lag_counts_what_is_not_yet_read(make_topic: MakeTopic) -> None:

@@ -1,4 +1,4 @@
-"""A real Kafka broker in KRaft mode, alone in its cluster.
+"""Real Kafka brokers in KRaft mode: one alone, or a cluster of them.
 
 ```python
 with start_kafka() as broker:
@@ -13,18 +13,19 @@ import tempfile
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, for_code
 
 from tests.servers.jars import KAFKA_FILES, fetch_jars
 from tests.servers.process import ServerProcess, find_program, free_ports, is_listening, wait_until
 
-__all__ = ["KafkaBroker", "run_apart", "start_kafka"]
+__all__ = ["KafkaBroker", "KafkaCluster", "run_apart", "start_kafka", "start_kafka_cluster"]
 
 READY_SECONDS = 60
 FORMAT_SECONDS = 60
@@ -34,16 +35,29 @@ CLUSTER_ID = urlsafe_b64encode(b"neardup-streams!").decode().rstrip("=")
 Answer = TypeVar("Answer")
 
 HEAP = "-Xmx512m"
+CLUSTER_CONFIGS = {
+    "default.replication.factor": "3",
+    "min.insync.replicas": "2",
+    "offsets.topic.replication.factor": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+    "broker.session.timeout.ms": "2000",
+    "broker.heartbeat.interval.ms": "500",
+    "controller.quorum.fetch.timeout.ms": "1000",
+    "controller.quorum.election.timeout.ms": "500",
+}
 QUIET = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-XX:-UsePerfData"]
 QUICK = "-XX:TieredStopAtLevel=1"  # for a program that is over before compiling it would pay
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class KafkaBroker:
-    """One running broker. Topics must be created: a misspelled one is an error."""
+    """One broker. Topics must be created: a misspelled one is an error."""
 
     bootstrap_servers: str
     """`127.0.0.1:port`."""
+    command: Sequence[str]
+    directory: Path
     process: ServerProcess
 
     @property
@@ -70,6 +84,25 @@ class KafkaBroker:
             lambda: run_apart(_led_partitions(self.bootstrap_servers, name)) == partitions, TOPIC_SECONDS
         )
 
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic and return once it is gone."""
+        run_apart(_delete(self.bootstrap_servers, name))
+        wait_until(lambda: not run_apart(_led_partitions(self.bootstrap_servers, name)), TOPIC_SECONDS)
+
+    def configure_topic(self, name: str, configs: Mapping[str, str]) -> None:
+        """Replace the settings of a topic."""
+        run_apart(_configure(self.bootstrap_servers, name, configs))
+
+    def start(self) -> None:
+        """Start it again after `stop` or `kill`, with everything that it stored."""
+        self.process = ServerProcess(self.command, self.directory)
+        self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        """Return once it lists itself as a broker."""
+        port = int(self.bootstrap_servers.rpartition(":")[2])
+        self.process.wait_until_ready(lambda: _answers(self.bootstrap_servers, port), READY_SECONDS)
+
     def stop(self) -> None:
         """Shut it down in order, which takes seconds."""
         self.process.stop()
@@ -87,6 +120,32 @@ class KafkaBroker:
         self.process.kill()
 
 
+@dataclass(frozen=True, slots=True)
+class KafkaCluster:
+    """Three brokers; every partition has a replica on each, two of which must be in sync to write."""
+
+    brokers: Sequence[KafkaBroker]
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """`127.0.0.1:port` of each."""
+        return ",".join(broker.bootstrap_servers for broker in self.brokers)
+
+    def create_topic(self, name: str, partitions: int = 1, configs: Mapping[str, str] | None = None) -> None:
+        """Create a topic and return once every partition has a leader."""
+        topic = NewTopic(
+            name, partitions, replication_factor=len(self.brokers), topic_configs=dict(configs or {})
+        )
+        run_apart(_create(self.bootstrap_servers, topic))
+        wait_until(
+            lambda: run_apart(_led_partitions(self.bootstrap_servers, name)) == partitions, TOPIC_SECONDS
+        )
+
+    def leader(self, topic: str, partition: int = 0) -> KafkaBroker:
+        """Who leads a partition now."""
+        return self.brokers[run_apart(_leader(self.bootstrap_servers, topic, partition)) - 1]
+
+
 @contextmanager
 def start_kafka(
     configs: Mapping[str, str] | None = None,
@@ -100,22 +159,52 @@ def start_kafka(
         listeners: ports of more listeners by name; `configs` says how they are spoken to.
         scram_users: as `kafka-storage format --add-scram` takes them.
     """
-    with tempfile.TemporaryDirectory(prefix="neardup-kafka-", ignore_cleanup_errors=True) as directory:
-        client_port, controller_port = free_ports(2)
-        properties = Path(directory, "server.properties")
-        properties.write_text(
-            _properties(directory, client_port, controller_port, listeners or {}, configs or {})
-        )
-        java = [find_program("java", package="default-jre-headless"), "-cp", f"{fetch_jars()}/*", *QUIET]
-        java.append(f"-Djava.io.tmpdir={directory}")  # codecs unpack their native parts there
-        _format_storage(java, properties, scram_users)
-        process = ServerProcess([*java, HEAP, "kafka.Kafka", str(properties)], Path(directory))
-        broker = KafkaBroker(f"127.0.0.1:{client_port}", process)
-        try:
-            process.wait_until_ready(lambda: _answers(broker.bootstrap_servers, client_port), READY_SECONDS)
-            yield broker
-        finally:
-            process.kill()  # nothing of it is kept, so there is nothing to finish
+    with _brokers(1, configs or {}, listeners or {}, scram_users) as (broker,):
+        yield broker
+
+
+@contextmanager
+def start_kafka_cluster() -> Iterator[KafkaCluster]:
+    """Run three brokers until the block ends; a dead one is missed within two seconds."""
+    with _brokers(3, CLUSTER_CONFIGS, {}, ()) as brokers:
+        yield KafkaCluster(brokers)
+
+
+@contextmanager
+def _brokers(
+    count: int, configs: Mapping[str, str], listeners: Mapping[str, int], scram_users: Sequence[str]
+) -> Iterator[list[KafkaBroker]]:
+    ports = free_ports(2 * count)
+    controllers = ports[count:]
+    voters = ",".join(f"{number}@127.0.0.1:{port}" for number, port in enumerate(controllers, start=1))
+    with ExitStack() as stack:
+        prepared = []
+        for number, (port, controller) in enumerate(zip(ports, controllers, strict=False), start=1):
+            temporary = tempfile.TemporaryDirectory(prefix="neardup-kafka-", ignore_cleanup_errors=True)
+            directory = stack.enter_context(temporary)
+            properties = Path(directory, "server.properties")
+            own = {"node.id": str(number), "controller.quorum.voters": voters}
+            properties.write_text(_properties(directory, port, controller, listeners, own | dict(configs)))
+            prepared.append((port, Path(directory), properties))
+        with ThreadPoolExecutor(count) as threads:
+            list(threads.map(lambda each: _format_storage(each[1], each[2], scram_users), prepared))
+        brokers = [_start(*each) for each in prepared]
+        for broker in brokers:
+            # Nothing of it is kept, so there is nothing to finish.
+            stack.callback(broker.kill)
+        for broker in brokers:
+            broker.wait_until_ready()
+        yield brokers
+
+
+def _start(port: int, directory: Path, properties: Path) -> KafkaBroker:
+    command = [*_java(directory), HEAP, "kafka.Kafka", str(properties)]
+    return KafkaBroker(f"127.0.0.1:{port}", command, directory, ServerProcess(command, directory))
+
+
+def _java(directory: Path) -> list[str]:
+    java = [find_program("java", package="default-jre-headless"), "-cp", f"{fetch_jars()}/*", *QUIET]
+    return [*java, f"-Djava.io.tmpdir={directory}"]  # codecs unpack their native parts there
 
 
 def _properties(
@@ -126,12 +215,10 @@ def _properties(
     configs: Mapping[str, str],
 ) -> str:
     """The settings in the repository, then those of this run: of a repeated name the last one counts."""
-    controller = f"127.0.0.1:{controller_port}"
     ports = {"PLAINTEXT": client_port, **listeners}
     clients = ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())
     own = {
-        "controller.quorum.voters": f"1@{controller}",
-        "listeners": f"{clients},CONTROLLER://{controller}",
+        "listeners": f"{clients},CONTROLLER://127.0.0.1:{controller_port}",
         "advertised.listeners": clients,
         "log.dirs": f"{directory}/logs",
     }
@@ -139,8 +226,8 @@ def _properties(
     return "\n".join([KAFKA_FILES.joinpath("server.properties").read_text(), *lines, ""])
 
 
-def _format_storage(java: list[str], properties: Path, scram_users: Sequence[str]) -> None:
-    storage = [*java, QUICK, "kafka.tools.StorageTool", "format"]
+def _format_storage(directory: Path, properties: Path, scram_users: Sequence[str]) -> None:
+    storage = [*_java(directory), QUICK, "kafka.tools.StorageTool", "format"]
     users = [word for user in scram_users for word in ("--add-scram", user)]
     subprocess.run(
         [*storage, "--cluster-id", CLUSTER_ID, "--config", str(properties), *users],
@@ -185,6 +272,22 @@ async def _create(bootstrap_servers: str, topic: NewTopic) -> None:
     for name, code, message in response.topic_errors:
         if code:
             raise for_code(code)(f"{name}: {message}")
+
+
+async def _delete(bootstrap_servers: str, topic_name: str) -> None:
+    async with _admin(bootstrap_servers) as admin:
+        await admin.delete_topics([topic_name])
+
+
+async def _configure(bootstrap_servers: str, topic_name: str, configs: Mapping[str, str]) -> None:
+    async with _admin(bootstrap_servers) as admin:
+        await admin.alter_configs([ConfigResource(ConfigResourceType.TOPIC, topic_name, dict(configs))])
+
+
+async def _leader(bootstrap_servers: str, topic_name: str, number: int) -> int:
+    async with _admin(bootstrap_servers) as admin:
+        [topic] = await admin.describe_topics([topic_name])
+    return next(int(each["leader"]) for each in topic["partitions"] if each["partition"] == number)
 
 
 async def _led_partitions(bootstrap_servers: str, topic_name: str) -> int:

@@ -1,0 +1,104 @@
+"""A topic on a real broker with its group, as tests of the Kafka streams use it."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from aiokafka import TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+
+from neardup_stream.message import Message, Record
+from neardup_stream.meters import PipelineMeters
+from neardup_stream.streams.kafka_beginnings import InputHistory
+from neardup_stream.streams.kafka_config import (
+    Compression,
+    FirstStart,
+    KafkaConnection,
+    KafkaSinkConfig,
+    KafkaSourceConfig,
+    OutOfRange,
+)
+from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.streams.kafka_source import KafkaSource
+from tests.servers.kafka import KafkaBroker, KafkaCluster
+
+__all__ = ["WAIT_SECONDS", "MakeTopic", "Topic", "read_until_assigned"]
+
+WAIT_SECONDS = 30
+
+
+class Topic:
+    """A topic of this test's own, with its group."""
+
+    def __init__(
+        self,
+        broker: KafkaBroker | KafkaCluster,
+        name: str,
+        partitions: int = 1,
+        *,
+        configs: Mapping[str, str] | None = None,
+        request_timeout_seconds: float = 10,
+    ) -> None:
+        broker.create_topic(name, partitions, configs)
+        self.broker = broker
+        self.name = name
+        self.connection = KafkaConnection(
+            bootstrap_servers=broker.bootstrap_servers, request_timeout_seconds=request_timeout_seconds
+        )
+
+    def source(
+        self,
+        *,
+        first_start: FirstStart = "earliest",
+        out_of_range: OutOfRange = "fail",
+        drain_seconds: float = 10,
+        input_epoch: int = 0,
+        group_instance_id: str = "",
+        history: InputHistory | None = None,
+        meters: PipelineMeters | None = None,
+    ) -> KafkaSource:
+        config = KafkaSourceConfig(
+            connection=self.connection,
+            topics=(self.name,),
+            group_id=f"{self.name}-group",
+            input_epoch=input_epoch,
+            group_instance_id=group_instance_id,
+            first_start=first_start,
+            out_of_range=out_of_range,
+            drain_seconds=drain_seconds,
+            session_timeout_seconds=6,
+            heartbeat_interval_seconds=0.2,
+        )
+        return KafkaSource(config, history, meters)
+
+    def sink(self, compression: Compression = "zstd", max_batch_bytes: int = 1 << 18) -> KafkaSink:
+        return KafkaSink(
+            KafkaSinkConfig(
+                connection=self.connection,
+                topic=self.name,
+                compression=compression,
+                max_batch_bytes=max_batch_bytes,
+            )
+        )
+
+    async def fill(self, values: Sequence[bytes | None], keys: Sequence[bytes | None] | None = None) -> None:
+        keys = keys or [b"key %d" % number for number in range(len(values))]
+        async with self.sink() as sink:
+            await sink.send([Message(key=key, value=value) for key, value in zip(keys, values, strict=True)])
+
+    async def delete_before(self, offset: int) -> None:
+        admin = AIOKafkaAdminClient(bootstrap_servers=self.connection.bootstrap_servers)
+        await admin.start()
+        await admin.delete_records({TopicPartition(self.name, 0): RecordsToDelete(offset)})
+        await admin.close()
+
+
+MakeTopic = Callable[..., Topic]
+
+
+async def read_until_assigned(source: KafkaSource, count: int = 0) -> list[Record]:
+    """Read until the start of every partition is settled: only then is the lag known."""
+    records: list[Record] = []
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not source.lag() or len(records) < count:
+            records.extend(await source.read(100, 1 << 20))
+    return records
