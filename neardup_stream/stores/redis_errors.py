@@ -72,7 +72,7 @@ _ANSWERS: Final = (
         "it is a replica now, and the client looks for the master anew; if this stays, redis.url must name"
         " the master, the cluster or the sentinels",
     ),
-    _away("ERR WAIT cannot be used with replica", "read_only", "the same"),
+    _away("WAIT cannot be used with replica", "read_only", "the same"),
     _away("MASTERDOWN", "master_down", "a replica lost its master: bring that back, or promote the replica"),
     _away(
         "CLUSTERDOWN",
@@ -84,7 +84,7 @@ _ANSWERS: Final = (
     _away("MISCONF", "disk", "it cannot write to its disk: make room there, or mend what its log names"),
     _away("NOREPLICAS", "too_few_replicas", "start the replicas that its min-replicas-to-write asks for"),
     _away("BUSY", "busy", "a script holds it: see SLOWLOG; SCRIPT KILL ends one that has written nothing"),
-    _away("ERR max number of clients", "too_many_clients", "raise its maxclients, or end idle clients"),
+    _away("max number of clients", "too_many_clients", "raise its maxclients, or end idle clients"),
     Fault("NOPERM", ConfigError, None, "give this user the right that is named, or that check names"),
     Fault(
         "WRONGTYPE",
@@ -120,7 +120,7 @@ FAULTS: Final = (
 )
 """All there are. An answer is known by how it begins; before Redis 7 a script's come wrapped in words."""
 
-_SIGN = re.compile(rf"(?:^|-)({'|'.join(fault.sign for fault in _ANSWERS)})\b")
+_SIGN = re.compile(rf"(?:^|-)(?:ERR )?({'|'.join(fault.sign for fault in _ANSWERS)})\b")
 _BY_SIGN: Final = {fault.sign: fault for fault in _ANSWERS}
 
 _BY_CLASS: Final[tuple[tuple[type[Exception], Fault], ...]] = (

@@ -51,6 +51,7 @@ class ServerProcess:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for pytest, whose fixtures then stop the servers
+                restore_signals=False,  # a file that may not grow is an error to it, and no deadly SIGXFSZ
             )
 
     @property

@@ -100,6 +100,7 @@ def start_redis(
     options: Mapping[str, str] | None = None,
     *,
     unix_socket: bool = False,
+    may_be_loading: bool = False,
 ) -> Iterator[RedisServer]:
     """Run one server until the block ends; its data go with it.
 
@@ -107,6 +108,7 @@ def start_redis(
         find_server: `find_redis` or `find_valkey`.
         options: directives of redis.conf, such as `{"maxmemory": "100mb"}`.
         unix_socket: listen on a private socket and on no port.
+        may_be_loading: return while it still reads its data and answers LOADING.
     """
     with tempfile.TemporaryDirectory(prefix="neardup-redis-") as directory:
         path = Path(directory, "redis.sock")
@@ -116,7 +118,7 @@ def start_redis(
         url = f"unix://{path}" if unix_socket else f"redis://127.0.0.1:{port}/0"
         process = ServerProcess([find_server(), *_arguments(chosen)], Path(directory))
         try:
-            process.wait_until_ready(lambda: _answers(url), READY_SECONDS)
+            process.wait_until_ready(lambda: _answers(url, may_be_loading=may_be_loading), READY_SECONDS)
             yield RedisServer(url, port, process)
         finally:
             process.kill()  # nothing of it is kept, so there is nothing to finish
@@ -145,10 +147,12 @@ def _arguments(options: Mapping[str, str]) -> list[str]:
     return [word for name, value in options.items() for word in (f"--{name}", value)]
 
 
-def _answers(url: str) -> bool:
+def _answers(url: str, *, may_be_loading: bool) -> bool:
     with redis.Redis.from_url(url) as client:
         try:
             return bool(client.ping())
+        except redis.BusyLoadingError:
+            return may_be_loading
         except redis.ConnectionError:
             return False
 

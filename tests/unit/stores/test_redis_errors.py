@@ -28,7 +28,7 @@ ERRORS = {
     "disk": exceptions.ResponseError("MISCONF Errors writing to the AOF file: No space left on device"),
     "too_few_replicas": exceptions.ResponseError("NOREPLICAS Not enough good replicas to write."),
     "busy": exceptions.ResponseError("BUSY Redis is busy running a script."),
-    "too_many_clients": exceptions.ConnectionError("ERR max number of clients reached"),
+    "too_many_clients": exceptions.ConnectionError("max number of clients reached"),
     "connection": exceptions.ConnectionError("Error 111 connecting to 127.0.0.1:1."),
     "timeout": exceptions.TimeoutError("Timeout reading from 127.0.0.1:6379"),
     "no_cluster": exceptions.RedisClusterException("Redis Cluster cannot be connected."),

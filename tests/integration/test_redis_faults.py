@@ -1,0 +1,261 @@
+"""Redis as it fails: the pipeline waits for it, tells why, and then tells all that it would have told.
+
+The faults are real: servers told to refuse, to load, to be replicas; a proxy that harms connections.
+"""
+
+import asyncio
+import socket
+import subprocess
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import redis
+
+from neardup_stream.message import Record
+from neardup_stream.stores.redis_client import RedisClient
+from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.stores.redis_supervisor import FAILURES_OF_A_CLIENT
+from neardup_stream.streams.memory import MemorySource, Pause, numbered
+from tests.pipelines import Pipeline, essay, page_json
+from tests.redis_pipelines import FaultMeters, redis_pipeline
+from tests.servers.process import free_ports, wait_until
+from tests.servers.proxy import Proxy, start_proxy
+from tests.servers.redis import RedisServer, start_redis
+
+TOPICS, PAGES, PAGES_BEFORE = 20, 60, 20
+PATIENT_SECONDS = 60
+ANSWER_SECONDS = 0.3
+
+
+class Site(NamedTuple):
+    """A server that a test may harm, and the way there."""
+
+    server: RedisServer
+    admin: redis.Redis
+    proxy: Proxy
+
+
+@pytest.fixture(scope="module")
+def harmed_server() -> Iterator[RedisServer]:
+    with start_redis(options={"busy-reply-threshold": "10"}) as server:
+        yield server
+
+
+@pytest.fixture
+def site(harmed_server: RedisServer) -> Iterator[Site]:
+    with redis.Redis.from_url(harmed_server.url) as admin, start_proxy(harmed_server.port) as proxy:
+        yield Site(harmed_server, admin, proxy)
+
+
+@pytest.fixture
+async def client(site: Site) -> AsyncIterator[RedisClient]:
+    config = RedisConfig(f"redis://127.0.0.1:{site.proxy.port}/0", ANSWER_SECONDS, retries=0)
+    async with RedisClient(config) as client:
+        yield client
+
+
+@contextmanager
+def configured(site: Site, name: str, value: str) -> Iterator[None]:
+    former = site.admin.config_get(name)[name]
+    site.admin.config_set(name, value)
+    yield
+    site.admin.config_set(name, former or "")
+
+
+@contextmanager
+def without_a_master(site: Site) -> Iterator[None]:
+    site.admin.replicaof("127.0.0.1", free_ports(1)[0])
+    yield
+    site.admin.replicaof("NO", "ONE")
+
+
+@contextmanager
+def replica_that_serves_nothing(site: Site) -> Iterator[None]:
+    with configured(site, "replica-serve-stale-data", "no"), without_a_master(site):
+        yield
+
+
+@contextmanager
+def endless_script(site: Site) -> Iterator[None]:
+    with socket.create_connection(("127.0.0.1", site.server.port)) as caller:
+        caller.sendall(b"EVAL 'while true do end' 0\r\n")
+        yield
+        site.admin.script_kill()
+
+
+@contextmanager
+def file_limit(site: Site) -> Iterator[None]:
+    """The append-only file cannot grow, as on a full disk."""
+    with configured(site, "appendonly", "yes"):
+        wait_until(lambda: not site.admin.info("persistence")["aof_rewrite_in_progress"], PATIENT_SECONDS)
+        limit(site.server, "fsize", "1")
+        yield
+        limit(site.server, "fsize", "unlimited")
+
+
+@contextmanager
+def crowd_of_clients(site: Site) -> Iterator[None]:
+    with configured(site, "maxclients", "1"):
+        site.admin.client_kill_filter(_type="normal", skipme=True)
+        yield
+
+
+@contextmanager
+def standing_still(site: Site) -> Iterator[None]:
+    site.server.process.freeze()
+    yield
+    site.server.process.thaw()
+
+
+@contextmanager
+def proxied(site: Site, harm: Callable[[Proxy], None]) -> Iterator[None]:
+    harm(site.proxy)
+    yield
+    site.proxy.heal()
+
+
+FAULTS: dict[str, tuple[str, Callable[[Site], AbstractContextManager[None]]]] = {
+    "its memory is full": ("out_of_memory", lambda site: configured(site, "maxmemory", "1")),
+    "its disk is full": ("disk", file_limit),
+    "it lacks replicas": ("too_few_replicas", lambda site: configured(site, "min-replicas-to-write", "1")),
+    "it is made a replica": ("read_only", without_a_master),
+    "it is a replica alone": ("master_down", replica_that_serves_nothing),
+    "a script holds it": ("busy", endless_script),
+    "it takes no more clients": ("too_many_clients", crowd_of_clients),
+    "it stands still": ("timeout", standing_still),
+    "it refuses connections": ("connection", lambda site: proxied(site, Proxy.refuse)),
+    "the network is half-open": ("timeout", lambda site: proxied(site, Proxy.half_open)),
+    "the network is slow": (
+        "timeout",
+        lambda site: proxied(site, lambda proxy: proxy.delay(2 * ANSWER_SECONDS)),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_fault_costs_time_and_nothing_else_and_its_reason_is_counted(
+    site: Site, client: RedisClient, namespace: str, fault: str
+) -> None:
+    reason, strike = FAULTS[fault]
+    meters = FaultMeters()
+    pipeline = redis_pipeline(client, namespace, meters)
+    begin = asyncio.Event()
+    source = MemorySource([*pages()[:PAGES_BEFORE], Pause(begin), *pages()[PAGES_BEFORE:]])
+
+    async with source:
+        run = asyncio.create_task(pipeline.loop(source).run(asyncio.Event()))
+        await until(lambda: meters.page_count == PAGES_BEFORE)
+        with strike(site):
+            begin.set()
+            await until(lambda: meters.errors["store", reason] > FAILURES_OF_A_CLIENT)
+        await run
+
+    assert {met for _, met in meters.errors} <= {reason, "connection"}
+    assert meters.outcomes == {"unique": TOPICS, "duplicate": PAGES - TOPICS}
+    assert told(pipeline) == await told_without_faults()
+
+
+async def test_connections_that_are_cut_all_the_time_lose_nothing(
+    site: Site, client: RedisClient, namespace: str
+) -> None:
+    """Whatever was under way when a connection went may have been done, and is done again."""
+    meters = FaultMeters()
+    pipeline = redis_pipeline(client, namespace, meters)
+
+    async with MemorySource(pages()) as source:
+        run = asyncio.create_task(pipeline.loop(source).run(asyncio.Event()))
+        for cut_at in range(0, PAGES, 8):
+            await until(lambda cut_at=cut_at: run.done() or meters.page_count >= cut_at)  # type: ignore[misc] # bound now
+            site.proxy.cut()
+        await run
+
+    assert meters.errors["store", "connection"] > 0
+    assert meters.outcomes == {"unique": TOPICS, "duplicate": PAGES - TOPICS}
+    assert told(pipeline) == await told_without_faults()
+
+
+async def test_a_server_that_reads_its_data_is_waited_for(namespace: str, tmp_path: Path) -> None:
+    meters = FaultMeters()
+    begin = asyncio.Event()
+    source = MemorySource([*pages()[:PAGES_BEFORE], Pause(begin), *pages()[PAGES_BEFORE:]])
+    kept = {"dir": str(tmp_path)}
+    slowly = {"key-load-delay": "5000", "loading-process-events-interval-bytes": "1024"}
+    with ExitStack() as stack:
+        first = stack.enter_context(start_redis(options=kept))
+        client = RedisClient(RedisConfig(first.url, ANSWER_SECONDS, retries=0))
+        async with client, source:
+            pipeline = redis_pipeline(client, namespace, meters)
+            run = asyncio.create_task(pipeline.loop(source).run(asyncio.Event()))
+            await until(lambda: meters.page_count == PAGES_BEFORE)
+            with redis.Redis.from_url(first.url) as admin:
+                admin.save()
+            first.kill()
+
+            again = kept | slowly | {"port": str(first.port)}
+            second = stack.enter_context(start_redis(options=again, may_be_loading=True))
+            begin.set()
+            await until(lambda: meters.errors["store", "loading"] > 0)
+            with redis.Redis.from_url(second.url) as admin:
+                admin.config_set("key-load-delay", "0")
+            await run
+
+    assert meters.outcomes == {"unique": TOPICS, "duplicate": PAGES - TOPICS}
+    assert told(pipeline) == await told_without_faults()
+
+
+async def test_answers_in_slices_are_put_together(site: Site, client: RedisClient, namespace: str) -> None:
+    meters = FaultMeters()
+    pipeline = redis_pipeline(client, namespace, meters)
+    site.proxy.slice(100)
+
+    async with MemorySource(pages()) as source:
+        await pipeline.loop(source).run(asyncio.Event())
+
+    assert not meters.errors
+    assert told(pipeline) == await told_without_faults()
+
+
+async def test_forgotten_scripts_are_sent_again_without_a_failure(
+    site: Site, client: RedisClient, namespace: str
+) -> None:
+    meters = FaultMeters()
+    pipeline = redis_pipeline(client, namespace, meters)
+
+    async with MemorySource(pages()) as source:
+        run = asyncio.create_task(pipeline.loop(source).run(asyncio.Event()))
+        while not run.done():
+            site.admin.script_flush()
+            await asyncio.sleep(0)
+        await run
+
+    assert not meters.errors
+    assert told(pipeline) == await told_without_faults()
+
+
+def pages() -> list[Record]:
+    return numbered(page_json(f"p{number}", essay(number % TOPICS)) for number in range(PAGES))
+
+
+def limit(server: RedisServer, resource: str, value: str) -> None:
+    subprocess.run(["prlimit", "--pid", str(server.pid), f"--{resource}={value}:"], check=True)
+
+
+async def told_without_faults() -> Counter[bytes]:
+    pipeline = Pipeline()
+    async with MemorySource(pages()) as source:
+        await pipeline.loop(source).run(asyncio.Event())
+    return told(pipeline)
+
+
+def told(pipeline: Pipeline) -> Counter[bytes]:
+    return Counter(message.value or b"" for message in pipeline.events.messages)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENT_SECONDS):
+        while not condition():  # noqa: ASYNC110 - counters and servers set no events
+            await asyncio.sleep(0.005)

@@ -1,0 +1,51 @@
+"""A whole pipeline over a real Redis, with memory streams: for what servers do to it."""
+
+from collections import Counter
+
+from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.indexes.layout import IndexConfig, IndexLayout
+from neardup_stream.meters import Dependency
+from neardup_stream.pipeline.retries import Patience
+from neardup_stream.stores.cluster_keys import ClusterKeys
+from neardup_stream.stores.keys import Keys
+from neardup_stream.stores.redis_client import RedisClient
+from neardup_stream.stores.redis_clusters import RedisClusters
+from neardup_stream.stores.redis_records import RedisRecords
+from neardup_stream.stores.redis_tables import RedisTables
+from tests.pipelines import CountingMeters, Pipeline
+
+__all__ = ["FaultMeters", "redis_pipeline"]
+
+STEADY = Patience(give_up_seconds=60, first_pause_seconds=0.01, longest_pause_seconds=0.1)
+SCHEMA_ID = "5c"
+
+
+class FaultMeters(CountingMeters):
+    """Counts what was away, by dependency and reason."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.errors: Counter[tuple[Dependency, str]] = Counter()
+
+    def dependency_error(self, dependency: Dependency, reason: str) -> None:
+        self.errors[dependency, reason] += 1
+
+
+def redis_pipeline(client: RedisClient, namespace: str, meters: CountingMeters) -> Pipeline:
+    """The stores of `Pipeline`'s own layout, under a namespace of an open client."""
+    layout = IndexLayout(IndexConfig(bands=SketchConfig().bands))
+    keys = Keys(
+        namespace=namespace,
+        schema_id=SCHEMA_ID,
+        shard_bits=layout.shard_bits,
+        table_count=layout.table_count,
+        bucket_bits=layout.bucket_bits,
+        slot_bits=0,
+    )
+    return Pipeline(
+        tables=RedisTables(client, keys),
+        records=RedisRecords(client, keys),
+        clusters=RedisClusters(client, ClusterKeys(namespace=namespace, schema_id=SCHEMA_ID, slot_bits=2)),
+        meters=meters,
+        patience=STEADY,
+    )
