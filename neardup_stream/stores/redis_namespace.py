@@ -153,7 +153,8 @@ async def check_policy(client: RedisClient, namespace: str, policy: Policy) -> N
     if policy.number < latest:
         raise ConfigError(
             f"pages under redis.namespace {namespace!r} are judged by policy {latest} now, and here"
-            f" verdict.policy is {policy.number}: these settings are out of date"
+            f" verdict.policy is {policy.number}: these settings are out of date; use those of policy"
+            f" {latest}, or stop all daemons and set verdict.policy = {latest + 1}, to judge by these from now on"
         )
     if policy.number in numbers:
         stored = _loaded(fields[f"{_POLICY}{latest}"], f"{meta} in Redis does not hold a policy")
