@@ -154,7 +154,7 @@ async def check_policy(client: RedisClient, namespace: str, policy: Policy) -> N
         raise ConfigError(
             f"pages under redis.namespace {namespace!r} are judged by policy {latest} now, and here"
             f" verdict.policy is {policy.number}: these settings are out of date; use those of policy"
-            f" {latest}, or stop all daemons and set verdict.policy = {latest + 1}, to judge by these from now on"
+            f" {latest}, or stop all daemons and set verdict.policy = {latest + 1}, to judge by these"
         )
     if policy.number in numbers:
         stored = _loaded(fields[f"{_POLICY}{latest}"], f"{meta} in Redis does not hold a policy")
