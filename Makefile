@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest --durations=10
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types floors unit property integration system bench
+.PHONY: help demo test check lint types floors unit property integration system chaos soak bench
 .PHONY: fmt schemas constraints clean packages jars
 
 help: ## List the targets
@@ -37,6 +37,12 @@ unit property: .venv/.stamp-dev ## Tests of one tier, without servers
 
 integration system: packages jars ## Tests of one tier, on real servers
 	$(PYTEST) tests/$@
+
+chaos: packages jars ## Some twenty minutes of killed and stopped daemons; CHAOS_SEED chooses others
+	$(PYTEST) -m chaos -v -s tests/chaos
+
+soak: packages jars ## Ten minutes under full load: nothing may grow
+	$(PYTEST) -m soak -v -s tests/chaos
 
 bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, find-all, and what is found
 	$(BIN)/python -m benchmarks.fingerprint

@@ -1,0 +1,110 @@
+"""Several daemons of one group, each a process, of which some always die or stand still, and come again."""
+
+import queue
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+
+from tests.chaos.faults import Fate
+from tests.servers.daemon import Daemon, start_daemon
+from tests.servers.process import wait_until
+
+__all__ = ["live_through", "serving"]
+
+POINT_SECONDS = 10.0
+"""How long a process may take to come to its point; then it is killed wherever it is."""
+
+
+def live_through(
+    settings: Sequence[str], fates: Iterable[Fate], daemon_count: int, on_fault: Callable[[], None]
+) -> Counter[str]:
+    """Run so many daemons at a time until every fate was met, each by a process of its own.
+
+    Args:
+        settings: of every daemon.
+        fates: taken in order.
+        daemon_count: how many live at once.
+        on_fault: called after each fault, from any thread, one at a time.
+
+    Returns:
+        How often each fault happened, by its point; `kill` and `stop` for those at any moment. A process
+        that does not come to its point in time is killed wherever it is.
+
+    Raises:
+        AssertionError: a daemon ended by itself.
+    """
+    waiting: queue.SimpleQueue[Fate] = queue.SimpleQueue()
+    for fate in fates:
+        waiting.put(fate)
+    met: Counter[str] = Counter()
+    telling = threading.Lock()
+
+    def tell(fault: str) -> None:
+        with telling:
+            met[fault] += 1
+            on_fault()
+
+    def place() -> None:
+        while True:
+            try:
+                fate = waiting.get_nowait()
+            except queue.Empty:
+                return
+            _live(settings, fate, tell)
+
+    with ThreadPoolExecutor(daemon_count) as places:
+        for done in [places.submit(place) for _ in range(daemon_count)]:
+            done.result()
+    return met
+
+
+def serving(stack: ExitStack, settings: Sequence[str], daemon_count: int) -> list[Daemon]:
+    """So many daemons that nothing befalls, ready for pages; killed when the stack is left."""
+    daemons = [stack.enter_context(start_daemon(settings)) for _ in range(daemon_count)]
+    for daemon in daemons:
+        daemon.wait_until_ready()
+    return daemons
+
+
+def _live(settings: Sequence[str], fate: Fate, tell: Callable[[str], None]) -> None:
+    points = [f"failpoints.kill={fate.kill}", f"failpoints.stop={fate.stop or ''}"]
+    with start_daemon([*settings, *points]) as daemon:
+        if fate.stop is not None and _stands_still(daemon, fate):
+            tell(_name(fate.stop) or "stop")
+        if not fate.kill:
+            daemon.wait_until_ready()
+            time.sleep(fate.moment_seconds)
+        has_ended = _comes_to(daemon.has_ended) if fate.kill else daemon.has_ended()
+        if has_ended and daemon.wait() != -signal.SIGKILL:
+            raise AssertionError(f"ended by itself with {daemon.wait()}:\n{daemon.log()[-4000:]}")
+    tell(_name(fate.kill) if has_ended else "kill")
+
+
+def _stands_still(daemon: Daemon, fate: Fate) -> bool:
+    """Stop it, or let it stop itself, past its session; False if it never came to its point."""
+    if not fate.stop:
+        daemon.wait_until_ready()
+        time.sleep(fate.moment_seconds)
+        daemon.signal(signal.SIGSTOP)
+    if not _comes_to(lambda: daemon.stands_still() or daemon.has_ended()) or daemon.has_ended():
+        return False
+    time.sleep(fate.still_seconds)
+    daemon.signal(signal.SIGCONT)
+    return True
+
+
+def _comes_to(condition: Callable[[], bool]) -> bool:
+    try:
+        wait_until(condition, POINT_SECONDS)
+    except TimeoutError:
+        return False
+    return True
+
+
+def _name(point: str) -> str:
+    """Without its turn."""
+    return " ".join(point.split()[:2])

@@ -1,0 +1,72 @@
+"""What is left when all is quiet: the end of the input is committed, and who is in which cluster."""
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+from aiokafka import AIOKafkaConsumer
+from aiokafka.admin import AIOKafkaAdminClient
+from aiokafka.structs import TopicPartition
+
+from daemon.cluster_lines import cluster_lines
+from daemon.settings import Settings
+from daemon.stored_index import open_stored_index
+from daemon.verifying import read_history
+from neardup_stream.invariants.history import Violation
+from neardup_stream.invariants.judging import judge, unjudged
+from tests.servers.process import wait_until
+
+__all__ = ["stored_partition", "uncommitted_count", "violations", "wait_until_quiet"]
+
+
+def uncommitted_count(settings: Sequence[str]) -> int:
+    """Records of the pages topic whose offsets the group has not committed."""
+    return asyncio.run(_uncommitted_count(Settings.load(overrides=settings)))
+
+
+def wait_until_quiet(settings: Sequence[str], timeout_seconds: float) -> None:
+    """Wait until everything that was published is committed.
+
+    Raises:
+        TimeoutError: it was not in time.
+    """
+    wait_until(lambda: not uncommitted_count(settings), timeout_seconds)
+
+
+def stored_partition(settings: Sequence[str]) -> frozenset[frozenset[str]]:
+    """The clusters of two or more, by the ids of their pages."""
+    return asyncio.run(_stored_partition(Settings.load(overrides=settings)))
+
+
+def violations(settings: Sequence[str]) -> list[Violation]:
+    """Where what is on the topics and in Redis breaks an invariant; all seven are judged.
+
+    Raises:
+        AssertionError: one of them cannot be judged.
+    """
+    history, expectations = asyncio.run(read_history(Settings.load(overrides=settings)))
+    assert unjudged(history, expectations) == {}
+    return judge(history, expectations)
+
+
+async def _uncommitted_count(settings: Settings) -> int:
+    kafka = settings.kafka
+    async with AIOKafkaConsumer(kafka.pages_topic, bootstrap_servers=kafka.bootstrap_servers) as consumer:
+        numbers = consumer.partitions_for_topic(kafka.pages_topic)
+        ends = await consumer.end_offsets([TopicPartition(kafka.pages_topic, number) for number in numbers])
+    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
+    await admin.start()
+    try:
+        committed = await admin.list_consumer_group_offsets(kafka.group_id)
+    finally:
+        await admin.close()
+    return sum(end - (committed[each].offset if each in committed else 0) for each, end in ends.items())
+
+
+async def _stored_partition(settings: Settings) -> frozenset[frozenset[str]]:
+    found: set[frozenset[str]] = set()
+    async with open_stored_index(settings, None) as stores:
+        assert stores.clusters is not None
+        async for lines in cluster_lines(stores.clusters, stores.judged.records):
+            found.update(frozenset(msgspec.json.decode(line)["members"]) for line in lines)
+    return frozenset(found)

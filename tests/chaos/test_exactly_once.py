@@ -1,0 +1,90 @@
+"""Daemons that die, stand still, join and leave tell a subscriber who reads committed nothing twice."""
+
+import os
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.chaos.arena import Arena, build_arena
+from tests.chaos.crawl import crawl
+from tests.chaos.faults import Fate
+from tests.chaos.feeding import Feed
+from tests.chaos.fleet import live_through, serving
+from tests.chaos.judging import violations, wait_until_quiet
+from tests.chaos.repeats import told_again
+from tests.chaos.storming import storm
+from tests.servers.kafka import KafkaBroker
+from tests.servers.redis import RedisServer
+
+SEED = int(os.environ.get("CHAOS_SEED", "5"))
+KILLS = 50
+PAGES = 10_000
+STORM_SECONDS = 60
+PAUSE_SECONDS = 2.0
+QUIET_SECONDS = 300
+POINTS = [
+    f"{moment} {call}"
+    for call in ("transactions.open", "transactions.deliver", "clusters.decide", "clusters.trim")
+    for moment in ("before", "after")
+]
+
+
+@pytest.fixture
+def arena(kafka_broker: KafkaBroker, redis_server: RedisServer) -> Arena:
+    return build_arena(kafka_broker, redis_server)
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(900)
+def test_fifty_kills_and_as_many_zombies_as_befit_them(arena: Arena) -> None:
+    """Half of the kills at any moment, so that many cut a transaction; every fourth was a zombie before."""
+    feed = Feed(arena, crawl(PAGES, SEED), KILLS)
+
+    met = live_through(exactly_once(arena), fates(), 2, feed.more)
+    feed.rest()
+    finish(arena)
+
+    print(f"\nseed {SEED}: {met.total()} faults over {PAGES} records: {dict(sorted(met.items()))}")
+    assert met.total() >= KILLS
+    assert told_again(arena.settings) == []
+    assert violations(arena.settings) == []
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(600)
+def test_a_storm_of_rebalances(arena: Arena) -> None:
+    count = round(STORM_SECONDS / PAUSE_SECONDS)
+    feed = Feed(arena, crawl(PAGES, SEED), count + 1)
+
+    changes = storm(exactly_once(arena), feed, SEED, count, PAUSE_SECONDS)
+    feed.rest()
+    finish(arena)
+
+    print(f"\nseed {SEED}: {dict(changes)} over {PAGES} records")
+    assert told_again(arena.settings) == []
+    assert violations(arena.settings) == []
+
+
+def exactly_once(arena: Arena) -> tuple[str, ...]:
+    return (*arena.settings, "kafka.delivery=exactly_once")
+
+
+def fates() -> Iterator[Fate]:
+    dice = random.Random(SEED)
+    for number in range(KILLS):
+        place = f"{dice.choice(POINTS)} {dice.randint(1, 4)}"
+        yield Fate(
+            stop=dice.choice(["", place]) if number % 4 == 0 else None,
+            still_seconds=dice.uniform(1.5, 3.0),
+            kill=place if number % 2 else "",
+            moment_seconds=dice.uniform(0.0, 1.5),
+        )
+
+
+def finish(arena: Arena) -> None:
+    with ExitStack() as stack:
+        (daemon,) = serving(stack, exactly_once(arena), 1)
+        wait_until_quiet(arena.settings, QUIET_SECONDS)
+        assert daemon.stop() == 0

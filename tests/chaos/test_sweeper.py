@@ -1,0 +1,75 @@
+"""A sweeper dies in the middle of letting pages go, and the next one finishes what it began."""
+
+import asyncio
+import signal
+from collections.abc import Sequence
+
+import pytest
+
+from daemon.settings import Settings
+from daemon.stored_index import open_stored_index
+from neardup_stream.message import Message
+from neardup_stream.stores.page_record import PageRecord
+from tests.chaos.arena import Arena, build_arena
+from tests.chaos.faults import SWEEP_STEPS, points
+from tests.chaos.judging import stored_partition, violations, wait_until_quiet
+from tests.pipelines import essay, page_json
+from tests.servers.daemon import start_daemon
+from tests.servers.kafka import KafkaBroker
+from tests.servers.process import wait_until
+from tests.servers.redis import RedisServer
+
+PAGES = 40
+STEP_SECONDS = 30
+RETENTION = ("retention.seconds=1", "retention.sweep_interval_seconds=0.1", "retention.sweep_slots=100000")
+"""Every pass looks at all."""
+
+
+@pytest.mark.chaos
+@pytest.mark.parametrize("point", points(SWEEP_STEPS))
+def test_whatever_a_dead_sweeper_began_is_finished(
+    kafka_broker: KafkaBroker, redis_server: RedisServer, point: str
+) -> None:
+    arena = build_arena(kafka_broker, redis_server)
+    arena.publish([page(number) for number in range(PAGES)])
+    process_all(arena)
+
+    sweeping = (*arena.settings, *RETENTION, f"retention.stub_seconds={1 if drops_stubs(point) else 600}")
+    with start_daemon([*sweeping, f"failpoints.kill={point}"]) as daemon:
+        assert daemon.wait() == -signal.SIGKILL
+    with start_daemon(sweeping) as daemon:
+        wait_until(lambda: living_count(sweeping) == 0, STEP_SECONDS)
+        assert daemon.stop() == 0
+
+    assert violations(sweeping) == []
+    assert not stored_partition(sweeping)
+
+
+def drops_stubs(point: str) -> bool:
+    """Whether stubs must go for the point to be met."""
+    return point.endswith(("records.drop", "records.fetch"))
+
+
+def page(number: int) -> Message:
+    """One of three pages of a family."""
+    name = f"p{number}"
+    return Message(key=name.encode(), value=page_json(name, essay(number // 3, [number % 3])))
+
+
+def process_all(arena: Arena) -> None:
+    with start_daemon(arena.settings) as daemon:
+        daemon.wait_until_ready()
+        wait_until_quiet(arena.settings, STEP_SECONDS)
+        assert daemon.stop() == 0
+
+
+def living_count(settings: Sequence[str]) -> int:
+    """Pages that have not gone yet."""
+    return asyncio.run(_living_count(Settings.load(overrides=settings)))
+
+
+async def _living_count(settings: Settings) -> int:
+    async with open_stored_index(settings, None) as stores:
+        records = stores.judged.records
+        walked = [each for slot in range(records.slot_count) for each in await records.walk(slot)]
+    return sum(PageRecord.unpack(packed).state != "gone" for _, packed in walked)

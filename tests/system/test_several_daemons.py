@@ -1,0 +1,98 @@
+"""Several daemons of one group: what `make chaos` does for long, for a moment."""
+
+from contextlib import ExitStack
+
+from neardup_stream.message import Message
+from tests.chaos.arena import SESSION_SECONDS, Arena, build_arena
+from tests.chaos.crawl import crawl
+from tests.chaos.faults import Fate
+from tests.chaos.feeding import Feed
+from tests.chaos.fleet import live_through, serving
+from tests.chaos.judging import stored_partition, violations, wait_until_quiet
+from tests.chaos.meetings import meet
+from tests.chaos.storming import storm
+from tests.pipelines import essay, page_json
+from tests.servers.kafka import KafkaBroker
+from tests.servers.redis import RedisServer
+
+QUIET_SECONDS = 60
+ZOMBIE_SECONDS = 1.5 * SESSION_SECONDS
+
+
+def kill(point: str) -> Fate:
+    return Fate(stop=None, still_seconds=0, kill=point, moment_seconds=0)
+
+
+FATES = [
+    kill("after records.replace 2"),
+    Fate(stop="after index.probe_and_insert", still_seconds=ZOMBIE_SECONDS, kill="", moment_seconds=0.2),
+    kill("after cluster_store.commit 2"),
+    kill("after events.send"),
+    kill("before source.commit"),
+]
+
+
+def finish(arena: Arena, daemon_count: int) -> None:
+    with ExitStack() as stack:
+        daemons = serving(stack, arena.settings, daemon_count)
+        wait_until_quiet(arena.settings, QUIET_SECONDS)
+        assert [daemon.stop() for daemon in daemons] == [0] * daemon_count
+
+
+def test_daemons_that_die_or_stand_still_leave_what_an_uncut_run_leaves(
+    kafka_broker: KafkaBroker, redis_server: RedisServer
+) -> None:
+    pages = crawl(1500, seed=3)
+    uncut, cut = (build_arena(kafka_broker, redis_server) for _ in range(2))
+    uncut.publish(pages)
+    finish(uncut, daemon_count=1)
+
+    feed = Feed(cut, pages, len(FATES) + 1)
+    met = live_through(cut.settings, FATES, 2, feed.more)
+    feed.rest()
+    finish(cut, daemon_count=2)
+
+    assert met.total() >= len(FATES)
+    assert violations(cut.settings) == []
+    assert stored_partition(cut.settings) == stored_partition(uncut.settings)
+
+
+def test_a_group_that_is_never_at_rest_loses_nothing(
+    kafka_broker: KafkaBroker, redis_server: RedisServer
+) -> None:
+    arena = build_arena(kafka_broker, redis_server)
+    feed = Feed(arena, crawl(1000, seed=4), 5)
+
+    storm(arena.settings, feed, seed=4, change_count=5, pause_seconds=0.7)
+    feed.rest()
+    finish(arena, daemon_count=1)
+
+    assert violations(arena.settings) == []
+
+
+def test_matching_pages_under_way_at_once_on_two_daemons_end_in_one_cluster(
+    kafka_broker: KafkaBroker, redis_server: RedisServer
+) -> None:
+    arena = build_arena(kafka_broker, redis_server, partitions=2)
+
+    meet(arena, [page("one", essay(1)), page("other", essay(1, [3]))], "before cluster_store.commit", 0)
+
+    assert violations(arena.settings) == []
+    assert stored_partition(arena.settings) == {
+        frozenset({"https://example.com/one", "https://example.com/other"})
+    }
+
+
+def test_the_same_id_in_two_partitions_is_one_page(
+    kafka_broker: KafkaBroker, redis_server: RedisServer
+) -> None:
+    arena = build_arena(kafka_broker, redis_server, partitions=2)
+
+    meet(arena, [page("same", essay(1)), page("same", essay(2))], "after records.replace", ZOMBIE_SECONDS)
+
+    assert violations(arena.settings) == []
+    assert not stored_partition(arena.settings)
+
+
+def page(name: str, text: str) -> Message:
+    return Message(key=name.encode(), value=page_json(name, text))
