@@ -135,8 +135,8 @@ class _Frail:
         if not iscoroutinefunction(member):
             return member
 
-        async def call(*arguments: Any) -> Any:
-            return await self._fuse.burn(lambda: member(*arguments))
+        async def call(*arguments: Any, **named: Any) -> Any:
+            return await self._fuse.burn(lambda: member(*arguments, **named))
 
         return call
 

@@ -16,6 +16,11 @@ def judge_commits(evidence: Evidence) -> Iterator[Violation]:
             yield Violation(
                 6, f"{partition.input_id}-{partition.number}: committed {offset}, the end is {end}"
             )
+    if evidence.expectations.keeps_clusters:  # else nothing is marked as decided
+        yield from _undecided(evidence)
+
+
+def _undecided(evidence: Evidence) -> Iterator[Violation]:
     for each in evidence.history.inputs:
         if each.kind != "page" or not evidence.is_committed(each.position):
             continue

@@ -88,7 +88,7 @@ class Expectations:
             it. Without, what depends on one moment of events and stores together is not judged.
         has_all_events: the events are there from the first one on.
         has_all_dead_letters: the same for dead letters.
-        keeps_clusters: whether there are clusters, ranks and an outbox at all.
+        keeps_clusters: whether there are clusters and ranks at all.
         tells_unique: whether every page that stands alone is told.
         tells_undecided: whether every page that is too short is told.
         may_expire: whether pages that were not seen for long are let go.

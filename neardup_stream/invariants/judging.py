@@ -54,7 +54,7 @@ def unjudged(history: History, expectations: Expectations) -> dict[int, str]:
     if foreign := _foreign_inputs(history):
         reasons[4] = f"there are pages of other inputs too: {foreign}"
     if not expectations.keeps_clusters:
-        reasons |= dict.fromkeys((3, 4, 5, 6, 7), "no clusters are kept, and so no outbox and no ranks")
+        reasons |= dict.fromkeys((4, 5, 7), "no clusters are kept, and so no ranks")
     return reasons
 
 

@@ -1,17 +1,33 @@
 """Whatever happens to pages, and wherever runs are cut: the judges find nothing to blame."""
 
 import asyncio
+import dataclasses
+from collections.abc import AsyncIterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.invariants.judging import judge
+from neardup_stream.page import Handle
 from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.stores.memory_clusters import MemoryClusters
 from tests.crashes import Burn, Fuse
 from tests.histories_read import expectations_of, read_pipeline
-from tests.page_histories import PARTITION, RULES, SHORT, Content, Op, PageHistory, Sweep, sharp_pipeline
+from tests.page_histories import (
+    PARTITION,
+    RULES,
+    SHORT,
+    SKETCH,
+    Content,
+    Op,
+    PageHistory,
+    Sweep,
+    sharp_pipeline,
+)
+from tests.pipelines import Pipeline
 
 PAGES = st.integers(0, 6)
 CONTENTS = st.builds(Content, st.integers(1, 2), st.integers(0, 4), st.booleans())
@@ -39,6 +55,34 @@ def test_no_invariant_is_broken_where_pages_expire(
     story: list[Op | Sweep], batch_pages: int, burns: list[Burn], told: EventConfig
 ) -> None:
     check("components", story, batch_pages, burns, told, may_expire=True)
+
+
+@settings(max_examples=40)
+@given(story=CRAWLS, batch_pages=st.integers(1, 8), burns=BURNS, told=TOLD)
+def test_no_invariant_is_broken_without_clusters(
+    story: list[Op | Sweep], batch_pages: int, burns: list[Burn], told: EventConfig
+) -> None:
+    async def scenario() -> None:
+        pipeline = UnclusteredPipeline(sketch=SKETCH, event_config=told)
+        history = PageHistory(pipeline, fuse=Fuse(burns))
+        await history.live(story, batch_pages)
+        read = await read_pipeline(pipeline, history.crawled, {PARTITION: len(history.crawled)})
+        expectations = dataclasses.replace(expectations_of(pipeline), keeps_clusters=False)
+        assert judge(read, expectations) == []
+
+    asyncio.run(scenario())
+
+
+class NoClusters(Unclustered):
+    async def walk(self) -> AsyncIterator[tuple[str, ClusterNode, list[Handle]]]:
+        nothing: tuple[tuple[str, ClusterNode, list[Handle]], ...] = ()
+        for each in nothing:
+            yield each
+
+
+class UnclusteredPipeline(Pipeline):
+    def decider(self) -> NoClusters:  # type: ignore[override] # it decides, and stands in no cluster
+        return NoClusters(self.clusters)
 
 
 def check(

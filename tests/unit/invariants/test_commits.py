@@ -1,9 +1,18 @@
 """6: the committed offset never passes an unfinished position."""
 
+import dataclasses
+
 import pytest
 
 from tests.page_histories import page_url
-from tests.sound_history import PARTITION, RECORDS, blame, sound_history, with_record
+from tests.sound_history import (
+    PARTITION,
+    RECORDS,
+    blame,
+    sound_expectations,
+    sound_history,
+    with_record,
+)
 
 END = len(RECORDS)
 
@@ -12,6 +21,12 @@ def test_a_committed_page_that_was_never_decided_is_found() -> None:
     assert blame(with_record(sound_history(), 5, rank=0))[6] == [
         f"pages-0@5 is committed, and page {page_url(5)} is not decided"
     ]
+
+
+def test_without_clusters_nothing_has_a_rank() -> None:
+    unclustered = dataclasses.replace(sound_expectations(), keeps_clusters=False)
+
+    assert 6 not in blame(with_record(sound_history(), 5, rank=0), unclustered)
 
 
 @pytest.mark.parametrize(("committed", "is_found"), [(5, False), (6, True)], ids=["not yet", "committed"])
