@@ -9,20 +9,23 @@ from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordDro
 
 __all__ = ["MemoryRecords"]
 
-_SLOT_BITS = 4
-
 
 class MemoryRecords:
-    """A RecordStore in a dict."""
+    """A RecordStore in a dict.
 
-    def __init__(self) -> None:
+    Args:
+        slot_bits: log2 of the number of slots.
+    """
+
+    def __init__(self, slot_bits: int = 4) -> None:
+        self._slot_bits = slot_bits
         self._values: dict[Handle, bytes] = {}
         self._floors: defaultdict[int, int] = defaultdict(int)
 
     @property
     def slot_count(self) -> int:
         """See the contract."""
-        return 1 << _SLOT_BITS
+        return 1 << self._slot_bits
 
     async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
         """See the contract."""
@@ -46,21 +49,20 @@ class MemoryRecords:
 
     async def walk(self, slot: int) -> list[tuple[Handle, bytes]]:
         """See the contract."""
-        return [(handle, value) for handle, value in self._values.items() if _slot(handle) == slot]
+        return [(handle, value) for handle, value in self._values.items() if self._slot(handle) == slot]
 
     def _replace(self, change: RecordChange) -> RecordAnswer:
-        stored, floor = self._values.get(change.handle), self._floors[_slot(change.handle)]
+        stored, floor = self._values.get(change.handle), self._floors[self._slot(change.handle)]
         if stored == change.expected and (stored is not None or change.floor == floor):
             self._values[change.handle] = stored = change.new
         return RecordAnswer(stored, floor if stored is None else 0)
 
     def _drop(self, drop: RecordDrop) -> bool:
-        slot = _slot(drop.handle)
+        slot = self._slot(drop.handle)
         if self._values.get(drop.handle) == drop.expected:
             del self._values[drop.handle]
             self._floors[slot] = max(self._floors[slot], drop.floor)
         return drop.handle not in self._values and self._floors[slot] >= drop.floor
 
-
-def _slot(handle: Handle) -> int:
-    return handle >> (64 - _SLOT_BITS)
+    def _slot(self, handle: Handle) -> int:
+        return handle >> (64 - self._slot_bits)
