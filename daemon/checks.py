@@ -16,6 +16,9 @@ from neardup_stream.streams.kafka_admin import TopicFacts, create_topic, describ
 __all__ = ["Finding", "judge_layout", "judge_topic", "run_checks"]
 
 
+TopicRole = Literal["pages", "events", "dead_letters"]
+
+
 class Finding(NamedTuple):
     """One thing that was looked at."""
 
@@ -73,15 +76,16 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
 async def _check_kafka(settings: Settings, create_partitions: int | None) -> AsyncIterator[Finding]:
     kafka = settings.kafka
     connection = kafka_connection(settings)
-    topics = {
-        kafka.pages_topic: create_partitions,
-        kafka.events_topic: create_partitions,
-        kafka.dead_letters_topic: create_partitions and 1,
+    roles: dict[str, TopicRole] = {
+        kafka.pages_topic: "pages",
+        kafka.events_topic: "events",
+        kafka.dead_letters_topic: "dead_letters",
     }
+    right = "Read, or Write on that of events or dead letters,"
     try:
-        for name, facts in (await describe_topics(connection, list(topics))).items():
-            partitions = topics[name]
-            if facts is None and partitions is not None:
+        for name, facts in (await describe_topics(connection, list(roles), right)).items():
+            if facts is None and create_partitions is not None:
+                partitions = 1 if roles[name] == "dead_letters" else create_partitions
                 try:
                     await create_topic(connection, name, partitions, {"cleanup.policy": "delete"})
                 except NeardupError as error:
@@ -89,16 +93,22 @@ async def _check_kafka(settings: Settings, create_partitions: int | None) -> Asy
                     continue
                 yield Finding("good", f"kafka: created topic {name}, {partitions} partitions")
             else:
-                yield judge_topic(name, facts, is_events=name == kafka.events_topic)
+                yield judge_topic(name, facts, roles[name])
     except NeardupError as error:
         yield Finding("bad", f"kafka: {error}")
 
 
-def judge_topic(name: str, facts: TopicFacts | None, *, is_events: bool) -> Finding:
+def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole) -> Finding:
     """Whether a topic is there, and fit for its purpose."""
     if facts is None:
         return Finding("bad", f"kafka: there is no topic {name}; create it, or run check --create-topics")
-    if is_events and "compact" in (facts.cleanup_policy or ""):
+    if role != "pages" and facts.max_message_bytes is None:
+        return Finding(
+            "warning",
+            f"kafka: how large a message topic {name} takes is hidden from this user; "
+            "grant it DescribeConfigs on the topic",
+        )
+    if role == "events" and "compact" in (facts.cleanup_policy or ""):
         return Finding(
             "warning",
             f"kafka: topic {name} is compacted, which drops events that subscribers need; "

@@ -17,6 +17,7 @@ from neardup_stream.errors import InvariantBroken
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.kafka_config import KafkaSourceConfig
 from neardup_stream.streams.kafka_errors import kafka_errors
+from neardup_stream.streams.kafka_passwords import follow_password
 
 __all__ = [
     "close_consumer",
@@ -39,6 +40,7 @@ async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
         ConfigError: it refuses us.
     """
     consumer = AIOKafkaConsumer(**config.consumer_options())
+    follow_password(consumer._client, config.connection)  # noqa: SLF001 - its producer twin shows it
     try:
         with kafka_errors(f"connecting to {config.connection.bootstrap_servers}"):
             async with asyncio.timeout(config.connection.request_timeout_seconds):
@@ -61,12 +63,15 @@ async def close_consumer(consumer: AIOKafkaConsumer) -> None:
 def is_broken(consumer: AIOKafkaConsumer) -> bool:
     """Whether one of its tasks has ended, so that it will never again read, commit or send heartbeats."""
     coordinator, fetcher = consumer._coordinator, consumer._fetcher  # noqa: SLF001 - nothing public tells
-    if coordinator._coordination_task.done() or fetcher._fetch_task.done():  # noqa: SLF001 - see above
-        return True
-    helpers = (coordinator._heartbeat_task, coordinator._commit_refresh_task)  # noqa: SLF001 - see above
-    return any(
-        task is not None and task.done() and not task.cancelled() and task.exception() for task in helpers
-    )
+    main = [coordinator._coordination_task, fetcher._fetch_task]  # noqa: SLF001 - see above
+    helpers = [coordinator._heartbeat_task, coordinator._commit_refresh_task]  # noqa: SLF001 - see above
+    failed = [task for task in main + helpers if task is not None and _has_failed(task)]
+    return bool(failed) or any(task.done() for task in main)
+
+
+def _has_failed(task: asyncio.Task[None]) -> bool:
+    """Looking at the failure also keeps asyncio from complaining that nobody did."""
+    return task.done() and not task.cancelled() and task.exception() is not None
 
 
 def lost_its_membership(consumer: AIOKafkaConsumer) -> bool:

@@ -14,6 +14,8 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Message
+from neardup_stream.streams.kafka_config import KafkaConnection
+from neardup_stream.streams.kafka_passwords import follow_password
 
 __all__ = ["check_sizes", "discard_producer", "largest_message_bytes", "open_producer", "send_batches"]
 
@@ -50,9 +52,10 @@ def check_sizes(messages: Sequence[Message], limit_bytes: int, topic: str) -> No
         )
 
 
-async def open_producer(options: dict[str, Any]) -> AIOKafkaProducer:
+async def open_producer(options: dict[str, Any], connection: KafkaConnection) -> AIOKafkaProducer:
     """Start a producer; one that does not start leaves nothing behind."""
     producer = AIOKafkaProducer(**options)
+    follow_password(producer.client, connection)
     try:
         await producer.start()
     except BaseException:

@@ -107,7 +107,7 @@ class KafkaSink:
     async def _open_producer(self) -> AIOKafkaProducer:
         options = self._config.producer_options()
         options["max_batch_size"] = min(options["max_batch_size"], self.max_message_bytes)
-        self._producer = await open_producer(options)
+        self._producer = await open_producer(options, self._config.connection)
         return self._producer
 
     async def _discard_producer(self) -> None:

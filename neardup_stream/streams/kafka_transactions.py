@@ -137,7 +137,8 @@ class KafkaTransactions:
         former = self._producers.get(partition)
         if former is not None:
             await self._discard(partition, former)
-        self._producers[partition] = await open_producer(self._config.producer_options(partition))
+        options = self._config.producer_options(partition)
+        self._producers[partition] = await open_producer(options, self._config.events.connection)
 
     async def _discard(self, partition: Partition, producer: AIOKafkaProducer) -> None:
         if self._producers.get(partition) is producer:

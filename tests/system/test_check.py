@@ -34,15 +34,15 @@ def test_everything_that_is_away_is_named_at_once(site: Site) -> None:
     ("facts", "grade"),
     [
         (None, "bad"),
-        (TopicFacts(4, None, None), "good"),
-        (TopicFacts(4, None, "delete"), "good"),
-        (TopicFacts(4, None, "compact"), "warning"),
-        (TopicFacts(4, None, "compact,delete"), "warning"),
+        (TopicFacts(4, None, None), "warning"),
+        (TopicFacts(4, 1 << 20, "delete"), "good"),
+        (TopicFacts(4, 1 << 20, "compact"), "warning"),
+        (TopicFacts(4, 1 << 20, "compact,delete"), "warning"),
     ],
-    ids=["missing", "may-not-know", "fine", "compacted", "compacted-as-well"],
+    ids=["missing", "hidden-settings", "fine", "compacted", "compacted-as-well"],
 )
-def test_a_compacted_events_topic_is_warned_about(facts: TopicFacts | None, grade: str) -> None:
-    assert judge_topic("events", facts, is_events=True).grade == grade
+def test_an_events_topic_that_may_do_harm_is_warned_about(facts: TopicFacts | None, grade: str) -> None:
+    assert judge_topic("events", facts, "events").grade == grade
 
 
 @pytest.mark.parametrize(("expected_pages", "grade"), [(64 * 2**16, "good"), (64 * 2**16 + 1024, "warning")])
