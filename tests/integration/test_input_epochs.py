@@ -1,0 +1,73 @@
+"""What Redis remembers of inputs."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from neardup_stream.errors import ConfigError, StoreUnavailable
+from neardup_stream.message import Partition
+from neardup_stream.stores.cluster_keys import ClusterKeys
+from neardup_stream.stores.input_epochs import InputEpochs
+from neardup_stream.stores.redis_client import RedisClient
+from neardup_stream.stores.redis_clusters import RedisClusters
+from neardup_stream.stores.redis_config import RedisConfig
+
+
+@pytest.fixture(params=["redis_server", "valkey_server", "redis_cluster"])
+async def client(request: pytest.FixtureRequest) -> AsyncIterator[RedisClient]:
+    server = request.getfixturevalue(request.param)
+    async with RedisClient(RedisConfig(server.url)) as client:
+        yield client
+
+
+def epochs_of(client: RedisClient, namespace: str) -> tuple[InputEpochs, RedisClusters]:
+    clusters = RedisClusters(client, ClusterKeys(namespace=namespace, schema_id="5c", slot_bits=2))
+    return InputEpochs(client, namespace, clusters), clusters
+
+
+async def test_an_epoch_only_rises_and_whoever_is_below_is_refused(
+    client: RedisClient, namespace: str
+) -> None:
+    epochs, _ = epochs_of(client, namespace)
+
+    for epoch in (0, 0, 1, 3, 3):
+        await epochs.enter("pages", epoch)
+    for epoch in (0, 1, 2):
+        with pytest.raises(
+            ConfigError, match=rf"kafka\.input_epoch = 3 already, and {epoch} here: set it to 3"
+        ):
+            await epochs.enter("pages", epoch)
+    await epochs.enter("other pages", 0)
+    await epochs.enter("pages", 4)
+
+
+async def test_of_many_that_enter_at_once_those_below_the_highest_end_up_refused(
+    client: RedisClient, namespace: str
+) -> None:
+    epochs, _ = epochs_of(client, namespace)
+
+    await asyncio.gather(*(epochs.enter("pages", epoch) for epoch in range(8)), return_exceptions=True)
+
+    with pytest.raises(ConfigError, match="= 7 already"):
+        await epochs.enter("pages", 6)
+
+
+async def test_what_was_trimmed_is_what_is_finished(client: RedisClient, namespace: str) -> None:
+    epochs, clusters = epochs_of(client, namespace)
+    old, new, other = Partition("pages", 0), Partition("pages@1", 0), Partition("pages", 1)
+
+    await clusters.trim({old: 7, other: 2}, 0.0, 10)
+
+    assert await epochs.finished_below([old, new, other]) == {old: 7, new: 0, other: 2}
+
+
+async def test_a_memory_that_is_away_is_told_as_a_store_that_is(namespace: str) -> None:
+    client = RedisClient(RedisConfig("redis://127.0.0.1:1", retries=0))
+    epochs, _ = epochs_of(client, namespace)
+
+    with pytest.raises(StoreUnavailable):
+        await epochs.enter("pages", 0)
+    with pytest.raises(StoreUnavailable):
+        await epochs.finished_below([Partition("pages", 0)])
+    await client.__aexit__()

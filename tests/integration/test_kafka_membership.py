@@ -1,0 +1,172 @@
+"""Members of a consumer group on a real broker: those with a name of their own, and consumers that break."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+
+import pytest
+from aiokafka.errors import KafkaError
+
+from neardup_stream.errors import ConfigError, InvariantBroken, StreamUnavailable
+from neardup_stream.message import Record
+from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.streams.kafka_source import KafkaSource
+from tests.contracts.streams import read_records
+from tests.kafka_topics import WAIT_SECONDS, MakeTopic, read_until_assigned
+
+HUNDRED = [b"%d" % number for number in range(100)]
+
+
+class Drains:
+    """Counts how often partitions were given away."""
+
+    def __init__(self, source: KafkaSource) -> None:
+        self.count = 0
+        source.on_revoke(self._drain)
+
+    async def _drain(self) -> None:
+        self.count += 1
+
+
+async def test_a_static_member_that_comes_back_in_time_costs_no_rebalance(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=2)
+    await topic.fill(HUNDRED)
+
+    async with topic.source(group_instance_id="a") as first:
+        drains = Drains(first)
+        async with topic.source(group_instance_id="b") as second:
+            ours, theirs = await asyncio.gather(read_until_assigned(first), read_until_assigned(second))
+            before = drains.count
+            await second.commit(next_offsets(theirs))
+        async with topic.source(group_instance_id="b") as again:
+            await topic.fill(HUNDRED)
+            rest = await asyncio.gather(read_records(first, 1), read_records(again, 1))
+
+    assert drains.count == before
+    assert ours
+    assert {record.position.partition for record in theirs + rest[1]} == {
+        record.position.partition for record in theirs
+    }
+
+
+async def test_a_dynamic_member_that_leaves_gives_its_partitions_away(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=2)
+    await topic.fill(HUNDRED)
+
+    async with topic.source() as first:
+        drains = Drains(first)
+        async with topic.source() as second:
+            await asyncio.gather(read_until_assigned(first), read_records(second, 1))
+            before = drains.count
+        async with asyncio.timeout(WAIT_SECONDS):
+            while drains.count == before:
+                await first.read(100, 1 << 20)
+
+
+async def test_of_two_members_with_one_name_the_first_is_told_and_does_not_fight(
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic()
+    await topic.fill(HUNDRED)
+
+    async with topic.source(group_instance_id="a") as first:
+        await first.commit(next_offsets(await read_records(first, 10)))
+        async with topic.source(group_instance_id="a") as second:
+            assert await read_records(second, 90)
+            with pytest.raises(ConfigError, match=r"kafka\.group_instance_id = 'a': give every daemon"):
+                await read_for_ever(first)
+            await topic.fill([b"new"])
+            assert [record.value for record in await read_records(second, 1)] == [b"new"]
+
+
+async def read_for_ever(source: KafkaSource) -> None:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            await source.read(100, 1 << 20)
+
+
+# Consumers that break.
+
+
+async def end_coordination(source: KafkaSource) -> None:
+    """As after an answer that aiokafka does not expect."""
+    assert source._consumer is not None
+    coordinator = source._consumer._coordinator
+    coordinator._perform_assignment = fail
+    coordinator.request_rejoin()
+    coordinator.ensure_coordinator_known = fail
+
+
+async def end_fetching(source: KafkaSource) -> None:
+    assert source._consumer is not None
+    source._consumer._fetcher._get_actions_per_node = fail_now
+
+
+async def end_heartbeats(source: KafkaSource) -> None:
+    assert source._consumer is not None
+    source._consumer._coordinator._do_heartbeat = fail_as_kafka
+
+
+async def fail(*_: object) -> None:
+    raise ArithmeticError("for the test")
+
+
+def fail_now(*_: object) -> None:
+    raise ArithmeticError("for the test")
+
+
+async def fail_as_kafka(*_: object) -> None:
+    raise KafkaError("for the test")
+
+
+@pytest.mark.parametrize(
+    "end", [end_coordination, end_fetching, end_heartbeats], ids=lambda end: end.__name__
+)
+async def test_a_consumer_that_broke_is_replaced_after_a_drain(
+    make_topic: MakeTopic, end: Callable[[KafkaSource], Awaitable[None]], caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = make_topic()
+    await topic.fill(HUNDRED)
+
+    async with topic.source() as source:
+        drains = Drains(source)
+        await source.commit(next_offsets(await read_records(source, 10)))
+        in_flight = next_offsets(await read_records(source, 5))
+        await end(source)
+        first = await read_until(source, lambda: bool(drains.count))
+        late = await source.commit(in_flight)
+        rest = [*first, *await read_through(source, 90 - len(first))]
+        assert await source.commit(next_offsets(rest)) == next_offsets(rest)
+
+    assert late == {}
+    assert source.dropped_commit_count == drains.count == 1
+    assert [record.value for record in rest] == HUNDRED[10:]
+    assert "the consumer broke and is replaced" in caplog.text
+
+
+async def read_until(source: KafkaSource, is_enough: Callable[[], bool]) -> Sequence[Record]:
+    """What the read brings after which it is enough."""
+    records: Sequence[Record] = []
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not is_enough():
+            records = []
+            with suppress(StreamUnavailable):
+                records = await source.read(1, 1)
+    return records
+
+
+async def read_through(source: KafkaSource, count: int) -> list[Record]:
+    """So many records, as a pipeline reads them that waits while the stream is away."""
+    records: list[Record] = []
+    async with asyncio.timeout(WAIT_SECONDS):
+        while len(records) < count:
+            with suppress(StreamUnavailable):
+                records.extend(await source.read(count, 1 << 20))
+    return records
+
+
+async def test_a_source_outside_of_its_context_is_a_bug(make_topic: MakeTopic) -> None:
+    source = make_topic().source()
+
+    with pytest.raises(InvariantBroken, match="outside of its context"):
+        await source.read(1, 1)
