@@ -103,7 +103,7 @@ def test_a_mechanism_and_a_login_go_together(
         pytest.param(TimeoutError(), StreamUnavailable, id="our-own-deadline"),
         pytest.param(kafka.TopicAuthorizationFailedError("pages"), ConfigError, id="not-our-topic"),
         pytest.param(kafka.GroupAuthorizationFailedError("g"), ConfigError, id="not-our-group"),
-        pytest.param(kafka.MessageSizeTooLargeError(), ConfigError, id="topic-takes-less-now"),
+        pytest.param(kafka.MessageSizeTooLargeError(), StreamUnavailable, id="topic-takes-less-now"),
         pytest.param(kafka.CorruptRecordException(), CorruptData, id="checksum"),
     ],
 )
