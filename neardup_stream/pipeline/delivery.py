@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, Protocol
 
-from neardup_stream.errors import StreamUnavailable
+from neardup_stream.errors import InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Position
 from neardup_stream.pipeline.offsets import later_offsets
 from neardup_stream.pipeline.retries import Retries
@@ -189,6 +189,8 @@ class ExactlyOnce:
         """One transaction for each partition that has something, all at once; none waits for another."""
         leases = self._leases
         shares = _by_partition(self._held)
+        if foreign := shares.keys() - leases.keys():
+            raise InvariantBroken(f"records were read of {foreign}, which were not taken over")
         results = await asyncio.gather(
             *(self._tell(one, leases[one], share) for one, share in shares.items()), return_exceptions=True
         )

@@ -97,6 +97,7 @@ class KafkaSource:
         self._ready: deque[Record] = deque()
         self._runs: dict[TopicPartition, _Run] = {}
         self._untaken: set[TopicPartition] = set()
+        self._is_member = False
         self._drain: Drain | None = None
         self._on_assign: TakeOver | None = None
         self._failure: NeardupError | None = None
@@ -263,6 +264,9 @@ class KafkaSource:
             await self._look_for_silence(consumer)
 
     def _keep(self, fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
+        """Unless they are of a membership that has ended, or is not taken over: those are fetched again."""
+        if not self._is_member or (self._untaken and self._on_assign is not None):
+            return
         for topic_partition, records in fetched.items():
             first, end = records[0].offset, records[-1].offset + 1
             run = self._runs.setdefault(topic_partition, _Run(first, end, committed=first))
@@ -319,6 +323,7 @@ class KafkaSource:
     def _assigned(self, assigned: Collection[TopicPartition]) -> None:
         _log.info("assigned %s", sorted(f"{one.topic}-{one.partition}" for one in assigned))
         self._untaken = set(assigned)
+        self._is_member = True
 
     async def _was_fenced(self) -> bool:
         """Whether our instance id is held by another member: heartbeats only say that we are unknown."""
@@ -334,6 +339,7 @@ class KafkaSource:
 
     async def _give_away(self, revoked: Collection[TopicPartition]) -> None:
         """End the membership. Its failure would be swallowed here, so the next read raises it."""
+        self._is_member = False
         self._ready.clear()
         try:
             if self._drain is not None and revoked:

@@ -178,3 +178,37 @@ async def test_a_source_reads_what_was_committed_and_its_lag_ends_at_zero(stage:
         await crawler.abort_transaction()
 
     assert values == [b"1", b"2"]
+
+
+async def test_whatever_is_read_was_taken_over_before(stage: KafkaStage) -> None:
+    """A rebalance may come while a read waits: what that finds is of no membership, or of one not begun."""
+    partition, _ = stage.partitions
+    async with AIOKafkaProducer(bootstrap_servers=stage.broker.bootstrap_servers) as crawler:
+        for number in range(6):
+            await crawler.send_and_wait(partition.input_id, b"%d" % number, partition=0)
+    told: list[Sequence[Partition]] = []
+
+    async def take_over(partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        told.append(partitions)
+        return {partition: 2 * len(told)}
+
+    async def values(count: int) -> list[bytes | None]:
+        found: list[bytes | None] = []
+        async with asyncio.timeout(30):
+            while len(found) < count:
+                found.extend(record.value for record in await source.read(10, 1 << 20))
+        return found
+
+    async with stage.source() as source:
+        source.on_assign(take_over)
+        first = await values(4)
+        assert source._consumer is not None
+        assigned = source._consumer.assignment()
+        source._consumer.seek(TopicPartition(partition.input_id, 0), 0)
+        await source._revoked(assigned)
+        between = await source.read(10, 1 << 20)
+        source._assigned(assigned)
+        second = await values(2)
+
+    assert (first, between, second) == ([b"2", b"3", b"4", b"5"], [], [b"4", b"5"])
+    assert [sorted(each) for each in told] == [list(stage.partitions)] * 2

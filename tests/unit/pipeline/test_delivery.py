@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from neardup_stream.errors import StreamUnavailable
+from neardup_stream.errors import InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Position
 from neardup_stream.pipeline.delivery import ExactlyOnce, Parcel, Told
 from neardup_stream.streams.memory import Fail, MemorySink, MemorySource, Pass
@@ -257,3 +257,14 @@ async def test_a_commit_that_is_cut_short_leaves_the_daemon_able_to_look() -> No
     await daemon.commit()
 
     assert group.told() == [0, 1, 2]
+
+
+async def test_records_of_a_partition_that_was_not_taken_over_are_our_bug() -> None:
+    group = Group()
+    daemon = group.daemon()
+    await daemon.take_over([FIRST])
+
+    with pytest.raises(InvariantBroken, match="not taken over"):
+        await deliver(daemon, group.parcel((FIRST, range(2)), (SECOND, range(2))))
+
+    assert group.told() == []
