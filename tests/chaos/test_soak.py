@@ -50,6 +50,7 @@ class Sample(NamedTuple):
         files: descriptors that the daemon has open.
         tasks: of its event loop.
         pages: records it has finished.
+        backlog: records that wait for it.
     """
 
     resident_bytes: float
@@ -57,6 +58,7 @@ class Sample(NamedTuple):
     files: float
     tasks: float
     pages: float
+    backlog: float
 
 
 @pytest.mark.soak
@@ -75,6 +77,7 @@ def test_nothing_grows_under_full_load() -> None:
         f"\n{samples[-1].pages:.0f} records in {SOAK_SECONDS} s\nmiddle third: {before}\nlast third: {after}"
     )
     assert samples[-1].pages > samples[third].pages
+    assert min(before.backlog, after.backlog) > 0
     assert after.resident_bytes <= GROWTH * before.resident_bytes
     assert after.stored_bytes <= GROWTH * before.stored_bytes
     assert (after.files, after.tasks) == (before.files, before.tasks)
@@ -85,9 +88,10 @@ def soak(arena: Arena, daemon: Daemon, store: RedisServer) -> Iterator[Sample]:
     end = time.monotonic() + SOAK_SECONDS
     portions = crawl()
     while time.monotonic() < end:
-        if uncommitted_count(arena.settings) < BACKLOG:
+        backlog = uncommitted_count(arena.settings)
+        if backlog < BACKLOG:
             arena.publish(next(portions))
-        yield sample(daemon, store)
+        yield sample(daemon, store, backlog)
 
 
 def crawl() -> Iterator[list[Message]]:
@@ -100,7 +104,7 @@ def crawl() -> Iterator[list[Message]]:
         yield [*pages, *pages[::10]]
 
 
-def sample(daemon: Daemon, store: RedisServer) -> Sample:
+def sample(daemon: Daemon, store: RedisServer, backlog: int) -> Sample:
     process = Path(f"/proc/{daemon.pid}")
     resident_pages = int((process / "statm").read_text(encoding="ascii").split()[1])
     with redis.Redis.from_url(store.url) as client:
@@ -112,6 +116,7 @@ def sample(daemon: Daemon, store: RedisServer) -> Sample:
         files=len(list((process / "fd").iterdir())),
         tasks=metrics["neardup_event_loop_tasks"],
         pages=metrics["neardup_pages_total"],
+        backlog=backlog,
     )
 
 
