@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "explain": _Entry("daemon.commands.explain:explain", "Say why two pages match, or do not."),
     "produce": _Entry("daemon.commands.produce:produce", "Publish pages of files to Kafka."),
     "tail": _Entry("daemon.commands.tail:tail", "Follow the events as they come."),
+    "replay": _Entry("daemon.commands.replay:replay", "Put dead letters back, as they are or corrected."),
     "forget": _Entry("daemon.commands.forget:forget", "Remove pages: ask the daemon to forget them."),
     "expire": _Entry("daemon.commands.expire:expire", "Let pages go now that were not seen for long."),
     "rebuild": _Entry("daemon.commands.rebuild:rebuild", "Fill the index from the page records."),

@@ -16,6 +16,7 @@ from neardup_stream.message import Headers, Message, Record, topic_of
 
 __all__ = [
     "ENVELOPE_BYTES",
+    "ERROR_PREFIX",
     "TRUNCATED_BYTES",
     "DeadLetterHeader",
     "DeadLetterLine",
@@ -30,7 +31,8 @@ TRUNCATED_BYTES = 64 * 1024
 ENVELOPE_BYTES = 4096
 """Room that a truncated value leaves for key and headers; a topic has to take at least this."""
 
-_PREFIX = "neardup.error."
+ERROR_PREFIX = "neardup.error."
+"""What the headers begin with that make a record a dead letter."""
 _KEY_BYTES = 1024
 _DETAIL_BYTES = 1024
 
@@ -65,7 +67,7 @@ def dead_letter(record: Record, error: BadPage, max_message_bytes: int | None) -
         max_message_bytes: most bytes of key, value and headers, at least `ENVELOPE_BYTES`; None for no limit.
     """
     own = _error_headers(record, error)
-    kept = tuple((name, value) for name, value in record.headers if not name.startswith(_PREFIX))
+    kept = tuple((name, value) for name, value in record.headers if not name.startswith(ERROR_PREFIX))
     letter = Message(
         key=record.key, value=record.value, headers=(*kept, *own), timestamp_ms=record.timestamp_ms
     )
@@ -79,7 +81,7 @@ def dead_letter(record: Record, error: BadPage, max_message_bytes: int | None) -
 
 def is_truncated(letter: Message) -> bool:
     """Whether a dead letter carries only the beginning of its record's value."""
-    return any(name == f"{_PREFIX}truncated_from_bytes" for name, _ in letter.headers)
+    return any(name == f"{ERROR_PREFIX}truncated_from_bytes" for name, _ in letter.headers)
 
 
 def to_json_line(letter: Message) -> bytes:
@@ -111,7 +113,7 @@ def _error_headers(record: Record, error: BadPage) -> Headers:
 
 
 def _header(name: str, fact: str | int) -> tuple[str, bytes]:
-    return f"{_PREFIX}{name}", str(fact).encode()
+    return f"{ERROR_PREFIX}{name}", str(fact).encode()
 
 
 def _ever_smaller(letter: Message, own: Headers, value_bytes: int) -> Iterator[Message]:

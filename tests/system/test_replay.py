@@ -1,0 +1,103 @@
+"""`replay`: dead letters back into the pages topic, through real Kafka and a daemon."""
+
+import json
+from pathlib import Path
+
+from tests.pipelines import essay, page_json
+from tests.servers.daemon import start_daemon
+from tests.system.conftest import Site, call
+
+GOOD = page_json("good", essay(1))
+LONG = page_json("long", essay(2))
+BROKEN = b'{"url":"https://example.com/broken"'
+LIMIT = len(GOOD) + 1
+
+
+def publish(site: Site, tmp_path: Path, *lines: bytes) -> None:
+    crawl = tmp_path / "crawl.jsonl"
+    crawl.write_bytes(b"\n".join(lines) + b"\n")
+    assert site.call("produce", str(crawl)).returncode == 0
+
+
+def outcomes_after(site: Site, pages: int, *settings: str) -> dict[str, int]:
+    """Run a daemon until it has judged so many records more."""
+    with start_daemon([*site.settings, *settings]) as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(pages)
+        outcomes = daemon.outcomes()
+        assert daemon.stop() == 0
+    return outcomes
+
+
+def test_what_a_raised_limit_allows_is_put_back_once_and_becomes_a_page(site: Site, tmp_path: Path) -> None:
+    site.create_topics(partitions=2)
+    publish(site, tmp_path, GOOD, b" " * LIMIT + BROKEN, BROKEN)
+    small = f"limits.max_page_bytes={LIMIT}"
+    assert outcomes_after(site, 3, small) == {"unique": 1, "dead_letter": 2}
+
+    first = site.call("replay", "--reason", "over_limit")
+    again = site.call("replay")
+
+    assert (first.returncode, again.returncode) == (0, 0)
+    assert first.stderr.decode().splitlines() == [
+        f"1 dead letters put back into {site.topics[0]}",
+        "1 left, with another reason",
+    ]
+    assert again.stderr.decode().splitlines() == [f"0 dead letters put back into {site.topics[0]}"]
+    assert outcomes_after(site, 1) == {"dead_letter": 1}
+
+
+def test_a_record_that_fails_again_and_again_is_left_after_so_many_attempts(
+    site: Site, tmp_path: Path
+) -> None:
+    site.create_topics()
+    publish(site, tmp_path, BROKEN)
+
+    told = []
+    for _ in range(2):
+        assert outcomes_after(site, 1) == {"dead_letter": 1}
+        told.append(site.call("replay", "--max-attempts", "1").stderr.decode().splitlines())
+
+    assert told == [
+        [f"1 dead letters put back into {site.topics[0]}"],
+        [
+            f"0 dead letters put back into {site.topics[0]}",
+            "1 left, put back 1 times before (--max-attempts)",
+        ],
+    ]
+
+
+def test_letters_are_saved_corrected_and_put_back(site: Site, tmp_path: Path) -> None:
+    site.create_topics()
+    publish(site, tmp_path, BROKEN)
+    assert outcomes_after(site, 1) == {"dead_letter": 1}
+    saved = tmp_path / "letters.jsonl"
+
+    assert site.call("replay", "--save", str(saved)).returncode == 0
+    letter = json.loads(saved.read_text())
+    letter["value"] = LONG.decode()
+    saved.write_text(json.dumps(letter) + "\n")
+    run = site.call("replay", str(saved))
+    left = site.call("replay")
+
+    assert run.stderr.decode() == f"1 dead letters put back into {site.topics[0]}\n"
+    assert left.stderr.decode() == f"0 dead letters put back into {site.topics[0]}\n"
+    assert outcomes_after(site, 1) == {"unique": 1}
+    assert site.call("replay", "--from-start").stderr.startswith(b"1 dead letters")
+
+
+def test_a_file_with_a_line_that_is_no_letter_puts_nothing_back(tmp_path: Path) -> None:
+    letters = tmp_path / "letters.jsonl"
+    letters.write_text('{"headers":[],"timestamp_ms":1}\n{"url":"https://example.com/"}\n')
+
+    run = call("replay", str(letters))
+
+    assert run.returncode == 4
+    assert f"{letters}, line 2: this is no dead letter" in run.stderr.decode()
+
+
+def test_options_of_the_topic_do_not_go_with_files() -> None:
+    run = call("replay", "letters.jsonl", "--from-start")
+
+    assert run.returncode == 2
+    assert b"not for those of files" in run.stderr

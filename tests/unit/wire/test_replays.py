@@ -1,0 +1,94 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neardup_stream.errors import BadPage, CorruptData
+from neardup_stream.message import Message, Partition, Position, Record
+from neardup_stream.wire.dead_letters import dead_letter, to_json_line
+from neardup_stream.wire.replays import Fate, attempt_count, fate, from_json_line, reason_of, replayed
+
+RECORD = Record(
+    position=Position(Partition("pages", 3), 41),
+    key=b"https://example.com/",
+    value=b"{",
+    headers=(("traceparent", b"00-1"),),
+    timestamp_ms=5,
+)
+LETTER = dead_letter(RECORD, BadPage("not_json", "truncated"), None)
+NOW_MS = 1_000
+
+
+def refused_again(letter: Message, times: int) -> Message:
+    """The dead letter of a record that was put back so often."""
+    for _ in range(times):
+        back = replayed(letter, NOW_MS)
+        record = Record(
+            position=RECORD.position, key=back.key, value=back.value, headers=back.headers, timestamp_ms=7
+        )
+        letter = dead_letter(record, BadPage("not_json", "still"), None)
+    return letter
+
+
+def test_a_record_is_put_back_as_it_first_came_and_counts_its_attempts() -> None:
+    back = replayed(LETTER, NOW_MS)
+
+    assert (back.key, back.value) == (RECORD.key, RECORD.value)
+    assert back.headers == (("traceparent", b"00-1"), ("neardup.attempts", b"1"))
+    assert back.timestamp_ms == NOW_MS
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 11])
+def test_attempts_are_counted_through_dead_letters(times: int) -> None:
+    letter = refused_again(LETTER, times)
+
+    assert attempt_count(letter) == times
+    assert [name for name, _ in letter.headers].count("neardup.attempts") == min(times, 1)
+
+
+def test_a_count_that_somebody_spoilt_begins_anew() -> None:
+    spoilt = Message(key=None, value=b"", headers=(("neardup.attempts", b"many"),))
+
+    assert attempt_count(spoilt) == 0
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"), [(1, "replayed"), (2, "exhausted"), (3, "exhausted")], ids=["below", "at", "above"]
+)
+def test_a_record_that_was_put_back_often_enough_stays(times: int, expected: Fate) -> None:
+    assert fate(refused_again(LETTER, times), frozenset(), 2) == expected
+
+
+@pytest.mark.parametrize(
+    ("reasons", "expected"),
+    [(frozenset(), "replayed"), ({"not_json", "bad_url"}, "replayed"), ({"bad_url"}, "other_reason")],
+    ids=["all", "asked-for", "not-asked-for"],
+)
+def test_only_letters_of_the_reasons_asked_for_are_put_back(reasons: frozenset[str], expected: Fate) -> None:
+    assert reason_of(LETTER) == "not_json"
+    assert fate(LETTER, frozenset(reasons), 3) == expected
+
+
+def test_a_letter_of_which_only_the_beginning_is_left_stays() -> None:
+    record = Record(position=RECORD.position, key=b"k", value=b"x" * 200_000, timestamp_ms=5)
+    cut = dead_letter(record, BadPage("not_json", "truncated"), 100_000)
+
+    assert fate(cut, frozenset(), 3) == "truncated"
+
+
+@given(
+    key=st.none() | st.binary(max_size=8),
+    value=st.none() | st.binary(max_size=8),
+    header=st.binary(max_size=4),
+)
+def test_a_letter_comes_back_from_a_file_as_it_went_there(
+    key: bytes | None, value: bytes | None, header: bytes
+) -> None:
+    letter = Message(key=key, value=value, headers=(("a", header),), timestamp_ms=3)
+
+    assert from_json_line(to_json_line(letter)) == letter
+
+
+@pytest.mark.parametrize("line", [b"{", b"[]", b'{"headers":[]}', b"\xff"])
+def test_a_line_that_is_no_dead_letter_is_refused(line: bytes) -> None:
+    with pytest.raises(CorruptData, match="this is no dead letter"):
+        from_json_line(line)
