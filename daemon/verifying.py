@@ -6,7 +6,7 @@ more while matches are looked for anew), and each event (3 KB). The texts of the
 
 import asyncio
 from contextlib import AsyncExitStack
-from time import monotonic
+from time import monotonic, time
 from typing import Final, NamedTuple
 
 from aiokafka import TopicPartition
@@ -75,6 +75,7 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0) -> Reading
             clusters={},
             ends=pages.ends,
         )
+        now_ms = int(time() * 1000)
         history = await read_stores(told, stores)
     if kafka.first_start != "earliest":
         history = since_the_first_trace(history)
@@ -86,8 +87,8 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0) -> Reading
         expectations_of(
             settings,
             is_quiet=is_finished and committed == await _committed(settings),
-            has_all_events=not any(events.beginnings.values()),
-            has_all_dead_letters=not any(dead_letters.beginnings.values()),
+            events_since_ms=events.complete_since_ms(now_ms),
+            dead_letters_since_ms=dead_letters.complete_since_ms(now_ms),
         ),
     )
 
@@ -111,15 +112,15 @@ async def read_stores(told: History, stores: Stores) -> History:
 
 
 def expectations_of(
-    settings: Settings, *, is_quiet: bool, has_all_events: bool, has_all_dead_letters: bool
+    settings: Settings, *, is_quiet: bool, events_since_ms: int | None, dead_letters_since_ms: int | None
 ) -> Expectations:
     """What may be concluded from the history of daemons with these settings."""
     # Pages that were judged by an earlier policy may match by this one and stand apart.
     links = connecting(settings) if settings.verdict.policy == 0 else None
     return Expectations(
         is_quiet=is_quiet,
-        has_all_events=has_all_events,
-        has_all_dead_letters=has_all_dead_letters,
+        events_since_ms=events_since_ms,
+        dead_letters_since_ms=dead_letters_since_ms,
         keeps_clusters=settings.clusters.rule != "off",
         tells_unique=settings.events.unique,
         tells_undecided=settings.events.undecided,

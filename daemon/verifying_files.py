@@ -64,10 +64,10 @@ async def read_files(files: FilesOfRun, settings: Settings) -> Reading:
     )
     async with open_stored_index(settings, files.state_dir) as stores:
         history = await read_stores(told, stores)
-    has_letters = files.dead_letters is not None
+    letters_since_ms = None if files.dead_letters is None else 0
     return Reading(
         history,
-        expectations_of(settings, is_quiet=True, has_all_events=True, has_all_dead_letters=has_letters),
+        expectations_of(settings, is_quiet=True, events_since_ms=0, dead_letters_since_ms=letters_since_ms),
     )
 
 

@@ -86,8 +86,9 @@ class Expectations:
     Attributes:
         is_quiet: nothing is under way: all that was read is committed, and all is as the last commit left
             it. Without, what depends on one moment of events and stores together is not judged.
-        has_all_events: the events are there from the first one on.
-        has_all_dead_letters: the same for dead letters.
+        events_since_ms: the events of records stamped at this time or later are all there, 0 for all events;
+            None if that cannot be told.
+        dead_letters_since_ms: the same for dead letters.
         keeps_clusters: whether there are clusters and ranks at all.
         tells_unique: whether every page that stands alone is told.
         tells_undecided: whether every page that is too short is told.
@@ -97,8 +98,8 @@ class Expectations:
     """
 
     is_quiet: bool = True
-    has_all_events: bool = True
-    has_all_dead_letters: bool = True
+    events_since_ms: int | None = 0
+    dead_letters_since_ms: int | None = 0
     keeps_clusters: bool = True
     tells_unique: bool = False
     tells_undecided: bool = False

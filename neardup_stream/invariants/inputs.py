@@ -35,12 +35,14 @@ class Input(NamedTuple):
         kind: what it is.
         page_ids: the page's id; of a forget, those its key may mean, the likeliest first; else none.
         content: of a page.
+        timestamp_ms: the record's own time, epoch milliseconds; its events and dead letter bear it too.
     """
 
     position: Position
     kind: InputKind
     page_ids: tuple[PageId, ...] = ()
     content: Content | None = None
+    timestamp_ms: int = 0
 
 
 def read_inputs(records: Sequence[Record], preparation: Preparation) -> list[Input]:
@@ -54,15 +56,12 @@ def read_inputs(records: Sequence[Record], preparation: Preparation) -> list[Inp
     """
     prepared = preparation.prepare(records)
     found = {
-        **{each.record.position: Input(each.record.position, "rejected") for each in prepared.rejected},
-        **{each.record.position: Input(each.record.position, "skipped") for each in prepared.skipped},
+        **{each.record.position: _input(each.record, "rejected") for each in prepared.rejected},
+        **{each.record.position: _input(each.record, "skipped") for each in prepared.skipped},
+        **{each.record.position: _input(each.record, "forget", each.page_ids) for each in prepared.forgets},
         **{
-            each.record.position: Input(each.record.position, "forget", each.page_ids)
-            for each in prepared.forgets
-        },
-        **{
-            each.record.position: Input(
-                each.record.position,
+            each.record.position: _input(
+                each.record,
                 "page",
                 each.page_ids,
                 Content(each.text_fingerprint, each.is_decided, each.scope),
@@ -71,3 +70,9 @@ def read_inputs(records: Sequence[Record], preparation: Preparation) -> list[Inp
         },
     }
     return [found[record.position] for record in records]
+
+
+def _input(
+    record: Record, kind: InputKind, page_ids: tuple[PageId, ...] = (), content: Content | None = None
+) -> Input:
+    return Input(record.position, kind, page_ids, content, record.timestamp_ms)

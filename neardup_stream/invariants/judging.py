@@ -49,8 +49,10 @@ def unjudged(history: History, expectations: Expectations) -> dict[int, str]:
         reasons |= dict.fromkeys((4, 5), "pages are under way")
     if expectations.matching is None:
         reasons[5] = "matches need not connect their pages, by the rule or since verdicts have changed"
-    if not expectations.has_all_events:
-        reasons |= dict.fromkeys((1, 4), "the first events are no longer there")
+    if expectations.events_since_ms is None:
+        reasons[1] = "nobody can tell which events are still there"
+    if expectations.events_since_ms != 0:
+        reasons[4] = "the first events are no longer there"
     if foreign := _foreign_inputs(history):
         reasons[4] = f"there are pages of other inputs too: {foreign}"
     if not expectations.keeps_clusters:

@@ -74,13 +74,15 @@ def _lack(evidence: Evidence, each: Input, events: dict[EventName, Telling]) -> 
     """What it must have; only once it is committed."""
     if not evidence.is_committed(each.position) or events.keys() & _PLACES:
         return None
-    if "representative-changed" in events:
-        return "has handed its cluster over, and no event says where its own page went"
     if evidence.is_dead(each.position) or each.kind == "skipped":
         return None
     if each.kind == "rejected":
-        lacks_letter = evidence.expectations.has_all_dead_letters
-        return "cannot be a page, and has no dead letter" if lacks_letter else None
+        was_kept = _is_since(each, evidence.expectations.dead_letters_since_ms)
+        return "cannot be a page, and has no dead letter" if was_kept else None
+    if not _is_since(each, evidence.expectations.events_since_ms):
+        return None
+    if "representative-changed" in events:
+        return "has handed its cluster over, and no event says where its own page went"
     return _lack_of_page(evidence, each) if each.kind == "page" else _lack_of_forget(evidence, each)
 
 
@@ -104,8 +106,9 @@ def _lack_of_living(evidence: Evidence, record: PageRecord) -> str | None:
         return None  # it has expired, or is about to
     if expectations.tells_unique:
         return _switched_on(record, "unique")
+    is_known = expectations.is_quiet and expectations.events_since_ms == 0
     is_named = (record.id, record.version) in evidence.named
-    if expectations.is_quiet and not is_named and (cluster := _cluster_of_another(evidence, record)):
+    if is_known and not is_named and (cluster := _cluster_of_another(evidence, record)):
         return f"has no event, and its page {record.id} is a duplicate in cluster {cluster}"
     return None
 
@@ -136,6 +139,10 @@ def _invented(evidence: Evidence, claimed: set[str]) -> Iterator[Violation]:
         elif has_all_inputs and telling.input_id in inputs and telling.id not in claimed:
             subject = event_subject(telling.data)
             yield Violation(1, f"{telling.name} event {telling.id} of {subject} belongs to no record")
+
+
+def _is_since(each: Input, since_ms: int | None) -> bool:
+    return since_ms is not None and each.timestamp_ms >= since_ms
 
 
 def _covers(record: PageRecord | None, each: Input) -> bool:

@@ -32,6 +32,7 @@ __all__ = [
 
 _BROKERS_CHOICE = -1
 _NEVER_COMMITTED = -1
+_UNLIMITED = "-1"
 _MEMBERS = 5
 """Place of the members in what is told of a group."""
 
@@ -44,11 +45,13 @@ class TopicFacts:
         partitions: how many.
         max_message_bytes: largest compressed batch it takes; None if we may not know.
         cleanup_policy: `delete`, `compact` or `compact,delete`; None if we may not know.
+        kept_ms: how long every record is kept; None if we may not know, or if it is not time that decides.
     """
 
     partitions: int
     max_message_bytes: int | None
     cleanup_policy: str | None
+    kept_ms: int | None = None
 
 
 async def describe_topics(
@@ -192,8 +195,13 @@ async def _topic_settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> d
 
 def _facts(partitions: int, settings: Mapping[str, str]) -> TopicFacts:
     max_message_bytes = settings.get("max.message.bytes")
+    retention_ms = int(settings.get("retention.ms", _UNLIMITED))
+    is_kept_by_time = (
+        settings.get("cleanup.policy") == "delete" and settings.get("retention.bytes") == _UNLIMITED
+    )
     return TopicFacts(
         partitions=partitions,
         max_message_bytes=None if max_message_bytes is None else int(max_message_bytes),
         cleanup_policy=settings.get("cleanup.policy"),
+        kept_ms=retention_ms if is_kept_by_time and retention_ms >= 0 else None,
     )

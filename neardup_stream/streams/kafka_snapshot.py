@@ -13,7 +13,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Partition, Record
-from neardup_stream.streams.kafka_admin import require_topics
+from neardup_stream.streams.kafka_admin import TopicFacts, require_topics
 from neardup_stream.streams.kafka_config import KafkaConnection
 from neardup_stream.streams.kafka_consumer import close_consumer, position, record_in
 from neardup_stream.streams.kafka_errors import kafka_errors
@@ -22,6 +22,7 @@ __all__ = ["TopicSnapshot", "open_snapshot"]
 
 _WAIT_MS = 200
 _BATCH_RECORDS = 500
+_CLOCKS_MS = 60_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +32,28 @@ class TopicSnapshot:
     Attributes:
         beginnings: first offset that is kept, by partition.
         ends: offset behind the last one.
+        facts: what the topic is like.
     """
 
     beginnings: Mapping[Partition, int]
     ends: Mapping[Partition, int]
+    facts: TopicFacts
     _consumer: AIOKafkaConsumer
     _topic: str
     _input_id: str
     _patience_seconds: float
+
+    def complete_since_ms(self, now_ms: int) -> int | None:
+        """Records stamped at this time or later are all there; None if that cannot be told, 0 for all.
+
+        Args:
+            now_ms: when the topic had been read, epoch milliseconds; clocks may differ by a minute.
+        """
+        if "compact" in (self.facts.cleanup_policy or ""):
+            return None
+        if not any(self.beginnings.values()):
+            return 0
+        return None if self.facts.kept_ms is None else now_ms - self.facts.kept_ms + _CLOCKS_MS
 
     async def records(self) -> AsyncIterator[Sequence[Record]]:
         """All records, in order within each partition, a few hundred at a time.
@@ -86,8 +101,8 @@ async def open_snapshot(
         StreamUnavailable: the cluster cannot be reached.
         ConfigError: there is no such topic, or we may not read it.
     """
-    facts = await require_topics(connection, [topic], right="Read")
-    everything = [TopicPartition(topic, number) for number in range(facts[topic].partitions)]
+    facts = (await require_topics(connection, [topic], right="Read"))[topic]
+    everything = [TopicPartition(topic, number) for number in range(facts.partitions)]
     consumer = AIOKafkaConsumer(
         **connection.client_options(),
         group_id=None,
@@ -106,6 +121,7 @@ async def open_snapshot(
         yield TopicSnapshot(
             beginnings={Partition(input_id, one.partition): offset for one, offset in beginnings.items()},
             ends={Partition(input_id, one.partition): offset for one, offset in ends.items()},
+            facts=facts,
             _consumer=consumer,
             _topic=topic,
             _input_id=input_id,

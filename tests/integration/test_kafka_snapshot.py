@@ -31,6 +31,13 @@ async def read(connection: KafkaConnection, topic: str) -> list[Record]:
         return [record async for records in snapshot.records() for record in records]
 
 
+async def delete_below(connection: KafkaConnection, topic: str, offset: int) -> None:
+    admin = AIOKafkaAdminClient(bootstrap_servers=connection.bootstrap_servers)
+    await admin.start()
+    await admin.delete_records({TopicPartition(topic, 0): RecordsToDelete(offset)})
+    await admin.close()
+
+
 def numbered(count: int, start: int = 0) -> list[bytes]:
     return [b"%d" % number for number in range(start, start + count)]
 
@@ -92,17 +99,46 @@ async def test_only_what_is_committed_is_read_and_markers_hold_nothing_up(
 async def test_what_the_broker_has_deleted_shows_in_the_beginning(
     kafka_broker: KafkaBroker, connection: KafkaConnection, topic_prefix: str
 ) -> None:
-    kafka_broker.create_topic(topic_prefix)
+    kafka_broker.create_topic(topic_prefix, configs={"retention.ms": "3600"})
     await send(connection, topic_prefix, numbered(5))
-    admin = AIOKafkaAdminClient(bootstrap_servers=connection.bootstrap_servers)
-    await admin.start()
-    await admin.delete_records({TopicPartition(topic_prefix, 0): RecordsToDelete(3)})
-    await admin.close()
+    await delete_below(connection, topic_prefix, 3)
 
     async with open_snapshot(connection, topic_prefix, "input") as snapshot:
         assert snapshot.beginnings == {Partition("input", 0): 3}
+        assert snapshot.complete_since_ms(1_000_000) == 1_000_000 - 3600 + 60_000
         records = [record async for records in snapshot.records() for record in records]
     assert [record.position.offset for record in records] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("configs", "since_ms"),
+    [
+        pytest.param({"retention.ms": "3600"}, 0, id="nothing deleted yet"),
+        pytest.param({"cleanup.policy": "compact"}, None, id="compaction takes out any of them"),
+    ],
+)
+async def test_what_may_be_missing_of_a_topic_that_has_its_beginning(
+    kafka_broker: KafkaBroker,
+    connection: KafkaConnection,
+    topic_prefix: str,
+    configs: dict[str, str],
+    since_ms: int | None,
+) -> None:
+    kafka_broker.create_topic(topic_prefix, configs=configs)
+
+    async with open_snapshot(connection, topic_prefix, "input") as snapshot:
+        assert snapshot.complete_since_ms(1_000_000) == since_ms
+
+
+async def test_a_topic_kept_by_size_does_not_say_what_is_missing(
+    kafka_broker: KafkaBroker, connection: KafkaConnection, topic_prefix: str
+) -> None:
+    kafka_broker.create_topic(topic_prefix, configs={"retention.bytes": "1000"})
+    await send(connection, topic_prefix, numbered(5))
+    await delete_below(connection, topic_prefix, 3)
+
+    async with open_snapshot(connection, topic_prefix, "input") as snapshot:
+        assert snapshot.complete_since_ms(1_000_000) is None
 
 
 async def test_a_missing_topic_is_named(connection: KafkaConnection, topic_prefix: str) -> None:

@@ -166,8 +166,19 @@ def test_a_change_that_came_before_its_page_was_decided_supersedes_it_silently()
     assert not [detail for detail in blame(changed).get(1, []) if "@1 " in detail]
 
 
-def test_dead_letters_deleted_by_the_broker_are_not_missed() -> None:
-    expectations = dataclasses.replace(sound_expectations(), has_all_dead_letters=False)
+@pytest.mark.parametrize(("stamped_ms", "is_missed"), [(999, False), (1000, True), (1001, True)])
+def test_events_deleted_by_the_broker_are_not_missed(stamped_ms: int, *, is_missed: bool) -> None:
+    """Those of records stamped since then are all there."""
+    history = lost("gone", 9)
+    stamped = [each._replace(timestamp_ms=stamped_ms) for each in history.inputs]
+    since = dataclasses.replace(sound_expectations(), events_since_ms=1000)
+
+    assert (1 in blame(history._replace(inputs=stamped), since)) is is_missed
+
+
+@pytest.mark.parametrize("since_ms", [1, None], ids=["it was older", "nobody can tell"])
+def test_dead_letters_deleted_by_the_broker_are_not_missed(since_ms: int | None) -> None:
+    expectations = dataclasses.replace(sound_expectations(), dead_letters_since_ms=since_ms)
 
     assert 1 not in blame(sound_history()._replace(dead_letters=[]), expectations)
 
