@@ -112,7 +112,7 @@ class KafkaTransactions:
         check_sizes(dead_letters, self._config.largest_dead_letter_bytes, self._config.dead_letters.topic)
         producer = self._producers.get(partition)
         if producer is None:
-            raise StreamUnavailable(f"no producer is open for {_name(partition)}")
+            raise StreamUnavailable(f"no producer is open for {_name(partition)}", "producer")
         offsets = {_topic_partition(partition): OffsetAndMetadata(next_offset, "")}
         try:
             with kafka_errors(f"delivering for {_name(partition)}", "Write"):
@@ -124,7 +124,9 @@ class KafkaTransactions:
                     await producer.commit_transaction()
         except (AssertionError, IllegalOperation) as error:  # it failed in the background, and says only so
             await self._discard(partition, producer)
-            raise StreamUnavailable(f"delivering for {_name(partition)}: its producer has failed") from error
+            raise StreamUnavailable(
+                f"delivering for {_name(partition)}: its producer has failed", "producer"
+            ) from error
         except BaseException:
             await self._discard(partition, producer)
             raise
