@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 from redis import exceptions
 
 from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.stores.redis_sending import send, send_acknowledged, send_acknowledged_in_cluster
 from neardup_stream.stores.redis_supervisor import Supervisor
 
 __all__ = ["RedisClient", "Script", "ScriptCall"]
@@ -30,6 +31,11 @@ class Script(NamedTuple):
         text = (files("neardup_stream.stores") / f"{name}.lua").read_text(encoding="utf-8")
         for constant, value in constants.items():
             text = text.replace(f"@{constant}@", value)
+        return cls.of(text)
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """A script by its text."""
         return cls(text, sha1(text.encode()).hexdigest())  # noqa: S324 - the name Redis gives a script
 
 
@@ -92,34 +98,51 @@ class RedisClient:
         """
         async with self._supervisor.client() as client:
             if self.is_cluster:
-                ended = await asyncio.gather(
-                    *(_run_one(client, script, call) for call in calls), return_exceptions=True
-                )
-                for answer in ended:  # only now, so that no write of ours trails behind a repeat
-                    if isinstance(answer, BaseException):
-                        raise answer
-                return ended
-            if len(calls) > 1:
-                return await _run_in_order(client, script, calls)
-            return [await _run_one(client, script, call) for call in calls]
+                return await self._run_apart(client, script, calls)
+            return await self._run_together(client, script, calls)
+
+    async def _run_apart(self, client: Any, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
+        ended = await asyncio.gather(
+            *(self._run_together(client, script, [call]) for call in calls), return_exceptions=True
+        )
+        answers = []
+        for each in ended:  # only now, so that no write of ours trails behind a repeat
+            if isinstance(each, BaseException):
+                raise each
+            answers += each
+        return answers
+
+    async def _run_together(self, client: Any, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
+        """On one connection, in order."""
+        if not calls:
+            return []
+        answers = await self._send(client, calls, ["EVALSHA", script.sha])
+        unknown_at = next(
+            (at for at, answer in enumerate(answers) if isinstance(answer, exceptions.NoScriptError)), None
+        )
+        if unknown_at is not None:
+            answers[unknown_at:] = await self._send(client, calls[unknown_at:], ["EVAL", script.text])
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return answers
+
+    async def _send(self, client: Any, calls: Sequence[ScriptCall], begin: Sequence[str]) -> list[Any]:
+        commands = [(*begin, len(call.keys), *call.keys, *call.args) for call in calls]
+        counter = _counter_beside(calls)
+        if self.config.durability == "master" or counter is None:
+            return await send(client, commands)
+        seconds = self.config.replica_seconds
+        if self.is_cluster:
+            return await send_acknowledged_in_cluster(client, commands[0], counter, seconds)
+        return await send_acknowledged(client, commands, counter, seconds)
 
 
-async def _run_in_order(client: Any, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
-    """Send all calls before the first answer: else each answer waits until this process looks for it."""
-    pipeline = client.pipeline(transaction=False)
-    for call in calls:
-        pipeline.execute_command("EVALSHA", script.sha, len(call.keys), *call.keys, *call.args)
-    answers: list[Any] = await pipeline.execute(raise_on_error=False)
-    for number, answer in enumerate(answers):
-        if isinstance(answer, exceptions.NoScriptError):
-            return answers[:number] + [await _run_one(client, script, call) for call in calls[number:]]
-        if isinstance(answer, Exception):
-            raise answer
-    return answers
+def _counter_beside(calls: Sequence[ScriptCall]) -> str | None:
+    """Names a key in the slot of the calls' keys; None where they have no hash tag.
 
-
-async def _run_one(client: Any, script: Script, call: ScriptCall) -> Any:
-    try:
-        return await client.execute_command("EVALSHA", script.sha, len(call.keys), *call.keys, *call.args)
-    except exceptions.NoScriptError:
-        return await client.execute_command("EVAL", script.text, len(call.keys), *call.keys, *call.args)
+    Those are the two small hashes beside the index, whose writes the next acknowledged one covers.
+    """
+    keys = calls[0].keys
+    stem, brace, _ = keys[0].partition("}") if keys else ("", "", "")
+    return f"{stem}{brace}:acknowledged" if brace else None

@@ -1,12 +1,15 @@
 """What an operator may choose about Redis."""
 
 from dataclasses import dataclass, field
+from typing import Literal
 from urllib.parse import urlsplit
 
 from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError
 
-__all__ = ["UNREADABLE_URL", "RedisConfig"]
+__all__ = ["UNREADABLE_URL", "Durability", "RedisConfig"]
+
+Durability = Literal["master", "replica"]
 
 UNREADABLE_URL = (
     "redis.url cannot be read: a port is a number, and a password has @ : / ? # [ ] % in percent-encoding, "
@@ -28,6 +31,7 @@ class RedisConfig:
         retries: how often the client repeats a call before the batch is told.
         login: instead of one in the URL.
         tls: what to trust and to show, if not just what the system trusts; for `rediss` only.
+        durability: who must have what was written before it counts: the master alone, or a replica too.
     """
 
     url: str = field(repr=False)
@@ -35,6 +39,7 @@ class RedisConfig:
     retries: int = 2
     login: Login | None = None
     tls: TlsFiles | None = None
+    durability: Durability = "master"
 
     def __post_init__(self) -> None:
         """Refuse what no client can use.
@@ -58,6 +63,11 @@ class RedisConfig:
     def is_cluster(self) -> bool:
         """Whether keys are spread over several servers."""
         return self.scheme in _CLUSTER_SCHEMES
+
+    @property
+    def replica_seconds(self) -> float:
+        """Longest wait for a replica: shorter than that for the answer which tells how it ended."""
+        return self.socket_timeout_seconds / 2
 
     @property
     def has_tls(self) -> bool:

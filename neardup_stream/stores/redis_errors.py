@@ -134,6 +134,7 @@ _BY_CLASS: Final[tuple[tuple[type[Exception], Fault], ...]] = (
     (TimeoutError, _SILENT),
     (MasterNotFoundError, _NO_MASTER),
     (exceptions.RedisClusterException, _NO_CLUSTER),
+    (exceptions.AskError, _BY_SIGN["TRYAGAIN"]),
     (exceptions.ClusterError, _BY_SIGN["TRYAGAIN"]),  # sent from node to node until the client had enough
     (exceptions.ResponseError, _REFUSED_COMMAND),
     (Exception, _UNREACHABLE),

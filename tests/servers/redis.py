@@ -50,6 +50,12 @@ class RedisServer:
         """Process id of the server."""
         return self.process.pid
 
+    def follow(self, master_port: int) -> None:
+        """Make it a replica of the server on this port; returns once it is in sync."""
+        with redis.Redis.from_url(self.url) as client:
+            client.replicaof("127.0.0.1", master_port)
+            wait_until(lambda: client.info("replication")["master_link_status"] == "up", READY_SECONDS)
+
     def stop(self) -> None:
         """End it politely."""
         self.process.stop()
