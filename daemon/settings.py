@@ -21,7 +21,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import MAX_WINDOW_TOKENS
 from neardup_stream.indexes.layout import IndexConfig
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.stores.redis_config import Durability, RedisConfig
 from neardup_stream.streams.kafka_config import (
     Compression,
     FirstStart,
@@ -213,6 +213,12 @@ class Redis(_Section, frozen=True):
     username: Annotated[str, Meta(description="Who we are to the server; empty for its default user.")] = ""
     password: Annotated[Secret, Meta(description="Password; rather use the file or the environment.")] = ""
     password_file: Annotated[str, Meta(description="File that holds the password.")] = ""
+    durability: Annotated[
+        Durability,
+        Meta(
+            description="Who has what was written before it is told: the `master`, or a `replica` too."
+        ),
+    ] = "master"
     tls_ca_file: Annotated[
         str, Meta(description="PEM file of the authorities to trust; empty trusts those of the system.")
     ] = ""
@@ -239,6 +245,7 @@ class Redis(_Section, frozen=True):
             self.retries,
             login=_login("redis.", self.username, self.password, self.password_file),
             tls=_tls_files("redis.", self.tls_ca_file, self.tls_certificate_file, self.tls_key_file),
+            durability=self.durability,
         )
 
 

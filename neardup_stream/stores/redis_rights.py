@@ -19,7 +19,7 @@ RIGHTS: Final = (
     *("lindex", "llen", "lrange", "lpop", "rpush"),
     "incrby",
 )
-"""Commands, which may touch keys that begin with `<namespace>:`."""
+"""Commands, which may touch keys that begin with `<namespace>:`; with `durability = replica` also `wait`."""
 
 _MISSING = Script.load("missing_rights")
 
@@ -33,7 +33,8 @@ async def require_rights(client: RedisClient, namespace: str) -> None:
 
     Cost: one script call.
     """
-    (missing,) = await client.run(_MISSING, [ScriptCall([], [meta_key(namespace), *RIGHTS])])
+    rights = RIGHTS if client.config.durability == "master" else (*RIGHTS, "wait")
+    (missing,) = await client.run(_MISSING, [ScriptCall([], [meta_key(namespace), *rights])])
     if missing:
         commands = " ".join(f"+{command.decode()}" for command in missing)
         raise ConfigError(f"Redis: this user lacks rights: grant {commands} on keys ~{namespace}:*")
