@@ -215,9 +215,7 @@ class Redis(_Section, frozen=True):
     password_file: Annotated[str, Meta(description="File that holds the password.")] = ""
     durability: Annotated[
         Durability,
-        Meta(
-            description="Who has what was written before it is told: the `master`, or a `replica` too."
-        ),
+        Meta(description="Who has what was written before it is told: the `master`, or a `replica` too."),
     ] = "master"
     tls_ca_file: Annotated[
         str, Meta(description="PEM file of the authorities to trust; empty trusts those of the system.")
