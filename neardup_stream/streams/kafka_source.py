@@ -32,6 +32,7 @@ from neardup_stream.message import Partition, Record, topic_of
 from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.streams.buffer import take_records
 from neardup_stream.streams.kafka_admin import group_members, require_topics
+from neardup_stream.streams.kafka_any_names import fetch_any_names
 from neardup_stream.streams.kafka_beginnings import Beginnings, InputHistory, NoHistory
 from neardup_stream.streams.kafka_config import KafkaSourceConfig
 from neardup_stream.streams.kafka_consumer import (
@@ -260,8 +261,30 @@ class KafkaSource:
                 for one, offset in error.args[0].items():
                     start = await self._beginnings.after_a_gap(consumer, one, offset)
                     await self._begin(consumer, one, start)
+            except UnicodeDecodeError:
+                fetched = await self._fetch_any_names(consumer)
+                self._keep(fetched)
         if not fetched:
             await self._look_for_silence(consumer)
+
+    async def _fetch_any_names(
+        self, consumer: AIOKafkaConsumer
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """The same once more, from where every partition stood: what was taken of the others is lost."""
+        stood = {one: await self._next_offset(consumer, one) for one in consumer.assignment()}
+        offsets = {one: offset for one, offset in stood.items() if offset is not None}
+        for one, offset in offsets.items():
+            consumer.seek(one, offset)
+        fetched = await fetch_any_names(consumer, offsets, self._config.partition_fetch_max_bytes)
+        for one, (_, next_offset) in fetched.items():
+            consumer.seek(one, next_offset)
+        return {one: records for one, (records, _) in fetched.items() if records}
+
+    async def _next_offset(self, consumer: AIOKafkaConsumer, one: TopicPartition) -> int | None:
+        """Behind what this membership kept of a partition; None where it is yet to be chosen."""
+        run = self._runs.get(one)
+        offset: int | None = run.end if run is not None else await consumer.committed(one)
+        return offset
 
     def _keep(self, fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
         """Unless they are of a membership that has ended, or is not taken over: those are fetched again."""
