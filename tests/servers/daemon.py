@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.servers.process import free_ports, stands_still, wait_until
 
-__all__ = ["Daemon", "start_daemon"]
+__all__ = ["Daemon", "environment", "start_daemon"]
 
 START_SECONDS = 60
 STOP_SECONDS = 60
@@ -99,9 +99,24 @@ class Daemon:
         return [json.loads(line) for line in self.log().splitlines()]
 
 
+def environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Ours, with these settings and no others."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("NEARDUP_")} | dict(
+        settings
+    )
+
+
 @contextmanager
-def start_daemon(settings: Sequence[str], *flags: str) -> Iterator[Daemon]:
-    """Start the daemon with `section.key=value` settings, on a port of its own; kill it at the end."""
+def start_daemon(
+    settings: Sequence[str], *flags: str, environ: Mapping[str, str] | None = None
+) -> Iterator[Daemon]:
+    """Start the daemon with `section.key=value` settings, on a port of its own; kill it at the end.
+
+    Args:
+        settings: of the command line.
+        flags: more words of it.
+        environ: settings of the environment, which has none else.
+    """
     (port,) = free_ports(1)
     overrides = [word for setting in (*settings, f"http.port={port}") for word in ("--set", setting)]
     with tempfile.TemporaryDirectory(prefix="neardup-daemon-") as directory:
@@ -111,7 +126,7 @@ def start_daemon(settings: Sequence[str], *flags: str) -> Iterator[Daemon]:
                 [sys.executable, "-m", "daemon", "run", *flags, *overrides],
                 stdin=subprocess.DEVNULL,
                 stderr=stderr,
-                env={name: value for name, value in os.environ.items() if not name.startswith("NEARDUP_")},
+                env=environment(environ or {}),
             )
         try:
             yield Daemon(child, port, log)

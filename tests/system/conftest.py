@@ -1,16 +1,16 @@
 """The program on real servers: topics and name space of each test's own."""
 
 import json
-import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import redis
 
+from tests.servers.daemon import environment
 from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
 
@@ -73,14 +73,15 @@ class StoredIndex:
             return {key: client.dump(key) for key in client.scan_iter(match=pattern)}
 
 
-def call(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    """Run a command of ours, in an environment without settings."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("NEARDUP_")}
+def call(
+    *words: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a command of ours, in an environment without settings other than these."""
     return subprocess.run(
         [sys.executable, "-m", "daemon", *words],
         input=stdin,
         capture_output=True,
-        env=environment,
+        env=environment(environ or {}),
         timeout=COMMAND_SECONDS,
         check=False,
     )

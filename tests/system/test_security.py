@@ -1,0 +1,231 @@
+"""The program behind TLS, SCRAM and ACLs, with the rights of `deploy/`; nothing it says tells a secret."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import redis
+
+from daemon.cli import main
+from tests.pipelines import essay, page_json
+from tests.servers.certificates import Authority
+from tests.servers.daemon import start_daemon
+from tests.servers.secure import (
+    KAFKA_PASSWORD,
+    USER,
+    SecureKafka,
+    SecureRedis,
+    deployed_kafka_rights,
+    deployed_redis_rules,
+)
+from tests.system.conftest import call
+
+REDIS_PASSWORD = "of-redis-0815"  # noqa: S105 - of a server that lives as long as a test run
+WRONG_PASSWORD = "wrong-0815"  # noqa: S105 - of nobody
+SECRETS = (KAFKA_PASSWORD, REDIS_PASSWORD, WRONG_PASSWORD)
+FAST = ("log.level=debug", "http.port=0", "redis.retries=0", "pipeline.give_up_seconds=0.1")
+ENVIRON = {"NEARDUP_REDIS__PASSWORD": REDIS_PASSWORD}
+
+
+@dataclass(frozen=True)
+class SecureSite:
+    """One installation: settings of the daemon's user, and those of somebody who may do anything."""
+
+    settings: tuple[str, ...]
+    open_settings: tuple[str, ...]
+
+    def call_openly(self, *words: str) -> bytes:
+        """What a command prints that is no part of the daemon's work."""
+        run = call(*words, *flags(self.open_settings))
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+
+Tell = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def tell(
+    site: SecureSite, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Tell]:
+    """Run a command of the daemon's user in this process: its exit code, and all it said, without secrets."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+
+    def run(
+        *words: str, settings: Sequence[str] = (), environ: Mapping[str, str] = ENVIRON
+    ) -> tuple[int, str]:
+        for name, value in environ.items():
+            monkeypatch.setenv(name, value)
+        code = main([*words, *flags((*site.settings, *settings))])
+        said = "".join(capfd.readouterr())
+        assert_hushed(said)
+        return code, said
+
+    yield run
+    logging.captureWarnings(capture=False)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def flags(settings: Sequence[str]) -> list[str]:
+    return [word for setting in settings for word in ("--set", setting)]
+
+
+def assert_hushed(said: str) -> None:
+    assert not [secret for secret in SECRETS if secret in said]
+
+
+@pytest.fixture
+def site(
+    secure_kafka: SecureKafka,
+    secure_redis: SecureRedis,
+    namespace: str,
+    topic_prefix: str,
+    tmp_path: Path,
+) -> Iterator[SecureSite]:
+    topics = (f"{topic_prefix}-pages", f"{topic_prefix}-events", f"{topic_prefix}-dead")
+    for topic in topics:
+        secure_kafka.broker.create_topic(topic)
+    secure_kafka.allow(deployed_kafka_rights(*topics, topic_prefix))
+    password_file = tmp_path / "kafka.password"
+    password_file.write_text(f"{KAFKA_PASSWORD}\n")
+    names = (
+        *(
+            f"kafka.{name}_topic={topic}"
+            for name, topic in zip(("pages", "events", "dead_letters"), topics, strict=True)
+        ),
+        f"kafka.group_id={topic_prefix}",
+        f"redis.namespace={namespace}",
+    )
+    with redis.Redis.from_url(secure_redis.server.url) as admin:
+        admin.execute_command("ACL", "SETUSER", namespace, *deployed_redis_rules(namespace, REDIS_PASSWORD))
+        yield SecureSite(
+            (
+                *names,
+                f"kafka.bootstrap_servers={secure_kafka.login_servers}",
+                "kafka.tls=true",
+                f"kafka.tls_ca_file={secure_kafka.authority.ca_file}",
+                "kafka.sasl_mechanism=SCRAM-SHA-256",
+                f"kafka.sasl_username={USER}",
+                f"kafka.sasl_password_file={password_file}",
+                f"redis.url=rediss://127.0.0.1:{secure_redis.tls_port}/0",
+                f"redis.tls_ca_file={secure_redis.authority.ca_file}",
+                f"redis.username={namespace}",
+            ),
+            (*names, f"kafka.bootstrap_servers={secure_kafka.broker.bootstrap_servers}"),
+        )
+        admin.execute_command("ACL", "DELUSER", namespace)
+
+
+@pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
+def test_the_daemon_works_with_exactly_the_rights_in_deploy_and_tells_no_secret(
+    site: SecureSite, tmp_path: Path, delivery: str
+) -> None:
+    crawl = tmp_path / "crawl.jsonl"
+    crawl.write_bytes(
+        b"".join(page_json(f"p{number}", essay(number % 10)) + b"\n" for number in range(30)) + b"poison\n"
+    )
+    site.call_openly("produce", str(crawl))
+
+    daemon_settings = (*site.settings, "log.level=debug", f"kafka.delivery={delivery}")
+    with start_daemon(daemon_settings, environ=ENVIRON) as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(31)
+        pages = [daemon.get(path)[1] for path in ("/metrics", "/readyz", "/livez")]
+        outcomes = daemon.outcomes()
+        exit_code = daemon.stop()
+        log = daemon.log()
+
+    assert (exit_code, outcomes) == (0, {"unique": 10, "duplicate": 20, "dead_letter": 1})
+    events = site.call_openly("tail", "--from-start", "--idle-seconds", "1").splitlines()
+    assert len([event for event in events if "duplicate" in json.loads(event)["type"]]) == 20
+    assert_hushed(log + "".join(pages))
+
+
+def test_nothing_is_bad_for_check(tell: Tell) -> None:
+    code, said = tell("check")
+
+    assert code == 0
+    assert "BAD" not in said
+
+
+def test_the_settings_are_shown_without_their_secrets(tell: Tell) -> None:
+    environ = ENVIRON | {"NEARDUP_KAFKA__SASL_PASSWORD": KAFKA_PASSWORD}
+    own = ["kafka.sasl_password_file="]
+
+    _, shown = tell("config", "show", settings=own, environ=environ)
+    _, shown_as_json = tell("config", "show", "--json", settings=own, environ=environ)
+
+    assert '\npassword = "***"  # environment' in shown
+    assert '\nsasl_password = "***"  # environment' in shown
+    assert shown_as_json.count('password": "***"') == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "environ", "code", "told"),
+    [
+        pytest.param(
+            (),
+            {"NEARDUP_REDIS__PASSWORD": WRONG_PASSWORD},
+            2,
+            "set the user name and the password",
+            id="redis-password",
+        ),
+        pytest.param((), {}, 2, "redis.password or password_file: neither is set", id="no-redis-password"),
+        pytest.param(
+            (f"redis.password={WRONG_PASSWORD}",),
+            {},
+            2,
+            "NEARDUP_REDIS__PASSWORD",
+            id="password-for-all-to-see",
+        ),
+        pytest.param(
+            (f"redis.url=redis://me:{WRONG_PASSWORD}/@cache",),
+            ENVIRON,
+            2,
+            "redis.url cannot be read",
+            id="unreadable-url",
+        ),
+        pytest.param(
+            (f"redis.url=rediss://me:{WRONG_PASSWORD}@cache",), ENVIRON, 2, "names a user", id="two-logins"
+        ),
+        pytest.param(
+            ("redis.tls_ca_file={stranger}",), ENVIRON, 2, "redis.tls_ca_file", id="redis-authority"
+        ),
+        pytest.param(
+            ("kafka.sasl_password_file={wrong}",),
+            ENVIRON,
+            2,
+            "check kafka.sasl_username",
+            id="kafka-password",
+        ),
+        pytest.param(
+            ("kafka.tls_ca_file={stranger}",), ENVIRON, 2, "check kafka.tls_ca_file", id="kafka-authority"
+        ),
+        pytest.param(
+            ("kafka.sasl_password_file={stranger}x",),
+            ENVIRON,
+            2,
+            "cannot read the password file",
+            id="no-password-file",
+        ),
+        pytest.param(("redis.url=rediss://127.0.0.1:1",), ENVIRON, 3, "Redis: ", id="redis-away"),
+        pytest.param(("kafka.bootstrap_servers=127.0.0.1:1",), ENVIRON, 3, "127.0.0.1:1", id="kafka-away"),
+    ],
+)
+def test_no_failure_tells_a_secret(
+    tell: Tell, tmp_path: Path, settings: Sequence[str], environ: dict[str, str], code: int, told: str
+) -> None:
+    wrong = tmp_path / "wrong.password"
+    wrong.write_text(WRONG_PASSWORD)
+    stranger = Authority(tmp_path, "stranger").ca_file
+    own = [setting.replace("{stranger}", stranger).replace("{wrong}", str(wrong)) for setting in settings]
+
+    ended, said = tell("run", settings=[*FAST, *own], environ=environ)
+
+    assert ended == code
+    assert told in said
