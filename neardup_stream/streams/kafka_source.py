@@ -298,10 +298,12 @@ class KafkaSource:
             self._ready.extend([record_in(partition, record) for record in records])
 
     async def _begin(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int) -> None:
-        """Go there, and commit that, so that it is decided once."""
-        self._runs.pop(topic_partition, None)
+        """Go there, and commit that, so that it is decided once. Whoever takes over is told if it is new."""
+        was_read = self._runs.pop(topic_partition, None) is not None
         if await self._commit({topic_partition: offset}):
             consumer.seek(topic_partition, offset)
+            if not was_read:
+                self._untaken.add(topic_partition)
 
     async def _commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Whether the group still counts these partitions as ours."""

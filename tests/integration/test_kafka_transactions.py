@@ -9,7 +9,12 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.message import Message, Partition
-from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
+from neardup_stream.streams.kafka_config import (
+    KafkaConnection,
+    KafkaSinkConfig,
+    KafkaSourceConfig,
+    OutOfRange,
+)
 from neardup_stream.streams.kafka_source import KafkaSource
 from neardup_stream.streams.kafka_transactions import KafkaTransactions, KafkaTransactionsConfig
 from tests.contracts.transactions import TRANSACTION_CHECKS, Stage
@@ -52,10 +57,13 @@ class KafkaStage:
             )
         )
 
-    def source(self) -> KafkaSource:
+    def source(self, out_of_range: OutOfRange = "fail") -> KafkaSource:
         return KafkaSource(
             KafkaSourceConfig(
-                connection=self.connection, topics=(f"{self.prefix}-pages",), group_id=f"{self.prefix}-group"
+                connection=self.connection,
+                topics=(f"{self.prefix}-pages",),
+                group_id=f"{self.prefix}-group",
+                out_of_range=out_of_range,
             )
         )
 
@@ -212,3 +220,27 @@ async def test_whatever_is_read_was_taken_over_before(stage: KafkaStage) -> None
 
     assert (first, between, second) == ([b"2", b"3", b"4", b"5"], [], [b"4", b"5"])
     assert [sorted(each) for each in told] == [list(stage.partitions)] * 2
+
+
+async def test_whoever_took_over_is_told_of_another_beginning(stage: KafkaStage) -> None:
+    """Else it would take the records below the offset that is not there for told."""
+    partition, _ = stage.partitions
+    told: list[int | None] = []
+    async with stage.member() as member, stage.source(out_of_range="earliest") as source:
+        await member.open([partition])
+        await member.deliver(partition, events=(), dead_letters=(), next_offset=50)
+        async with AIOKafkaProducer(bootstrap_servers=stage.broker.bootstrap_servers) as crawler:
+            await crawler.send_and_wait(partition.input_id, b"page", partition=0)
+
+        async def take_over(partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+            committed = await member.open(partitions)
+            told.append(committed.get(partition))
+            return committed
+
+        source.on_assign(take_over)
+        async with asyncio.timeout(30):
+            while not (records := await source.read(10, 1 << 20)):
+                pass
+
+    assert [record.value for record in records] == [b"page"]
+    assert (told[0], told[-1]) == (50, 0)
