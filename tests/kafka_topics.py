@@ -37,12 +37,14 @@ class Topic:
         *,
         configs: Mapping[str, str] | None = None,
         request_timeout_seconds: float = 10,
+        bootstrap_servers: str = "",
     ) -> None:
         broker.create_topic(name, partitions, configs)
         self.broker = broker
         self.name = name
         self.connection = KafkaConnection(
-            bootstrap_servers=broker.bootstrap_servers, request_timeout_seconds=request_timeout_seconds
+            bootstrap_servers=bootstrap_servers or broker.bootstrap_servers,
+            request_timeout_seconds=request_timeout_seconds,
         )
 
     def source(

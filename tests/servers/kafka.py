@@ -151,28 +151,34 @@ def start_kafka(
     configs: Mapping[str, str] | None = None,
     listeners: Mapping[str, int] | None = None,
     scram_users: Sequence[str] = (),
+    proxies: Mapping[str, int] | None = None,
 ) -> Iterator[KafkaBroker]:
     """Run a broker until the block ends; its topics go with it.
 
     Args:
         configs: broker settings, over those of `tests/data/kafka/server.properties`.
         listeners: ports of more listeners by name; `configs` says how they are spoken to.
+        proxies: under which port clients are told to find a listener, where that is another.
         scram_users: as `kafka-storage format --add-scram` takes them.
     """
-    with _brokers(1, configs or {}, listeners or {}, scram_users) as (broker,):
+    with _brokers(1, configs or {}, listeners or {}, scram_users, proxies or {}) as (broker,):
         yield broker
 
 
 @contextmanager
 def start_kafka_cluster() -> Iterator[KafkaCluster]:
     """Run three brokers until the block ends; a dead one is missed within two seconds."""
-    with _brokers(3, CLUSTER_CONFIGS, {}, ()) as brokers:
+    with _brokers(3, CLUSTER_CONFIGS, {}, (), {}) as brokers:
         yield KafkaCluster(brokers)
 
 
 @contextmanager
 def _brokers(
-    count: int, configs: Mapping[str, str], listeners: Mapping[str, int], scram_users: Sequence[str]
+    count: int,
+    configs: Mapping[str, str],
+    listeners: Mapping[str, int],
+    scram_users: Sequence[str],
+    proxies: Mapping[str, int],
 ) -> Iterator[list[KafkaBroker]]:
     ports = free_ports(2 * count)
     controllers = ports[count:]
@@ -184,7 +190,11 @@ def _brokers(
             directory = stack.enter_context(temporary)
             properties = Path(directory, "server.properties")
             own = {"node.id": str(number), "controller.quorum.voters": voters}
-            properties.write_text(_properties(directory, port, controller, listeners, own | dict(configs)))
+            properties.write_text(
+                _properties(
+                    directory, controller, {"PLAINTEXT": port, **listeners}, proxies, own | dict(configs)
+                )
+            )
             prepared.append((port, Path(directory), properties))
         with ThreadPoolExecutor(count) as threads:
             list(threads.map(lambda each: _format_storage(each[1], each[2], scram_users), prepared))
@@ -209,21 +219,23 @@ def _java(directory: Path) -> list[str]:
 
 def _properties(
     directory: str,
-    client_port: int,
     controller_port: int,
     listeners: Mapping[str, int],
+    proxies: Mapping[str, int],
     configs: Mapping[str, str],
 ) -> str:
     """The settings in the repository, then those of this run: of a repeated name the last one counts."""
-    ports = {"PLAINTEXT": client_port, **listeners}
-    clients = ",".join(f"{name}://127.0.0.1:{port}" for name, port in ports.items())
     own = {
-        "listeners": f"{clients},CONTROLLER://127.0.0.1:{controller_port}",
-        "advertised.listeners": clients,
+        "listeners": f"{_addresses(listeners)},CONTROLLER://127.0.0.1:{controller_port}",
+        "advertised.listeners": _addresses({**listeners, **proxies}),
         "log.dirs": f"{directory}/logs",
     }
     lines = [f"{name}={value}" for name, value in (own | dict(configs)).items()]
     return "\n".join([KAFKA_FILES.joinpath("server.properties").read_text(), *lines, ""])
+
+
+def _addresses(listeners: Mapping[str, int]) -> str:
+    return ",".join(f"{name}://127.0.0.1:{port}" for name, port in listeners.items())
 
 
 def _format_storage(directory: Path, properties: Path, scram_users: Sequence[str]) -> None:

@@ -1,0 +1,255 @@
+"""Brokers that go, networks that lie and topics that change, under a source and a sink; nothing is lost."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
+
+from neardup_stream.errors import ConfigError, StreamUnavailable
+from neardup_stream.message import Message, Record
+from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.streams.kafka_source import KafkaSource
+from tests.contracts.streams import read_records
+from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
+from tests.servers.kafka import KafkaBroker, KafkaCluster, start_kafka, start_kafka_cluster
+from tests.servers.process import free_ports
+from tests.servers.proxy import Proxy, start_proxy
+
+ANSWER_SECONDS = 1.5
+
+
+class Road(NamedTuple):
+    """A broker that can be ended and started again, and the proxy that leads to it."""
+
+    broker: KafkaBroker
+    proxy: Proxy
+
+
+@pytest.fixture(scope="module")
+def road() -> Iterator[Road]:
+    (port,) = free_ports(1)
+    with (
+        start_proxy(port) as proxy,
+        start_kafka(
+            {"listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,FAR:PLAINTEXT"},
+            listeners={"FAR": port},
+            proxies={"FAR": proxy.port},
+        ) as broker,
+    ):
+        yield Road(broker, proxy)
+
+
+@pytest.fixture(scope="module")
+def three_brokers() -> Iterator[KafkaCluster]:
+    with start_kafka_cluster() as cluster:
+        yield cluster
+
+
+class Traffic:
+    """Numbered values through a topic, sent and read and committed as a pipeline does that never gives up."""
+
+    def __init__(self, sink: KafkaSink, source: KafkaSource) -> None:
+        self._sink = sink
+        self._source = source
+        self._sent = 0
+        self.finished: list[Record] = []
+        self.errors: list[StreamUnavailable] = []
+
+    async def flow(self, count: int) -> None:
+        """Send so many more, and read until they have come."""
+        async with asyncio.timeout(WAIT_SECONDS), asyncio.TaskGroup() as group:
+            group.create_task(self._send(self._sent + count))
+            group.create_task(self._read(self._sent + count))
+
+    async def meet(self, reason: str) -> None:
+        """Go on until sending and reading have both failed for this reason."""
+        for step in (self._send_one, self._read_some):
+            async with asyncio.timeout(WAIT_SECONDS):
+                while True:
+                    try:
+                        await step()
+                    except StreamUnavailable as error:
+                        if error.reason == reason:
+                            break
+
+    def assert_nothing_is_lost(self) -> None:
+        values = [int(record.value or b"") for record in self.finished]
+        assert set(values) == set(range(self._sent))
+
+    async def _send(self, count: int) -> None:
+        while self._sent < count:
+            await self._persist(self._send_one)
+
+    async def _send_one(self) -> None:
+        await self._sink.send([Message(key=b"%d" % self._sent, value=b"%d" % self._sent)])
+        self._sent += 1
+
+    async def _read(self, count: int) -> None:
+        while len({record.value for record in self.finished}) < count:
+            await self._persist(self._read_some)
+
+    async def _read_some(self) -> None:
+        records = await self._source.read(100, 1 << 20)
+        self.finished.extend(records)
+        await self._source.commit(next_offsets(records))
+
+    async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
+        while True:
+            try:
+                return await step()
+            except StreamUnavailable as error:
+                self.errors.append(error)
+                await asyncio.sleep(0.05)
+
+
+@asynccontextmanager
+async def traffic(topic: Topic) -> AsyncIterator[Traffic]:
+    async with topic.sink() as sink, topic.source() as source:
+        yield Traffic(sink, source)
+
+
+def far_topic(road: Road, name: str) -> Topic:
+    return Topic(
+        road.broker,
+        name,
+        bootstrap_servers=f"127.0.0.1:{road.proxy.port}",
+        request_timeout_seconds=ANSWER_SECONDS,
+    )
+
+
+# The network.
+
+
+async def test_connections_that_are_cut_again_and_again_cost_nothing(road: Road, topic_prefix: str) -> None:
+    async with traffic(far_topic(road, topic_prefix)) as through:
+        for _ in range(4):
+            await through.flow(5)
+            road.proxy.cut()
+        await through.flow(5)
+
+    through.assert_nothing_is_lost()
+
+
+async def test_a_slow_network_in_small_slices_is_waited_for(road: Road, topic_prefix: str) -> None:
+    async with traffic(far_topic(road, topic_prefix)) as through:
+        await through.flow(5)
+        road.proxy.delay(0.05)
+        road.proxy.slice(1000)
+        await through.flow(5)
+        road.proxy.heal()
+
+    through.assert_nothing_is_lost()
+    assert through.errors == []
+
+
+async def test_a_half_open_network_is_told_as_silence_and_is_forgotten_when_it_heals(
+    road: Road, topic_prefix: str
+) -> None:
+    async with traffic(far_topic(road, topic_prefix)) as through:
+        await through.flow(5)
+        road.proxy.half_open()
+        await through.meet("timeout")
+        road.proxy.heal()
+        await through.flow(5)
+
+    through.assert_nothing_is_lost()
+
+
+async def test_a_broker_that_refuses_everybody_is_told_and_waited_for(road: Road, topic_prefix: str) -> None:
+    topic = far_topic(road, topic_prefix)
+    async with traffic(topic) as through:
+        await through.flow(5)
+        road.proxy.refuse()
+        with pytest.raises(StreamUnavailable) as raised:
+            await topic.sink().__aenter__()
+        await through.meet("timeout")
+        road.proxy.heal()
+        await through.flow(5)
+
+    assert raised.value.reason == "connection"
+    assert "kafka.bootstrap_servers" in str(raised.value) or "cannot be reached" in str(raised.value)
+    through.assert_nothing_is_lost()
+
+
+# Brokers.
+
+
+async def test_a_broker_that_dies_and_comes_back_costs_nothing(road: Road, topic_prefix: str) -> None:
+    async with traffic(far_topic(road, topic_prefix)) as through:
+        await through.flow(20)
+        road.broker.kill()
+        await through.meet("timeout")
+        road.broker.start()
+        await through.flow(20)
+
+    through.assert_nothing_is_lost()
+
+
+async def test_another_broker_leads_when_the_leader_dies_under_load(
+    three_brokers: KafkaCluster, topic_prefix: str
+) -> None:
+    topic = Topic(three_brokers, topic_prefix, request_timeout_seconds=5)
+    async with traffic(topic) as through:
+        await through.flow(20)
+        former = three_brokers.leader(topic.name)
+        former.kill()
+        await through.flow(20)
+        leader = three_brokers.leader(topic.name)
+
+    through.assert_nothing_is_lost()
+    assert leader is not former
+
+
+# Topics.
+
+
+async def test_a_topic_that_is_deleted_ends_source_and_sink_by_its_name(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    topic.connection = replace(topic.connection, request_timeout_seconds=ANSWER_SECONDS)
+
+    async with topic.sink() as sink, topic.source() as source:
+        await sink.send([Message(key=None, value=b"last")])
+        await read_records(source, 1)
+        assert isinstance(topic.broker, KafkaBroker)
+        topic.broker.delete_topic(topic.name)
+        for step in (lambda: source.read(1, 1), lambda: sink.send([Message(key=None, value=b"x")])):
+            with pytest.raises(ConfigError, match=f"no topic {topic.name}.*create it"):
+                await until_it_fails(step)
+
+
+async def until_it_fails(step: Callable[[], Awaitable[object]]) -> None:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            with suppress(StreamUnavailable):
+                await step()
+
+
+async def test_batches_shrink_when_the_topic_takes_less_than_it_did(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    messages = [Message(key=b"k", value=os.urandom(2000)) for _ in range(50)]
+
+    async with topic.sink("none") as sink:
+        await sink.send(messages[:1])
+        before = sink.max_message_bytes
+        assert isinstance(topic.broker, KafkaBroker)
+        topic.broker.configure_topic(topic.name, {"max.message.bytes": "20000"})
+        with pytest.raises(StreamUnavailable) as raised:
+            await sink.send(messages)
+        after = sink.max_message_bytes
+        await sink.send(messages)
+        with pytest.raises(
+            ConfigError, match=f"topic {topic.name} takes messages of at most {after} bytes now"
+        ):
+            await sink.send([Message(key=b"k", value=os.urandom(after + 1))])
+        await sink.send(messages[:1])
+
+    assert raised.value.reason == "message_size"
+    assert after < 20_000 < before
+    async with topic.source() as source:
+        values = [record.value for record in await read_records(source, 52)]
+    assert {message.value for message in messages} == set(values)
