@@ -1,0 +1,95 @@
+"""Exactly-once delivery: what `make chaos` does for long, for a moment.
+
+Judged by a consumer that reads committed: every event and every dead letter is there, and none comes twice.
+"""
+
+import signal
+from collections.abc import Sequence
+from contextlib import ExitStack
+
+from tests.chaos.arena import SESSION_SECONDS, Arena, build_arena
+from tests.chaos.crawl import crawl
+from tests.chaos.faults import Fate
+from tests.chaos.feeding import Feed
+from tests.chaos.fleet import live_through, serving
+from tests.chaos.judging import uncommitted_count, violations, wait_until_quiet
+from tests.chaos.repeats import told_again
+from tests.chaos.storming import storm
+from tests.servers.daemon import start_daemon
+from tests.servers.kafka import KafkaBroker
+from tests.servers.process import wait_until
+from tests.servers.redis import RedisServer
+
+QUIET_SECONDS = 60
+
+
+def exactly_once(arena: Arena) -> tuple[str, ...]:
+    return (*arena.settings, "kafka.delivery=exactly_once")
+
+
+def finish(settings: Sequence[str]) -> None:
+    with ExitStack() as stack:
+        (daemon,) = serving(stack, settings, 1)
+        wait_until_quiet(settings, QUIET_SECONDS)
+        assert daemon.stop() == 0
+
+
+FATES = [
+    Fate(stop=None, still_seconds=0, kill=kill, moment_seconds=moment_seconds)
+    for kill, moment_seconds in (
+        ("before transactions.deliver 2", 0),
+        ("after transactions.deliver", 0),
+        ("", 0.3),
+    )
+]
+
+
+def test_daemons_that_die_tell_nothing_twice(kafka_broker: KafkaBroker, redis_server: RedisServer) -> None:
+    arena = build_arena(kafka_broker, redis_server)
+    feed = Feed(arena, crawl(600, seed=6), len(FATES) + 1)
+
+    met = live_through(exactly_once(arena), FATES, 2, feed.more)
+    feed.rest()
+    finish(exactly_once(arena))
+
+    assert met.total() == len(FATES)
+    assert told_again(arena.settings) == []
+    assert violations(arena.settings) == []
+
+
+def test_a_group_that_is_never_at_rest_tells_nothing_twice(
+    kafka_broker: KafkaBroker, redis_server: RedisServer
+) -> None:
+    arena = build_arena(kafka_broker, redis_server)
+    feed = Feed(arena, crawl(400, seed=7), 4)
+
+    storm(exactly_once(arena), feed, seed=7, change_count=3, pause_seconds=1)
+    feed.rest()
+    finish(exactly_once(arena))
+
+    assert told_again(arena.settings) == []
+    assert violations(arena.settings) == []
+
+
+def test_a_zombie_is_shut_out_by_whoever_has_its_partitions(
+    kafka_broker: KafkaBroker, redis_server: RedisServer
+) -> None:
+    """It stands still with a decided batch in hand, until another has told everything."""
+    arena = build_arena(kafka_broker, redis_server)
+    arena.publish(crawl(300, seed=8))
+    settings = exactly_once(arena)
+    with start_daemon([*settings, "failpoints.stop=before transactions.deliver 3"]) as zombie:
+        wait_until(zombie.stands_still, QUIET_SECONDS)
+        held_back = uncommitted_count(settings)
+        with start_daemon(settings) as heir:
+            heir.wait_until_ready()
+            wait_until_quiet(settings, QUIET_SECONDS)
+            zombie.signal(signal.SIGCONT)
+            wait_until(lambda: "dependency_away" in zombie.log(), 10 * SESSION_SECONDS)
+            arena.publish(crawl(100, seed=9))
+            wait_until_quiet(settings, QUIET_SECONDS)
+            assert (zombie.stop(), heir.stop()) == (0, 0)
+
+    assert held_back > 0
+    assert told_again(arena.settings) == []
+    assert violations(arena.settings) == []
