@@ -18,10 +18,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
+from neardup_stream.clusters.placements import Settled
 from neardup_stream.clusters.requests import ClusterNode
 from neardup_stream.errors import ConfigError
 from neardup_stream.hashing.handles import next_handle
 from neardup_stream.indexes.protocol import Index
+from neardup_stream.message import Position
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.indexed import indexed_page
 from neardup_stream.stores.page_record import PageRecord
@@ -76,6 +78,10 @@ class ExpiringClusters(Protocol):
 
     async def release(self, nodes: Sequence[ClusterNode]) -> None:
         """No record calls these pages living any more; whatever is kept of them may go, by and by."""
+        ...
+
+    async def settled(self, positions: Sequence[Position]) -> Settled:
+        """What is decided, and what is finished."""
         ...
 
 
@@ -192,6 +198,7 @@ class Sweeper:
 
     async def _drop(self, stubs: Sequence[_Stored]) -> int:
         """Remove stubs, but none whose next handle is taken: the page there may have found this one taken."""
+        stubs = await self._decided(stubs)
         if not stubs:
             return 0
         await self._clusters.release(_nodes(stubs))
@@ -202,6 +209,15 @@ class Sweeper:
             if neighbor is None
         ]
         return sum(await self._records.drop(drops))
+
+    async def _decided(self, stubs: Sequence[_Stored]) -> list[_Stored]:
+        """Those that nobody needs any more; without its stub a forget that is still to be decided is lost.
+
+        Where there are no clusters no stub has a rank, but the position that made it is finished some day.
+        """
+        makers = [stub.record.maker for stub in stubs if not stub.record.rank]
+        finished = (await self._clusters.settled(makers)).finished if makers else frozenset()
+        return [stub for stub in stubs if stub.record.rank or stub.record.maker in finished]
 
 
 def _stored(handle: Handle, record: PageRecord) -> _Stored:

@@ -90,6 +90,12 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         """Whether the index holds this version, so that other pages may match it."""
         return self.state in ("live", "expiring")
 
+    @property
+    def maker(self) -> Position:
+        """The position whose content this version is."""
+        input_id, number, offset = self.made_by
+        return Position(Partition(input_id, number), offset)
+
     def is_made_by(self, position: Position) -> bool:
         """Whether this version's content came from `position`."""
         return self.made_by == _applied(position)
@@ -125,7 +131,6 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         return msgspec.structs.replace(
             self,
             state="gone",
-            rank=0,
             seen_seconds=seen_seconds,
             fingerprint=0,
             text_fingerprint=0,
@@ -137,7 +142,7 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
     def forgotten_by(self, position: Position, seen_seconds: int) -> Self:
         """What stays of a page that the record at `position` wants forgotten: a version of its own."""
         return self.followed_by(
-            msgspec.structs.replace(self.expired(seen_seconds), made_by=_applied(position))
+            msgspec.structs.replace(self.expired(seen_seconds), made_by=_applied(position), rank=0)
         )
 
     @classmethod

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from neardup_stream.clusters.placements import Settled
 from neardup_stream.clusters.requests import ClusterNode
 from neardup_stream.errors import ConfigError, StoreUnavailable
 from neardup_stream.hashing.handles import handle_of, next_handle
@@ -22,7 +23,7 @@ from neardup_stream.pipeline.retention import RetentionConfig, Sweeper, due
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord, PageState
-from neardup_stream.stores.protocol import RecordChange
+from neardup_stream.stores.protocol import RecordChange, RecordMark
 
 KEY = bytes(16)
 DAY = 86_400
@@ -57,6 +58,7 @@ class Families:
     def __init__(self) -> None:
         self._others_of: dict[Handle, set[Handle]] = {}
         self.released: set[Handle] = set()
+        self.finished_below = 1_000
 
     def link(self, first: Handle, *others: Handle) -> None:
         self._others_of[first] = set(others)
@@ -71,6 +73,10 @@ class Families:
 
     async def release(self, nodes: Sequence[ClusterNode]) -> None:
         self.released.update(node.handle for node in nodes)
+
+    async def settled(self, positions: Sequence[Position]) -> Settled:
+        finished = frozenset(each for each in positions if each.offset < self.finished_below)
+        return Settled({}, finished, aged_count=0)
 
 
 @dataclass
@@ -224,6 +230,47 @@ async def test_a_stub_that_nobody_needs_is_dropped_and_its_version_never_used_ag
     assert await world.state("page") is None
     (back,) = await world.crawl(53, "page")
     assert (back.verdict, back.record.version) == ("new", 3)
+
+
+async def test_a_stub_stays_until_the_forget_that_made_it_is_decided() -> None:
+    """Its daemon may be down for longer than stubs are kept, and then begin again with this very record."""
+    world = World()
+    await world.crawl(0, "page")
+    forget_at = Position(Partition("pages", 0), 99)
+    record = Record(position=forget_at, key=b"page", value=None)
+    await forget([Forget(record, (PageId("page"),))], world.records, KEY, at(1))
+
+    states = []
+    for world.families.finished_below in (99, 100):
+        await world.sweeper().sweep(at(50))
+        states.append(await world.state("page"))
+
+    assert states == ["gone", None]
+
+
+async def test_a_stub_that_has_its_rank_is_decided() -> None:
+    world = World()
+    world.families.finished_below = 0
+    await world.crawl(0, "page")
+    await world.records.mark([RecordMark(handle("page"), 1, 5)])
+
+    for day in (10, 12):
+        await world.sweeper().sweep(at(day))
+
+    assert await world.state("page") is None
+
+
+async def test_what_went_is_released_once_its_record_says_so_and_again_when_its_stub_is_dropped() -> None:
+    world = World()
+    await world.crawl(0, "page", "short")
+
+    released = []
+    for day in (10, 12):
+        world.families.released.clear()
+        await world.sweeper().sweep(at(day))
+        released.append(world.families.released.copy())
+
+    assert released == [{handle("page"), handle("short")}] * 2
 
 
 async def test_a_forgotten_page_is_dropped_even_where_pages_are_kept_for_ever() -> None:

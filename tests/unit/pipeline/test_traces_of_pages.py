@@ -75,7 +75,9 @@ async def test_pages_of_two_hosts_meet_in_no_table() -> None:
 async def test_a_page_that_stood_alone_says_what_it_was_however_long_ago(grave_seconds: float) -> None:
     pipeline = sharp_pipeline(grave_seconds=grave_seconds, event_config=EventConfig(unique=True))
 
-    await PageHistory(pipeline).live([Op(0, TEXT), Op(0, OTHER_TEXT), Op(0, None)], batch_pages=1)
+    history = PageHistory(pipeline)
+    for content in (TEXT, OTHER_TEXT, None):
+        await history.live([Op(0, content)], batch_pages=1)
 
     first, second, gone = (msgspec.json.decode(message.value or b"") for message in pipeline.events.messages)
     assert second["previous"] == {"version": 1, "cluster": first["cluster"]["id"]}

@@ -115,22 +115,29 @@ def test_only_pages_that_can_be_judged_and_are_there_are_indexed() -> None:
     assert [state for state in get_args(PageState) if record(state=state).is_indexed] == ["live", "expiring"]
 
 
-def test_a_stub_keeps_who_it_was_and_nothing_of_the_content() -> None:
+def test_a_stub_keeps_who_it_was_and_its_rank_and_nothing_of_the_content() -> None:
     stored = record("crawl-17", sketch=b"s" * 128, shingle_count=9, bands=b"b" * 40, scope="x", rank=5)
 
     stub = stored.expired(seen_seconds=1_790_000_100)
 
     assert stub == record(
-        "crawl-17", scope="x", state="gone", fingerprint=0, text_fingerprint=0, seen_seconds=1_790_000_100
+        "crawl-17",
+        scope="x",
+        state="gone",
+        fingerprint=0,
+        text_fingerprint=0,
+        seen_seconds=1_790_000_100,
+        rank=5,
     )
 
 
 def test_a_forgotten_page_is_a_version_of_its_own_made_by_the_forget() -> None:
     forget = Position(Partition("pages", 4), 2)
 
-    stub = record(version=7).forgotten_by(forget, seen_seconds=1)
+    stub = record(version=7, rank=5).forgotten_by(forget, seen_seconds=1)
 
-    assert (stub.version, stub.is_made_by(forget), stub.state) == (8, True, "gone")
+    assert (stub.version, stub.is_made_by(forget), stub.state, stub.rank) == (8, True, "gone", 0)
+    assert stub.maker == forget
     assert [stub.last_applied(Partition("pages", number)) for number in (3, 4, 5)] == [2**40, 2, None]
 
 
