@@ -137,6 +137,10 @@ class Kafka(_Section, frozen=True):
         ),
     ] = "at_least_once"
     compression: Annotated[Compression, Meta(description="Codec of the batches sent.")] = "zstd"
+    request_timeout_seconds: Annotated[
+        Seconds,
+        Meta(description="Longest wait for one answer of a broker; whoever is silent longer counts as away."),
+    ] = 30.0
     session_timeout_seconds: Annotated[
         Seconds, Meta(description="Silence after which the broker gives our partitions to others.")
     ] = 30.0
@@ -182,6 +186,7 @@ class Kafka(_Section, frozen=True):
             raise ConfigError("kafka.tls_… files are set, and kafka.tls is false")
         return KafkaConnection(
             bootstrap_servers=self.bootstrap_servers,
+            request_timeout_seconds=self.request_timeout_seconds,
             tls=(files or TlsFiles()) if self.tls else None,
             sasl_mechanism=self.sasl_mechanism,
             login=_login("kafka.sasl_", self.sasl_username, self.sasl_password, self.sasl_password_file),

@@ -45,7 +45,7 @@ _OPERATIONS = {
         start=3,
     )
 }
-_ALLOW = 3
+_DENY, _ALLOW = 2, 3
 
 _RIGHT = argparse.ArgumentParser(exit_on_error=False)
 _RIGHT.add_argument("--operation", choices=_OPERATIONS, required=True)
@@ -68,7 +68,11 @@ class SecureKafka:
 
     def allow(self, rights: Iterable[str], user: str = USER) -> None:
         """Give rights, each as `kafka-acls.sh` takes it: `--operation Read --topic pages`."""
-        run_apart(_allow(self.broker.bootstrap_servers, user, rights))
+        run_apart(_add(self.broker.bootstrap_servers, [_request(right, user, _ALLOW) for right in rights]))
+
+    def deny(self, rights: Iterable[str], user: str = USER) -> None:
+        """Take rights away for good, whatever is given."""
+        run_apart(_add(self.broker.bootstrap_servers, [_request(right, user, _DENY) for right in rights]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,20 +163,20 @@ def start_secure_redis(directory: Path, options: Mapping[str, str] | None = None
         yield SecureRedis(server, tls_port, authority)
 
 
-async def _allow(bootstrap_servers: str, user: str, rights: Iterable[str]) -> None:
+async def _add(bootstrap_servers: str, requests: Iterable[CreateAclsRequest]) -> None:
     host, _, port = bootstrap_servers.rpartition(":")
     connection = await create_conn(host, int(port))
     try:
-        for right in rights:
-            answer = await connection.send(_request(right, user))
+        for request in requests:
+            answer = await connection.send(request)
             ((code, message),) = answer.creation_responses
             if code:
-                raise for_code(code)(f"{right}: {message}")
+                raise for_code(code)(message)
     finally:
         await asyncio.gather(connection.close())
 
 
-def _request(right: str, user: str) -> CreateAclsRequest:
+def _request(right: str, user: str, permission: int) -> CreateAclsRequest:
     words = vars(_RIGHT.parse_args(shlex.split(right)))
     ((kind, name),) = ((kind, words[kind]) for kind in _RESOURCES if words.get(kind))
     return CreateAclsRequest(
@@ -182,5 +186,5 @@ def _request(right: str, user: str) -> CreateAclsRequest:
         f"User:{user}",
         "*",
         _OPERATIONS[words["operation"]],
-        _ALLOW,
+        permission,
     )
