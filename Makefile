@@ -47,6 +47,7 @@ soak: packages jars ## Ten minutes under full load: nothing may grow
 bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, find-all, and what is found
 	$(BIN)/python -m benchmarks.fingerprint
 	$(BIN)/python -m benchmarks.end_to_end
+	$(BIN)/python -m benchmarks.delivery
 	$(BIN)/python -m benchmarks.find_all
 	$(BIN)/python -m benchmarks.quality --memory
 

@@ -81,17 +81,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--json", action="store_true", help="one JSON line instead of the table")
     arguments = parser.parse_args()
-    figures = measure(arguments.pages, arguments.rounds)
+    figures = measure(arguments.pages, arguments.rounds, VARIANTS)
     if arguments.json:
         print(
             json.dumps({"pages": arguments.pages, **{name: asdict(each) for name, each in figures.items()}})
         )
     else:
-        _print_table(arguments.pages, figures)
+        print_table(arguments.pages, figures)
 
 
-def measure(page_count: int, round_count: int) -> dict[str, Figures]:
-    """Fill, warm up, run, check."""
+def measure(page_count: int, round_count: int, variants: Mapping[str, Sequence[str]]) -> dict[str, Figures]:
+    """Fill, warm up, run, check; the variants, which are settings, take turns."""
     with ExitStack() as servers:
         broker = servers.enter_context(start_kafka())
         store = servers.enter_context(start_redis())
@@ -102,9 +102,9 @@ def measure(page_count: int, round_count: int) -> dict[str, Figures]:
             asyncio.run(_fill(broker, topic, count))
         with _daemon(broker, store, "warm-up", page_count, []) as warming:
             warming.wait_for_pages(WARM_UP_PAGES, 300)
-        runs: dict[str, list[Figures]] = {name: [] for name in VARIANTS}
+        runs: dict[str, list[Figures]] = {name: [] for name in variants}
         for number in range(round_count):
-            for name, settings in VARIANTS.items():
+            for name, settings in variants.items():
                 group = f"{name}-{number}".replace(" ", "-")
                 runs[name].append(_measured_run(broker, store, page_count, group, settings))
         return {name: _medians(figures) for name, figures in runs.items()}
@@ -256,7 +256,8 @@ def _used_bytes(client: redis.Redis) -> int:
     return int(client.info("memory")["used_memory"])
 
 
-def _print_table(page_count: int, figures: Mapping[str, Figures]) -> None:
+def print_table(page_count: int, figures: Mapping[str, Figures]) -> None:
+    """Side by side, with the ratio of the last to the first."""
     table = Table(title=f"Kafka → Redis → Kafka, one daemon, {page_count:,} pages", title_justify="left")
     table.add_column("figure")
     for name in figures:
