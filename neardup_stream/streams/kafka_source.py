@@ -18,13 +18,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, OffsetAndMetadata, TopicPartition
-from aiokafka.errors import (
-    CommitFailedError,
-    IllegalStateError,
-    NoOffsetForPartitionError,
-    OffsetOutOfRangeError,
-)
+from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
+from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError
 from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.errors import ConfigError, InvariantBroken, NeardupError
@@ -37,6 +32,8 @@ from neardup_stream.streams.kafka_beginnings import Beginnings, InputHistory, No
 from neardup_stream.streams.kafka_config import KafkaSourceConfig
 from neardup_stream.streams.kafka_consumer import (
     close_consumer,
+    commit_as_member,
+    generation_of,
     is_broken,
     lost_its_membership,
     open_consumer,
@@ -99,6 +96,7 @@ class KafkaSource:
         self._runs: dict[TopicPartition, _Run] = {}
         self._untaken: set[TopicPartition] = set()
         self._is_member = False
+        self._generation = -1
         self._drain: Drain | None = None
         self._on_assign: TakeOver | None = None
         self._failure: NeardupError | None = None
@@ -310,14 +308,12 @@ class KafkaSource:
         consumer = self._consumer
         if consumer is None:
             raise InvariantBroken("a partition is ours and no consumer is open")
-        requests = {one: OffsetAndMetadata(offset, "") for one, offset in offsets.items()}
         with kafka_errors("committing", "Read"):
-            try:
-                async with asyncio.timeout(self._config.connection.request_timeout_seconds):
-                    await consumer.commit(requests)
-            except (CommitFailedError, IllegalStateError):  # the group has moved on
-                self._count_dropped(len(offsets))
-                return False
+            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                is_ours = await commit_as_member(consumer, self._generation, offsets)
+        if not is_ours:
+            self._count_dropped(len(offsets))
+            return False
         for topic_partition, offset in offsets.items():
             if (run := self._runs.get(topic_partition)) is not None:
                 run.committed = offset
@@ -349,6 +345,8 @@ class KafkaSource:
         _log.info("assigned %s", sorted(f"{one.topic}-{one.partition}" for one in assigned))
         self._untaken = set(assigned)
         self._is_member = True
+        if self._consumer is not None:
+            self._generation = generation_of(self._consumer)
 
     async def _was_fenced(self) -> bool:
         """Whether our instance id is held by another member: heartbeats only say that we are unknown."""

@@ -1,0 +1,62 @@
+"""A broker takes commits from nobody while a group is empty, so whoever was thrown out must send none."""
+
+import asyncio
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.protocol.group import LeaveGroupRequest
+
+from neardup_stream.message import Partition
+from neardup_stream.streams.kafka_source import KafkaSource
+from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, read_until_assigned
+
+
+async def test_a_member_that_was_thrown_out_takes_no_offset_back(make_topic: MakeTopic) -> None:
+    """Others finished what it had, and left; it drains late, while the group is empty."""
+    topic = make_topic()
+    await topic.fill([b"value"] * 10)
+    is_drained = asyncio.Event()
+    async with topic.source() as source:
+
+        async def drain() -> None:
+            await commit_as_nobody(topic, 8)
+            await source.commit({Partition(topic.name, 0): 5})
+            is_drained.set()
+
+        source.on_revoke(drain)
+        await read_until_assigned(source, 10)
+        await throw_out(source)
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not is_drained.is_set():
+                await source.read(100, 1 << 20)
+
+        assert source.dropped_commit_count == 1
+    assert await committed(topic) == 8
+
+
+async def throw_out(source: KafkaSource) -> None:
+    """Make the broker forget the member, as when its session has ended."""
+    assert source._consumer is not None
+    coordinator = source._consumer._coordinator
+    await coordinator._send_req(LeaveGroupRequest(coordinator.group_id, coordinator.member_id))
+
+
+def outsider(topic: Topic) -> AIOKafkaConsumer:
+    """A consumer with the group's offsets that is no member of it."""
+    return AIOKafkaConsumer(
+        bootstrap_servers=topic.connection.bootstrap_servers,
+        group_id=topic.source()._config.group_id,
+        enable_auto_commit=False,
+    )
+
+
+async def commit_as_nobody(topic: Topic, offset: int) -> None:
+    one = TopicPartition(topic.name, 0)
+    async with outsider(topic) as consumer:
+        consumer.assign([one])
+        await consumer.commit({one: offset})
+
+
+async def committed(topic: Topic) -> int | None:
+    async with outsider(topic) as consumer:
+        found: int | None = await consumer.committed(TopicPartition(topic.name, 0))
+        return found
