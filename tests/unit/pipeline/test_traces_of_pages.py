@@ -82,3 +82,24 @@ async def test_a_page_that_stood_alone_says_what_it_was_however_long_ago(grave_s
     first, second, gone = (msgspec.json.decode(message.value or b"") for message in pipeline.events.messages)
     assert second["previous"] == {"version": 1, "cluster": first["cluster"]["id"]}
     assert gone["cluster"] == second["cluster"]
+
+
+@pytest.mark.parametrize(
+    ("story", "versions"),
+    [
+        pytest.param([Op(0, TEXT), Op(0, None)], [2], id="once"),
+        pytest.param([Op(0, TEXT), Op(0, None), Op(0, None)], [2, 3], id="forgotten-again"),
+        pytest.param([Op(0, TEXT), Sweep(10), Op(0, None)], [2], id="expired-silently-before"),
+        pytest.param([Op(0, TEXT), Sweep(10), Sweep(2), Op(0, None)], [], id="nobody-knows-it-any-more"),
+        pytest.param([Op(0, None)], [], id="nobody-ever-knew-it"),
+    ],
+)
+async def test_every_forget_of_a_page_that_is_known_is_told(
+    story: Sequence[Op | Sweep], versions: list[int]
+) -> None:
+    history = PageHistory(sharp_pipeline())
+
+    await history.live(story, batch_pages=1)
+
+    told = [msgspec.json.decode(message.value or b"") for message in history.pipeline.events.messages]
+    assert [event["page"]["version"] for event in told] == versions
