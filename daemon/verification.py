@@ -14,7 +14,7 @@ __all__ = ["InvariantFinding", "Verification", "readable", "verified"]
 
 _SHOWN_VIOLATIONS = 5
 
-PROMISES: Final = {
+_PROMISES: Final = {
     1: "every finished record has one outcome",
     2: "no page repeats itself",
     3: "one event id, one payload",
@@ -91,14 +91,14 @@ def verified(reading: Reading) -> Verification:
         pages=len(history.records),
         clusters=len(history.clusters),
         is_quiet=expectations.is_quiet,
-        invariants=tuple(_finding(number, reasons.get(number, ""), details[number]) for number in PROMISES),
+        invariants=tuple(_finding(number, reasons.get(number, ""), details[number]) for number in _PROMISES),
     )
 
 
 def _finding(number: int, reason: str, details: list[str]) -> InvariantFinding:
     return InvariantFinding(
         invariant=number,
-        promise=PROMISES[number],
+        promise=_PROMISES[number],
         state="not_judged" if reason else "violated" if details else "held",
         reason=reason,
         violations=tuple(details),

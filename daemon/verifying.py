@@ -27,7 +27,7 @@ from neardup_stream.streams.kafka_snapshot import TopicSnapshot, open_snapshot
 
 __all__ = ["Reading", "expectations_of", "read_history", "read_stores"]
 
-_POLL_SECONDS: Final = 0.5
+_POLL_SECONDS: Final = 1.0
 
 
 class Reading(NamedTuple):
