@@ -160,7 +160,7 @@ class Clusters:
         return await until_unmoved(lambda _: self._expire(nodes)) if nodes else []
 
     async def release(self, nodes: Sequence[ClusterNode]) -> None:
-        """Let the graves of expired versions age; of others, or of those that aged before, nothing happens.
+        """Let the graves of these versions age; where a page has moved on, nothing happens. Safe to repeat.
 
         Only once no record calls these versions living: who reads one then might join a page that is gone.
 
