@@ -68,7 +68,7 @@ class Delivery(Protocol):
         ...
 
     async def commit(self) -> Mapping[Partition, int]:
-        """Commit everything finished; what was committed, which may then be forgotten.
+        """Commit everything finished; what everybody now sees as committed, and may be forgotten.
 
         Raises:
             StreamUnavailable: not everything was; commit again.
@@ -186,7 +186,11 @@ class ExactlyOnce:
         self._held.append(parcel)
 
     async def commit(self) -> Mapping[Partition, int]:
-        """One transaction for each partition that has something, all at once; none waits for another."""
+        """One transaction for each partition that has something, all at once; none waits for another.
+
+        A transaction is over before all brokers know, and the next one cannot end before they do. So what is
+        known to be seen is where the last one of each partition began.
+        """
         leases = self._leases
         shares = _by_partition(self._held)
         if foreign := shares.keys() - leases.keys():
@@ -219,7 +223,7 @@ class ExactlyOnce:
                 next_offset=share.next_offset,
             )
             lease.committed = lease.floor = share.next_offset
-        self._committed = later_offsets(self._committed, {partition: share.next_offset})
+        self._committed = later_offsets(self._committed, {partition: committed})
 
     async def _committed_offset(self, partition: Partition, lease: _Lease) -> int:
         if lease.committed is None:
