@@ -1,0 +1,158 @@
+"""The daemon when topics and brokers change under it: what it says, how it exits, and what is kept."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+
+from neardup_stream.message import Message, Record
+from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
+from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.streams.kafka_source import KafkaSource
+from tests.pipelines import essay, page_json
+from tests.servers.daemon import start_daemon
+from tests.servers.kafka import start_kafka
+from tests.servers.process import wait_until
+from tests.system.conftest import Site
+
+QUICK = ("kafka.request_timeout_seconds=2", "kafka.session_timeout_seconds=2")
+WAIT_SECONDS = 60
+
+
+def publish(site: Site, *values: bytes) -> None:
+    async def send() -> None:
+        connection = KafkaConnection(bootstrap_servers=site.broker.bootstrap_servers)
+        async with KafkaSink(KafkaSinkConfig(connection=connection, topic=site.topics[0])) as sink:
+            await sink.send([Message(key=None, value=value) for value in values])
+
+    asyncio.run(send())
+
+
+def dead_letters(site: Site, count: int) -> Sequence[Record]:
+    async def read() -> list[Record]:
+        connection = KafkaConnection(bootstrap_servers=site.broker.bootstrap_servers)
+        config = KafkaSourceConfig(
+            connection=connection, topics=(site.topics[2],), group_id=f"{site.topics[2]}-t"
+        )
+        records: list[Record] = []
+        async with KafkaSource(config) as source, asyncio.timeout(WAIT_SECONDS):
+            while len(records) < count:
+                records.extend(await source.read(100, 1 << 24))
+        return records
+
+    return asyncio.run(read())
+
+
+def run_until(site: Site, pages: int, *settings: str) -> dict[str, int]:
+    """Outcomes of a daemon that judges so many records and is then stopped."""
+    with start_daemon([*site.settings, *QUICK, *settings]) as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(pages)
+        outcomes = daemon.outcomes()
+        assert daemon.stop() == 0
+    return outcomes
+
+
+def exit_of_a_start(site: Site, *settings: str) -> tuple[int, str]:
+    with start_daemon([*site.settings, *QUICK, *settings]) as daemon:
+        return daemon.wait(), daemon.log()
+
+
+def test_a_topic_made_anew_is_refused_until_its_epoch_is_raised_and_then_all_of_it_is_judged(
+    site: Site,
+) -> None:
+    site.create_topics()
+    publish(site, *(page_json(f"old-{number}", essay(number % 2)) for number in range(4)))
+    assert run_until(site, 4) == {"unique": 2, "duplicate": 2}
+    site.broker.delete_topic(site.topics[0])
+    site.broker.create_topic(site.topics[0])
+    publish(site, *(page_json(f"new-{number}", essay(number % 2)) for number in range(4)))
+
+    refused, log = exit_of_a_start(site)
+    judged = run_until(site, 4, "kafka.input_epoch=1")
+    behind, behind_log = exit_of_a_start(site)
+
+    assert (refused, behind) == (2, 2)
+    assert "all below 4 was finished before" in log
+    assert "kafka.input_epoch = 1" in log
+    assert judged == {"duplicate": 4}
+    assert "set it to 1 in every daemon" in behind_log
+    events = site.events()
+    assert len({event["id"] for event in events}) == len(events) == 6
+    sources = [str(event["source"]).rpartition("/")[2] for event in events]
+    assert sources == [site.topics[0]] * 2 + [f"{site.topics[0]}@1"] * 4
+
+
+def test_a_pages_topic_that_is_deleted_ends_the_daemon_with_its_name(site: Site) -> None:
+    site.create_topics()
+    publish(site, page_json("a", essay(1)))
+    with start_daemon([*site.settings, *QUICK]) as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(1)
+        site.broker.delete_topic(site.topics[0])
+
+        assert daemon.wait() == 2
+        assert f"there is no topic {site.topics[0]}" in daemon.log()
+
+
+def test_a_broker_that_stays_away_ends_the_daemon_with_3_and_nothing_is_lost(site: Site) -> None:
+    with start_kafka() as broker:
+        own = Site(
+            broker, (*site.settings, f"kafka.bootstrap_servers={broker.bootstrap_servers}"), site.topics
+        )
+        own.create_topics()
+        publish(own, page_json("a", essay(1)))
+        with start_daemon([*own.settings, *QUICK, "pipeline.give_up_seconds=6"]) as daemon:
+            daemon.wait_until_ready()
+            daemon.wait_for_pages(1)
+            broker.kill()
+            wait_until(lambda: daemon.get("/readyz")[0] == 503, WAIT_SECONDS)
+            said, metrics = daemon.get("/readyz")[1], daemon.metrics()
+            exit_code = daemon.wait()
+            log = daemon.log()
+        broker.start()
+        publish(own, page_json("b", essay(1)))
+        outcomes = run_until(own, 1)
+
+    assert exit_code == 3
+    assert "no broker has answered" in said
+    assert metrics['neardup_dependency_errors_total{dependency="stream",reason="timeout"}'] >= 1
+    assert '"reason":"timeout"' in log.replace(": ", ":")
+    assert "pipeline.give_up_seconds" in log
+    assert outcomes == {"duplicate": 1}
+
+
+def test_of_two_daemons_with_one_instance_id_the_first_one_ends_and_the_other_goes_on(site: Site) -> None:
+    site.create_topics()
+    named = [*site.settings, *QUICK, "kafka.group_instance_id=crawler-1"]
+    with start_daemon(named) as first:
+        first.wait_until_ready()
+        publish(site, page_json("a", essay(1)))
+        first.wait_for_pages(1)
+        with start_daemon(named) as second:
+            second.wait_until_ready()
+
+            assert first.wait() == 2
+            assert "give every daemon an instance id of its own" in first.log()
+            publish(site, page_json("b", essay(1)))
+            second.wait_for_pages(1)
+            assert second.outcomes() == {"duplicate": 1}
+            assert second.stop() == 0
+
+
+def test_a_dead_letter_that_its_topic_no_longer_takes_stops_the_daemon_and_is_cut_by_the_next(
+    site: Site,
+) -> None:
+    site.create_topics()
+    poison = os.urandom(35_000).hex().encode()  # hardly to be compressed
+    with start_daemon([*site.settings, *QUICK]) as daemon:
+        daemon.wait_until_ready()
+        site.broker.configure_topic(site.topics[2], {"max.message.bytes": "20000"})
+        publish(site, poison, page_json("behind", essay(1)))
+
+        assert daemon.wait() == 2
+        assert f"topic {site.topics[2]} takes messages of at most" in daemon.log()
+
+    assert run_until(site, 2) == {"dead_letter": 1, "unique": 1}
+    (letter,) = dead_letters(site, 1)
+    assert len(letter.value or b"") < 20_000
+    assert dict(letter.headers)["neardup.error.truncated_from_bytes"] == b"%d" % len(poison)
