@@ -5,7 +5,7 @@ import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from aiokafka.conn import collect_hosts, create_conn
+from aiokafka.conn import AIOKafkaConnection, collect_hosts
 from aiokafka.errors import KafkaConnectionError
 from aiokafka.protocol.metadata import MetadataRequest
 
@@ -14,6 +14,9 @@ from neardup_stream.streams.kafka_config import KafkaConnection
 from neardup_stream.streams.kafka_errors import kafka_errors
 
 __all__ = ["reach_broker"]
+
+CLOSE_SECONDS = 1.0
+"""How long a broker has to take leave."""
 
 _TLS_ALERT = 0x1503
 """The first two bytes of a broker's answer in TLS to one who does not speak it."""
@@ -33,16 +36,26 @@ async def reach_broker(connection: KafkaConnection) -> None:
     for host, port, _ in collect_hosts(options.pop("bootstrap_servers")):
         try:
             with kafka_errors(f"connecting to {host}:{port}"), _tls_errors(f"{host}:{port}"):
-                broker = await create_conn(host, port, **options)
-                try:
-                    await broker.send(MetadataRequest([]))
-                finally:
-                    broker.close()
+                await _ask(AIOKafkaConnection(host, port, **options))
         except StreamUnavailable as error:
             reasons.append(str(error))
         else:
             return
     raise StreamUnavailable("; ".join(reasons), "connection")
+
+
+async def _ask(broker: AIOKafkaConnection) -> None:
+    """Connect, have something answered that only a client may ask that was let in, and close."""
+    is_open = True
+    try:
+        await broker.connect()
+        await broker.send(MetadataRequest([]))
+    except OSError:
+        is_open = False
+        raise
+    finally:
+        if is_open:
+            await asyncio.wait([broker.close()], timeout=CLOSE_SECONDS)
 
 
 @contextmanager
