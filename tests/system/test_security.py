@@ -229,3 +229,29 @@ def test_no_failure_tells_a_secret(
 
     assert ended == code
     assert told in said
+
+
+def test_a_right_that_is_withdrawn_stops_the_daemon_before_the_page_whose_dead_letter_it_forbids(
+    site: SecureSite, secure_kafka: SecureKafka, topic_prefix: str, tmp_path: Path
+) -> None:
+    crawl = tmp_path / "crawl.jsonl"
+    dead, others_dead = f"{topic_prefix}-dead", f"{topic_prefix}-dead-2"
+    with start_daemon(site.settings, environ=ENVIRON) as daemon:
+        daemon.wait_until_ready()
+        secure_kafka.deny([f"--operation Write --topic {dead}"])
+        crawl.write_bytes(b"poison\n" + page_json("behind", essay(1)) + b"\n")
+        site.call_openly("produce", str(crawl))
+        exit_code = daemon.wait()
+        log = daemon.log()
+
+    assert exit_code == 2
+    assert f"sending to {dead}" in log
+    assert "grant this user Write on the topic" in log
+    secure_kafka.broker.create_topic(others_dead)
+    secure_kafka.allow([f"--operation Write --topic {others_dead}"])
+    elsewhere = (*site.settings, f"kafka.dead_letters_topic={others_dead}")
+    with start_daemon(elsewhere, environ=ENVIRON) as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(2)
+        assert daemon.outcomes() == {"dead_letter": 1, "unique": 1}
+        assert daemon.stop() == 0
