@@ -39,7 +39,7 @@ integration system: packages jars ## Tests of one tier, on real servers
 	$(PYTEST) tests/$@
 
 chaos: packages jars ## Some twenty minutes of killed and stopped daemons; CHAOS_SEED chooses others
-	$(PYTEST) -m chaos -v -s tests/chaos
+	$(PYTEST) -m chaos -v -s tests/chaos tests/schedules
 
 soak: packages jars ## Ten minutes under full load: nothing may grow
 	$(PYTEST) -m soak -v -s tests/chaos

@@ -1,0 +1,1 @@
+"""Whole daemons on virtual time, scheduled by chance: every await is a possible switch, crash or stall."""

@@ -1,0 +1,228 @@
+"""Protocols with one safeguard off, each made of the real parts and one of its own.
+
+They show that the runs would notice. What is taken away here is what `docs/delivery.md` argues from.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from neardup_stream.clusters.cells import PageCell
+from neardup_stream.events import Event, Gone
+from neardup_stream.message import Message, Partition, Record
+from neardup_stream.pipeline import registration
+from neardup_stream.pipeline.arrival import Arrival
+from neardup_stream.pipeline.judgement import Judgement
+from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.pipeline.registration import Plan
+from neardup_stream.stores.cluster_store import AGED, PAGES, SWEPT, TRIMMED, Aged, Cell, Transaction
+from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers
+from neardup_stream.wire.events import to_message
+from tests.schedules.daemon import Protocol, Stores
+
+__all__ = ["BROKEN"]
+
+
+class _Part:
+    """A part with some methods of its own; whatever else is asked for is the real one's."""
+
+    def __init__(self, real: Any) -> None:
+        self._real = real
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+
+class _Claiming(_Part):
+    """Commits what it reads before anybody has worked on it."""
+
+    async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
+        records: Sequence[Record] = await self._real.read(max_records, max_bytes)
+        await self._real.commit(next_offsets(records))
+        return records
+
+
+class _Lazy(_Part):
+    """Says that messages are delivered as soon as it is asked to, so the commit comes before."""
+
+    def __init__(self, real: Any) -> None:
+        super().__init__(real)
+        self._sending: set[asyncio.Task[None]] = set()
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        task = asyncio.create_task(self._send(messages))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _send(self, messages: Sequence[Message]) -> None:
+        await asyncio.sleep(1)
+        await self._real.send(messages)
+
+
+class _TakesForUnchanged(Judgement):
+    """Takes the version that this very position made, and that nobody has decided yet, for unchanged."""
+
+    async def _register_run(self, items: Any) -> Any:
+        run = await super()._register_run(items)
+        return run._replace(
+            registered=[
+                each._replace(verdict="unchanged") if each.verdict == "replayed" else each
+                for each in run.registered
+            ]
+        )
+
+
+@contextmanager
+def _equal_offsets_applied(plan: Callable[..., Plan] = registration.plan) -> Iterator[None]:
+    """Applies an offset that was applied already, unless it made the living version."""
+
+    def broken(arrival: Arrival, stored: PageRecord | None, *rest: int) -> Plan:
+        if stored is not None:
+            position = arrival.record.position
+            later = tuple(
+                each
+                for each in stored.later
+                if each != (position.partition.input_id, position.partition.number, position.offset)
+            )
+            stored = msgspec.structs.replace(stored, later=later)
+        return plan(arrival, stored, *rest)
+
+    registration.plan = broken  # type: ignore[assignment] # it passes on what it does not look at
+    try:
+        yield
+    finally:
+        registration.plan = plan
+
+
+class _ForgetsRows(_Part):
+    """Does not look whether an outcome was set before."""
+
+    async def read(self, cells: Sequence[Cell], *rest: Any) -> Any:
+        values, members = await self._real.read(cells, *rest)
+        return [None if _is_row(cell) else value for cell, value in zip(cells, values, strict=True)], members
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        expected = {cell: value for cell, value in transaction.expected.items() if not _is_row(cell)}
+        base: int | None = await self._real.commit(transaction._replace(expected=expected))
+        return base
+
+
+class _WithoutFence(_Part):
+    """Knows nothing of what was trimmed."""
+
+    async def read(self, cells: Sequence[Cell], *rest: Any) -> Any:
+        values, members = await self._real.read(cells, *rest)
+        return [
+            None if cell.table == TRIMMED and cell not in (AGED, SWEPT) else value
+            for cell, value in zip(cells, values, strict=True)
+        ], members
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        base: int | None = await self._real.commit(transaction._replace(floors={}))
+        return base
+
+
+class _WithoutGraves(_Part):
+    """Lets go of what has left as soon as its row is trimmed."""
+
+    async def trim(
+        self, offsets: Mapping[Partition, int], grave_seconds: float, due_limit: int
+    ) -> list[Aged]:
+        aged: list[Aged] = await self._real.trim(offsets, 0.0, due_limit)
+        return aged
+
+    async def read(self, cells: Sequence[Cell], *rest: Any) -> Any:
+        values, members = await self._real.read(cells, *rest)
+        return [None if cell == SWEPT else value for cell, value in zip(cells, values, strict=True)], members
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        """Nor does it ask whether what a decision rests on may be out of date: that would be found out."""
+        base: int | None = await self._real.commit(transaction._replace(aged_count=None))
+        return base
+
+
+class _WithoutEdges(_Part):
+    """Forgets the matches that wait for a page that is not decided yet."""
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        writes = {
+            cell: _without_edges(value) if cell.table == PAGES else value
+            for cell, value in transaction.writes.items()
+        }
+        base: int | None = await self._real.commit(transaction._replace(writes=writes))
+        return base
+
+
+class _WithoutVersions(_Part):
+    """Keeps entries that say whose they are, and not of which version; so whatever version lives is meant."""
+
+    def __init__(self, real: Any, records: MemoryRecords) -> None:
+        super().__init__(real)
+        self._records = records
+
+    async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
+        bare = entries._replace(members=_bare(entries.members))
+        return self._as_living(await self._real.probe_and_insert(bare, limits))
+
+    async def probe(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
+        bare = entries._replace(members=_bare(entries.members))
+        return self._as_living(await self._real.probe(bare, limits))
+
+    async def remove(self, members: TableMembers) -> int:
+        removed: int = await self._real.remove(_bare(members))
+        return removed
+
+    def _as_living(self, answer: ProbeAnswer) -> ProbeAnswer:
+        version_bytes = answer.members.version_bytes.copy()
+        for row, handle in enumerate(answer.members.handles.tolist()):
+            packed = self._records._values.get(handle)
+            version_bytes[row] = packed[6] if packed else 0
+        return answer._replace(members=answer.members._replace(version_bytes=version_bytes))
+
+
+def _bare(members: TableMembers) -> TableMembers:
+    return members._replace(version_bytes=members.version_bytes * 0)
+
+
+def _gone_as_it_was(event: Event) -> Message:
+    """Tells that a page is gone under the version with which it lived."""
+    if isinstance(event.data, Gone):
+        page = msgspec.structs.replace(event.data.page, version=event.data.page.version - 1)
+        event = msgspec.structs.replace(event, data=msgspec.structs.replace(event.data, page=page))
+    return to_message(event)
+
+
+def _is_row(cell: Cell) -> bool:
+    return cell.table.startswith("rows:")
+
+
+def _without_edges(packed: bytes | None) -> bytes | None:
+    return msgspec.structs.replace(PageCell.unpack(packed), edges=()).pack()
+
+
+def _with_clusters(part: Callable[[Any], Any]) -> Protocol:
+    return Protocol(stores=lambda stores: replace(stores, clusters=part(stores.clusters)))
+
+
+def _with_tables(stores: Stores) -> Stores:
+    return replace(stores, tables=_WithoutVersions(stores.tables, stores.records))
+
+
+BROKEN: Final[Mapping[str, Protocol]] = {
+    "claim before work": Protocol(source=_Claiming),
+    "commit before produce": Protocol(events=_Lazy),
+    "an undecided version taken for unchanged": Protocol(judgement=_TakesForUnchanged),
+    "an equal offset applied twice": Protocol(sabotage=_equal_offsets_applied),
+    "outcomes not set once": _with_clusters(_ForgetsRows),
+    "trim without the fence": _with_clusters(_WithoutFence),
+    "no graves": _with_clusters(_WithoutGraves),
+    "no pending edges": _with_clusters(_WithoutEdges),
+    "entries without versions": Protocol(stores=_with_tables),
+    "gone without a version of its own": Protocol(render=_gone_as_it_was),
+}

@@ -1,0 +1,188 @@
+"""One life of a daemon: the real loop and the real sweeper, over stores and streams that are far away."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from neardup_stream.clusters.clusters import ClusterConfig, Clusters
+from neardup_stream.errors import BadPage, StoreUnavailable
+from neardup_stream.fingerprints.simhash import SimhashConfig
+from neardup_stream.indexes.layout import IndexConfig, IndexLayout
+from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.message import Message, Record
+from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.pipeline.judgement import Judgement, JudgementStores
+from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
+from neardup_stream.pipeline.preparation import Preparation
+from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
+from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
+from neardup_stream.pipeline.verification import VerdictConfig
+from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.wire.dead_letters import dead_letter
+from neardup_stream.wire.events import to_message
+from neardup_stream.wire.pages import PageDecoder
+from tests.schedules.broker import Broker
+from tests.schedules.member import GroupMember, TopicSink
+from tests.schedules.network import Network
+from tests.schedules.story import Climate, Story
+
+__all__ = ["DEAD_LETTERS", "EVENTS", "LAYOUT", "PREPARATION", "VERDICT", "Protocol", "Shared", "live"]
+
+EVENTS, DEAD_LETTERS = "events", "dead letters"
+LAYOUT = IndexLayout(IndexConfig(shards=1))
+VERDICT = VerdictConfig(sketch=None, distance_bits=LAYOUT.config.permuted.distance_bits)
+PREPARATION = Preparation(
+    decoder=PageDecoder(),
+    extraction="all_text",
+    simhash=SimhashConfig(),
+    sketch=None,
+    scope_of=scope_by(EVERYTHING),
+    meters=NoMeters(),
+)
+_SWEEP_SECONDS = 9.0
+
+
+def _as_it_is(part: Any) -> Any:
+    return part
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a daemon is put together; a broken protocol has one part of its own.
+
+    Attributes:
+        stores: made of the shared ones, before they are far away.
+        source: made of the member.
+        events: made of the sink.
+        render: an event's bytes.
+        judgement: which class judges.
+        sabotage: around the whole run.
+    """
+
+    stores: Callable[["Stores"], "Stores"] = _as_it_is
+    source: Callable[[Any], Any] = _as_it_is
+    events: Callable[[Any], Any] = _as_it_is
+    render: Callable[[Any], Message] = to_message
+    judgement: type[Judgement] = Judgement
+    sabotage: Callable[[], AbstractContextManager[object]] = nullcontext
+
+
+@dataclass
+class Stores:
+    """What all daemons share."""
+
+    records: Any
+    tables: Any
+    clusters: Any
+
+
+@dataclass
+class Shared:
+    """What outlives every daemon."""
+
+    broker: Broker
+    network: Network
+    now_seconds: Callable[[], float]
+    climate: Climate
+    story: Story
+    protocol: Protocol
+    stores: Stores = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Found the stores."""
+        self.stores = Stores(MemoryRecords(slot_bits=0), MemoryTables(), MemoryClusters(self.now_seconds))
+
+    def decider(self, stores: Stores) -> Clusters:
+        """Who decides, over these stores."""
+        return Clusters(
+            stores.clusters,
+            Descriptions(stores.records),
+            config=ClusterConfig(self.climate.grave_seconds),
+        )
+
+
+async def live(name: str, shared: Shared, stop: asyncio.Event, ahead_seconds: float) -> None:
+    """Live until told to stop.
+
+    Args:
+        name: of this life.
+        shared: with all others.
+        stop: finish what is under way, and leave.
+        ahead_seconds: how wrong the daemon's clock is.
+    """
+    stores = _far_away(shared)
+    member = GroupMember(name, shared.broker, shared.network)
+    retries = Retries(Patience(120.0, 0.1, 2.0), NoMeters(), lambda _: None)
+    now_seconds = lambda: shared.now_seconds() + ahead_seconds  # noqa: E731 - as short as a name
+    loop = _loop(shared, stores, member, retries, now_seconds)
+    async with member, asyncio.TaskGroup() as group:
+        sweeping = group.create_task(_sweep(shared, stores, retries, now_seconds))
+        await loop.run(stop)
+        sweeping.cancel()
+
+
+def _far_away(shared: Shared) -> Stores:
+    stores = shared.protocol.stores(shared.stores)
+    return Stores(*(shared.network.to(each, StoreUnavailable) for each in vars(stores).values()))
+
+
+def _loop(
+    shared: Shared, stores: Stores, member: GroupMember, retries: Retries, now_seconds: Callable[[], float]
+) -> Loop:
+    protocol, meters = shared.protocol, NoMeters()
+    batch_pages = shared.story.batch_pages
+    return Loop(
+        source=protocol.source(member),
+        preparation=PREPARATION,
+        judgement=protocol.judgement(
+            stores=JudgementStores(
+                PermutedIndex(stores.tables, LAYOUT), stores.records, shared.decider(stores), bytes(16)
+            ),
+            verdict=VERDICT,
+            events=EventConfig(),
+            retries=retries,
+            meters=meters,
+            now_seconds=now_seconds,
+        ),
+        publication=Publication(
+            protocol.events(TopicSink(EVENTS, shared.broker, shared.network)),
+            TopicSink(DEAD_LETTERS, shared.broker, shared.network),
+            protocol.render,
+            _render_dead_letter,
+        ),
+        retries=retries,
+        config=LoopConfig(
+            InFlightLimits(batch_pages, max_in_flight_pages=4 * batch_pages),
+            commit_interval_seconds=shared.story.commit_interval_seconds,
+            drain_seconds=3.0,
+        ),
+        meters=meters,
+    )
+
+
+def _render_dead_letter(record: Record, error: BadPage) -> Message:
+    return dead_letter(record, error, None)
+
+
+async def _sweep(shared: Shared, stores: Stores, retries: Retries, now_seconds: Callable[[], float]) -> None:
+    climate = shared.climate
+    if climate.page_seconds is None:
+        return
+    sweeper = Sweeper(
+        records=stores.records,
+        index=PermutedIndex(stores.tables, LAYOUT),
+        clusters=shared.decider(stores),
+        config=RetentionConfig(climate.page_seconds, climate.stub_seconds, stores.records.slot_count),
+    )
+    while True:
+        await asyncio.sleep(_SWEEP_SECONDS)
+        await retries.persist(partial(sweeper.sweep, int(now_seconds())))

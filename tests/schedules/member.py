@@ -1,0 +1,182 @@
+"""What a daemon holds of the broker: its membership in the group, and its ways to the topics.
+
+`GroupMember` keeps what the real source keeps, which is what safety rests on: a commit counts only for what
+this membership read. Like the real one it goes on reading while it drains, and until it has heard that it is
+out, which may be long after it is.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Self
+
+from neardup_stream.errors import NeardupError, StreamUnavailable
+from neardup_stream.message import Message, Partition, Record
+from neardup_stream.streams.protocol import Drain, TakeOver
+from tests.schedules.broker import Broker, Dealt
+from tests.schedules.network import Network
+
+__all__ = ["GroupMember", "TopicSink"]
+
+HEARTBEAT_SECONDS = 2.0
+ASK_AGAIN_SECONDS = 0.5
+DRAIN_SECONDS = 4.0
+SILENCE_SECONDS = 10.0
+"""How long a read waits for news. Long, because time costs nothing here and reads do."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """What this membership read of a partition: offsets from `first`, `end` not among them."""
+
+    first: int
+    end: int
+    committed: int
+
+
+class GroupMember:
+    """A Source that is a member of the group.
+
+    Args:
+        name: never used before.
+        broker: the group's.
+        network: to it.
+    """
+
+    def __init__(self, name: str, broker: Broker, network: Network) -> None:
+        self._name = name
+        self._broker = network.to(broker, StreamUnavailable)
+        self._news = asyncio.Event()
+        self._generation = 0
+        self._runs: dict[Partition, _Run] = {}
+        self._drain: Drain | None = None
+        self._failure: NeardupError | None = None
+        self._membership: asyncio.Task[None] | None = None
+        broker.listeners.append(self._news.set)
+
+    async def __aenter__(self) -> Self:
+        """Begin to join."""
+        self._membership = asyncio.create_task(self._stay_a_member())
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Leave the group."""
+        assert self._membership is not None
+        self._membership.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._membership
+        with suppress(StreamUnavailable):
+            await self._broker.leave(self._name)
+
+    def on_revoke(self, drain: Drain) -> None:
+        """Await `drain` before partitions are given away."""
+        self._drain = drain
+
+    def on_assign(self, take_over: TakeOver) -> None:
+        """Nobody asks."""
+
+    async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
+        """The next records; none when there is no news for a while."""
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        self._news.clear()
+        runs = self._runs
+        wanted = {partition: run.end for partition, run in runs.items()}
+        records: list[Record] = await self._broker.fetch(wanted, max_records) if wanted else []
+        if runs is not self._runs:
+            return ()
+        for record in records:
+            runs[record.position.partition].end = record.position.offset + 1
+        if not records:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SILENCE_SECONDS):
+                    await self._news.wait()
+        return records
+
+    async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
+        """Commit what this membership read; what is committed now."""
+        runs = self._runs
+        known = {
+            partition: offset
+            for partition, offset in next_offsets.items()
+            if (run := runs.get(partition)) is not None and run.first <= offset <= run.end
+        }
+        rising = {
+            partition: offset for partition, offset in known.items() if offset > runs[partition].committed
+        }
+        if rising and not await self._broker.commit(self._name, self._generation, rising):
+            return {partition: offset for partition, offset in known.items() if partition not in rising}
+        for partition, offset in rising.items():
+            runs[partition].committed = offset
+        return known
+
+    def lag(self) -> Mapping[Partition, int]:
+        """Nobody asks."""
+        return {}
+
+    async def _stay_a_member(self) -> None:
+        """Join, say that we live until we hear that the group moves on, and join again."""
+        is_member = False
+        while True:
+            try:
+                if not is_member:
+                    await self._broker.join(self._name)
+                    is_member = await self._is_dealt()
+                elif await self._broker.heartbeat(self._name, self._generation) == "fine":
+                    await asyncio.sleep(HEARTBEAT_SECONDS)
+                else:
+                    is_member = False
+                    await self._give_away()
+            except StreamUnavailable:
+                await asyncio.sleep(ASK_AGAIN_SECONDS)
+
+    async def _is_dealt(self) -> bool:
+        """Wait for our partitions; False where we came too late."""
+        while (dealt := await self._broker.dealt(self._name)) == "rebalancing":  # noqa: ASYNC110 - as it really is
+            await asyncio.sleep(ASK_AGAIN_SECONDS)
+        if not isinstance(dealt, Dealt):
+            return False
+        self._generation = dealt.generation
+        self._runs = {
+            partition: _Run(offset, offset, offset) for partition, offset in dealt.next_offsets.items()
+        }
+        self._news.set()
+        return True
+
+    async def _give_away(self) -> None:
+        try:
+            if self._drain is not None and self._runs:
+                async with asyncio.timeout(DRAIN_SECONDS):
+                    await self._drain()
+        except TimeoutError:
+            pass
+        except NeardupError as error:
+            self._failure = error
+        finally:
+            self._runs = {}
+
+
+class TopicSink:
+    """A Sink into one topic. A message may arrive while the next one is lost with the connection."""
+
+    max_message_bytes = None
+
+    def __init__(self, topic: str, broker: Broker, network: Network) -> None:
+        self._topic = topic
+        self._broker = network.to(broker, StreamUnavailable)
+
+    async def __aenter__(self) -> Self:
+        """Nothing to open."""
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Nothing to close."""
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        """Deliver, in two goes."""
+        middle = len(messages) // 2
+        for some in (messages[:middle], messages[middle:]):
+            if some:
+                await self._broker.send(self._topic, some)

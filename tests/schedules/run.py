@@ -1,0 +1,106 @@
+"""One run: a story is lived to its end, and what is left of it is judged. A run is a function of its seed."""
+
+import random
+from collections.abc import Callable, Coroutine
+from typing import Any, NamedTuple, TypeVar
+
+from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.invariants.history import Expectations, History, Matching, StoredCluster
+from neardup_stream.invariants.inputs import read_inputs
+from neardup_stream.invariants.judging import judge
+from neardup_stream.stores.page_record import PageRecord
+from tests.schedules.daemon import DEAD_LETTERS, EVENTS, LAYOUT, PREPARATION, VERDICT, Protocol, Shared
+from tests.schedules.stage import Stage
+from tests.schedules.story import Climate, draw_story
+from tests.schedules.virtual_loop import Stuck
+
+__all__ = ["Outcome", "run"]
+
+_T = TypeVar("_T")
+
+
+class Outcome(NamedTuple):
+    """What a run came to.
+
+    Attributes:
+        violations: lines that say what was broken; none is good.
+        events: how many were told, repeats included.
+        generations: how often partitions were dealt.
+        late_commits: how many were refused.
+    """
+
+    violations: list[str]
+    events: int
+    generations: int
+    late_commits: int
+
+
+def run(
+    seed: int,
+    climate: Climate | None = None,
+    protocol: Protocol | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Live and judge the run of this seed.
+
+    Args:
+        seed: whatever is left to chance.
+        climate: what befalls the daemons.
+        protocol: how they are put together.
+        tell: told every call and every fault.
+    """
+    climate, protocol, dice = climate or Climate(), protocol or Protocol(), random.Random(seed)
+    stage = Stage(dice, climate, draw_story(climate, dice), protocol, tell)
+    try:
+        with protocol.sabotage():
+            stage.loop.run_until_complete(stage.play())
+        found = [f"invariant {number}: {detail}" for number, detail in judge(*_evidence(stage.shared, seed))]
+    except Stuck:
+        found = [f"never quiet, {stage.seconds:.0f} s after the beginning"]
+    finally:
+        stage.loop.bury()
+    broker = stage.shared.broker
+    return Outcome(
+        violations=[*found, *map(repr, stage.loop.defects), *map(repr, stage.deaths)],
+        events=len(broker.topics[EVENTS]),
+        generations=broker.generation_count,
+        late_commits=broker.dropped_commit_count,
+    )
+
+
+def _evidence(shared: Shared, seed: int) -> tuple[History, Expectations]:
+    """What is left, and what may be concluded from it."""
+    broker, records = shared.broker, shared.stores.records
+    stored = [packed for slot in range(records.slot_count) for packed in _at_once(records.walk(slot))]
+    history = History(
+        inputs=read_inputs([record for log in broker.logs.values() for record in log], PREPARATION),
+        committed=broker.committed,
+        events=broker.topics[EVENTS],
+        dead_letters=broker.topics[DEAD_LETTERS],
+        records={handle: PageRecord.unpack(packed) for handle, packed in stored},
+        clusters=_at_once(_clusters(shared.decider(shared.stores))),
+        ends={partition: len(log) for partition, log in broker.logs.items()},
+    )
+    expectations = Expectations(
+        may_expire=shared.climate.page_seconds is not None,
+        matching=Matching(VERDICT, LAYOUT, links=lambda _: True),
+        seed=seed,
+    )
+    return history, expectations
+
+
+async def _clusters(decider: Clusters) -> dict[str, StoredCluster]:
+    return {
+        cluster_id: StoredCluster(representative, tuple(members))
+        async for cluster_id, representative, members in decider.walk()
+    }
+
+
+def _at_once(work: Coroutine[Any, Any, _T]) -> _T:
+    """What it returns; stores in memory never wait."""
+    try:
+        work.send(None)
+    except StopIteration as returned:
+        result: _T = returned.value
+        return result
+    raise AssertionError(f"{work} has waited")

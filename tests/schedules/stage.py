@@ -1,0 +1,184 @@
+"""The daemons' lives: they begin, meet their faults, and begin anew, until everything has been quiet.
+
+Quiet is when the faults are over, everything is committed, and the daemons have left in peace.
+"""
+
+import asyncio
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from neardup_stream.errors import DependencyLost
+from tests.schedules.broker import Broker
+from tests.schedules.daemon import Protocol, Shared, live
+from tests.schedules.network import Network
+from tests.schedules.story import Climate, Fault, Story
+from tests.schedules.virtual_loop import Process, Stuck, VirtualLoop
+
+__all__ = ["Stage"]
+
+START_SECONDS = 1_700_000_000.0
+CALM_SECONDS = 30.0
+"""After the last record was written, the network is good."""
+
+PATIENCE_SECONDS = 3600.0
+"""Of virtual time; then a run that is not quiet yet will never be."""
+
+LOOK_SECONDS = 5.0
+"""Between two looks whether it is."""
+
+
+@dataclass
+class _Seat:
+    """A daemon's place, in which one life follows the other.
+
+    Attributes:
+        number: of the daemon.
+        ahead_seconds: how wrong its clock is.
+        faults: that befall it, the next one last.
+        calls: made so far.
+        lives: begun so far.
+        process: of the life that goes on.
+        stop: tells that life to end in peace.
+    """
+
+    number: int
+    ahead_seconds: float
+    faults: list[Fault]
+    calls: int = 0
+    lives: int = 0
+    process: Process | None = None
+    stop: asyncio.Event | None = None
+
+
+class Stage:
+    """Where a story is lived.
+
+    Args:
+        dice: decide whatever the story leaves open.
+        climate: what the story was drawn from.
+        story: what happens.
+        protocol: how daemons are put together.
+        tell: told every call and every fault.
+
+    Attributes:
+        loop: everybody's.
+        shared: what outlives every daemon.
+        deaths: what lives ended with that should not end any.
+    """
+
+    def __init__(
+        self,
+        dice: random.Random,
+        climate: Climate,
+        story: Story,
+        protocol: Protocol,
+        tell: Callable[[str], None],
+    ) -> None:
+        self.loop = VirtualLoop(dice, START_SECONDS)
+        self._tell_line = tell
+        self._dice = dice
+        self._story = story
+        self._is_over = False
+        self._network = Network(self.loop, dice, climate.weather, self._befall, self._tell)
+        broker = Broker(story.partitions, self.loop.time, dice)
+        self.shared = Shared(broker, self._network, self.loop.time, climate, story, protocol)
+        self.deaths: list[BaseException] = []
+        self._seats = [self._seat(number) for number in range(climate.daemons)]
+
+    @property
+    def seconds(self) -> float:
+        """Since the beginning."""
+        return self.loop.time() - START_SECONDS
+
+    async def play(self) -> None:
+        """Live the story to its end.
+
+        Raises:
+            Stuck: it does not come to one.
+        """
+        for seat in self._seats:
+            self.loop.call_later(self._dice.uniform(0, 4), self._begin, seat)
+        for at_seconds, *record in self._story.writes:
+            self.loop.call_at(START_SECONDS + at_seconds, self.shared.broker.append, *record)
+        await asyncio.sleep(self._story.writes[-1].at_seconds + CALM_SECONDS)
+        self._network.calm()
+        await self._until(self._is_done)
+        self._is_over = True
+        for seat in self._seats:
+            assert seat.stop is not None
+            seat.stop.set()
+        await self._until(lambda: not any(seat.process for seat in self._seats))
+
+    async def _until(self, is_so: Callable[[], bool]) -> None:
+        while not is_so():
+            await asyncio.sleep(LOOK_SECONDS)
+            if self.seconds > PATIENCE_SECONDS:
+                raise Stuck
+
+    def _is_done(self) -> bool:
+        is_all_up = all(seat.process and not seat.process.is_stopped for seat in self._seats)
+        return is_all_up and self.shared.broker.is_consumed
+
+    def _seat(self, number: int) -> _Seat:
+        faults = [fault for fault in self._story.faults if fault.daemon == number]
+        return _Seat(number, self._dice.uniform(-2, 2), sorted(faults, key=lambda fault: -fault.call))
+
+    def _begin(self, seat: _Seat) -> None:
+        """A new life."""
+        if not self._is_over:
+            seat.lives += 1
+            seat.stop = asyncio.Event()
+            seat.process = self.loop.start(self._live(seat, seat.stop))
+
+    async def _live(self, seat: _Seat, stop: asyncio.Event) -> None:
+        name = f"{seat.number}.{seat.lives}"
+        try:
+            await live(name, self.shared, stop, seat.ahead_seconds)
+        except BaseExceptionGroup as ended:
+            _, unexpected = ended.split(DependencyLost)
+            self.deaths += unexpected.exceptions if unexpected else ()
+        self._end(seat, pause_seconds=1.0)
+
+    def _end(self, seat: _Seat, pause_seconds: float) -> None:
+        """A life is over, and the supervisor begins the next one after a while."""
+        assert seat.process is not None
+        self.loop.kill(seat.process)
+        seat.process = None
+        self.loop.call_later(pause_seconds, self._begin, seat, context=self.loop.world_context)
+
+    async def _befall(self) -> None:
+        """Whoever makes a call meets its fault, if this is the call for it."""
+        owner = self.loop.owner()
+        seat = next((seat for seat in self._seats if seat.process is owner), None)
+        if seat is None or self._is_over:
+            return
+        seat.calls += 1
+        if not seat.faults or seat.faults[-1].call >= seat.calls:
+            return
+        fault = seat.faults.pop()
+        if fault.is_sent:
+            self.loop.call_soon(self._strike, seat, owner, fault, context=self.loop.world_context)
+        else:
+            self._strike(seat, owner, fault)
+            await asyncio.sleep(0)
+
+    def _strike(self, seat: _Seat, process: Process, fault: Fault) -> None:
+        if process.is_dead or process.is_stopped:
+            return
+        self._tell(str(fault))
+        if fault.kind == "kill":
+            self._end(seat, fault.seconds)
+        elif fault.kind == "leave":
+            assert seat.stop is not None
+            seat.stop.set()
+        else:
+            process.is_stopped = True
+            self.loop.call_later(fault.seconds, _go_on, process, context=self.loop.world_context)
+
+    def _tell(self, what: str) -> None:
+        self._tell_line(f"{self.seconds:7.2f} {what}")
+
+
+def _go_on(process: Process) -> None:
+    process.is_stopped = False

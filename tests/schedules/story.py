@@ -1,0 +1,170 @@
+"""What happens in one run, drawn beforehand: what crawlers write, and what befalls the daemons."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from neardup_stream.message import Partition
+from tests.pipelines import page_json
+from tests.schedules.network import Weather
+
+__all__ = ["CLIMATES", "Climate", "Fault", "Story", "Write", "draw_story"]
+
+_WORDS, _EDITS, _TOPICS = 100, 6, 3
+_NONSENSE = b"no JSON"
+
+
+class Write(NamedTuple):
+    """A crawler writes a record at a time; value None: forget the page that the key names."""
+
+    at_seconds: float
+    partition: Partition
+    key: bytes
+    value: bytes | None
+
+
+class Fault(NamedTuple):
+    """What befalls a daemon as it makes its call of this number, counted over all its lives.
+
+    Attributes:
+        daemon: its number.
+        call: from 0.
+        kind: "kill"; "stop" (SIGSTOP, and SIGCONT after `seconds`); "leave" in peace.
+        is_sent: whether the call is on its way already.
+        seconds: until the daemon goes on, or begins a new life.
+    """
+
+    daemon: int
+    call: int
+    kind: Literal["kill", "stop", "leave"]
+    is_sent: bool
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Climate:
+    """What stories are drawn from.
+
+    Attributes:
+        daemons: how many.
+        partitions: how many at most.
+        pages: how many ids.
+        writes: how many records.
+        bursts: in how many bursts they are written at most, so that matching pages are under way at once.
+        duration_seconds: over which.
+        faults: how many at most.
+        fault_calls: after how many calls of a daemon one befalls it, on average.
+        weather: of the network.
+        grave_seconds: how long what is decided is remembered, and how late a decision may come.
+        page_seconds: retention; None: nothing expires.
+        stub_seconds: of what is gone; longer than the longest stop.
+        longest_stop_seconds: past the session, and past the graves.
+    """
+
+    daemons: int = 3
+    partitions: int = 3
+    pages: int = 5
+    writes: int = 16
+    bursts: int = 12
+    duration_seconds: float = 20.0
+    faults: int = 6
+    fault_calls: int = 60
+    weather: Weather = Weather()  # noqa: RUF009 - frozen
+    grave_seconds: float = 15.0
+    page_seconds: int | None = None
+    stub_seconds: int = 120
+    longest_stop_seconds: float = 60.0
+
+
+CLIMATES: Final[Mapping[str, Climate]] = {
+    "usual": Climate(),
+    "broken connections": Climate(weather=Weather(broken_share=0.05)),
+    "slow": Climate(weather=Weather(usual_seconds=0.5, slow_seconds=3.0), duration_seconds=40.0),
+    "short graves": Climate(
+        weather=Weather(usual_seconds=0.2, slow_share=0.2, slow_seconds=2.0),
+        grave_seconds=3.0,
+        duration_seconds=60.0,
+    ),
+    "retention": Climate(page_seconds=30, duration_seconds=90.0, writes=20),
+}
+"""By what they are likely to bring about."""
+
+
+class Story(NamedTuple):
+    """One run's fate."""
+
+    partitions: list[Partition]
+    writes: list[Write]
+    faults: list[Fault]
+    batch_pages: int
+    commit_interval_seconds: float
+
+
+def draw_story(climate: Climate, dice: random.Random) -> Story:
+    """A story of this climate."""
+    partitions = [Partition("pages", number) for number in range(dice.randint(1, climate.partitions))]
+    return Story(
+        partitions,
+        _draw_writes(climate, partitions, dice),
+        [_draw_fault(climate, dice) for _ in range(dice.randint(0, climate.faults))],
+        dice.choice([1, 2, 2, 3, 5]),
+        dice.choice([0.0, 0.0, 5.0]),
+    )
+
+
+def _draw_writes(climate: Climate, partitions: list[Partition], dice: random.Random) -> list[Write]:
+    """Pages of a family or two. A forget goes where its page came before, as the contract asks."""
+    topics = dice.sample(range(_TOPICS), dice.randint(1, 2))
+    roams = dice.random() < 0.5  # whether one page may come in several partitions
+    places: dict[int, Partition] = {}
+    writes = []
+    for at_seconds in _draw_moments(climate, dice):
+        page = dice.randrange(climate.pages)
+        value = _draw_value(page, topics, dice)
+        if value is None and page not in places:
+            page = climate.pages  # which nobody knows
+        partition = places.get(page)
+        if partition is None or (roams and value is not None):
+            partition = dice.choice(partitions)
+        if value not in (None, _NONSENSE):
+            places[page] = partition
+        writes.append(Write(at_seconds, partition, f"https://example.com/{page}".encode(), value))
+    return writes
+
+
+def _draw_moments(climate: Climate, dice: random.Random) -> list[float]:
+    bursts = [dice.uniform(0, climate.duration_seconds) for _ in range(dice.randint(1, climate.bursts))]
+    return sorted(dice.choice(bursts) + dice.random() for _ in range(climate.writes))
+
+
+def _draw_value(page: int, topics: list[int], dice: random.Random) -> bytes | None:
+    """Mostly a text; sometimes a forget, nonsense, or a text too short to be judged."""
+    fate = dice.random()
+    if fate < 0.15:
+        return None
+    if fate < 0.18:
+        return _NONSENSE
+    text = "too short" if fate < 0.24 else text_of(dice.choice(topics), dice.randrange(_EDITS))
+    return page_json(str(page), text)
+
+
+def text_of(topic: int, edits: int) -> str:
+    """A text of a family; a few edits apart they are alike, by their fingerprints alone."""
+    words = [f"t{topic}w{number}" for number in range(_WORDS)]
+    for place in range(edits):
+        words[place] = f"t{topic}e{place}"
+    return " ".join(words)
+
+
+def _draw_fault(climate: Climate, dice: random.Random) -> Fault:
+    kind = dice.choice(["kill", "kill", "stop", "stop", "leave"])
+    longest = climate.longest_stop_seconds
+    seconds = dice.choice([dice.uniform(0.1, 3), dice.uniform(6, 12), dice.uniform(12, longest)])
+    return Fault(
+        dice.randrange(climate.daemons),
+        int(dice.expovariate(1 / climate.fault_calls)),
+        kind,  # type: ignore[arg-type] # drawn from its own values
+        dice.random() < 0.5,
+        seconds,
+    )

@@ -1,0 +1,43 @@
+"""Whatever befalls three daemons, and in whatever order they take their steps, the seven invariants hold.
+
+A run that fails names its seed and climate; `python -m tests.schedules SEED --climate CLIMATE` lives it again
+and tells every call.
+"""
+
+import os
+
+import pytest
+
+from tests.schedules.run import run
+from tests.schedules.story import CLIMATES
+
+SHORT, LONG = 50, 2_200
+"""Runs in each of the climates."""
+
+
+def violations(climate: str, seeds: range) -> dict[int, list[str]]:
+    """By seed."""
+    return {seed: found for seed in seeds if (found := run(seed, CLIMATES[climate]).violations)}
+
+
+@pytest.mark.parametrize("climate", CLIMATES)
+def test_the_invariants_hold(climate: str) -> None:
+    assert violations(climate, range(SHORT)) == {}
+
+
+@pytest.mark.chaos
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("climate", CLIMATES)
+def test_the_invariants_hold_in_thousands_of_runs(climate: str) -> None:
+    first = int(os.environ.get("CHAOS_SEED", "1000"))
+    seeds = range(first, first + LONG)
+    print(f"{climate}: seeds {seeds.start} to {seeds.stop - 1}")  # noqa: T201 - to run them again
+    assert violations(climate, seeds) == {}
+
+
+def test_daemons_meet_what_the_climates_promise() -> None:
+    """Else the runs would show little."""
+    outcomes = [run(seed) for seed in range(30)]
+    assert sum(outcome.events for outcome in outcomes) > 100
+    assert sum(outcome.generations for outcome in outcomes) > 100
+    assert any(outcome.late_commits for outcome in outcomes)
