@@ -5,6 +5,7 @@ topic was made anew, or its offsets were reset: its records would be taken for t
 never be judged. So that is refused, and the remedy is another input epoch.
 """
 
+import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -77,11 +78,11 @@ class Beginnings:
         floors = await self._finished_below(assigned)
         known = [one for one in assigned if floors[one]]
         ends = await consumer.end_offsets(known)
-        for one in known:
+        committed = await asyncio.gather(*map(consumer.committed, known))
+        for one, offset in zip(known, committed, strict=True):
             self._refuse_below(floors[one], one, "ends at", ends[one])
-            committed = await consumer.committed(one)
-            if committed is not None:
-                self._refuse_below(floors[one], one, "is committed up to", committed)
+            if offset is not None:
+                self._refuse_below(floors[one], one, "is committed up to", offset)
 
     async def first(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int:
         """Where a partition begins that was never committed.

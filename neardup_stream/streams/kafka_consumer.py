@@ -7,11 +7,10 @@ other, looks at its tasks. A consumer that is broken is closed, whatever state i
 import asyncio
 import logging
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from math import inf
 
-from aiokafka import AIOKafkaConsumer, OffsetAndMetadata, TopicPartition
-from aiokafka.errors import IllegalGenerationError, RebalanceInProgressError, UnknownMemberIdError
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.errors import InvariantBroken
@@ -22,10 +21,7 @@ from neardup_stream.streams.kafka_passwords import follow_password
 
 __all__ = [
     "close_consumer",
-    "commit_as_member",
-    "generation_of",
     "is_broken",
-    "lost_its_membership",
     "open_consumer",
     "position",
     "record_in",
@@ -75,43 +71,6 @@ def is_broken(consumer: AIOKafkaConsumer) -> bool:
 def _has_failed(task: asyncio.Task[None]) -> bool:
     """Looking at the failure also keeps asyncio from complaining that nobody did."""
     return task.done() and not task.cancelled() and task.exception() is not None
-
-
-def lost_its_membership(consumer: AIOKafkaConsumer) -> bool:
-    """Whether the group has told it that it knows no such member."""
-    return not consumer._coordinator.member_id  # noqa: SLF001 - nothing public tells
-
-
-def generation_of(consumer: AIOKafkaConsumer) -> int:
-    """Which of the group's rebalances it has come out of; -1 while it is no member."""
-    return int(consumer._coordinator.generation)  # noqa: SLF001 - nothing public tells
-
-
-async def commit_as_member(
-    consumer: AIOKafkaConsumer, generation: int, offsets: Mapping[TopicPartition, int]
-) -> bool:
-    """Commit as the member it was in this generation, or not at all.
-
-    Its own `commit` sends as whoever it is by then: as a member of a later generation, with partitions that
-    others had meanwhile; or, once it was thrown out, as nobody, which a broker accepts while the group is
-    empty. Either would take back what others have committed.
-
-    Returns:
-        Whether the group took it; False once it has moved on.
-
-    Raises:
-        KafkaError: as asking raises it.
-    """
-    coordinator = consumer._coordinator  # noqa: SLF001 - see above
-    requests = {one: OffsetAndMetadata(offset, "") for one, offset in offsets.items()}
-    await coordinator.ensure_coordinator_known()
-    if generation < 0 or coordinator.generation != generation or not offsets.keys() <= consumer.assignment():
-        return False
-    try:  # no `await` stands between the look at the generation and the request that carries it
-        await coordinator._do_commit_offsets(None, requests)  # noqa: SLF001 - see above
-    except (UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError):
-        return False
-    return True
 
 
 def position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int:

@@ -13,12 +13,12 @@ throw away what is prefetched; a pipeline that has enough does not call `read`.
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError
 from aiokafka.structs import ConsumerRecord
 
@@ -26,22 +26,20 @@ from neardup_stream.errors import ConfigError, InvariantBroken, NeardupError
 from neardup_stream.message import Partition, Record, topic_of
 from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.streams.buffer import take_records
-from neardup_stream.streams.kafka_admin import group_members, require_topics
+from neardup_stream.streams.kafka_admin import require_topics
 from neardup_stream.streams.kafka_any_names import fetch_any_names
 from neardup_stream.streams.kafka_beginnings import Beginnings, InputHistory, NoHistory
 from neardup_stream.streams.kafka_config import KafkaSourceConfig
 from neardup_stream.streams.kafka_consumer import (
     close_consumer,
-    commit_as_member,
-    generation_of,
     is_broken,
-    lost_its_membership,
     open_consumer,
     position,
     record_in,
     silent_seconds,
 )
 from neardup_stream.streams.kafka_errors import kafka_errors, no_answer
+from neardup_stream.streams.kafka_membership import Listener, commit_as_member, generation_of, is_fenced
 from neardup_stream.streams.protocol import Drain, TakeOver
 
 __all__ = ["KafkaSource"]
@@ -53,9 +51,6 @@ WAIT_MS = 200
 
 REBALANCE_WAIT_SECONDS = 1.0
 """And how long when the group rebalances, during which aiokafka would wait without a limit."""
-
-_UUID_LENGTH = 36
-"""A broker calls a member by its instance id, a dash and a UUID."""
 
 
 @dataclass(slots=True)
@@ -209,7 +204,7 @@ class KafkaSource:
         except BaseException:
             await close_consumer(consumer)
             raise
-        consumer.subscribe(self._config.topics, listener=_Listener(self._revoked, self._assigned))
+        consumer.subscribe(self._config.topics, listener=Listener(self._revoked, self._assigned))
         return consumer
 
     async def _working_consumer(self) -> AIOKafkaConsumer:
@@ -334,7 +329,8 @@ class KafkaSource:
     async def _revoked(self, revoked: Collection[TopicPartition]) -> None:
         """Called before the group is joined, for the first time or again."""
         await self._give_away(revoked)
-        if revoked and await self._was_fenced():
+        consumer = self._consumer
+        if revoked and consumer is not None and await is_fenced(consumer, self._config):
             self._failure = ConfigError(
                 f"another member of group {self._config.group_id} has joined with kafka.group_instance_id = "
                 f"{self._config.group_instance_id!r}: give every daemon an instance id of its own"
@@ -348,18 +344,6 @@ class KafkaSource:
         if self._consumer is not None:
             self._generation = generation_of(self._consumer)
 
-    async def _was_fenced(self) -> bool:
-        """Whether our instance id is held by another member: heartbeats only say that we are unknown."""
-        instance_id, consumer = self._config.group_instance_id, self._consumer
-        if not instance_id or consumer is None or not lost_its_membership(consumer):
-            return False
-        try:
-            members = await group_members(self._config.connection, self._config.group_id)
-        except NeardupError as error:
-            _log.warning("whether another member has our instance id cannot be asked: %s", error)
-            return False
-        return any(member[:-_UUID_LENGTH] == f"{instance_id}-" for member in members)
-
     async def _give_away(self, revoked: Collection[TopicPartition]) -> None:
         """End the membership. Its failure would be swallowed here, so the next read raises it."""
         self._is_member = False
@@ -371,21 +355,3 @@ class KafkaSource:
             self._failure = error
         finally:
             self._runs.clear()
-
-
-class _Listener(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has no types
-    """What aiokafka calls around a rebalance, once for all partitions."""
-
-    def __init__(
-        self,
-        revoked: Callable[[Collection[TopicPartition]], Awaitable[None]],
-        assigned: Callable[[Collection[TopicPartition]], None],
-    ) -> None:
-        self._revoked = revoked
-        self._assigned = assigned
-
-    async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        await self._revoked(revoked)
-
-    async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        self._assigned(assigned)
