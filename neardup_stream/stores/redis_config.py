@@ -18,6 +18,7 @@ UNREADABLE_URL = (
 """Said without quoting it."""
 
 _CLUSTER_SCHEMES = ("redis+cluster", "rediss+cluster")
+_SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
 _SERVER_SCHEMES = ("redis", "rediss", "unix")
 
 
@@ -26,7 +27,8 @@ class RedisConfig:
     """Where the tables and records are kept.
 
     Attributes:
-        url: `redis://`, `unix://`, or `redis+cluster://host:port,host:port`; with `rediss` for TLS.
+        url: `redis://`, `unix://`, `redis+cluster://host:port,host:port`, or
+            `redis+sentinel://host:port,host:port/service/db`; with `rediss` for TLS.
         socket_timeout_seconds: longest wait for one answer.
         retries: how often the client repeats a call before the batch is told.
         login: instead of one in the URL.
@@ -47,8 +49,9 @@ class RedisConfig:
         Raises:
             ConfigError: a URL that cannot be, settings that contradict it, or numbers that cannot work.
         """
-        if self.scheme not in (*_SERVER_SCHEMES, *_CLUSTER_SCHEMES):
-            known = ", ".join(f"{scheme}://" for scheme in (*_SERVER_SCHEMES, *_CLUSTER_SCHEMES))
+        schemes = (*_SERVER_SCHEMES, *_CLUSTER_SCHEMES, *_SENTINEL_SCHEMES)
+        if self.scheme not in schemes:
+            known = ", ".join(f"{scheme}://" for scheme in schemes)
             raise ConfigError(f"redis.url must begin with one of {known}")
         self._check_url()
         if self.socket_timeout_seconds <= 0 or self.retries < 0:
@@ -63,6 +66,11 @@ class RedisConfig:
     def is_cluster(self) -> bool:
         """Whether keys are spread over several servers."""
         return self.scheme in _CLUSTER_SCHEMES
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether sentinels tell which server is the master."""
+        return self.scheme in _SENTINEL_SCHEMES
 
     @property
     def replica_seconds(self) -> float:
@@ -87,6 +95,8 @@ class RedisConfig:
             raise ConfigError(
                 "redis.url names a user or a password, and so do redis.username and its password"
             )
+        if self.is_watched and not parts.path.strip("/"):
+            raise ConfigError("redis.url names sentinels and no service: end it with /<service>")
         if "ssl_" in parts.query:
             raise ConfigError("redis.url has ssl_… parameters: use redis.tls_ca_file and its neighbors")
         if self.tls is not None and not self.has_tls:

@@ -6,16 +6,14 @@ nodes, a pool may keep connections to a server that is no master any more.
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from redis.exceptions import RedisError
-
 from neardup_stream.errors import StoreReason, StoreUnavailable
 from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_connections import connect
 from neardup_stream.stores.redis_errors import redis_errors
+from neardup_stream.stores.redis_topologies import connect, disconnect
 
 __all__ = ["FAILURES_OF_A_CLIENT", "Supervisor"]
 
@@ -71,11 +69,11 @@ class Supervisor:
         finally:
             tenure.user_count -= 1
             if tenure is not self._tenure and not tenure.user_count:
-                await _close(tenure.client)
+                await disconnect(tenure.client)
 
     async def aclose(self) -> None:
         """Let go of every connection; nobody uses the client any more."""
-        await _close(self._tenure.client)
+        await disconnect(self._tenure.client)
 
     def _judge(self, tenure: _Tenure, error: StoreUnavailable) -> None:
         tenure.failure_count += error.reason not in _ANSWERED
@@ -87,8 +85,3 @@ class Supervisor:
 def _known_nodes(client: Any) -> list[tuple[str, int]]:
     """Those of a cluster, beyond the ones that the URL names: all of these may be gone."""
     return [(node.host, node.port) for node in client.get_nodes()] if hasattr(client, "get_nodes") else []
-
-
-async def _close(client: Any) -> None:
-    with suppress(RedisError, OSError):  # of a connection that is broken, and let go for that
-        await client.aclose()

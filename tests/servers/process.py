@@ -41,18 +41,14 @@ class ServerProcess:
     """A running child. It is killed when the *thread* that started it ends, however that ends."""
 
     def __init__(self, command: Sequence[str], directory: Path) -> None:
+        self._command = command
+        self._directory = directory
         self._log = directory / "server.log"
-        with self._log.open("ab") as log:
-            self._child = subprocess.Popen(
-                # The kernel sends it when the parent dies, so not even SIGKILL leaves a server behind.
-                [find_program("setpriv", package="util-linux"), "--pdeathsig", "KILL", "--", *command],
-                cwd=directory,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # Ctrl-C is for pytest, whose fixtures then stop the servers
-                restore_signals=False,  # a file that may not grow is an error to it, and no deadly SIGXFSZ
-            )
+        self._child = self._start()
+
+    def start_again(self) -> None:
+        """Run it anew, once it has ended, in the same directory."""
+        self._child = self._start()
 
     @property
     def pid(self) -> int:
@@ -96,6 +92,19 @@ class ServerProcess:
     def log_tail(self) -> str:
         """The last few kilobytes of what the server said."""
         return self._log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
+
+    def _start(self) -> "subprocess.Popen[bytes]":
+        with self._log.open("ab") as log:
+            return subprocess.Popen(
+                # The kernel sends it when the parent dies, so not even SIGKILL leaves a server behind.
+                [find_program("setpriv", package="util-linux"), "--pdeathsig", "KILL", "--", *self._command],
+                cwd=self._directory,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is for pytest, whose fixtures then stop the servers
+                restore_signals=False,  # a file that may not grow is an error to it, and no deadly SIGXFSZ
+            )
 
     def _alive(self) -> bool:
         if (code := self._child.poll()) is not None:

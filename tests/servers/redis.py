@@ -21,15 +21,18 @@ from tests.servers.process import ServerMissing, ServerProcess, find_program, fr
 __all__ = [
     "RedisCluster",
     "RedisServer",
+    "WatchedRedis",
     "find_redis",
     "find_valkey",
     "start_redis",
     "start_redis_cluster",
+    "start_watched_redis",
 ]
 
 READY_SECONDS = 20
 CLUSTER_READY_SECONDS = 60
 MASTERS, NODES = 3, 6
+REPLICAS, SENTINELS, SERVICE = 2, 3, "pages"
 
 # Nothing is kept unless a test asks for it: no snapshots, no append-only file.
 QUIET = {"bind": "127.0.0.1", "save": "", "appendonly": "no", "daemonize": "no"}
@@ -64,6 +67,11 @@ class RedisServer:
         """End it at once, as a crash would."""
         self.process.kill()
 
+    def start_again(self) -> None:
+        """Run it anew as its supervisor would, with what it kept on disk; returns once it answers."""
+        self.process.start_again()
+        self.process.wait_until_ready(lambda: _answers(self.url, may_be_loading=False), READY_SECONDS)
+
 
 @dataclass(frozen=True, slots=True)
 class RedisCluster:
@@ -73,6 +81,16 @@ class RedisCluster:
     """`redis+cluster://host:port,host:port,…` with all six nodes."""
     nodes: tuple[RedisServer, ...]
     """In no particular order; ask a node's `ROLE` which are masters now."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedRedis:
+    """A master, two replicas in sync with it, and three sentinels that agree on all of them."""
+
+    url: str
+    """`redis+sentinel://host:port,…/pages`."""
+    master: RedisServer
+    replicas: tuple[RedisServer, ...]
 
 
 def find_redis() -> str:
@@ -147,6 +165,55 @@ def start_redis_cluster(options: Mapping[str, str] | None = None) -> Iterator[Re
         _form_cluster(addresses)
         wait_until(lambda: all(_is_settled(node.url) for node in nodes), CLUSTER_READY_SECONDS)
         yield RedisCluster(f"redis+cluster://{','.join(addresses)}", nodes)
+
+
+@contextmanager
+def start_watched_redis(options: Mapping[str, str] | None = None) -> Iterator[WatchedRedis]:
+    """Run a master and its replicas, one of which replaces it some two seconds after its death.
+
+    Args:
+        options: directives of redis.conf for both.
+    """
+    with ExitStack() as stack:
+        quick = {"repl-diskless-sync-delay": "0"} | dict(options or {})
+        master = stack.enter_context(start_redis(options=quick))
+        replicas = tuple(stack.enter_context(start_redis(options=quick)) for _ in range(REPLICAS))
+        for replica in replicas:
+            replica.follow(master.port)
+        ports = free_ports(SENTINELS)
+        for port in ports:
+            stack.enter_context(_start_sentinel(port, master.port))
+        wait_until(lambda: all(_agrees(port) for port in ports), READY_SECONDS)
+        addresses = ",".join(f"127.0.0.1:{port}" for port in ports)
+        yield WatchedRedis(f"redis+sentinel://{addresses}/{SERVICE}", master, replicas)
+
+
+@contextmanager
+def _start_sentinel(port: int, master_port: int) -> Iterator[None]:
+    with tempfile.TemporaryDirectory(prefix="neardup-sentinel-") as directory:
+        config = Path(directory, "sentinel.conf")  # which it writes to, so it has to be a file
+        config.write_text(
+            f"port {port}\n"
+            f"bind 127.0.0.1\n"
+            f"sentinel monitor {SERVICE} 127.0.0.1 {master_port} {SENTINELS // 2 + 1}\n"
+            f"sentinel down-after-milliseconds {SERVICE} 1000\n"
+            f"sentinel failover-timeout {SERVICE} 5000\n"
+        )
+        process = ServerProcess([find_redis(), str(config), "--sentinel"], Path(directory))
+        try:
+            process.wait_until_ready(
+                lambda: _answers(f"redis://127.0.0.1:{port}", may_be_loading=False), READY_SECONDS
+            )
+            yield
+        finally:
+            process.kill()
+
+
+def _agrees(port: int) -> bool:
+    """Whether a sentinel knows the replicas and the other sentinels."""
+    with redis.Redis(port=port) as client:
+        state = client.sentinel_master(SERVICE)
+    return (state["num-slaves"], state["num-other-sentinels"]) == (REPLICAS, SENTINELS - 1)
 
 
 def _arguments(options: Mapping[str, str]) -> list[str]:

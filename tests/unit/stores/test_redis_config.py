@@ -7,7 +7,7 @@ import pytest
 from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError
 from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_connections import connect
+from neardup_stream.stores.redis_topologies import connect
 
 HUSH = "hunter2"
 
@@ -39,6 +39,8 @@ def test_the_scheme_says_how_a_server_is_reached(url: str, *, is_cluster: bool, 
         pytest.param(f"redis://cache:{HUSH}", id="port-that-is-none"),
         pytest.param(f"redis+cluster://me:{HUSH}@a:1,b", id="cluster-node-without-port"),
         pytest.param(f"redis+cluster://a:{HUSH}", id="cluster-port-that-is-none"),
+        pytest.param(f"redis+sentinel://me:{HUSH}@a:1,b/pages", id="sentinel-without-port"),
+        pytest.param(f"redis+sentinel://me:{HUSH}@a:1/pages/first", id="database-that-is-no-number"),
     ],
 )
 def test_a_url_that_cannot_be_read_is_refused_without_being_quoted(url: str) -> None:
@@ -72,6 +74,7 @@ def test_a_config_is_printed_without_its_passwords() -> None:
             r"must begin with one of redis://, .*rediss\+cluster://",
             id="no-redis",
         ),
+        pytest.param(f"redis+sentinel://me:{HUSH}@a:1", None, None, "no service", id="sentinels-of-nothing"),
         pytest.param(f"me:{HUSH}@cache:6379", None, None, "must begin with", id="no-scheme"),
     ],
 )

@@ -1,0 +1,107 @@
+"""Masters die under load: the pipeline goes on with their replicas, and loses nothing these acknowledged."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from time import monotonic
+
+import pytest
+import redis
+from redis.crc import key_slot
+
+from neardup_stream.message import Record
+from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.stores.redis_client import RedisClient
+from neardup_stream.stores.redis_config import Durability, RedisConfig
+from neardup_stream.streams.memory import MemorySource, numbered
+from tests.pipelines import Pipeline, essay, page_json
+from tests.redis_pipelines import FaultMeters, redis_pipeline
+from tests.servers.redis import RedisCluster, RedisServer, start_redis_cluster, start_watched_redis
+
+TOPICS, PAGES, PAGES_BEFORE = 300, 900, 200
+LIMITS = InFlightLimits(max_batch_pages=8, max_in_flight_pages=64)
+PATIENT_SECONDS = 60
+LONGEST_PAUSE_SECONDS = 10
+
+
+async def told_when_a_master_dies(
+    url: str, kill: Callable[[], Awaitable[None]], durability: Durability
+) -> Pipeline:
+    """Take the pages through Redis; in the middle a master is killed."""
+    meters = FaultMeters()
+    async with RedisClient(RedisConfig(url, durability=durability)) as client:
+        pipeline = redis_pipeline(client, "nd", meters)
+        pipeline.limits = LIMITS
+        async with MemorySource(pages()) as source:
+            run = asyncio.create_task(pipeline.loop(source).run(asyncio.Event()))
+            await until(lambda: meters.page_count >= PAGES_BEFORE)
+            began = monotonic()
+            await kill()
+            done = meters.page_count
+            await until(lambda: meters.page_count > done)
+            assert monotonic() - began < LONGEST_PAUSE_SECONDS
+            await run
+    assert meters.errors.total() > 0
+    assert meters.outcomes.total() == PAGES
+    return pipeline
+
+
+async def test_the_replica_that_the_sentinels_choose_has_all_that_was_told() -> None:
+    with start_watched_redis() as servers:
+
+        async def kill() -> None:
+            servers.master.kill()
+
+        pipeline = await told_when_a_master_dies(servers.url, kill, "replica")
+
+    assert told(pipeline) == await told_without_faults()
+
+
+@pytest.mark.parametrize("durability", ["master", "replica"])
+async def test_a_cluster_goes_on_without_the_master_of_the_clusters(durability: Durability) -> None:
+    with start_redis_cluster() as cluster:
+
+        async def kill() -> None:
+            victim = master_of(cluster, "{c}")
+            victim.kill()
+            if durability == "replica":  # which has to be there: of whoever takes over
+                await until(lambda: master_of(cluster, "{c}") is not victim)
+                victim.start_again()
+
+        pipeline = await told_when_a_master_dies(cluster.url, kill, durability)
+
+    if durability == "replica":
+        assert told(pipeline) == await told_without_faults()
+
+
+def master_of(cluster: RedisCluster, key: str) -> RedisServer:
+    """Which node the first one that lives takes for the master of the key's slot."""
+    slot = key_slot(key.encode())
+    for node in cluster.nodes:
+        with redis.Redis.from_url(node.url) as client, suppress(redis.ConnectionError):
+            ranges = client.execute_command("CLUSTER SLOTS")
+            (port,) = (master[1] for low, high, master, *_ in ranges if low <= slot <= high)
+            return next(node for node in cluster.nodes if node.port == port)
+    raise AssertionError("no node answers")
+
+
+def pages() -> list[Record]:
+    return numbered(page_json(f"p{number}", essay(number % TOPICS)) for number in range(PAGES))
+
+
+async def told_without_faults() -> Counter[bytes]:
+    pipeline = Pipeline()
+    async with MemorySource(pages()) as source:
+        await pipeline.loop(source).run(asyncio.Event())
+    return told(pipeline)
+
+
+def told(pipeline: Pipeline) -> Counter[bytes]:
+    return Counter(message.value or b"" for message in pipeline.events.messages)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENT_SECONDS):
+        while not condition():  # noqa: ASYNC110 - counters set no events
+            await asyncio.sleep(0.005)
