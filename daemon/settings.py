@@ -199,9 +199,9 @@ class Redis(_Section, frozen=True):
     url: Annotated[
         str,
         Meta(
-            pattern=r"^(rediss?|unix|rediss?\+cluster)://",
-            description="`redis://host:port/db`, `unix:///path` or `redis+cluster://host:port,host:port`;"
-            " `rediss` for TLS.",
+            pattern=r"^(rediss?|unix|rediss?\+(cluster|sentinel))://",
+            description="`redis://host:port/db`, `unix:///path`, `redis+cluster://host:port,host:port` or"
+            " `redis+sentinel://host:port,host:port/service/db`; `rediss` for TLS.",
         ),
     ] = "redis://localhost:6379/0"
     namespace: Annotated[
