@@ -10,16 +10,19 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.stores.keys import meta_key
 from neardup_stream.stores.redis_client import RedisClient, Script, ScriptCall
 
-__all__ = ["RIGHTS", "require_rights"]
+__all__ = ["REPLICA_RIGHTS", "RIGHTS", "require_rights"]
 
 RIGHTS: Final = (
     *("ping", "info", "time", "eval", "evalsha"),
     *("hget", "hmget", "hgetall", "hkeys", "hset", "hsetnx", "hincrby", "hdel"),
     *("zrange", "zcount", "zlexcount", "zadd", "zrem"),
-    *("lindex", "llen", "lrange", "lpop", "rpush"),
+    *("llen", "lrange", "ltrim", "rpush"),
     "incrby",
 )
 """Commands, which may touch keys that begin with `<namespace>:`; with `durability = replica` also `wait`."""
+
+REPLICA_RIGHTS: Final = ("wait",)
+"""Those besides, where what is written counts only once a replica has it."""
 
 _MISSING = Script.load("missing_rights")
 
