@@ -24,6 +24,7 @@ from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers
 from neardup_stream.wire.events import to_message
+from tests.schedules.broker import Broker
 from tests.schedules.daemon import Protocol, Stores
 
 __all__ = ["BROKEN"]
@@ -79,25 +80,34 @@ class _TakesForUnchanged(Judgement):
 
 
 @contextmanager
-def _equal_offsets_applied(plan: Callable[..., Plan] = registration.plan) -> Iterator[None]:
-    """Applies an offset that was applied already, unless it made the living version."""
-
-    def broken(arrival: Arrival, stored: PageRecord | None, *rest: int) -> Plan:
-        if stored is not None:
-            position = arrival.record.position
-            later = tuple(
-                each
-                for each in stored.later
-                if each != (position.partition.input_id, position.partition.number, position.offset)
-            )
-            stored = msgspec.structs.replace(stored, later=later)
-        return plan(arrival, stored, *rest)
-
-    registration.plan = broken  # type: ignore[assignment] # it passes on what it does not look at
+def _swapped(owner: Any, name: str, broken: Any) -> Iterator[None]:
+    """Something of a module or a class is another for a while."""
+    real = getattr(owner, name)
+    setattr(owner, name, broken)
     try:
         yield
     finally:
-        registration.plan = plan
+        setattr(owner, name, real)
+
+
+def _plan_again(
+    arrival: Arrival,
+    stored: PageRecord | None,
+    *rest: int,
+    plan: Callable[..., Plan] = registration.plan,
+) -> Plan:
+    """Applies an offset that was applied already, unless it made the living version."""
+    if stored is not None:
+        position = arrival.record.position
+        applied = position.partition.input_id, position.partition.number, position.offset
+        later = tuple(each for each in stored.later if each != applied)
+        stored = msgspec.structs.replace(stored, later=later)
+    return plan(arrival, stored, *rest)
+
+
+async def _open_to_all(broker: Broker, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
+    """Shuts nobody out."""
+    return {each: (0, broker.committed[each]) for each in partitions}
 
 
 class _ForgetsRows(_Part):
@@ -218,11 +228,12 @@ BROKEN: Final[Mapping[str, Protocol]] = {
     "claim before work": Protocol(source=_Claiming),
     "commit before produce": Protocol(events=_Lazy),
     "an undecided version taken for unchanged": Protocol(judgement=_TakesForUnchanged),
-    "an equal offset applied twice": Protocol(sabotage=_equal_offsets_applied),
+    "an equal offset applied twice": Protocol(sabotage=lambda: _swapped(registration, "plan", _plan_again)),
     "outcomes not set once": _with_clusters(_ForgetsRows),
     "trim without the fence": _with_clusters(_WithoutFence),
     "no graves": _with_clusters(_WithoutGraves),
     "no pending edges": _with_clusters(_WithoutEdges),
     "entries without versions": Protocol(stores=_with_tables),
     "gone without a version of its own": Protocol(render=_gone_as_it_was),
+    "transactions without a fence": Protocol(sabotage=lambda: _swapped(Broker, "open", _open_to_all)),
 }

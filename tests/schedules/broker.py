@@ -4,7 +4,8 @@ Methods serve calls and never wait, so joining is asking again: a member that ha
 the generation is complete. As with a real broker,
 
 - a member that was not heard of for the session's time is out, and so is one that does not join in time;
-- commits count for members of the current generation alone; but anyone may fetch, and anyone may send.
+- commits count for members of the current generation alone; but anyone may fetch, and anyone may send;
+- whoever opens a partition's transactions shuts out those who did before.
 """
 
 import random
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Partition, Position, Record
 
 __all__ = ["Broker", "Dealt", "Standing"]
@@ -74,6 +76,7 @@ class Broker:
         self._now_seconds = now_seconds
         self._dice = dice
         self._group = _Group()
+        self._fences = dict.fromkeys(partitions, 0)
 
     @property
     def generation_count(self) -> int:
@@ -113,6 +116,26 @@ class Broker:
             return False
         self.committed.update(offsets)
         return True
+
+    async def open(self, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
+        """Shut out whoever had these partitions; the fence of each, and its next offset."""
+        for partition in partitions:
+            self._fences[partition] += 1
+        return {each: (self._fences[each], self.committed[each]) for each in partitions}
+
+    async def deliver(
+        self, partition: Partition, fence: int, topics: Mapping[str, Sequence[Message]], next_offset: int
+    ) -> None:
+        """A transaction: all messages and the offset.
+
+        Raises:
+            StreamUnavailable: somebody opened the partition since; nothing is done.
+        """
+        if fence != self._fences[partition]:
+            raise StreamUnavailable(f"{partition} was opened by another")
+        for topic, messages in topics.items():
+            self.topics[topic] += messages
+        self.committed[partition] = next_offset
 
     async def heartbeat(self, member: str, generation: int) -> Standing:
         """A member is alive."""

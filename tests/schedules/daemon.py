@@ -31,7 +31,7 @@ from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message
 from neardup_stream.wire.pages import PageDecoder
 from tests.schedules.broker import Broker
-from tests.schedules.member import GroupMember, TopicSink
+from tests.schedules.member import GroupMember, TopicSink, TopicTransactions
 from tests.schedules.network import Network
 from tests.schedules.story import Climate, Story
 
@@ -139,7 +139,7 @@ def _loop(
     shared: Shared, stores: Stores, member: GroupMember, retries: Retries, now_seconds: Callable[[], float]
 ) -> Loop:
     protocol, meters = shared.protocol, NoMeters()
-    batch_pages = shared.story.batch_pages
+    broker, network, batch_pages = shared.broker, shared.network, shared.story.batch_pages
     return Loop(
         source=protocol.source(member),
         preparation=PREPARATION,
@@ -154,8 +154,8 @@ def _loop(
             now_seconds=now_seconds,
         ),
         publication=Publication(
-            protocol.events(TopicSink(EVENTS, shared.broker, shared.network)),
-            TopicSink(DEAD_LETTERS, shared.broker, shared.network),
+            protocol.events(TopicSink(EVENTS, broker, network)),
+            TopicSink(DEAD_LETTERS, broker, network),
             protocol.render,
             _render_dead_letter,
         ),
@@ -166,6 +166,9 @@ def _loop(
             drain_seconds=3.0,
         ),
         meters=meters,
+        transactions=TopicTransactions((EVENTS, DEAD_LETTERS), broker, network)
+        if shared.climate.is_exactly_once
+        else None,
     )
 
 

@@ -17,7 +17,7 @@ from neardup_stream.streams.protocol import Drain, TakeOver
 from tests.schedules.broker import Broker, Dealt
 from tests.schedules.network import Network
 
-__all__ = ["GroupMember", "TopicSink"]
+__all__ = ["GroupMember", "TopicSink", "TopicTransactions"]
 
 HEARTBEAT_SECONDS = 2.0
 ASK_AGAIN_SECONDS = 0.5
@@ -51,6 +51,7 @@ class GroupMember:
         self._generation = 0
         self._runs: dict[Partition, _Run] = {}
         self._drain: Drain | None = None
+        self._take_over: TakeOver | None = None
         self._failure: NeardupError | None = None
         self._membership: asyncio.Task[None] | None = None
         broker.listeners.append(self._news.set)
@@ -74,7 +75,8 @@ class GroupMember:
         self._drain = drain
 
     def on_assign(self, take_over: TakeOver) -> None:
-        """Nobody asks."""
+        """Await `take_over` before partitions are read."""
+        self._take_over = take_over
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """The next records; none when there is no news for a while."""
@@ -138,10 +140,11 @@ class GroupMember:
             await asyncio.sleep(ASK_AGAIN_SECONDS)
         if not isinstance(dealt, Dealt):
             return False
+        next_offsets = dict(dealt.next_offsets)
+        if self._take_over is not None:
+            next_offsets |= await self._take_over(list(next_offsets))
         self._generation = dealt.generation
-        self._runs = {
-            partition: _Run(offset, offset, offset) for partition, offset in dealt.next_offsets.items()
-        }
+        self._runs = {partition: _Run(offset, offset, offset) for partition, offset in next_offsets.items()}
         self._news.set()
         return True
 
@@ -180,3 +183,52 @@ class TopicSink:
         for some in (messages[:middle], messages[middle:]):
             if some:
                 await self._broker.send(self._topic, some)
+
+
+class TopicTransactions:
+    """Transactions of the partitions of the pages topic.
+
+    Args:
+        topics: of events, and of dead letters.
+        broker: of all of them.
+        network: to it.
+    """
+
+    def __init__(self, topics: tuple[str, str], broker: Broker, network: Network) -> None:
+        self._topics = topics
+        self._broker = network.to(broker, StreamUnavailable)
+        self._fences: dict[Partition, int] = {}
+
+    async def __aenter__(self) -> Self:
+        """Nothing is open yet."""
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Close what is open."""
+        await self.close()
+
+    async def open(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        """Shut others out."""
+        opened: dict[Partition, tuple[int, int]] = await self._broker.open(partitions)
+        self._fences |= {partition: fence for partition, (fence, _) in opened.items()}
+        return {partition: offset for partition, (_, offset) in opened.items()}
+
+    async def deliver(
+        self,
+        partition: Partition,
+        *,
+        events: Sequence[Message],
+        dead_letters: Sequence[Message],
+        next_offset: int,
+    ) -> None:
+        """Everything in one call, after which it is open only if that went well."""
+        fence = self._fences.pop(partition, None)
+        if fence is None:
+            raise StreamUnavailable(f"{partition} is not open")
+        topics = dict(zip(self._topics, (events, dead_letters), strict=True))
+        await self._broker.deliver(partition, fence, topics, next_offset)
+        self._fences[partition] = fence
+
+    async def close(self) -> None:
+        """Deliver for nobody."""
+        self._fences.clear()

@@ -1,7 +1,8 @@
 """One run: a story is lived to its end, and what is left of it is judged. A run is a function of its seed."""
 
 import random
-from collections.abc import Callable, Coroutine
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from neardup_stream.clusters.clusters import Clusters
@@ -55,6 +56,7 @@ def run(
         with protocol.sabotage():
             stage.loop.run_until_complete(stage.play())
         found = [f"invariant {number}: {detail}" for number, detail in judge(*_evidence(stage.shared, seed))]
+        found += _repeats(stage.shared) if climate.is_exactly_once else ()
     except Stuck:
         found = [f"never quiet, {stage.seconds:.0f} s after the beginning"]
     finally:
@@ -87,6 +89,16 @@ def _evidence(shared: Shared, seed: int) -> tuple[History, Expectations]:
         seed=seed,
     )
     return history, expectations
+
+
+def _repeats(shared: Shared) -> Iterator[str]:
+    """What was told more than once."""
+    for topic, messages in shared.broker.topics.items():
+        for message, count in Counter(
+            (each.key, each.value, tuple(each.headers)) for each in messages
+        ).items():
+            if count > 1:
+                yield f"{count} times among the {topic}: {message}"
 
 
 async def _clusters(decider: Clusters) -> dict[str, StoredCluster]:

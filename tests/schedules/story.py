@@ -60,6 +60,7 @@ class Climate:
         page_seconds: retention; None: nothing expires.
         stub_seconds: of what is gone; longer than the longest stop.
         longest_stop_seconds: past the session, and past the graves.
+        is_exactly_once: whether messages leave in transactions.
     """
 
     daemons: int = 3
@@ -75,6 +76,7 @@ class Climate:
     page_seconds: int | None = None
     stub_seconds: int = 120
     longest_stop_seconds: float = 60.0
+    is_exactly_once: bool = False
 
 
 CLIMATES: Final[Mapping[str, Climate]] = {
@@ -87,6 +89,7 @@ CLIMATES: Final[Mapping[str, Climate]] = {
         duration_seconds=60.0,
     ),
     "retention": Climate(page_seconds=30, duration_seconds=90.0, writes=20),
+    "exactly once": Climate(weather=Weather(broken_share=0.05), is_exactly_once=True),
 }
 """By what they are likely to bring about."""
 

@@ -14,13 +14,14 @@ FOUND_BY = {
     "claim before work": ("broken connections", 1),
     "commit before produce": ("broken connections", 38),
     "an undecided version taken for unchanged": ("slow", 0),
-    "an equal offset applied twice": ("short graves", 24),
+    "an equal offset applied twice": ("short graves", 16),
     "outcomes not set once": ("broken connections", 5),
-    "trim without the fence": ("short graves", 72),
-    "no graves": ("slow", 136),
-    "no pending edges": ("usual", 69),
-    "entries without versions": ("usual", 0),
-    "gone without a version of its own": ("usual", 0),
+    "trim without the fence": ("short graves", 137),
+    "no graves": ("usual", 38),
+    "no pending edges": ("usual", 80),
+    "entries without versions": ("usual", 28),
+    "gone without a version of its own": ("usual", 14),
+    "transactions without a fence": ("exactly once", 9),
 }
 """A climate, and a seed that found it. Changes elsewhere may shift that, so the next ones are tried too."""
 
