@@ -6,20 +6,40 @@ local call, sub = redis.call, string.sub
 local now = tonumber(call('TIME')[1])
 local stamp = struct.pack('>I4', now)
 local NO_RANK = string.rep('\0', 6)
+-- Rows that travel in one command; Lua's stack takes some thousands.
+local ROWS = 200
+
+-- Takes these rows out; pages that they decided begin to age.
+local function take_out(rows_key, fields)
+  local aging = {}
+  for _, row in ipairs(call('HMGET', rows_key, unpack(fields))) do
+    if sub(row, 1, 6) ~= NO_RANK then
+      aging[#aging + 1] = stamp .. sub(row, 1, 14)
+    end
+  end
+  if aging[1] then
+    call('RPUSH', KEYS[2], unpack(aging))
+  end
+  call('HDEL', rows_key, unpack(fields))
+end
 
 for i = 3, #KEYS do
   local partition, offset = ARGV[2 * i - 3], tonumber(ARGV[2 * i - 2])
   if offset > tonumber(call('HGET', KEYS[1], partition) or 0) then
     call('HSET', KEYS[1], partition, ARGV[2 * i - 2])
   end
+  local fields = {}
   for _, field in ipairs(call('HKEYS', KEYS[i])) do
     if tonumber(field) < offset then
-      local head = sub(call('HGET', KEYS[i], field), 1, 14)
-      if sub(head, 1, 6) ~= NO_RANK then
-        call('RPUSH', KEYS[2], stamp .. head)
+      fields[#fields + 1] = field
+      if #fields == ROWS then
+        take_out(KEYS[i], fields)
+        fields = {}
       end
-      call('HDEL', KEYS[i], field)
     end
+  end
+  if fields[1] then
+    take_out(KEYS[i], fields)
   end
 end
 

@@ -16,7 +16,7 @@ ATTEMPTS_HEADER = "neardup.attempts"
 """How often a record was put back, in decimal; it goes with the record into its next dead letter."""
 
 Fate = Literal["replayed", "other_reason", "exhausted", "truncated"]
-"""What becomes of a dead letter: put back; not asked for; put back often enough; cut, so that it cannot be."""
+"""What becomes of a dead letter: put back; not asked for; put back often enough; cut, so it cannot be."""
 
 
 def fate(letter: Message, reasons: frozenset[str], max_attempts: int) -> Fate:
