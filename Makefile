@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest --durations=10
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types floors unit property integration system chaos soak bench
+.PHONY: help demo test check lint types floors unit property schedules integration system chaos soak bench
 .PHONY: fmt schemas constraints clean packages jars
 
 help: ## List the targets
@@ -32,7 +32,7 @@ types: .venv/.stamp-dev ## Type-check library, daemon, tests and benchmarks
 floors: .venv/.stamp-dev ## Hold imports to the floors of the house
 	$(BIN)/lint-imports
 
-unit property: .venv/.stamp-dev ## Tests of one tier, without servers
+unit property schedules: .venv/.stamp-dev ## Tests of one tier, without servers
 	$(PYTEST) tests/$@
 
 integration system: packages jars ## Tests of one tier, on real servers
