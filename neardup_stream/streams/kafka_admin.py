@@ -46,12 +46,16 @@ class TopicFacts:
         max_message_bytes: largest compressed batch it takes; None if we may not know.
         cleanup_policy: `delete`, `compact` or `compact,delete`; None if we may not know.
         kept_ms: how long every record is kept; None if we may not know, or if it is not time that decides.
+        leaderless_count: partitions that nobody leads now.
+        lacks_replicas: whether a partition has fewer replicas in sync than it takes to write.
     """
 
     partitions: int
     max_message_bytes: int | None
     cleanup_policy: str | None
     kept_ms: int | None = None
+    leaderless_count: int = 0
+    lacks_replicas: bool = False
 
 
 async def describe_topics(
@@ -73,9 +77,9 @@ async def describe_topics(
     async with _open_admin(connection) as admin:
         with kafka_errors("describing topics", right):
             described = await admin.describe_topics(list(names))
-            counts = {topic["topic"]: len(topic["partitions"]) for topic in described if _is_there(topic)}
-            settings = await _topic_settings(admin, list(counts))
-    return {name: _facts(counts[name], settings[name]) if name in counts else None for name in names}
+            there = {topic["topic"]: topic["partitions"] for topic in described if _is_there(topic)}
+            settings = await _topic_settings(admin, list(there))
+    return {name: _facts(there[name], settings[name]) if name in there else None for name in names}
 
 
 async def require_topics(
@@ -193,15 +197,18 @@ async def _topic_settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> d
     return settings
 
 
-def _facts(partitions: int, settings: Mapping[str, str]) -> TopicFacts:
+def _facts(partitions: Sequence[Mapping[str, Any]], settings: Mapping[str, str]) -> TopicFacts:
     max_message_bytes = settings.get("max.message.bytes")
     retention_ms = int(settings.get("retention.ms", _UNLIMITED))
+    fewest = int(settings.get("min.insync.replicas", 1))
     is_kept_by_time = (
         settings.get("cleanup.policy") == "delete" and settings.get("retention.bytes") == _UNLIMITED
     )
     return TopicFacts(
-        partitions=partitions,
+        partitions=len(partitions),
         max_message_bytes=None if max_message_bytes is None else int(max_message_bytes),
         cleanup_policy=settings.get("cleanup.policy"),
         kept_ms=retention_ms if is_kept_by_time and retention_ms >= 0 else None,
+        leaderless_count=sum(partition["leader"] < 0 for partition in partitions),
+        lacks_replicas=any(len(partition["isr"]) < fewest for partition in partitions),
     )

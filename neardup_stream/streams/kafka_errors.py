@@ -11,7 +11,7 @@ from aiokafka import errors as kafka
 
 from neardup_stream.errors import ConfigError, CorruptData, NeardupError, StreamReason, StreamUnavailable
 
-__all__ = ["FAULTS", "Fault", "fault_of", "kafka_errors", "no_answer"]
+__all__ = ["FAULTS", "Fault", "away", "fault_of", "kafka_errors"]
 
 
 class Fault(NamedTuple):
@@ -185,9 +185,9 @@ def fault_of(error: Exception) -> Fault:
     return next((fault for fault in FAULTS if isinstance(error, fault.kinds)), _OTHER)
 
 
-def no_answer(doing: str, silent_seconds: float) -> NeardupError:
-    """What to raise when no broker has answered for so long."""
-    return _error(_SILENT, f"{doing}: no broker has answered for {silent_seconds:.0f} s", "")
+def away(reason: StreamReason, words: str) -> NeardupError:
+    """What to raise for what was found out without an error of the client."""
+    return _error(next(fault for fault in FAULTS if fault.reason == reason), words, "")
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message
 from neardup_stream.streams.kafka_admin import require_topics
 from neardup_stream.streams.kafka_config import KafkaSinkConfig
+from neardup_stream.streams.kafka_diagnosis import explain
 from neardup_stream.streams.kafka_errors import kafka_errors
 from neardup_stream.streams.kafka_producers import (
     check_sizes,
@@ -75,8 +76,10 @@ class KafkaSink:
         try:
             await self._send(messages)
         except StreamUnavailable as error:
-            if error.reason == "message_size" or not self._is_known():
+            if error.reason == "message_size":
                 await self._look_at_topic()
+            else:
+                await explain(self._config.connection, [self._config.topic], "Write")
             raise
 
     async def _send(self, messages: Sequence[Message]) -> None:
@@ -90,13 +93,6 @@ class KafkaSink:
                 except KafkaError:
                     await self._discard_producer()
                     raise
-
-    def _is_known(self) -> bool:
-        """Whether the topic was there when the producer last looked."""
-        producer = self._producer
-        return (
-            producer is None or producer.client.cluster.partitions_for_topic(self._config.topic) is not None
-        )
 
     async def _look_at_topic(self) -> None:
         """Learn its limit, or that it is gone."""

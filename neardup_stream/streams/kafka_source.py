@@ -38,7 +38,8 @@ from neardup_stream.streams.kafka_consumer import (
     record_in,
     silent_seconds,
 )
-from neardup_stream.streams.kafka_errors import kafka_errors, no_answer
+from neardup_stream.streams.kafka_diagnosis import explain
+from neardup_stream.streams.kafka_errors import away, kafka_errors
 from neardup_stream.streams.kafka_membership import Listener, commit_as_member, generation_of, is_fenced
 from neardup_stream.streams.protocol import Drain, TakeOver
 
@@ -322,7 +323,8 @@ class KafkaSource:
         """Tell an empty topic from a lost cluster, and from a topic that is no more."""
         silence = silent_seconds(consumer, consumer.assignment())
         if silence > self._config.connection.request_timeout_seconds:
-            raise no_answer("reading", silence)
+            await explain(self._config.connection, self._config.topics, "Read")
+            raise away("timeout", f"reading: no broker has answered for {silence:.0f} s")
         if any(not consumer.partitions_for_topic(topic) for topic in self._config.topics):
             await require_topics(self._config.connection, self._config.topics, "Read")
 

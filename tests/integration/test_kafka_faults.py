@@ -69,13 +69,7 @@ class Traffic:
     async def meet(self, reason: str) -> None:
         """Go on until sending and reading have both failed for this reason."""
         for step in (self._send_one, self._read_some):
-            async with asyncio.timeout(WAIT_SECONDS):
-                while True:
-                    try:
-                        await step()
-                    except StreamUnavailable as error:
-                        if error.reason == reason:
-                            break
+            await until_it_is_away(step, reason)
 
     def assert_nothing_is_lost(self) -> None:
         values = [int(record.value or b"") for record in self.finished]
@@ -167,7 +161,7 @@ async def test_a_broker_that_refuses_everybody_is_told_and_waited_for(road: Road
         road.proxy.refuse()
         with pytest.raises(StreamUnavailable) as raised:
             await topic.sink().__aenter__()
-        await through.meet("timeout")
+        await through.meet("connection")
         road.proxy.heal()
         await through.flow(5)
 
@@ -183,7 +177,7 @@ async def test_a_broker_that_dies_and_comes_back_costs_nothing(road: Road, topic
     async with traffic(far_topic(road, topic_prefix)) as through:
         await through.flow(20)
         road.broker.kill()
-        await through.meet("timeout")
+        await through.meet("connection")
         road.broker.start()
         await through.flow(20)
 
@@ -194,15 +188,35 @@ async def test_another_broker_leads_when_the_leader_dies_under_load(
     three_brokers: KafkaCluster, topic_prefix: str
 ) -> None:
     topic = Topic(three_brokers, topic_prefix, request_timeout_seconds=5)
-    async with traffic(topic) as through:
+    careful = Topic(
+        three_brokers,
+        f"{topic_prefix}-careful",
+        configs={"min.insync.replicas": "3"},
+        request_timeout_seconds=ANSWER_SECONDS,
+    )
+    async with traffic(topic) as through, careful.sink() as sink:
         await through.flow(20)
         former = three_brokers.leader(topic.name)
         former.kill()
         await through.flow(20)
         leader = three_brokers.leader(topic.name)
+        one = [Message(key=None, value=b"for three")]
+        away = await until_it_is_away(lambda: sink.send(one), "too_few_replicas")
 
     through.assert_nothing_is_lost()
     assert leader is not former
+    assert "min.insync.replicas" in str(away)
+
+
+async def until_it_is_away(step: Callable[[], Awaitable[object]], reason: str) -> StreamUnavailable:
+    """Again and again, until it fails for this reason."""
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            try:
+                await step()
+            except StreamUnavailable as error:
+                if error.reason == reason:
+                    return error
 
 
 # Topics.

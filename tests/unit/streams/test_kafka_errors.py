@@ -5,7 +5,7 @@ import pytest
 from aiokafka import errors as kafka
 
 from neardup_stream.errors import ConfigError, CorruptData, NeardupError, StreamReason, StreamUnavailable
-from neardup_stream.streams.kafka_errors import FAULTS, Fault, fault_of, kafka_errors, no_answer
+from neardup_stream.streams.kafka_errors import FAULTS, Fault, away, fault_of, kafka_errors
 
 PAGE = (Path(__file__).parents[3] / "docs" / "faults.md").read_text(encoding="utf-8")
 FATES = {StreamUnavailable: "waits", ConfigError: "exits with 2", CorruptData: "exits with 4"}
@@ -59,8 +59,13 @@ def test_an_error_without_words_is_told_by_its_name() -> None:
         raise kafka.NodeNotReadyError
 
 
-def test_silence_tells_how_long_it_lasts() -> None:
-    assert "no broker has answered for 31 s" in str(no_answer("reading", 31.2))
+@pytest.mark.parametrize("reason", get_args(StreamReason))
+def test_what_is_found_out_without_an_error_has_the_remedy_of_its_reason(reason: StreamReason) -> None:
+    error = away(reason, "found out")
+
+    assert isinstance(error, StreamUnavailable)
+    assert error.reason == reason
+    assert str(error) == f"found out; {fault_of(ERRORS[reason]).remedy}"
 
 
 def test_every_reason_has_a_row() -> None:
