@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from time import monotonic
 
-import pytest
 import redis
 from redis.crc import key_slot
 
@@ -17,7 +16,13 @@ from neardup_stream.stores.redis_config import Durability, RedisConfig
 from neardup_stream.streams.memory import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 from tests.redis_pipelines import FaultMeters, redis_pipeline
-from tests.servers.redis import RedisCluster, RedisServer, start_redis_cluster, start_watched_redis
+from tests.servers.redis import (
+    RedisCluster,
+    RedisServer,
+    start_redis,
+    start_redis_cluster,
+    start_watched_redis,
+)
 
 TOPICS, PAGES, PAGES_BEFORE = 300, 900, 200
 LIMITS = InFlightLimits(max_batch_pages=8, max_in_flight_pages=64)
@@ -26,7 +31,7 @@ LONGEST_PAUSE_SECONDS = 10
 
 
 async def told_when_a_master_dies(
-    url: str, kill: Callable[[], Awaitable[None]], durability: Durability
+    url: str, kill: Callable[[FaultMeters], Awaitable[None]], durability: Durability
 ) -> Pipeline:
     """Take the pages through Redis; in the middle a master is killed."""
     meters = FaultMeters()
@@ -37,7 +42,7 @@ async def told_when_a_master_dies(
             run = asyncio.create_task(pipeline.loop(source).run(asyncio.Event()))
             await until(lambda: meters.page_count >= PAGES_BEFORE)
             began = monotonic()
-            await kill()
+            await kill(meters)
             done = meters.page_count
             await until(lambda: meters.page_count > done)
             assert monotonic() - began < LONGEST_PAUSE_SECONDS
@@ -50,7 +55,7 @@ async def told_when_a_master_dies(
 async def test_the_replica_that_the_sentinels_choose_has_all_that_was_told() -> None:
     with start_watched_redis() as servers:
 
-        async def kill() -> None:
+        async def kill(_meters: FaultMeters) -> None:
             servers.master.kill()
 
         pipeline = await told_when_a_master_dies(servers.url, kill, "replica")
@@ -58,21 +63,31 @@ async def test_the_replica_that_the_sentinels_choose_has_all_that_was_told() -> 
     assert told(pipeline) == await told_without_faults()
 
 
-@pytest.mark.parametrize("durability", ["master", "replica"])
-async def test_a_cluster_goes_on_without_the_master_of_the_clusters(durability: Durability) -> None:
+async def test_a_cluster_goes_on_without_the_master_of_the_clusters() -> None:
     with start_redis_cluster() as cluster:
 
-        async def kill() -> None:
+        async def kill(_meters: FaultMeters) -> None:
             victim = master_of(cluster, "{c}")
             victim.kill()
-            if durability == "replica":  # which has to be there: of whoever takes over
-                await until(lambda: master_of(cluster, "{c}") is not victim)
-                victim.start_again()
+            await until(lambda: master_of(cluster, "{c}") is not victim)
+            victim.start_again()  # as the replica of whoever took over, who needs one
 
-        pipeline = await told_when_a_master_dies(cluster.url, kill, durability)
+        pipeline = await told_when_a_master_dies(cluster.url, kill, "replica")
 
-    if durability == "replica":
-        assert told(pipeline) == await told_without_faults()
+    assert told(pipeline) == await told_without_faults()
+
+
+async def test_a_server_that_is_killed_has_everything_in_its_append_only_file() -> None:
+    with start_redis(options={"appendonly": "yes"}) as server:
+
+        async def kill(meters: FaultMeters) -> None:
+            server.kill()
+            await until(lambda: meters.errors.total() > 0)
+            server.start_again()
+
+        pipeline = await told_when_a_master_dies(server.url, kill, "master")
+
+    assert told(pipeline) == await told_without_faults()
 
 
 def master_of(cluster: RedisCluster, key: str) -> RedisServer:

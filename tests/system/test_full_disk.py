@@ -1,0 +1,29 @@
+"""A disk that is full under the embedded server: a file system of three megabytes, mounted for one run."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.pipelines import essay, page_json
+
+PAGES = 6000
+PRIVATE_MOUNTS = ["unshare", "--mount", *(["--user", "--map-root-user"] if os.getuid() else [])]
+MOUNT_AND_RUN = 'mount -t tmpfs -o size=3m tmpfs "$0" && exec "$@"'
+
+
+def test_a_full_disk_ends_the_run_with_3_and_says_so(tmp_path: Path) -> None:
+    state, crawl = tmp_path / "state", tmp_path / "crawl.jsonl"
+    state.mkdir()
+    crawl.write_bytes(b"".join(page_json(f"p{n}", essay(n)) + b"\n" for n in range(PAGES)))
+    ours = ["dedup", str(crawl), "--state", str(state), "--set", "pipeline.give_up_seconds=0.5"]
+
+    run = subprocess.run(
+        [*PRIVATE_MOUNTS, "sh", "-c", MOUNT_AND_RUN, state, sys.executable, "-m", "daemon", *ours],
+        capture_output=True,
+        timeout=90,
+        check=False,
+    )
+
+    assert run.returncode == 3, run.stderr
+    assert "make room there" in run.stderr.decode()
