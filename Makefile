@@ -95,6 +95,7 @@ unless = $(if $(shell $(1) >/dev/null 2>&1 && echo works),,$(2))
 
 venv-package = $(call unless,$(PYTHON) -c 'import ensurepip',python3-venv)
 server-packages = $(call unless,command -v redis-server,redis-server) \
+	$(call unless,command -v openssl,openssl) \
 	$(call unless,command -v java,default-jre-headless) \
 	$(call unless,command -v mvn,maven)
 
