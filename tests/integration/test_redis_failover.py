@@ -3,11 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from time import monotonic
-
-import redis
-from redis.crc import key_slot
 
 from neardup_stream.message import Record
 from neardup_stream.pipeline.in_flight import InFlightLimits
@@ -17,8 +13,6 @@ from neardup_stream.streams.memory import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 from tests.redis_pipelines import FaultMeters, redis_pipeline
 from tests.servers.redis import (
-    RedisCluster,
-    RedisServer,
     start_redis,
     start_redis_cluster,
     start_watched_redis,
@@ -67,9 +61,9 @@ async def test_a_cluster_goes_on_without_the_master_of_the_clusters() -> None:
     with start_redis_cluster() as cluster:
 
         async def kill(_meters: FaultMeters) -> None:
-            victim = master_of(cluster, "{c}")
+            victim = cluster.master_of("{c}")
             victim.kill()
-            await until(lambda: master_of(cluster, "{c}") is not victim)
+            await until(lambda: cluster.master_of("{c}") is not victim)
             victim.start_again()  # as the replica of whoever took over, who needs one
 
         pipeline = await told_when_a_master_dies(cluster.url, kill, "replica")
@@ -88,17 +82,6 @@ async def test_a_server_that_is_killed_has_everything_in_its_append_only_file() 
         pipeline = await told_when_a_master_dies(server.url, kill, "master")
 
     assert told(pipeline) == await told_without_faults()
-
-
-def master_of(cluster: RedisCluster, key: str) -> RedisServer:
-    """Which node the first one that lives takes for the master of the key's slot."""
-    slot = key_slot(key.encode())
-    for node in cluster.nodes:
-        with redis.Redis.from_url(node.url) as client, suppress(redis.ConnectionError):
-            ranges = client.execute_command("CLUSTER SLOTS")
-            (port,) = (master[1] for low, high, master, *_ in ranges if low <= slot <= high)
-            return next(node for node in cluster.nodes if node.port == port)
-    raise AssertionError("no node answers")
 
 
 def pages() -> list[Record]:

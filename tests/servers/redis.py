@@ -9,14 +9,22 @@ with start_redis(options={"maxmemory-policy": "noeviction"}) as server:
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, files
 from pathlib import Path
 
 import redis
+from redis.crc import key_slot
 
-from tests.servers.process import ServerMissing, ServerProcess, find_program, free_ports, wait_until
+from tests.servers.process import (
+    ServerFailed,
+    ServerMissing,
+    ServerProcess,
+    find_program,
+    free_ports,
+    wait_until,
+)
 
 __all__ = [
     "RedisCluster",
@@ -81,6 +89,16 @@ class RedisCluster:
     """`redis+cluster://host:port,host:port,…` with all six nodes."""
     nodes: tuple[RedisServer, ...]
     """In no particular order; ask a node's `ROLE` which are masters now."""
+
+    def master_of(self, key: str) -> RedisServer:
+        """Which node the first one that lives takes for the master of the key's slot."""
+        slot = key_slot(key.encode())
+        for node in self.nodes:
+            with redis.Redis.from_url(node.url) as client, suppress(redis.ConnectionError):
+                ranges = client.execute_command("CLUSTER SLOTS")
+                (port,) = (master[1] for low, high, master, *_ in ranges if low <= slot <= high)
+                return next(node for node in self.nodes if node.port == port)
+        raise ServerFailed("no node answers")
 
 
 @dataclass(frozen=True, slots=True)
