@@ -6,9 +6,7 @@ other, looks at its tasks. A consumer that is broken is closed, whatever state i
 
 import asyncio
 import logging
-import time
 from collections.abc import Collection
-from math import inf
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import ConsumerRecord
@@ -22,10 +20,10 @@ from neardup_stream.streams.kafka_passwords import follow_password
 __all__ = [
     "close_consumer",
     "is_broken",
+    "last_answer_seconds",
     "open_consumer",
     "position",
     "record_in",
-    "silent_seconds",
 ]
 
 _log = logging.getLogger(__name__)
@@ -96,10 +94,10 @@ def record_in(partition: Partition, found: ConsumerRecord) -> Record:
     )
 
 
-def silent_seconds(consumer: AIOKafkaConsumer, assignment: Collection[TopicPartition]) -> float:
-    """How long no broker has answered: they answer an empty fetch, too, twice a second.
+def last_answer_seconds(consumer: AIOKafkaConsumer, assignment: Collection[TopicPartition]) -> float:
+    """When a broker last answered a fetch, epoch seconds; 0 if none did.
 
-    Negative infinity while nothing was answered yet, as for a member without partitions.
+    They answer an empty fetch, too, twice a second.
     """
     answered = [consumer.last_poll_timestamp(one) for one in assignment]
-    return time.time() - max(filter(None, answered), default=inf) / 1000
+    return max(filter(None, answered), default=0) / 1000

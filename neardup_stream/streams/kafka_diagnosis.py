@@ -14,13 +14,16 @@ LOOK_SECONDS = 2.0
 """How long the brokers are asked: whoever waits for the answer has waited long enough already."""
 
 
-async def explain(connection: KafkaConnection, topics: Sequence[str], right: str) -> None:
-    """Raise what is wrong with the topics, or return if nothing is, or nobody tells in time.
+async def explain(connection: KafkaConnection, topics: Sequence[str], right: str) -> bool:
+    """Raise what is wrong with the topics.
 
     Args:
         connection: the cluster.
         topics: to look at.
         right: what was wanted: Read or Write.
+
+    Returns:
+        True if nothing is wrong, False if nobody tells in time.
 
     Raises:
         ConfigError: a topic is gone, or is not for us any more.
@@ -34,3 +37,5 @@ async def explain(connection: KafkaConnection, topics: Sequence[str], right: str
                     raise away("no_leader", f"{fact.leaderless_count} partitions of {name} have no leader")
                 if fact.lacks_replicas and right == "Write":
                     raise away("too_few_replicas", f"{name} has too few replicas in sync to be written")
+            return True
+    return False

@@ -12,6 +12,7 @@ throw away what is prefetched; a pipeline that has enough does not call `read`.
 
 import asyncio
 import logging
+import time
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -33,10 +34,10 @@ from neardup_stream.streams.kafka_config import KafkaSourceConfig
 from neardup_stream.streams.kafka_consumer import (
     close_consumer,
     is_broken,
+    last_answer_seconds,
     open_consumer,
     position,
     record_in,
-    silent_seconds,
 )
 from neardup_stream.streams.kafka_diagnosis import explain
 from neardup_stream.streams.kafka_errors import away, kafka_errors
@@ -205,6 +206,7 @@ class KafkaSource:
         except BaseException:
             await close_consumer(consumer)
             raise
+        self._heard_seconds = time.time()
         consumer.subscribe(self._config.topics, listener=Listener(self._revoked, self._assigned))
         return consumer
 
@@ -320,11 +322,15 @@ class KafkaSource:
         self._meters.dropped_commits(count)
 
     async def _look_for_silence(self, consumer: AIOKafkaConsumer) -> None:
-        """Tell an empty topic from a lost cluster, and from a topic that is no more."""
-        silence = silent_seconds(consumer, consumer.assignment())
+        """Tell an empty topic, and a group that has nothing for us, from lost brokers or a deleted topic."""
+        assignment = consumer.assignment()
+        self._heard_seconds = max(self._heard_seconds, last_answer_seconds(consumer, assignment))
+        silence = time.time() - self._heard_seconds
         if silence > self._config.connection.request_timeout_seconds:
-            await explain(self._config.connection, self._config.topics, "Read")
-            raise away("timeout", f"reading: no broker has answered for {silence:.0f} s")
+            is_answered = await explain(self._config.connection, self._config.topics, "Read")
+            if assignment or not is_answered:
+                raise away("timeout", f"reading: no broker has answered for {silence:.0f} s")
+            self._heard_seconds = time.time()
         if any(not consumer.partitions_for_topic(topic) for topic in self._config.topics):
             await require_topics(self._config.connection, self._config.topics, "Read")
 
@@ -342,6 +348,7 @@ class KafkaSource:
     def _assigned(self, assigned: Collection[TopicPartition]) -> None:
         _log.info("assigned %s", sorted(f"{one.topic}-{one.partition}" for one in assigned))
         self._untaken = set(assigned)
+        self._heard_seconds = time.time()
         self._is_member = True
         if self._consumer is not None:
             self._generation = generation_of(self._consumer)

@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,7 +16,7 @@ from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.kafka_sink import KafkaSink
 from neardup_stream.streams.kafka_source import KafkaSource
 from tests.contracts.streams import read_records
-from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
+from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, read_until_assigned
 from tests.servers.kafka import KafkaBroker, KafkaCluster, start_kafka, start_kafka_cluster
 from tests.servers.process import free_ports
 from tests.servers.proxy import Proxy, start_proxy
@@ -170,6 +171,30 @@ async def test_a_broker_that_refuses_everybody_is_told_and_waited_for(road: Road
     through.assert_nothing_is_lost()
 
 
+async def test_a_member_that_waits_for_its_partitions_says_that_the_brokers_are_gone(
+    road: Road, topic_prefix: str
+) -> None:
+    topic = far_topic(road, topic_prefix)
+    near = copy(topic)
+    near.connection = replace(topic.connection, bootstrap_servers=road.broker.bootstrap_servers)
+
+    async def lose_the_road() -> None:
+        road.proxy.refuse()
+
+    async with topic.source() as source:
+        await read_until_assigned(source)
+        source.on_revoke(lose_the_road)
+        async with near.source():
+            await until_it_is_away(lambda: source.read(1, 1), "connection")
+            source.on_revoke(no_drain)
+        road.proxy.heal()
+        await until_it_works(lambda: read_until_assigned(source))
+
+
+async def no_drain() -> None:
+    """Nothing is in flight."""
+
+
 # Brokers.
 
 
@@ -234,6 +259,14 @@ async def test_a_topic_that_is_deleted_ends_source_and_sink_by_its_name(make_top
         for step in (lambda: source.read(1, 1), lambda: sink.send([Message(key=None, value=b"x")])):
             with pytest.raises(ConfigError, match=f"no topic {topic.name}.*create it"):
                 await until_it_fails(step)
+
+
+async def until_it_works(step: Callable[[], Awaitable[object]]) -> None:
+    async with asyncio.timeout(WAIT_SECONDS):
+        while True:
+            with suppress(StreamUnavailable):
+                await step()
+                return
 
 
 async def until_it_fails(step: Callable[[], Awaitable[object]]) -> None:
