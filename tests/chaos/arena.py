@@ -13,10 +13,13 @@ from neardup_stream.streams.kafka_sink import KafkaSink
 from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
 
-__all__ = ["PARTITIONS", "SESSION_SECONDS", "Arena", "build_arena"]
+__all__ = ["CALM", "PARTITIONS", "SESSION_SECONDS", "Arena", "build_arena"]
 
 PARTITIONS = 4
 SESSION_SECONDS = 1.0
+
+CALM = ("kafka.session_timeout_seconds=30", "pipeline.max_batch_pages=256")
+"""For daemons that nothing shall befall, not even on a machine that is busy with other things."""
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,10 @@
 """What befalls a daemon: at which call it is killed or stands still, or after how long."""
 
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
-__all__ = ["STEPS", "SWEEP_STEPS", "Fate", "fates", "points"]
+__all__ = ["STEPS", "SWEEP_STEPS", "Fate", "fates", "point_of", "points"]
 
 STEPS: Final[Mapping[str, Sequence[str]]] = {
     "read": ("source.read",),
@@ -43,17 +43,29 @@ class Fate(NamedTuple):
         still_seconds: for how long.
         kill: the point at which it ends; "" for any moment.
         moment_seconds: how long after its start, or after it went on, any moment is.
+        tries: how many processes may miss a point, because they do not come to it in time.
     """
 
     stop: str | None
-    still_seconds: float
     kill: str
-    moment_seconds: float
+    still_seconds: float = 0.0
+    moment_seconds: float = 0.0
+    tries: int = 3
 
     @property
     def fault_count(self) -> int:
         """How many faults that is."""
         return 1 if self.stop is None else 2
+
+    def sooner(self) -> "Fate":
+        """The same at the first turn, with one try less."""
+        stop = self.stop if self.stop is None else point_of(self.stop)
+        return self._replace(stop=stop, kill=point_of(self.kill), tries=self.tries - 1)
+
+
+def point_of(written: str) -> str:
+    """A failpoint without its turn."""
+    return " ".join(written.split()[:2])
 
 
 def points(steps: Mapping[str, Sequence[str]]) -> list[str]:
@@ -63,31 +75,30 @@ def points(steps: Mapping[str, Sequence[str]]) -> list[str]:
     ]
 
 
-def fates(seed: int, fault_count: int, still_seconds: tuple[float, float]) -> Iterator[Fate]:
-    """Fates with so many faults in all; every point is a death twice before any is drawn at random.
+def fates(seed: int, fault_count: int, still_seconds: tuple[float, float]) -> list[Fate]:
+    """Fates with so many faults in all: at every point a death and a stand-still, the others at any moment.
 
     Args:
         seed: the same one gives the same fates.
-        fault_count: at least 4 to each point.
+        fault_count: at least three to each point.
         still_seconds: shortest and longest time to stand still, past the session timeout.
     """
     dice = random.Random(seed)
+
+    def fate(stop: str | None, kill: str) -> Fate:
+        def turn(place: str) -> str:
+            return f"{place} {dice.randint(1, 6)}" if place else ""
+
+        return Fate(
+            stop=stop if stop is None else turn(stop),
+            kill=turn(kill),
+            still_seconds=dice.uniform(*still_seconds),
+            moment_seconds=dice.uniform(0.0, 1.5),
+        )
+
     places = points(STEPS)
-    drawn = [_fate(dice, still_seconds, None, place) for place in places * 2]
-    while sum(fate.fault_count for fate in drawn) < fault_count:
-        stop = dice.choice([None, "", dice.choice(places), dice.choice(places)])
-        drawn.append(_fate(dice, still_seconds, stop, ""))
+    drawn = [fate(None, place) for place in places] + [fate(place, "") for place in places]
+    while sum(each.fault_count for each in drawn) < fault_count:
+        drawn.append(fate(dice.choice([None, ""]), dice.choice(["", dice.choice(places)])))
     dice.shuffle(drawn)
-    yield from drawn
-
-
-def _fate(dice: random.Random, still_seconds: tuple[float, float], stop: str | None, kill: str) -> Fate:
-    def turn(place: str) -> str:
-        return f"{place} {dice.randint(1, 6)}"
-
-    return Fate(
-        stop=turn(stop) if stop else stop,
-        still_seconds=dice.uniform(*still_seconds),
-        kill=turn(kill) if kill else kill,
-        moment_seconds=dice.uniform(0.0, 1.5),
-    )
+    return drawn

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from tests.chaos.faults import Fate
+from tests.chaos.faults import Fate, point_of
 from tests.servers.daemon import Daemon, start_daemon
 from tests.servers.process import wait_until
 
@@ -31,8 +31,8 @@ def live_through(
         on_fault: called after each fault, from any thread, one at a time.
 
     Returns:
-        How often each fault happened, by its point; `kill` and `stop` for those at any moment. A process
-        that does not come to its point in time is killed wherever it is.
+        How often each fault happened: `kill` or `stop`, and its point. A process that does not come to its
+        point in time is killed wherever it is, and another one tries.
 
     Raises:
         AssertionError: a daemon ended by itself.
@@ -54,7 +54,8 @@ def live_through(
                 fate = waiting.get_nowait()
             except queue.Empty:
                 return
-            _live(settings, fate, tell)
+            if not _live(settings, fate, tell) and fate.tries > 1:
+                waiting.put(fate.sooner())
 
     with ThreadPoolExecutor(daemon_count) as places:
         for done in [places.submit(place) for _ in range(daemon_count)]:
@@ -63,25 +64,28 @@ def live_through(
 
 
 def serving(stack: ExitStack, settings: Sequence[str], daemon_count: int) -> list[Daemon]:
-    """So many daemons that nothing befalls, ready for pages; killed when the stack is left."""
+    """So many daemons, ready for pages; killed when the stack is left."""
     daemons = [stack.enter_context(start_daemon(settings)) for _ in range(daemon_count)]
     for daemon in daemons:
         daemon.wait_until_ready()
     return daemons
 
 
-def _live(settings: Sequence[str], fate: Fate, tell: Callable[[str], None]) -> None:
-    points = [f"failpoints.kill={fate.kill}", f"failpoints.stop={fate.stop or ''}"]
-    with start_daemon([*settings, *points]) as daemon:
-        if fate.stop is not None and _stands_still(daemon, fate):
-            tell(_name(fate.stop) or "stop")
+def _live(settings: Sequence[str], fate: Fate, tell: Callable[[str], None]) -> bool:
+    """One life; whether it came to its points."""
+    armed = [f"failpoints.kill={fate.kill}", f"failpoints.stop={fate.stop or ''}"]
+    with start_daemon([*settings, *armed]) as daemon:
+        has_stopped = fate.stop is not None and _stands_still(daemon, fate)
+        if has_stopped:
+            tell(_told("stop", fate.stop))
         if not fate.kill:
             daemon.wait_until_ready()
             time.sleep(fate.moment_seconds)
         has_ended = _comes_to(daemon.has_ended) if fate.kill else daemon.has_ended()
         if has_ended and daemon.wait() != -signal.SIGKILL:
             raise AssertionError(f"ended by itself with {daemon.wait()}:\n{daemon.log()[-4000:]}")
-    tell(_name(fate.kill) if has_ended else "kill")
+    tell(_told("kill", fate.kill if has_ended else ""))
+    return has_stopped == (fate.stop is not None) and has_ended == bool(fate.kill)
 
 
 def _stands_still(daemon: Daemon, fate: Fate) -> bool:
@@ -105,6 +109,5 @@ def _comes_to(condition: Callable[[], bool]) -> bool:
     return True
 
 
-def _name(point: str) -> str:
-    """Without its turn."""
-    return " ".join(point.split()[:2])
+def _told(fault: str, written: str | None) -> str:
+    return f"{fault} {point_of(written or '') or 'at any moment'}"

@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 
 from neardup_stream.message import Message
-from tests.chaos.arena import SESSION_SECONDS, Arena, build_arena
+from tests.chaos.arena import CALM, SESSION_SECONDS, Arena, build_arena
 from tests.chaos.crawl import crawl
 from tests.chaos.faults import Fate
 from tests.chaos.feeding import Feed
@@ -19,22 +19,18 @@ QUIET_SECONDS = 60
 ZOMBIE_SECONDS = 1.5 * SESSION_SECONDS
 
 
-def kill(point: str) -> Fate:
-    return Fate(stop=None, still_seconds=0, kill=point, moment_seconds=0)
-
-
 FATES = [
-    kill("after records.replace 2"),
-    Fate(stop="after index.probe_and_insert", still_seconds=ZOMBIE_SECONDS, kill="", moment_seconds=0.2),
-    kill("after cluster_store.commit 2"),
-    kill("after events.send"),
-    kill("before source.commit"),
+    Fate(stop=None, kill="after records.replace 2"),
+    Fate(stop="after index.probe_and_insert", kill="", still_seconds=ZOMBIE_SECONDS, moment_seconds=0.2),
+    Fate(stop=None, kill="after cluster_store.commit 2"),
+    Fate(stop=None, kill="after events.send"),
+    Fate(stop=None, kill="before source.commit"),
 ]
 
 
 def finish(arena: Arena, daemon_count: int) -> None:
     with ExitStack() as stack:
-        daemons = serving(stack, arena.settings, daemon_count)
+        daemons = serving(stack, (*arena.settings, *CALM), daemon_count)
         wait_until_quiet(arena.settings, QUIET_SECONDS)
         assert [daemon.stop() for daemon in daemons] == [0] * daemon_count
 
