@@ -51,6 +51,15 @@ PREPARATION = Preparation(
 _SWEEP_SECONDS = 9.0
 
 
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The stores, or what stands for them."""
+
+    records: Any
+    tables: Any
+    clusters: Any
+
+
 def _as_it_is(part: Any) -> Any:
     return part
 
@@ -68,7 +77,7 @@ class Protocol:
         sabotage: around the whole run.
     """
 
-    stores: Callable[["Stores"], "Stores"] = _as_it_is
+    stores: Callable[[Stores], Stores] = _as_it_is
     source: Callable[[Any], Any] = _as_it_is
     events: Callable[[Any], Any] = _as_it_is
     render: Callable[[Any], Message] = to_message
@@ -77,17 +86,18 @@ class Protocol:
 
 
 @dataclass
-class Stores:
-    """What all daemons share."""
-
-    records: Any
-    tables: Any
-    clusters: Any
-
-
-@dataclass
 class Shared:
-    """What outlives every daemon."""
+    """What outlives every daemon.
+
+    Attributes:
+        broker: all topics, and the group.
+        network: the way to everything.
+        now_seconds: the true time.
+        climate: what the story was drawn from.
+        story: what happens.
+        protocol: how daemons are put together.
+        stores: empty at first.
+    """
 
     broker: Broker
     network: Network
@@ -122,7 +132,10 @@ async def live(name: str, shared: Shared, stop: asyncio.Event, ahead_seconds: fl
     stores = _far_away(shared)
     member = GroupMember(name, shared.broker, shared.network)
     retries = Retries(Patience(120.0, 0.1, 2.0), NoMeters(), lambda _: None)
-    now_seconds = lambda: shared.now_seconds() + ahead_seconds  # noqa: E731 - as short as a name
+
+    def now_seconds() -> float:
+        return shared.now_seconds() + ahead_seconds
+
     loop = _loop(shared, stores, member, retries, now_seconds)
     async with member, asyncio.TaskGroup() as group:
         sweeping = group.create_task(_sweep(shared, stores, retries, now_seconds))
@@ -132,7 +145,8 @@ async def live(name: str, shared: Shared, stop: asyncio.Event, ahead_seconds: fl
 
 def _far_away(shared: Shared) -> Stores:
     stores = shared.protocol.stores(shared.stores)
-    return Stores(*(shared.network.to(each, StoreUnavailable) for each in vars(stores).values()))
+    to = partial(shared.network.to, away=StoreUnavailable)
+    return Stores(to(stores.records), to(stores.tables), to(stores.clusters))
 
 
 def _loop(

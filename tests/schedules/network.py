@@ -39,6 +39,7 @@ class Weather:
 class _Call(NamedTuple):
     """One request, and who waits for the answer."""
 
+    sender: str
     method: Callable[..., Coroutine[Any, Any, Any]]
     arguments: tuple[Any, ...]
     answer: asyncio.Future[Any]
@@ -53,7 +54,7 @@ class Network:
         dice: decide how long a way takes, and what breaks.
         weather: how likely that is.
         on_call: awaited by whoever makes a call, before it is sent.
-        tell: is told what is served, and what breaks.
+        tell: told who called what with which arguments, and the answer.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Network:
         dice: random.Random,
         weather: Weather,
         on_call: Callable[[], Awaitable[None]],
-        tell: Callable[[str], None],
+        tell: Callable[..., None],
     ) -> None:
         self._loop = loop
         self._dice = dice
@@ -91,7 +92,8 @@ class Network:
     ) -> Any:
         """One call, to whoever `method` belongs to."""
         await self._on_call()
-        call = _Call(method, arguments, self._loop.create_future(), copy_context())
+        sender, answer = self._loop.owner().name, self._loop.create_future()
+        call = _Call(sender, method, arguments, answer, copy_context())
         if self._dice.random() < self._weather.broken_share:
             self._break(call, away)
         else:
@@ -108,7 +110,7 @@ class Network:
         try:
             running.send(None)
         except StopIteration as returned:
-            self._tell(f"{call.method.__name__}{call.arguments} -> {returned.value}")
+            self._tell(call.sender, call.method.__name__, *call.arguments, "->", returned.value)
             return _succeed, returned.value
         except NeardupError as error:
             return _fail, error

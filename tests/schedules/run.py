@@ -40,7 +40,7 @@ def run(
     seed: int,
     climate: Climate | None = None,
     protocol: Protocol | None = None,
-    tell: Callable[[str], None] = lambda _: None,
+    tell: Callable[[str], None] | None = None,
 ) -> Outcome:
     """Live and judge the run of this seed.
 
@@ -48,7 +48,7 @@ def run(
         seed: whatever is left to chance.
         climate: what befalls the daemons.
         protocol: how they are put together.
-        tell: told every call and every fault.
+        tell: told every call and every fault, a line each.
     """
     climate, protocol, dice = climate or Climate(), protocol or Protocol(), random.Random(seed)
     stage = Stage(dice, climate, draw_story(climate, dice), protocol, tell)

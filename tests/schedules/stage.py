@@ -59,7 +59,7 @@ class Stage:
         climate: what the story was drawn from.
         story: what happens.
         protocol: how daemons are put together.
-        tell: told every call and every fault.
+        tell: told every call and every fault, a line each.
 
     Attributes:
         loop: everybody's.
@@ -73,7 +73,7 @@ class Stage:
         climate: Climate,
         story: Story,
         protocol: Protocol,
-        tell: Callable[[str], None],
+        tell: Callable[[str], None] | None,
     ) -> None:
         self.loop = VirtualLoop(dice, START_SECONDS)
         self._tell_line = tell
@@ -129,10 +129,10 @@ class Stage:
         if not self._is_over:
             seat.lives += 1
             seat.stop = asyncio.Event()
-            seat.process = self.loop.start(self._live(seat, seat.stop))
+            name = f"{seat.number}.{seat.lives}"
+            seat.process = self.loop.start(name, self._live(name, seat, seat.stop))
 
-    async def _live(self, seat: _Seat, stop: asyncio.Event) -> None:
-        name = f"{seat.number}.{seat.lives}"
+    async def _live(self, name: str, seat: _Seat, stop: asyncio.Event) -> None:
         try:
             await live(name, self.shared, stop, seat.ahead_seconds)
         except BaseExceptionGroup as ended:
@@ -166,7 +166,7 @@ class Stage:
     def _strike(self, seat: _Seat, process: Process, fault: Fault) -> None:
         if process.is_dead or process.is_stopped:
             return
-        self._tell(str(fault))
+        self._tell(fault)
         if fault.kind == "kill":
             self._end(seat, fault.seconds)
         elif fault.kind == "leave":
@@ -176,8 +176,9 @@ class Stage:
             process.is_stopped = True
             self.loop.call_later(fault.seconds, _go_on, process, context=self.loop.world_context)
 
-    def _tell(self, what: str) -> None:
-        self._tell_line(f"{self.seconds:7.2f} {what}")
+    def _tell(self, *words: object) -> None:
+        if self._tell_line is not None:
+            self._tell_line(f"{self.seconds:7.2f} {' '.join(map(str, words))}")
 
 
 def _go_on(process: Process) -> None:

@@ -30,13 +30,17 @@ class Stuck(Exception):  # noqa: N818 - a finding, whose name says it
 class Process:
     """What stops and dies as one.
 
+    Args:
+        name: for people.
+
     Attributes:
         is_stopped: it runs nothing for now.
         is_dead: it never runs again.
         ready: its callbacks, in order.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self.name = name
         self.is_stopped = False
         self.is_dead = False
         self.ready: deque[asyncio.Handle] = deque()
@@ -74,14 +78,14 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._timers: list[tuple[float, float, int, asyncio.TimerHandle]] = []
         self._timer_count = 0
         self._tasks: list[asyncio.Task[Any]] = []
-        self._world = Process()
+        self._world = Process("world")
         self._processes = [self._world]
         self.world_context = self._context_of(self._world)
         self.defects: list[BaseException] = []
 
-    def start(self, main: Coroutine[Any, Any, None]) -> Process:
+    def start(self, name: str, main: Coroutine[Any, Any, None]) -> Process:
         """A new process that runs `main`."""
-        process = Process()
+        process = Process(name)
         self._processes.append(process)
         self.create_task(main, context=self._context_of(process))
         return process
