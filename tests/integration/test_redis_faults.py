@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 import redis
+from redis.crc import REDIS_CLUSTER_HASH_SLOTS as SLOTS
+from redis.crc import key_slot
 
 from neardup_stream.message import Record
 from neardup_stream.stores.redis_client import RedisClient
@@ -24,7 +26,7 @@ from tests.pipelines import Pipeline, essay, page_json
 from tests.redis_pipelines import FaultMeters, redis_pipeline
 from tests.servers.process import free_ports, wait_until
 from tests.servers.proxy import Proxy, start_proxy
-from tests.servers.redis import RedisServer, start_redis
+from tests.servers.redis import RedisCluster, RedisServer, start_redis
 
 TOPICS, PAGES, PAGES_BEFORE = 20, 60, 20
 PATIENT_SECONDS = 60
@@ -141,6 +143,42 @@ async def test_a_fault_costs_time_and_nothing_else_and_its_reason_is_counted(
     site: Site, client: RedisClient, namespace: str, fault: str
 ) -> None:
     reason, strike = FAULTS[fault]
+
+    await live_through(client, namespace, strike(site), {reason, "connection"}, reason)
+
+
+async def test_slots_without_a_master_are_waited_for(namespace: str) -> None:
+    with start_redis(options={"cluster-enabled": "yes"}) as server, redis.Redis.from_url(server.url) as admin:
+        admin.execute_command("CLUSTER ADDSLOTSRANGE", 0, SLOTS - 1)
+        wait_until(lambda: admin.execute_command("CLUSTER INFO")["cluster_state"] == "ok", PATIENT_SECONDS)
+        config = RedisConfig(f"redis+cluster://127.0.0.1:{server.port}", ANSWER_SECONDS, retries=0)
+        async with RedisClient(config) as client:
+            strike = slot_without_a_master(admin, key_slot(b"c"))
+            await live_through(client, namespace, strike, {"cluster_down", "no_cluster"}, "no_cluster")
+
+
+async def test_slots_on_the_move_are_waited_for(redis_cluster: RedisCluster, namespace: str) -> None:
+    config = RedisConfig(redis_cluster.url, retries=0)
+    async with RedisClient(config) as client:
+        await live_through(client, namespace, moving_slot(redis_cluster, b"c"), {"try_again"}, "try_again")
+
+
+async def live_through(
+    client: RedisClient,
+    namespace: str,
+    strike: AbstractContextManager[None],
+    reasons: set[str],
+    main_reason: str,
+) -> None:
+    """Take pages through it, strike in the middle, and hold what was told against a run without faults.
+
+    Args:
+        client: of the Redis that will be struck.
+        namespace: of this test.
+        strike: lasts until several tries in a row have met it.
+        reasons: of all that may be met.
+        main_reason: the one that several tries must meet.
+    """
     meters = FaultMeters()
     pipeline = redis_pipeline(client, namespace, meters)
     begin = asyncio.Event()
@@ -149,14 +187,44 @@ async def test_a_fault_costs_time_and_nothing_else_and_its_reason_is_counted(
     async with source:
         run = asyncio.create_task(pipeline.loop(source).run(asyncio.Event()))
         await until(lambda: meters.page_count == PAGES_BEFORE)
-        with strike(site):
+        with strike:
             begin.set()
-            await until(lambda: meters.errors["store", reason] > FAILURES_OF_A_CLIENT)
+            await until(lambda: meters.errors["store", main_reason] > FAILURES_OF_A_CLIENT)
         await run
 
-    assert {met for _, met in meters.errors} <= {reason, "connection"}
+    assert {met for _, met in meters.errors} <= reasons
     assert meters.outcomes == {"unique": TOPICS, "duplicate": PAGES - TOPICS}
     assert told(pipeline) == await told_without_faults()
+
+
+@contextmanager
+def slot_without_a_master(admin: Any, slot: int) -> Iterator[None]:
+    admin.execute_command("CLUSTER DELSLOTS", slot)
+    yield
+    admin.execute_command("CLUSTER ADDSLOTS", slot)
+
+
+@contextmanager
+def moving_slot(cluster: RedisCluster, tag: bytes) -> Iterator[None]:
+    """Some of its keys are here, and others nowhere yet: no script can run on both."""
+    slot = key_slot(tag)
+    with ExitStack() as stack:
+        source, target = (
+            stack.enter_context(redis.Redis.from_url(cluster.master_of(key).url))
+            for key in (f"{{{tag.decode()}}}", other_key(cluster, tag))
+        )
+        ids = [node.execute_command("CLUSTER MYID").decode() for node in (source, target)]
+        target.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", ids[0])
+        source.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", ids[1])
+        yield
+        for node in (source, target):
+            node.execute_command("CLUSTER SETSLOT", slot, "STABLE")
+
+
+def other_key(cluster: RedisCluster, tag: bytes) -> str:
+    """A key on another master than the tag's."""
+    home = cluster.master_of(f"{{{tag.decode()}}}")
+    return next(key for key in map(str, range(100)) if cluster.master_of(key) is not home)
 
 
 async def test_connections_that_are_cut_all_the_time_lose_nothing(
