@@ -9,12 +9,13 @@ import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
 
 from neardup_stream.errors import ConfigError
 
-__all__ = ["Login", "Password", "TlsContext", "TlsFiles"]
+__all__ = ["Login", "Password", "TlsContext", "TlsFiles", "password_of", "tls_context"]
 
 T = TypeVar("T")
 
@@ -124,6 +125,26 @@ class TlsContext(ssl.SSLContext):
     def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
         """What asyncio calls once for each connection. Costs reading the files, some 1 ms."""
         return self._contexts.get().wrap_bio(*args, **options)
+
+
+@cache
+def password_of(login: Login) -> Password:
+    """One for all connections of a process, so that each knows the last that any of them could read.
+
+    Raises:
+        ConfigError: as `Password` does.
+    """
+    return Password(login)
+
+
+@cache
+def tls_context(files: TlsFiles) -> TlsContext:
+    """One for all connections of a process, for the same reason.
+
+    Raises:
+        ConfigError: as `TlsContext` does.
+    """
+    return TlsContext(files)
 
 
 def _read_password(path: str) -> str:

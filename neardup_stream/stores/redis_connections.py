@@ -19,7 +19,7 @@ from redis.asyncio.connection import (
 from redis.credentials import CredentialProvider
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from neardup_stream.credentials import Login, Password, TlsContext, TlsFiles
+from neardup_stream.credentials import Login, TlsContext, TlsFiles, password_of, tls_context
 from neardup_stream.stores.redis_config import RedisConfig
 
 __all__ = ["TcpConnection", "TlsConnection", "connection_options"]
@@ -80,7 +80,7 @@ class _Credentials(CredentialProvider):
 
     def __init__(self, login: Login) -> None:
         self._username = login.username
-        self._password = Password(login)
+        self._password = password_of(login)
 
     def get_credentials(self) -> tuple[str] | tuple[str, str]:
         password = self._password.read()
@@ -104,7 +104,7 @@ def connection_options(config: RedisConfig) -> dict[str, Any]:
     if config.login is not None:
         options["credential_provider"] = _Credentials(config.login)
     if config.has_tls:
-        options["tls_context"] = TlsContext(config.tls or TlsFiles())
+        options["tls_context"] = tls_context(config.tls or TlsFiles())
     return options
 
 

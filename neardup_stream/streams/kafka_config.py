@@ -7,7 +7,7 @@ doubt); everything that matters is therefore stated here, and what must not be c
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from neardup_stream.credentials import Login, Password, TlsContext, TlsFiles
+from neardup_stream.credentials import Login, TlsFiles, password_of, tls_context
 from neardup_stream.errors import ConfigError
 
 __all__ = [
@@ -86,11 +86,11 @@ class KafkaConnection:
             "security_protocol": ("SASL_" if self.login else "") + ("SSL" if self.tls else "PLAINTEXT")
         }
         if self.tls is not None:
-            options["ssl_context"] = TlsContext(self.tls)
+            options["ssl_context"] = tls_context(self.tls)
         if self.login is not None:
             options["sasl_mechanism"] = self.sasl_mechanism
             options["sasl_plain_username"] = self.login.username
-            options["sasl_plain_password"] = Password(self.login).read()
+            options["sasl_plain_password"] = password_of(self.login).read()
         return options
 
 

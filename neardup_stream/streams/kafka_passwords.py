@@ -2,7 +2,7 @@
 
 from aiokafka.client import AIOKafkaClient
 
-from neardup_stream.credentials import Password
+from neardup_stream.credentials import Password, password_of
 from neardup_stream.streams.kafka_config import KafkaConnection
 
 __all__ = ["follow_password"]
@@ -11,7 +11,7 @@ __all__ = ["follow_password"]
 def follow_password(client: AIOKafkaClient, connection: KafkaConnection) -> None:
     """Have a client read its password anew for each connection, if it comes from a file."""
     if connection.login is not None and connection.login.password_file:
-        client.password = Password(connection.login)
+        client.password = password_of(connection.login)
         client.__class__ = _FollowingClient  # consumers and producers make their client themselves
 
 

@@ -107,6 +107,14 @@ async def test_the_rights_in_deploy_are_enough(site: Site) -> None:
     await site.work_in_a_transaction()
 
 
+async def test_a_login_may_be_plain(site: Site) -> None:
+    plain = replace(site, connection=replace(site.connection, sasl_mechanism="PLAIN"))
+    await plain.prepare()
+    plain.kafka.allow(map(plain.right, RIGHTS))
+
+    await plain.work()
+
+
 def needed(line: str) -> tuple[str, str]:
     """What must be named where this right is missing: the operation, and what it is on."""
     words = line.split()
@@ -145,7 +153,7 @@ CHANGES: dict[str, tuple[Callable[[Site], KafkaConnection], type[NeardupError], 
         "check kafka.sasl_username and its password",
     ),
     "mechanism": (
-        lambda site: replace(site.connection, sasl_mechanism="PLAIN"),
+        lambda site: replace(site.connection, sasl_mechanism="SCRAM-SHA-512"),
         ConfigError,
         "check kafka.sasl_mechanism",
     ),

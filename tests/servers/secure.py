@@ -61,7 +61,7 @@ class SecureKafka:
 
     broker: KafkaBroker
     login_servers: str
-    """TLS and SCRAM-SHA-256."""
+    """TLS, and SCRAM-SHA-256 or PLAIN."""
     certificate_servers: str
     """Mutual TLS."""
     authority: Authority
@@ -120,7 +120,11 @@ def start_secure_kafka(directory: Path) -> Iterator[SecureKafka]:
         "listener.security.protocol.map": (
             "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,LOGIN:SASL_SSL,CERTIFICATE:SSL"
         ),
-        "sasl.enabled.mechanisms": "SCRAM-SHA-256",
+        "sasl.enabled.mechanisms": "SCRAM-SHA-256,PLAIN",
+        "listener.name.login.plain.sasl.jaas.config": (
+            "org.apache.kafka.common.security.plain.PlainLoginModule required "
+            f'user_{USER}="{KAFKA_PASSWORD}";'
+        ),
         "listener.name.login.scram-sha-256.sasl.jaas.config": (
             "org.apache.kafka.common.security.scram.ScramLoginModule required;"
         ),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup_stream.credentials import Login, Password, TlsContext, TlsFiles
+from neardup_stream.credentials import Login, Password, TlsContext, TlsFiles, password_of, tls_context
 from neardup_stream.errors import ConfigError
 from tests.servers.certificates import Authority
 
@@ -155,6 +155,28 @@ def test_the_last_password_counts_while_its_file_is_replaced(
     spoil(path)
 
     assert password.read() == HUSH
+
+
+def test_all_connections_of_a_process_know_the_last_password(tmp_path: Path) -> None:
+    path = tmp_path / "password"
+    path.write_text(HUSH)
+    password_of(Login(password_file=str(path)))
+
+    path.unlink()
+
+    assert password_of(Login(password_file=str(path))).read() == HUSH
+
+
+def test_all_connections_of_a_process_know_the_last_certificates(
+    authority: Authority, tmp_path: Path
+) -> None:
+    path = tmp_path / "ca.pem"
+    replace_all([path], [authority.ca_file])
+    first = tls_context(TlsFiles(ca_file=str(path)))
+
+    path.unlink()
+
+    assert tls_context(TlsFiles(ca_file=str(path))) is first
 
 
 @pytest.mark.parametrize(
