@@ -18,7 +18,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.stores.redis_config import UNREADABLE_URL, RedisConfig
 from neardup_stream.stores.redis_connections import TcpConnection, TlsConnection, connection_options
 
-__all__ = ["connect", "disconnect"]
+__all__ = ["Watchers", "connect", "disconnect"]
 
 SENTINEL_SECONDS: Final = 1.0
 """Longest wait for one sentinel: they are asked in turn, and the first may be gone."""
@@ -86,15 +86,16 @@ class _WatchedTcpConnection(SentinelManagedConnection, TcpConnection): ...
 class _WatchedTlsConnection(SentinelManagedConnection, TlsConnection): ...
 
 
-class _Watchers(Sentinel):
+class Watchers(Sentinel):
     """Asked by one connection at a time: of two, each moving to the front whom it heard, one may be lost."""
 
-    def __init__(self, watchers: Sequence[Redis]) -> None:
+    def __init__(self, watchers: Sequence[Any]) -> None:
         super().__init__(())  # type: ignore[no-untyped-call] # it has no annotations
         self.sentinels = list(watchers)
         self._asking = asyncio.Lock()
 
     async def discover_master(self, service_name: str) -> tuple[str, int]:
+        """Address of the master; raises the client's MasterNotFoundError."""
         async with self._asking:
             address: tuple[str, int] = await super().discover_master(service_name)
         return address
@@ -117,7 +118,7 @@ def _master(config: RedisConfig) -> Redis:
     options = connection_options(config)
     asking = {name: value for name, value in options.items() if name != "credential_provider"}
     asking |= {"socket_timeout": SENTINEL_SECONDS, "socket_connect_timeout": SENTINEL_SECONDS}
-    watchers = _Watchers(
+    watchers = Watchers(
         [
             Redis.from_pool(
                 ConnectionPool(host=host, port=port, retry=Retry(ExponentialBackoff(), 0), **asking)

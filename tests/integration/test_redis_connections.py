@@ -1,0 +1,75 @@
+"""Connections and clients that are closed while others use them: what the library's own trip over."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from redis.exceptions import ConnectionError as RedisConnectionError
+
+from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.stores.redis_connections import TcpConnection
+from neardup_stream.stores.redis_topologies import Watchers, connect, disconnect
+from tests.servers.redis import MASTERS, RedisCluster, RedisServer
+
+
+async def test_closed_while_somebody_sends_it_is_a_lost_connection(redis_server: RedisServer) -> None:
+    connection: Any = TcpConnection(host="127.0.0.1", port=redis_server.port, socket_timeout=5)
+    await connection.connect()
+    sending = asyncio.create_task(connection.send_packed_command(connection.pack_command("PING")))
+    await asyncio.sleep(0)  # it has looked whether there is a connection, and not sent yet
+
+    await connection.disconnect()
+
+    with pytest.raises(RedisConnectionError, match="closed while it was used"):
+        await sending
+
+
+async def test_what_is_opened_while_the_former_is_closing_stays_open(redis_server: RedisServer) -> None:
+    connection: Any = TcpConnection(host="127.0.0.1", port=redis_server.port, socket_timeout=5)
+    await connection.connect()
+    closing = asyncio.create_task(connection.disconnect())
+    await asyncio.sleep(0)
+
+    await connection.connect()
+    await closing
+
+    await connection.send_command("PING")
+    assert await connection.read_response() == b"PONG"
+    await connection.disconnect()
+
+
+async def test_a_cluster_that_looks_for_its_nodes_is_let_go_of_whole(redis_cluster: RedisCluster) -> None:
+    client = connect(RedisConfig(redis_cluster.url))
+    await client.initialize()
+    await client.ping(target_nodes="all")
+    connections = [connection for node in client.get_nodes() for connection in node._connections]
+    assert all(connection.is_connected for connection in connections)
+    assert len(connections) >= MASTERS
+    client._initialize = True
+
+    await disconnect(client)
+
+    assert not any(connection.is_connected for connection in connections)
+
+
+class Sentinel:
+    """Answers, as the library's client of one would, once others had their turn."""
+
+    def __init__(self, masters: dict[str, Any]) -> None:
+        self._masters = masters
+
+    async def sentinel_masters(self) -> dict[str, Any]:
+        await asyncio.sleep(0)
+        return self._masters
+
+
+async def test_sentinels_asked_by_many_at_once_are_all_kept() -> None:
+    master = {"is_master": True, "is_sdown": False, "is_odown": False, "num-other-sentinels": 2}
+    knows_nothing = [Sentinel({}), Sentinel({})]
+    knows = Sentinel({"pages": {**master, "ip": "127.0.0.1", "port": 6379}})
+    watchers: Any = Watchers([*knows_nothing, knows])
+
+    found = await asyncio.gather(*(watchers.discover_master("pages") for _ in range(5)))
+
+    assert set(found) == {("127.0.0.1", 6379)}
+    assert {*watchers.sentinels} == {*knows_nothing, knows}
