@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from neardup_stream.clusters.attempts import until_unmoved
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey
+from neardup_stream.clusters.mirroring import still_to_decide
 from neardup_stream.clusters.placements import ClusterState, Decided, Settled
 from neardup_stream.clusters.planning import expire, plan
 from neardup_stream.clusters.protocol import ReadsTooOld, RenderRow
@@ -228,7 +229,7 @@ class Clusters:
         await reader.read(bound_cells(positions) + page_cells(_handles(requests) - own))
         await reader.read(row_cells(reader.view, positions))
         settled = settled_in(reader.view, positions)
-        todo = [request for request in requests if not settled.knows(request.position)]
+        todo = still_to_decide(requests, settled)
         if todo and reader.view.swept_count > aged_count:
             raise ReadsTooOld(
                 "a batch was under way for so long that pages which went meanwhile are forgotten"

@@ -11,6 +11,7 @@ import msgspec
 
 from neardup_stream.clusters.cells import NO_PAGE, ClusterCell, ClusterKey, Edge, PageCell
 from neardup_stream.clusters.leaving import leave
+from neardup_stream.clusters.mirroring import mirrored
 from neardup_stream.clusters.placements import ClusterState, Merge, Placement
 from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, Request
 from neardup_stream.clusters.rules import Rule, Support
@@ -177,19 +178,8 @@ def _is_buried(cell: PageCell, match: Match) -> bool:
 
 def _wait(world: World, cell: PageCell, match: Match, node: ClusterNode) -> None:
     """Leave the match, as the other page will see it, for the other page's own decision."""
-    mirrored = msgspec.structs.replace(
-        match,
-        handle=node.handle,
-        id=node.id,
-        url=node.url,
-        version=node.version,
-        fingerprint=node.fingerprint,
-        rank=0,
-        containment=match.contained_in,
-        contained_in=match.containment,
-    )
     others = tuple(edge for edge in cell.edges if edge.match.handle != node.handle)
-    edges = (*others, Edge(match.version, mirrored))
+    edges = (*others, Edge(match.version, mirrored(match, node)))
     world.put_page(match.handle, msgspec.structs.replace(cell, edges=edges))
 
 

@@ -52,6 +52,20 @@ def show(request: Request, placement: Placement | None) -> bytes:
     return repr((request.position.offset, placement)).encode()
 
 
+async def test_a_page_learns_of_its_match_when_only_the_later_page_of_its_batch_found_it_and_is_decided() -> (
+    None
+):
+    clusters = clusters_of(MemoryClusters())
+    await decide(clusters, place(1, 1))
+
+    aged_count = (await clusters.settled(())).aged_count
+    _, decided = await clusters.decide([place(0, 2), place(1, 1, match_with(2))], show, aged_count)
+    standing = await clusters.standing([Handle(1), Handle(2)])
+
+    assert decided.rank == 1
+    assert standing == dict.fromkeys([Handle(1), Handle(2)], state(1, size=2))
+
+
 async def test_a_page_that_matches_nothing_stands_alone() -> None:
     history = History(MemoryClusters())
 
