@@ -90,6 +90,13 @@ CLIMATES: Final[Mapping[str, Climate]] = {
     ),
     "retention": Climate(page_seconds=30, duration_seconds=90.0, writes=20),
     "exactly once": Climate(weather=Weather(broken_share=0.05), is_exactly_once=True),
+    "everything": Climate(
+        weather=Weather(usual_seconds=0.2, slow_share=0.2, slow_seconds=2.0, broken_share=0.03),
+        page_seconds=20,
+        grave_seconds=3.0,
+        duration_seconds=60.0,
+        writes=20,
+    ),
 }
 """By what they are likely to bring about."""
 

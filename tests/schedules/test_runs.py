@@ -11,7 +11,7 @@ import pytest
 from tests.schedules.run import run
 from tests.schedules.story import CLIMATES
 
-SHORT, LONG = 50, 2_200
+SHORT, LONG = 40, 2_000
 """Runs in each of the climates."""
 
 
