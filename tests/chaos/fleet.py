@@ -1,12 +1,11 @@
 """Several daemons of one group, each a process, of which some always die or stand still, and come again."""
 
-import queue
 import signal
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
 
 from tests.chaos.faults import Fate, point_of
@@ -37,9 +36,7 @@ def live_through(
     Raises:
         AssertionError: a daemon ended by itself.
     """
-    waiting: queue.SimpleQueue[Fate] = queue.SimpleQueue()
-    for fate in fates:
-        waiting.put(fate)
+    waiting = deque(fates)
     met: Counter[str] = Counter()
     telling = threading.Lock()
 
@@ -51,14 +48,17 @@ def live_through(
     def place() -> None:
         while True:
             try:
-                fate = waiting.get_nowait()
-            except queue.Empty:
+                fate = waiting.popleft()
+            except IndexError:
                 return
             if not _live(settings, fate, tell) and fate.tries > 1:
-                waiting.put(fate.sooner())
+                waiting.append(fate.sooner())
 
     with ThreadPoolExecutor(daemon_count) as places:
-        for done in [places.submit(place) for _ in range(daemon_count)]:
+        ending = [places.submit(place) for _ in range(daemon_count)]
+        wait(ending, return_when=FIRST_EXCEPTION)
+        waiting.clear()
+        for done in ending:
             done.result()
     return met
 
