@@ -19,7 +19,7 @@ from tests.servers.daemon import start_daemon
 from tests.system.conftest import Site
 
 PAGES, TEXTS = 300, 100
-LONER = "https://example.com/loner"
+SINGLE = "https://example.com/single"
 SETTINGS = ("clusters.rule=components", "kafka.session_timeout_seconds=1")
 
 
@@ -36,7 +36,7 @@ def crawl() -> list[Message]:
     return [
         *(crawled(number, essay(number % TEXTS, edits=[number % 7])) for number in range(PAGES)),
         Message(key=b"broken", value=b"no JSON"),
-        Message(key=LONER.encode(), value=page_json("loner", essay(TEXTS + 1))),
+        Message(key=SINGLE.encode(), value=page_json("single", essay(TEXTS + 1))),
         *(crawled(number, essay(number % TEXTS + 1)) for number in range(0, PAGES, 9)),
         *(crawled(number, essay(number % TEXTS, edits=[number % 7])) for number in range(1, PAGES, 9)),
         *(Message(key=url(number).encode(), value=None) for number in range(0, PAGES, 13)),
@@ -99,14 +99,14 @@ def test_a_run_is_judged_half_way_and_at_its_end_and_what_is_tampered_with_is_fo
     forged = forged_event(site)
     publish(site, site.topics[1], [to_message(forged)])
     with redis.Redis.from_url(setting(site, "redis.url")) as client:
-        delete_record(client, setting(site, "redis.namespace"), LONER)
+        delete_record(client, setting(site, "redis.namespace"), SINGLE)
         remove_member(client, setting(site, "redis.namespace"))
     exit_code, told = judged(site)
 
     found = {each["invariant"]: each["violations"] for each in told["invariants"] if each["violations"]}
     assert exit_code == 4
-    assert any(f"there is no record of page {LONER}" in detail for detail in found[1])
-    assert f"unique event {forged.id} of {LONER} belongs to no record" in found[1]
+    assert any(f"there is no record of page {SINGLE}" in detail for detail in found[1])
+    assert f"unique event {forged.id} of {SINGLE} belongs to no record" in found[1]
     assert any(detail.startswith("cluster ") for detail in found[4])
 
 
@@ -116,9 +116,9 @@ def forged_event(site: Site) -> Event:
         id=event_id("unique", Position(Partition(site.topics[0], 0), 10**6)),
         name="unique",
         source=f"/neardup/nd/{site.topics[0]}",
-        subject=LONER,
+        subject=SINGLE,
         time_ms=0,
-        data=unique(LONER, "a.1"),
+        data=unique(SINGLE, "a.1"),
     )
 
 
