@@ -7,9 +7,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextlib import ExitStack
+from http import HTTPStatus
 
 from tests.chaos.faults import Fate, point_of
-from tests.servers.daemon import Daemon, start_daemon
+from tests.servers.daemon import START_SECONDS, Daemon, start_daemon
 from tests.servers.process import wait_until
 
 __all__ = ["live_through", "serving"]
@@ -79,8 +80,7 @@ def _live(settings: Sequence[str], fate: Fate, tell: Callable[[str], None]) -> b
         if has_stopped:
             tell(_told("stop", fate.stop))
         if not fate.kill:
-            daemon.wait_until_ready()
-            time.sleep(fate.moment_seconds)
+            _let_it_work(daemon, fate)
         has_ended = _comes_to(daemon.has_ended) if fate.kill else daemon.has_ended()
         if has_ended and daemon.wait() != -signal.SIGKILL:
             raise AssertionError(f"ended by itself with {daemon.wait()}:\n{daemon.log()[-4000:]}")
@@ -91,14 +91,19 @@ def _live(settings: Sequence[str], fate: Fate, tell: Callable[[str], None]) -> b
 def _stands_still(daemon: Daemon, fate: Fate) -> bool:
     """Stop it, or let it stop itself, past its session; False if it never came to its point."""
     if not fate.stop:
-        daemon.wait_until_ready()
-        time.sleep(fate.moment_seconds)
+        _let_it_work(daemon, fate)
         daemon.signal(signal.SIGSTOP)
     if not _comes_to(lambda: daemon.stands_still() or daemon.has_ended()) or daemon.has_ended():
         return False
     time.sleep(fate.still_seconds)
     daemon.signal(signal.SIGCONT)
     return True
+
+
+def _let_it_work(daemon: Daemon, fate: Fate) -> None:
+    """Until any moment after it is ready; some points come before that."""
+    wait_until(lambda: daemon.has_ended() or daemon.get("/readyz")[0] == HTTPStatus.OK, START_SECONDS)
+    time.sleep(fate.moment_seconds)
 
 
 def _comes_to(condition: Callable[[], bool]) -> bool:
