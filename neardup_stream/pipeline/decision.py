@@ -183,16 +183,9 @@ def _is_silent(judged: Judged, placement: Placement, config: EventConfig) -> boo
 def _must_tell(registered: Registered, placement: Placement) -> bool:
     """Whether subscribers may hold another place of the page than where it stands alone now.
 
-    That is so where it once was in a cluster of two or more. Clusters forget this when a page goes, so
-    whatever comes back is told, and so is a decision taken again, or a new page above a version floor.
+    That is so where it once was in a cluster of two or more, which clusters forget when a page goes.
     """
-    former = registered.former
-    return (
-        placement.was_linked
-        or registered.verdict == "returned"
-        or (registered.verdict in {"new", "replayed"} and registered.record.version > 1)
-        or (former is not None and former.state == "expiring")
-    )
+    return placement.was_linked or _may_have_been_told(registered)
 
 
 def _place(
@@ -201,7 +194,7 @@ def _place(
     """Where the page is now; who stood alone before and does so again is told only if that is wanted."""
     left = _left(placement.departure, judged.registered.handle, judged.registered.former)
     previous = UNSET if left is None else PreviousPlace(version=left.version, cluster=left.cluster_id)
-    must_tell = placement.was_linked or _may_have_been_told(judged.registered)
+    must_tell = _must_tell(judged.registered, placement)
     if not judged.registered.arrival.is_decided:
         if config.undecided or must_tell:
             undecided = Undecided(page=page, reason="too_short", previous=previous)
@@ -227,11 +220,13 @@ def _may_have_been_told(registered: Registered) -> bool:
     """Whether subscribers may know an earlier version of the page that the clusters have forgotten.
 
     The page went, perhaps silently, and comes back: over its stub, over the version floor that a stub has
-    left (which any page of its slot meets), in place of a version that was about to go, or in a decision
-    that is taken again after a crash.
+    left (which any page of its slot meets), in place of a version that was about to go, in a decision that
+    is taken again after a crash, or in place of a version that came back so and was never decided itself.
     """
-    former = registered.former
-    return registered.record.version > 1 and (former is None or former.state == "expiring")
+    record, former = registered.record, registered.former
+    if former is None or former.state == "expiring":
+        return record.version > 1
+    return former.version > 1 and not former.rank
 
 
 def _representative_distance(registered: Registered, cluster: ClusterState | None) -> int | UnsetType:

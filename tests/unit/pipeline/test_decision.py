@@ -1,15 +1,16 @@
 import msgspec
+import pytest
 
 from neardup_stream.clusters.placements import ClusterState, Placement
 from neardup_stream.clusters.requests import ClusterNode
-from neardup_stream.events import DuplicateFound
+from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.match import Match, MatchKind
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Judged, Registered
 from neardup_stream.pipeline.decision import EventConfig, page_row
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.wire.events import to_message
+from neardup_stream.wire.events import from_message, to_message
 
 POSITION = Position(Partition("pages", 0), 1)
 RECORD = PageRecord.first(
@@ -46,3 +47,25 @@ def test_a_copy_that_left_its_match_for_the_page_is_told_first_and_makes_it_exac
 
     event = msgspec.json.decode(message.value or b"", type=DuplicateFound)
     assert (event.kind, [match.id for match in event.matches]) == ("exact", ["left", "own"])
+
+
+@pytest.mark.parametrize(
+    ("version", "rank", "is_told"),
+    [
+        pytest.param(1, 0, False, id="its first version: nobody can know it"),
+        pytest.param(2, 0, True, id="a version that came back and was never decided, so nobody told it"),
+        pytest.param(2, 7, False, id="a version that was decided, and told if need be"),
+    ],
+)
+def test_a_change_is_told_where_nobody_told_what_became_of_the_page_before(
+    version: int, rank: int, *, is_told: bool
+) -> None:
+    former = msgspec.structs.replace(RECORD, version=version, rank=rank)
+    changed = msgspec.structs.replace(RECORD, version=version + 1)
+    judged = Judged(Registered(ARRIVAL, Handle(2), changed, "changed", former))
+    node = ClusterNode(Handle(2), version + 1, PageId("page"), "page")
+    placement = Placement((), ClusterState("c", 1, 1, node), False, (), None, False, False)  # noqa: FBT003 - it stands alone
+
+    messages = page_row(judged, placement, EventConfig(), to_message).events
+
+    assert [from_message(message).type for message in messages] == [event_type("unique")] * is_told
