@@ -39,6 +39,8 @@ class _ClosedInUse(AbstractConnection):
     The library's own would meet what is no longer there, or close what was opened since.
     """
 
+    _closing: asyncio.Task[None] | None = None
+
     async def send_packed_command(
         self,
         command: bytes | str | Iterable[bytes],
@@ -54,10 +56,16 @@ class _ClosedInUse(AbstractConnection):
     async def disconnect(self, nowait: bool = False, *told: Any, **named: Any) -> None:  # noqa: FBT001, FBT002 - as inherited
         writer = self._writer
         await super().disconnect(True, *told, **named)  # noqa: FBT003 - at once, before another one is opened
-        if writer is not None and not nowait:
-            with suppress(OSError):  # a connection that is broken, or does not end in time
-                async with asyncio.timeout(self.socket_connect_timeout):
-                    await writer.wait_closed()
+        if writer is not None:
+            self._closing = asyncio.create_task(_until_closed(writer))
+        if self._closing is not None and not nowait:
+            await asyncio.wait([self._closing], timeout=self.socket_connect_timeout)
+
+
+async def _until_closed(writer: asyncio.StreamWriter) -> None:
+    """In a task, for all who want to wait: if one of them gave up, the others would be cancelled."""
+    with suppress(OSError):  # which ended it
+        await writer.wait_closed()
 
 
 class TcpConnection(_PackedInC, _ClosedInUse, Connection):
@@ -70,6 +78,12 @@ class TlsConnection(_PackedInC, _ClosedInUse, SSLConnection):
     def __init__(self, *, tls_context: TlsContext, **options: Any) -> None:
         super().__init__(**options)
         self.ssl_context.context = tls_context  # instead of one of its own, which it would keep
+
+    async def disconnect(self, nowait: bool = False, *args: Any, **options: Any) -> None:  # noqa: FBT001, FBT002 - as the client calls it
+        """Close; a connection that failed takes no leave, for which TLS would wait up to 30 seconds."""
+        if nowait and self._writer is not None:
+            self._writer.transport.abort()
+        await super().disconnect(nowait, *args, **options)
 
 
 class _UnixConnection(_PackedInC, _ClosedInUse, UnixDomainSocketConnection): ...
