@@ -16,7 +16,7 @@ from aiokafka.record.default_records import _DefaultRecordBatchPy
 from aiokafka.record.memory_records import _MemoryRecordsPy
 from aiokafka.structs import ConsumerRecord
 
-__all__ = ["Fetched", "fetch_any_names"]
+__all__ = ["Fetched", "fetch_any_names", "go_on_behind"]
 
 _MIN_BYTES = 1
 _MAGIC_OFFSET = 16
@@ -54,6 +54,15 @@ async def fetch_any_names(
     Cost: a request for each partition, and some ten times the usual for each record.
     """
     return {one: await _fetch(consumer, one, offset, limit_bytes) for one, offset in offsets.items()}
+
+
+def go_on_behind(
+    consumer: AIOKafkaConsumer, fetched: Mapping[TopicPartition, Fetched]
+) -> dict[TopicPartition, list[ConsumerRecord]]:
+    """Have a consumer go on where these end; their records, for partitions that have some."""
+    for one, (_, next_offset) in fetched.items():
+        consumer.seek(one, next_offset)
+    return {one: records for one, (records, _) in fetched.items() if records}
 
 
 async def _fetch(consumer: AIOKafkaConsumer, one: TopicPartition, offset: int, limit_bytes: int) -> Fetched:

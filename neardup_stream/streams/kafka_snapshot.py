@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from time import monotonic
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Partition, Record
 from neardup_stream.streams.kafka_admin import TopicFacts, require_topics
+from neardup_stream.streams.kafka_any_names import fetch_any_names, go_on_behind
 from neardup_stream.streams.kafka_config import KafkaConnection
 from neardup_stream.streams.kafka_consumer import close_consumer, position, record_in
 from neardup_stream.streams.kafka_errors import kafka_errors
@@ -22,6 +24,7 @@ __all__ = ["TopicSnapshot", "open_snapshot"]
 
 _WAIT_MS = 200
 _BATCH_RECORDS = 500
+_PARTITION_BYTES = 1 << 20
 _CLOCKS_MS = 60_000
 
 
@@ -65,11 +68,8 @@ class TopicSnapshot:
         unread = {one for one, end in self.ends.items() if self.beginnings[one] < end}
         last_progress = monotonic()
         while unread:
-            wanted = [TopicPartition(self._topic, one.number) for one in unread]
             with kafka_errors(f"reading {self._topic}", right="Read"):
-                fetched = await self._consumer.getmany(
-                    *wanted, timeout_ms=_WAIT_MS, max_records=_BATCH_RECORDS
-                )
+                fetched = await self._fetch([TopicPartition(self._topic, one.number) for one in unread])
             for topic_partition, found in fetched.items():
                 partition = Partition(self._input_id, topic_partition.partition)
                 yield [record_in(partition, each) for each in found if each.offset < self.ends[partition]]
@@ -81,6 +81,20 @@ class TopicSnapshot:
                     f"reading {self._topic}: nothing came for {self._patience_seconds:g} s"
                 )
             unread = still_unread
+
+    async def _fetch(
+        self, wanted: Sequence[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
+        """The next records; where one cannot be read, what was taken of the others is fetched again."""
+        consumer = self._consumer
+        stood = {one: position(consumer, one) for one in wanted}
+        try:
+            found: dict[TopicPartition, list[ConsumerRecord]] = await consumer.getmany(
+                *wanted, timeout_ms=_WAIT_MS, max_records=_BATCH_RECORDS
+            )
+        except UnicodeDecodeError:
+            found = go_on_behind(consumer, await fetch_any_names(consumer, stood, _PARTITION_BYTES))
+        return found
 
     def _position(self, one: Partition) -> int:
         return position(self._consumer, TopicPartition(self._topic, one.number))
@@ -109,6 +123,7 @@ async def open_snapshot(
         enable_auto_commit=False,
         auto_offset_reset="earliest",
         isolation_level="read_committed",
+        max_partition_fetch_bytes=_PARTITION_BYTES,
     )
     try:
         with kafka_errors(f"reading {topic}", right="Read"):

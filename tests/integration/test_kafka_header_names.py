@@ -9,6 +9,7 @@ from aiokafka.record.default_records import _DefaultRecordBatchBuilderPy
 
 from neardup_stream.message import Record
 from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.streams.kafka_snapshot import open_snapshot
 from tests.contracts.streams import read_records
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
 
@@ -93,3 +94,19 @@ async def test_a_first_batch_of_a_group_may_be_such_a_one(make_topic: MakeTopic)
 
     async with asyncio.timeout(WAIT_SECONDS), topic.source() as source:
         assert told(await read_records(source, 1)) == ["na\\xffme"]
+
+
+async def test_a_snapshot_holds_such_records_too(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=3)
+    for number in range(3):
+        await produce(topic, [GOOD, BAD if number == 1 else GOOD, GOOD], partition=number)
+    await produce(topic, [WORSE], partition=2)
+
+    async with (
+        asyncio.timeout(WAIT_SECONDS),
+        open_snapshot(topic.connection, topic.name, "input") as snapshot,
+    ):
+        records = [record async for records in snapshot.records() for record in records]
+
+    assert sorted(told(records)) == ["\\x80", *["good"] * 8, "na\\xffme"]
+    assert len({record.position for record in records}) == 10
