@@ -3,9 +3,11 @@
 What is finished is remembered by offset. Where a group goes on from an offset below what was finished, the
 topic was made anew, or its offsets were reset: its records would be taken for those that were finished, and
 never be judged. So that is refused, and the remedy is another input epoch.
+
+What is committed is never asked of the consumer: aiokafka's takes an answer that holds nothing but an error,
+as of a coordinator that is not ready, for that of a group that never committed.
 """
 
-import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -14,6 +16,7 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition, input_id
+from neardup_stream.streams.kafka_admin import committed_offsets
 from neardup_stream.streams.kafka_config import KafkaSourceConfig
 
 __all__ = ["Beginnings", "InputHistory", "NoHistory"]
@@ -71,26 +74,44 @@ class Beginnings:
 
         Raises:
             ConfigError: one is refused, or the topic is read in a higher epoch.
+            StreamUnavailable: what is committed cannot be asked now.
             KafkaError: as asking raises it.
         """
         for topic in {one.topic for one in assigned}:
             await self._history.enter(topic, self._config.input_epoch)
         floors = await self._finished_below(assigned)
         known = [one for one in assigned if floors[one]]
+        if not known:
+            return
         ends = await consumer.end_offsets(known)
-        committed = await asyncio.gather(*map(consumer.committed, known))
-        for one, offset in zip(known, committed, strict=True):
+        committed = await self.committed(known)
+        for one in known:
             self._refuse_below(floors[one], one, "ends at", ends[one])
-            if offset is not None:
-                self._refuse_below(floors[one], one, "is committed up to", offset)
+            if one in committed:
+                self._refuse_below(floors[one], one, "is committed up to", committed[one])
+
+    async def committed(self, some: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """What the group has committed; a partition for which it never did is left out.
+
+        Raises:
+            ConfigError: it is not for us.
+            StreamUnavailable: it cannot be asked now.
+
+        Cost: a connection and two requests.
+        """
+        return await committed_offsets(self._config.connection, self._config.group_id, some)
 
     async def first(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int:
-        """Where a partition begins that was never committed.
+        """Where a partition begins of which the consumer found no committed offset.
 
         Raises:
             ConfigError: it is refused.
+            StreamUnavailable: what is committed cannot be asked now.
             KafkaError: as asking raises it.
         """
+        committed = await self.committed([topic_partition])
+        if topic_partition in committed:
+            return committed[topic_partition]
         return await self._choose(
             consumer, topic_partition, self._config.first_start, "no committed offset", "first_start"
         )

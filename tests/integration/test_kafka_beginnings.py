@@ -8,7 +8,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka_config import FirstStart, OutOfRange
+from neardup_stream.streams.kafka_beginnings import Beginnings, NoHistory
+from neardup_stream.streams.kafka_config import FirstStart, KafkaSourceConfig, OutOfRange
+from neardup_stream.streams.kafka_consumer import close_consumer, open_consumer
 from neardup_stream.streams.kafka_source import KafkaSource
 from tests.contracts.streams import read_records
 from tests.kafka_topics import MakeTopic, Topic, read_until_assigned
@@ -99,6 +101,25 @@ async def test_a_first_start_begins_at_what_is_left(make_topic: MakeTopic) -> No
 
     async with topic.source(first_start="earliest", out_of_range="fail") as source:
         assert await values_read(source, 3) == [b"7", b"8", b"9"]
+
+
+async def test_a_committed_offset_that_the_consumer_overlooked_is_no_first_start(
+    make_topic: MakeTopic,
+) -> None:
+    """aiokafka's takes an answer with an error in place of offsets for a group that never committed."""
+    topic = await two_finished_of_ten(make_topic)
+    config = KafkaSourceConfig(
+        connection=topic.connection,
+        topics=(topic.name,),
+        group_id=f"{topic.name}-group",
+        first_start="latest",
+    )
+    consumer = await open_consumer(config)
+
+    try:
+        assert await Beginnings(config, NoHistory()).first(consumer, TopicPartition(topic.name, 0)) == 2
+    finally:
+        await close_consumer(consumer)
 
 
 # A group whose next record is gone.
