@@ -13,8 +13,7 @@ from neardup_stream.stores.redis_namespace import check_policy, inspect_servers,
 from neardup_stream.stores.redis_rights import require_rights
 from neardup_stream.streams.kafka_admin import TopicFacts, create_topic, describe_topics
 
-__all__ = ["Finding", "judge_layout", "judge_topic", "run_checks"]
-
+__all__ = ["Finding", "TopicRole", "judge_layout", "judge_topic", "run_checks"]
 
 TopicRole = Literal["pages", "events", "dead_letters"]
 
@@ -70,7 +69,7 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
             state = "holds an index of these settings" if stored else "is free"
             yield Finding("good", f"redis: namespace {namespace!r} {state}")
     except NeardupError as error:
-        yield Finding("bad", f"redis: {error}")
+        yield Finding("bad", f"redis: {str(error).removeprefix('Redis: ')}")
 
 
 async def _check_kafka(settings: Settings, create_partitions: int | None) -> AsyncIterator[Finding]:

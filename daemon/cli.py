@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import click
 
 from daemon.exit_codes import BUG, DEPENDENCY_LOST, OK, READER_LEFT, after_signal, exit_code_of, leaves
-from daemon.logs import are_for_collectors, log_event
+from daemon.logs import are_for_collectors, hush_libraries, log_event
 from daemon.redaction import redact
 from neardup_stream import __version__
 
@@ -113,6 +113,7 @@ def main(argv: Sequence[str]) -> int:
         The exit code, as `daemon/exit_codes.py` defines it. Whatever went wrong has been told on standard
         error: in one line, but for our own bugs, which are logged with their traceback.
     """
+    hush_libraries()
     try:
         code = _invoke(argv)
     except SystemExit as ended:

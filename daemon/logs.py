@@ -13,7 +13,7 @@ from typing import Literal, TextIO
 
 from daemon.redaction import redact
 
-__all__ = ["LogFormat", "LogLevel", "are_for_collectors", "configure_logs", "log_event"]
+__all__ = ["LogFormat", "LogLevel", "are_for_collectors", "configure_logs", "hush_libraries", "log_event"]
 
 LogFormat = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -32,6 +32,12 @@ def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None
     logging.captureWarnings(capture=True)
     for library in _CHATTY_LIBRARIES:
         logging.getLogger(library).setLevel(max(logging.WARNING, logging.getLogger().level))
+
+
+def hush_libraries() -> None:
+    """Until logs are set up, print nothing of what libraries log: our own errors say what is wrong."""
+    for library in _CHATTY_LIBRARIES:
+        logging.getLogger(library).addHandler(logging.NullHandler())
 
 
 def are_for_collectors() -> bool:

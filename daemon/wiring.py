@@ -79,7 +79,8 @@ __all__ = [
     "schema",
 ]
 
-LONGEST_HEARTBEAT_SECONDS = 3.0
+_LONGEST_HEARTBEAT_SECONDS = 3.0
+"""How soon, at the latest, a member of the group hears of a rebalance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +241,7 @@ def _source_config(
         first_start=first_start,
         out_of_range=kafka.out_of_range,
         session_timeout_seconds=kafka.session_timeout_seconds,
-        heartbeat_interval_seconds=min(LONGEST_HEARTBEAT_SECONDS, kafka.session_timeout_seconds / 4),
+        heartbeat_interval_seconds=min(_LONGEST_HEARTBEAT_SECONDS, kafka.session_timeout_seconds / 4),
         max_poll_interval_seconds=kafka.max_poll_interval_seconds,
         drain_seconds=settings.pipeline.drain_seconds,
     )

@@ -39,10 +39,13 @@ def show(config: Path | None, overrides: Sequence[str], *, as_json: bool) -> Non
 
 @config.command()
 def schema() -> None:
-    """Print the JSON Schema of the settings, for editors and for reviews.
+    """Print the JSON Schema of all settings.
 
-    neardup-stream config schema > neardup-stream.schema.json
-    """
+    Editors complete and check by it.
+
+    \b
+        neardup-stream config schema > neardup-stream.schema.json
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
     click.echo(_pretty(msgspec.json.schema(Settings)), nl=False)
 
 

@@ -48,8 +48,10 @@ def dedup(
     Files are .jsonl, .warc or .wet, also compressed; - is standard input. Events are written as lines of
     JSON: every duplicate with its matches, and every change of a cluster.
 
-        neardup-stream dedup crawl.jsonl.gz --events duplicates.jsonl --clusters clusters.jsonl
-    """
+    \b
+        neardup-stream dedup crawl.jsonl.gz > duplicates.jsonl
+        neardup-stream dedup tuesday.warc.gz --state ./index --clusters clusters.jsonl
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
     if uses_redis and state_dir is not None:
         raise click.UsageError("--state keeps a private Redis, --redis uses another one: choose")
     if clusters is not None and settings.clusters.rule == "off":

@@ -24,8 +24,9 @@ def tail(
 ) -> int:
     """Follow the events topic: readable on a terminal, one CloudEvent a line otherwise.
 
-    neardup-stream tail --from-start --idle-seconds 5 > events.jsonl
-    """
+    \b
+        neardup-stream tail --from-start --idle-seconds 5 > events.jsonl
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
     from daemon.following import Follow, follow_events  # noqa: PLC0415 - Kafka is not for --help
 
     follow = Follow(from_start, max_events, idle_seconds, is_readable=sys.stdout.isatty() and not as_json)

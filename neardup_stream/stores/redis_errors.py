@@ -214,7 +214,7 @@ def _origin(error: Exception) -> Exception:
 
 
 def _words(error: Exception) -> str:
-    return f"{_FIRST_WORDS.get(type(error), '')} {error}".strip()
+    return f"{_FIRST_WORDS.get(type(error), '')} {error}".strip().rstrip(".")
 
 
 def _error(fault: Fault, words: str) -> NeardupError:

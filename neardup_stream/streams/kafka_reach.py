@@ -11,7 +11,7 @@ from aiokafka.protocol.metadata import MetadataRequest
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.streams.kafka_config import KafkaConnection
-from neardup_stream.streams.kafka_errors import kafka_errors
+from neardup_stream.streams.kafka_errors import away, kafka_errors
 
 __all__ = ["reach_broker"]
 
@@ -41,7 +41,7 @@ async def reach_broker(connection: KafkaConnection) -> None:
             reasons.append(str(error))
         else:
             return
-    raise StreamUnavailable("; ".join(reasons), "connection")
+    raise away("connection", "; ".join(reasons))
 
 
 async def _ask(broker: AIOKafkaConnection) -> None:

@@ -193,7 +193,7 @@ CHANGES: dict[str, tuple[Callable[[Site], KafkaConnection], type[NeardupError], 
     "nobody-there": (
         lambda site: replace(site.connection, bootstrap_servers="127.0.0.1:1"),
         StreamUnavailable,
-        "127.0.0.1:1 cannot be reached",
+        "kafka.bootstrap_servers",
     ),
 }
 

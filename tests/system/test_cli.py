@@ -128,6 +128,20 @@ def test_what_the_world_got_wrong_is_one_line_and_its_own_code(
     assert capsys.readouterr().err == f"{line}\n"
 
 
+@pytest.mark.parametrize(
+    "command", [["tail"], ["replay"], ["verify"], ["forget", "page-1"]], ids=lambda words: words[0]
+)
+def test_brokers_that_are_away_are_told_in_one_line_with_the_remedy(command: list[str]) -> None:
+    run = subprocess.run(
+        [*PROGRAM, *command, "--kafka-bootstrap-servers", "127.0.0.1:1"], capture_output=True, check=False
+    )
+
+    (line,) = run.stderr.decode().splitlines()
+    assert run.returncode == 3
+    assert line.startswith("neardup-stream: 127.0.0.1:1 cannot be reached: ")
+    assert "see that the brokers run" in line
+
+
 def test_our_own_bug_is_logged_with_its_traceback_and_exits_70(caplog: pytest.LogCaptureFixture) -> None:
     assert main(["fail", "bug"]) == 70
 

@@ -44,7 +44,8 @@ def test_what_may_pass_is_away_for_its_reason_and_tells_the_remedy(reason: str) 
         raise error
 
     assert raised.value.reason == reason
-    assert str(raised.value).endswith(fault_of(error).remedy)
+    assert str(raised.value).endswith(f"; {fault_of(error).remedy}")
+    assert ".;" not in str(raised.value)
     assert raised.value.__cause__ is error
 
 
