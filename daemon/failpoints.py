@@ -1,9 +1,9 @@
 """Points at which the daemon kills or stops itself, so that a test of crashes can choose the moment.
 
-A point is a call of a store, a sink or the source: `before records.replace`, `after cluster_store.commit 3`,
-the number being which call of this process it is, counted from 1. Killed is SIGKILL: nothing is finished,
-nothing flushed. Stopped is SIGSTOP: the process stands still, perhaps until others have taken its partitions,
-and goes on at this very call when somebody sends SIGCONT.
+A point is a call of a store, a sink, the transactions or the source: `before records.replace`,
+`after cluster_store.commit 3`, the number being which call of this process it is, counted from 1. Killed is
+SIGKILL: nothing is finished, nothing flushed. Stopped is SIGSTOP: the process stands still, perhaps until
+others have taken its partitions, and goes on at this very call when somebody sends SIGCONT.
 
 Only what has a point is wrapped. With the settings left alone nothing is, and nothing is paid.
 """

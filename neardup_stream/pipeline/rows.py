@@ -1,4 +1,4 @@
-"""What became of one record, as it is kept in the outbox until its offset is committed.
+"""What became of one record, as it is kept until its offset is committed.
 
 A record that is processed again finds its row and is told the same bytes again, whatever has changed since.
 """
