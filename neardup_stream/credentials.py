@@ -68,7 +68,7 @@ class Login:
         """
         if bool(self.password) == bool(self.password_file):
             found = "both are set" if self.password else "neither is set"
-            raise ConfigError(f"password or password_file: {found}")
+            raise ConfigError(f"password or its file: {found}")
 
 
 class _Reread(Generic[T]):

@@ -165,7 +165,7 @@ FAULTS: Final = (
     ),
     _refused(
         "a record larger than a fetch",
-        "raise partition_fetch_max_bytes above the largest record",
+        "the broker is too old: from 0.10.1 on they send it all the same",
         kafka.RecordTooLargeError,
     ),
     Fault(

@@ -265,8 +265,8 @@ def test_a_secret_of_the_wrong_type_is_not_repeated(name: str, tmp_path: Path) -
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["redis.username=me"], "redis.password or password_file: neither is set"),
-        (["kafka.sasl_username=me"], "kafka.sasl_password or password_file: neither is set"),
+        (["redis.username=me"], "redis.password or its file: neither is set"),
+        (["kafka.sasl_username=me"], "kafka.sasl_password or its file: neither is set"),
         (["kafka.tls_ca_file=ca.pem"], "kafka.tls is false"),
         (
             ["kafka.tls=true", "kafka.tls_key_file=k"],
