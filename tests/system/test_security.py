@@ -175,7 +175,7 @@ def test_the_settings_are_shown_without_their_secrets(tell: Tell) -> None:
             "set the user name and the password",
             id="redis-password",
         ),
-        pytest.param((), {}, 2, "redis.password or password_file: neither is set", id="no-redis-password"),
+        pytest.param((), {}, 2, "redis.password or its file: neither is set", id="no-redis-password"),
         pytest.param(
             (f"redis.password={WRONG_PASSWORD}",),
             {},

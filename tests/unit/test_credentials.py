@@ -199,7 +199,7 @@ def test_a_password_file_that_does_not_do_is_named_and_not_quoted(
     ("password", "password_file"), [("", ""), (HUSH, "/etc/password")], ids=["neither", "both"]
 )
 def test_a_login_has_one_password(password: str, password_file: str) -> None:
-    with pytest.raises(ConfigError, match="password or password_file") as told:
+    with pytest.raises(ConfigError, match="password or its file") as told:
         Login(username="me", password=password, password_file=password_file)
 
     assert HUSH not in str(told.value)
