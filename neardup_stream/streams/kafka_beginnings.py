@@ -8,6 +8,7 @@ What is committed is never asked of the consumer: aiokafka's takes an answer tha
 as of a coordinator that is not ready, for that of a group that never committed.
 """
 
+import asyncio
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -18,6 +19,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition, input_id
 from neardup_stream.streams.kafka_admin import committed_offsets
 from neardup_stream.streams.kafka_config import KafkaSourceConfig
+from neardup_stream.streams.kafka_errors import kafka_errors
 
 __all__ = ["Beginnings", "InputHistory", "NoHistory"]
 
@@ -74,21 +76,12 @@ class Beginnings:
 
         Raises:
             ConfigError: one is refused, or the topic is read in a higher epoch.
-            StreamUnavailable: what is committed cannot be asked now.
-            KafkaError: as asking raises it.
+            StreamUnavailable: ends, or what is committed, cannot be asked now.
+            StoreUnavailable: nor can what was finished.
         """
-        for topic in {one.topic for one in assigned}:
-            await self._history.enter(topic, self._config.input_epoch)
-        floors = await self._finished_below(assigned)
-        known = [one for one in assigned if floors[one]]
-        if not known:
-            return
-        ends = await consumer.end_offsets(known)
-        committed = await self.committed(known)
-        for one in known:
-            self._refuse_below(floors[one], one, "ends at", ends[one])
-            if one in committed:
-                self._refuse_below(floors[one], one, "is committed up to", committed[one])
+        with kafka_errors("looking up offsets", "Read"):
+            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                await self._check(consumer, assigned)
 
     async def committed(self, some: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """What the group has committed; a partition for which it never did is left out.
@@ -127,6 +120,20 @@ class Beginnings:
         """
         gone = f"offset {offset}, which is not there: deleted unread, or the topic was made anew"
         return await self._choose(consumer, topic_partition, self._config.out_of_range, gone, "out_of_range")
+
+    async def _check(self, consumer: AIOKafkaConsumer, assigned: Collection[TopicPartition]) -> None:
+        for topic in {one.topic for one in assigned}:
+            await self._history.enter(topic, self._config.input_epoch)
+        floors = await self._finished_below(assigned)
+        known = [one for one in assigned if floors[one]]
+        if not known:
+            return
+        ends = await consumer.end_offsets(known)
+        committed = await self.committed(known)
+        for one in known:
+            self._refuse_below(floors[one], one, "ends at", ends[one])
+            if one in committed:
+                self._refuse_below(floors[one], one, "is committed up to", committed[one])
 
     async def _choose(
         self, consumer: AIOKafkaConsumer, one: TopicPartition, where: str, found: str, setting: str

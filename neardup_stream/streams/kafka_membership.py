@@ -7,10 +7,12 @@ from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, OffsetAndMetad
 from aiokafka.errors import IllegalGenerationError, RebalanceInProgressError, UnknownMemberIdError
 
 from neardup_stream.errors import NeardupError
-from neardup_stream.streams.kafka_admin import group_members
+from neardup_stream.streams.kafka_admin import group_members, require_topics
+from neardup_stream.streams.kafka_beginnings import Beginnings
 from neardup_stream.streams.kafka_config import KafkaSourceConfig
+from neardup_stream.streams.kafka_consumer import close_consumer, open_consumer
 
-__all__ = ["Listener", "commit_as_member", "generation_of", "is_fenced"]
+__all__ = ["Listener", "commit_as_member", "generation_of", "is_fenced", "join"]
 
 _log = logging.getLogger(__name__)
 
@@ -41,6 +43,28 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has 
     async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
         """Tell what came."""
         self._assigned(assigned)
+
+
+async def join(config: KafkaSourceConfig, beginnings: Beginnings, listener: Listener) -> AIOKafkaConsumer:
+    """A consumer that is about to join the group, once every beginning is known to be sound.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached.
+        StoreUnavailable: what was finished cannot be looked up.
+        ConfigError: a topic does not exist, may not be read, or contradicts what was finished.
+    """
+    facts = await require_topics(config.connection, config.topics, "Read")
+    partitions = [
+        TopicPartition(name, number) for name, fact in facts.items() for number in range(fact.partitions)
+    ]
+    consumer = await open_consumer(config)
+    try:
+        await beginnings.check(consumer, partitions)
+    except BaseException:
+        await close_consumer(consumer)
+        raise
+    consumer.subscribe(config.topics, listener=listener)
+    return consumer
 
 
 def generation_of(consumer: AIOKafkaConsumer) -> int:

@@ -12,11 +12,9 @@ throw away what is prefetched; a pipeline that has enough does not call `read`.
 
 import asyncio
 import logging
-import time
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Self
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -27,21 +25,14 @@ from neardup_stream.errors import ConfigError, InvariantBroken, NeardupError
 from neardup_stream.message import Partition, Record, topic_of
 from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.streams.buffer import take_records
-from neardup_stream.streams.kafka_admin import require_topics
-from neardup_stream.streams.kafka_any_names import fetch_any_names
+from neardup_stream.streams.kafka_any_names import fetch_any_names, go_on_behind
 from neardup_stream.streams.kafka_beginnings import Beginnings, InputHistory, NoHistory
 from neardup_stream.streams.kafka_config import KafkaSourceConfig
-from neardup_stream.streams.kafka_consumer import (
-    close_consumer,
-    is_broken,
-    last_answer_seconds,
-    open_consumer,
-    position,
-    record_in,
-)
-from neardup_stream.streams.kafka_diagnosis import explain
-from neardup_stream.streams.kafka_errors import away, kafka_errors
-from neardup_stream.streams.kafka_membership import Listener, commit_as_member, generation_of, is_fenced
+from neardup_stream.streams.kafka_consumer import close_consumer, is_broken, position, record_in
+from neardup_stream.streams.kafka_errors import kafka_errors
+from neardup_stream.streams.kafka_membership import Listener, commit_as_member, generation_of, is_fenced, join
+from neardup_stream.streams.kafka_runs import Runs
+from neardup_stream.streams.kafka_silence import Silence
 from neardup_stream.streams.protocol import Drain, TakeOver
 
 __all__ = ["KafkaSource"]
@@ -53,15 +44,6 @@ WAIT_MS = 200
 
 REBALANCE_WAIT_SECONDS = 1.0
 """And how long when the group rebalances, during which aiokafka would wait without a limit."""
-
-
-@dataclass(slots=True)
-class _Run:
-    """What this membership read of a partition: offsets from `first`, `end` not among them."""
-
-    first: int
-    end: int
-    committed: int
 
 
 class KafkaSource:
@@ -90,7 +72,9 @@ class KafkaSource:
         self._consumer: AIOKafkaConsumer | None = None
         self._is_open = False
         self._ready: deque[Record] = deque()
-        self._runs: dict[TopicPartition, _Run] = {}
+        self._runs = Runs()
+        self._is_astray = False
+        self._silence = Silence(config)
         self._untaken: set[TopicPartition] = set()
         self._is_member = False
         self._generation = -1
@@ -108,7 +92,7 @@ class KafkaSource:
             ConfigError: a topic does not exist, may not be read, or contradicts what was finished.
         """
         self._ready.clear()
-        self._runs.clear()
+        self._runs = Runs()
         self._consumer = await self._join()
         self._is_open = True
         return self
@@ -158,15 +142,13 @@ class KafkaSource:
         Raises:
             StreamUnavailable: no answer; the same commit may be repeated.
         """
-        known: dict[TopicPartition, int] = {}
-        late: dict[TopicPartition, int] = {}
-        for partition, offset in next_offsets.items():
-            topic_partition = TopicPartition(topic_of(partition.input_id), partition.number)
-            run = self._runs.get(topic_partition)
-            kept = known if run is not None and run.first <= offset <= run.end else late
-            kept[topic_partition] = offset
-        self._count_dropped(len(late))
-        rising = {one: offset for one, offset in known.items() if offset > self._runs[one].committed}
+        offsets = {
+            TopicPartition(topic_of(partition.input_id), partition.number): offset
+            for partition, offset in next_offsets.items()
+        }
+        known = self._runs.led_up_to(offsets)
+        self._count_dropped(len(offsets) - len(known))
+        rising = self._runs.above_committed(known)
         if rising and not await self._commit(rising):
             known = {one: offset for one, offset in known.items() if one not in rising}
         return {self._beginnings.partition(one): offset for one, offset in known.items()}
@@ -189,25 +171,8 @@ class KafkaSource:
         return lag
 
     async def _join(self) -> AIOKafkaConsumer:
-        """A consumer that is about to join the group, once every beginning is known to be sound."""
-        facts = await require_topics(self._config.connection, self._config.topics, "Read")
-        consumer = await open_consumer(self._config)
-        try:
-            with kafka_errors("looking up offsets", "Read"):
-                async with asyncio.timeout(self._config.connection.request_timeout_seconds):
-                    await self._beginnings.check(
-                        consumer,
-                        [
-                            TopicPartition(name, n)
-                            for name, fact in facts.items()
-                            for n in range(fact.partitions)
-                        ],
-                    )
-        except BaseException:
-            await close_consumer(consumer)
-            raise
-        self._heard_seconds = time.time()
-        consumer.subscribe(self._config.topics, listener=Listener(self._revoked, self._assigned))
+        consumer = await join(self._config, self._beginnings, Listener(self._revoked, self._assigned))
+        self._silence.broken()
         return consumer
 
     async def _working_consumer(self) -> AIOKafkaConsumer:
@@ -233,23 +198,20 @@ class KafkaSource:
             return
         partitions = {self._beginnings.partition(one): one for one in taken}
         offsets = await self._on_assign(list(partitions)) if self._on_assign is not None else {}
-        with kafka_errors("looking up offsets", "Read"):
-            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
-                await self._beginnings.check(consumer, taken)
+        await self._beginnings.check(consumer, taken)
         if taken is self._untaken:  # else there was another rebalance
             for partition, offset in offsets.items():
                 consumer.seek(partitions[partition], offset)
             self._untaken = set()
 
     async def _fetch(self, consumer: AIOKafkaConsumer, max_records: int) -> None:
-        fetched: dict[TopicPartition, list[ConsumerRecord]] = {}
+        fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]] = {}
         with kafka_errors("reading", "Read"):
             try:
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(REBALANCE_WAIT_SECONDS):
-                        fetched = await consumer.getmany(timeout_ms=WAIT_MS, max_records=max_records)
-                # No `await` stands between taking and keeping, so a cancelled read loses nothing.
-                self._keep(fetched)
+                if not self._is_astray:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(REBALANCE_WAIT_SECONDS):
+                            fetched = await consumer.getmany(timeout_ms=WAIT_MS, max_records=max_records)
             except NoOffsetForPartitionError as error:
                 one = error.args[0]
                 await self._begin(consumer, one, await self._beginnings.first(consumer, one))
@@ -258,44 +220,47 @@ class KafkaSource:
                     start = await self._beginnings.after_a_gap(consumer, one, offset)
                     await self._begin(consumer, one, start)
             except UnicodeDecodeError:
+                self._is_astray = True
+            if self._is_astray:
                 fetched = await self._fetch_any_names(consumer)
-                self._keep(fetched)
+            # No `await` stands between taking and keeping, so a cancelled read loses nothing.
+            self._keep(fetched)
         if not fetched:
-            await self._look_for_silence(consumer)
+            await self._silence.look_into(consumer)
 
     async def _fetch_any_names(
         self, consumer: AIOKafkaConsumer
-    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+    ) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
         """The same once more, from where every partition stood: what was taken of the others is lost."""
-        stood = {one: await self._next_offset(consumer, one) for one in consumer.assignment()}
-        offsets = {one: offset for one, offset in stood.items() if offset is not None}
-        for one, offset in offsets.items():
+        runs = self._runs
+        stood = await self._next_offsets(consumer.assignment())
+        if runs is not self._runs:  # nor is anybody astray after a rebalance
+            return {}
+        for one, offset in stood.items():
             consumer.seek(one, offset)
-        fetched = await fetch_any_names(consumer, offsets, self._config.partition_fetch_max_bytes)
-        for one, (_, next_offset) in fetched.items():
-            consumer.seek(one, next_offset)
-        return {one: records for one, (records, _) in fetched.items() if records}
+        self._is_astray = False
+        fetched = await fetch_any_names(consumer, stood, self._config.partition_fetch_max_bytes)
+        return go_on_behind(consumer, fetched) if runs is self._runs else {}
 
-    async def _next_offset(self, consumer: AIOKafkaConsumer, one: TopicPartition) -> int | None:
-        """Behind what this membership kept of a partition; None where it is yet to be chosen."""
-        run = self._runs.get(one)
-        offset: int | None = run.end if run is not None else await consumer.committed(one)
-        return offset
+    async def _next_offsets(self, assignment: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """Behind what this membership kept of each partition; without those that are yet to begin."""
+        ends = {one: self._runs.end(one) for one in assignment}
+        kept = {one: end for one, end in ends.items() if end is not None}
+        untouched = [one for one in assignment if one not in kept]
+        return kept | (await self._beginnings.committed(untouched) if untouched else {})
 
     def _keep(self, fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
         """Unless they are of a membership that has ended, or is not taken over: those are fetched again."""
         if not self._is_member or (self._untaken and self._on_assign is not None):
             return
         for topic_partition, records in fetched.items():
-            first, end = records[0].offset, records[-1].offset + 1
-            run = self._runs.setdefault(topic_partition, _Run(first, end, committed=first))
-            run.end = end
+            self._runs.read(topic_partition, records[0].offset, records[-1].offset + 1)
             partition = self._beginnings.partition(topic_partition)
             self._ready.extend([record_in(partition, record) for record in records])
 
     async def _begin(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int) -> None:
         """Go there, and commit that, so that it is decided once. Whoever takes over is told if it is new."""
-        was_read = self._runs.pop(topic_partition, None) is not None
+        was_read = self._runs.forget(topic_partition)
         if await self._commit({topic_partition: offset}):
             consumer.seek(topic_partition, offset)
             if not was_read:
@@ -303,7 +268,7 @@ class KafkaSource:
 
     async def _commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Whether the group still counts these partitions as ours."""
-        consumer = self._consumer
+        consumer, runs = self._consumer, self._runs
         if consumer is None:
             raise InvariantBroken("a partition is ours and no consumer is open")
         with kafka_errors("committing", "Read"):
@@ -312,27 +277,12 @@ class KafkaSource:
         if not is_ours:
             self._count_dropped(len(offsets))
             return False
-        for topic_partition, offset in offsets.items():
-            if (run := self._runs.get(topic_partition)) is not None:
-                run.committed = offset
+        runs.commit(offsets)
         return True
 
     def _count_dropped(self, count: int) -> None:
         self.dropped_commit_count += count
         self._meters.dropped_commits(count)
-
-    async def _look_for_silence(self, consumer: AIOKafkaConsumer) -> None:
-        """Tell an empty topic, and a group that has nothing for us, from lost brokers or a deleted topic."""
-        assignment = consumer.assignment()
-        self._heard_seconds = max(self._heard_seconds, last_answer_seconds(consumer, assignment))
-        silence = time.time() - self._heard_seconds
-        if silence > self._config.connection.request_timeout_seconds:
-            is_answered = await explain(self._config.connection, self._config.topics, "Read")
-            if assignment or not is_answered:
-                raise away("timeout", f"reading: no broker has answered for {silence:.0f} s")
-            self._heard_seconds = time.time()
-        if any(not consumer.partitions_for_topic(topic) for topic in self._config.topics):
-            await require_topics(self._config.connection, self._config.topics, "Read")
 
     async def _revoked(self, revoked: Collection[TopicPartition]) -> None:
         """Called before the group is joined, for the first time or again."""
@@ -348,7 +298,7 @@ class KafkaSource:
     def _assigned(self, assigned: Collection[TopicPartition]) -> None:
         _log.info("assigned %s", sorted(f"{one.topic}-{one.partition}" for one in assigned))
         self._untaken = set(assigned)
-        self._heard_seconds = time.time()
+        self._silence.broken()
         self._is_member = True
         if self._consumer is not None:
             self._generation = generation_of(self._consumer)
@@ -363,4 +313,5 @@ class KafkaSource:
         except NeardupError as error:
             self._failure = error
         finally:
-            self._runs.clear()
+            self._runs = Runs()
+            self._is_astray = False

@@ -1,0 +1,55 @@
+"""What one membership read of each partition, and how far that is committed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aiokafka import TopicPartition
+
+__all__ = ["Runs"]
+
+
+@dataclass(slots=True)
+class _Run:
+    """Offsets from `first`, `end` not among them."""
+
+    first: int
+    end: int
+    committed: int
+
+
+class Runs:
+    """One run of offsets for each partition; another membership begins with others."""
+
+    def __init__(self) -> None:
+        self._runs: dict[TopicPartition, _Run] = {}
+
+    def read(self, one: TopicPartition, first: int, end: int) -> None:
+        """The offsets from `first` to before `end` were read, behind those that were read before."""
+        self._runs.setdefault(one, _Run(first, end, committed=first)).end = end
+
+    def forget(self, one: TopicPartition) -> bool:
+        """Begin anew; whether anything was read."""
+        return self._runs.pop(one, None) is not None
+
+    def end(self, one: TopicPartition) -> int | None:
+        """Behind what was read; None if nothing was."""
+        run = self._runs.get(one)
+        return None if run is None else run.end
+
+    def led_up_to(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Those of the offsets that lie behind something that was read here, or at its beginning."""
+        return {
+            one: offset
+            for one, offset in offsets.items()
+            if (run := self._runs.get(one)) is not None and run.first <= offset <= run.end
+        }
+
+    def above_committed(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Those of the offsets, of partitions that were read, that are yet to be committed."""
+        return {one: offset for one, offset in offsets.items() if offset > self._runs[one].committed}
+
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """These are committed now."""
+        for one, offset in offsets.items():
+            if (run := self._runs.get(one)) is not None:
+                run.committed = offset
