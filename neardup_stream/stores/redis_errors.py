@@ -196,15 +196,11 @@ def redis_errors() -> Iterator[None]:
         raise _error(fault_of(error), _words(_origin(error))) from error
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The error and what it came from; the client wraps what it meets, a cluster's client twice."""
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
-
-
 def _origin(error: Exception) -> Exception:
-    """The refusal that an error came from, if it came from one, else the error itself."""
+    """The refusal that an error came from, if it came from one, else the error itself.
+
+    The client wraps what it meets, a cluster's client twice.
+    """
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, _REFUSALS):

@@ -19,10 +19,10 @@ RIGHTS: Final = (
     *("llen", "lrange", "ltrim", "rpush"),
     "incrby",
 )
-"""Commands, which may touch keys that begin with `<namespace>:`; with `durability = replica` also `wait`."""
+"""Commands, which may touch keys that begin with `<namespace>:`."""
 
 REPLICA_RIGHTS: Final = ("wait",)
-"""Those besides, where what is written counts only once a replica has it."""
+"""Those besides with `durability = replica`, where what is written counts only once a replica has it."""
 
 _MISSING = Script.load("missing_rights")
 
@@ -36,7 +36,7 @@ async def require_rights(client: RedisClient, namespace: str) -> None:
 
     Cost: one script call.
     """
-    rights = RIGHTS if client.config.durability == "master" else (*RIGHTS, "wait")
+    rights = RIGHTS if client.config.durability == "master" else (*RIGHTS, *REPLICA_RIGHTS)
     (missing,) = await client.run(_MISSING, [ScriptCall([], [meta_key(namespace), *rights])])
     if missing:
         commands = " ".join(f"+{command.decode()}" for command in missing)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from time import monotonic
+from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import ConsumerRecord
@@ -117,14 +118,7 @@ async def open_snapshot(
     """
     facts = (await require_topics(connection, [topic], right="Read"))[topic]
     everything = [TopicPartition(topic, number) for number in range(facts.partitions)]
-    consumer = AIOKafkaConsumer(
-        **connection.client_options(),
-        group_id=None,
-        enable_auto_commit=False,
-        auto_offset_reset="earliest",
-        isolation_level="read_committed",
-        max_partition_fetch_bytes=_PARTITION_BYTES,
-    )
+    consumer = AIOKafkaConsumer(**_consumer_options(connection))
     try:
         with kafka_errors(f"reading {topic}", right="Read"):
             await consumer.start()
@@ -144,3 +138,14 @@ async def open_snapshot(
         )
     finally:
         await close_consumer(consumer)
+
+
+def _consumer_options(connection: KafkaConnection) -> dict[str, Any]:
+    return {
+        **connection.client_options(),
+        "group_id": None,
+        "enable_auto_commit": False,
+        "auto_offset_reset": "earliest",
+        "isolation_level": "read_committed",
+        "max_partition_fetch_bytes": _PARTITION_BYTES,
+    }

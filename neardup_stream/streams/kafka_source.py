@@ -141,6 +141,7 @@ class KafkaSource:
 
         Raises:
             StreamUnavailable: no answer; the same commit may be repeated.
+            ConfigError: access was refused.
         """
         offsets = {
             TopicPartition(topic_of(partition.input_id), partition.number): offset

@@ -54,8 +54,7 @@ class Transactions(Protocol):
 
         Raises:
             StreamUnavailable: the partition is not open, somebody opened it after us, or no answer came.
-            ConfigError: access was refused.
-            InvariantBroken: a message is too large.
+            ConfigError: access was refused, or a message is larger than its topic takes now.
         """
         ...
 
