@@ -5,7 +5,8 @@ more while matches are looked for anew), and each event (3 KB). The texts of the
 """
 
 import asyncio
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from time import monotonic, time
 from typing import Final, NamedTuple
 
@@ -37,6 +38,14 @@ class Reading(NamedTuple):
     expectations: Expectations
 
 
+class _Topics(NamedTuple):
+    """As they stood when they were opened."""
+
+    pages: TopicSnapshot
+    events: TopicSnapshot
+    dead_letters: TopicSnapshot
+
+
 async def read_history(settings: Settings, wait_seconds: float = 0.0) -> Reading:
     """Read the topics to their ends, and everything that Redis holds.
 
@@ -53,31 +62,21 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0) -> Reading
         StoreUnavailable: Redis cannot be reached.
         CorruptData: what is stored is not ours.
     """
-    kafka = settings.kafka
     await _wait_until_finished(settings, wait_seconds)
     committed = await _committed(settings)
-    async with AsyncExitStack() as stack:
-        stores = await stack.enter_async_context(open_stored_index(settings, None))
-        events, dead_letters, pages = [
-            await stack.enter_async_context(open_snapshot(kafka_connection(settings), topic, name))
-            for topic, name in (
-                (kafka.events_topic, kafka.events_topic),
-                (kafka.dead_letters_topic, kafka.dead_letters_topic),
-                (kafka.pages_topic, input_id(kafka.pages_topic, kafka.input_epoch)),
-            )
-        ]
+    async with open_stored_index(settings, None) as stores, _open_topics(settings) as topics:
         told = History(
-            inputs=await _inputs(pages, settings),
+            inputs=await _inputs(topics.pages, settings),
             committed=committed,
-            events=await _messages(events),
-            dead_letters=await _messages(dead_letters),
+            events=await _messages(topics.events),
+            dead_letters=await _messages(topics.dead_letters),
             records={},
             clusters={},
-            ends=pages.ends,
+            ends=topics.pages.ends,
         )
         now_ms = int(time() * 1000)
         history = await read_stores(told, stores)
-    if kafka.first_start != "earliest":
+    if settings.kafka.first_start != "earliest":
         history = since_the_first_trace(history)
     is_finished = not any(
         each.position.offset >= committed.get(each.position.partition, 0) for each in told.inputs
@@ -87,8 +86,8 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0) -> Reading
         expectations_of(
             settings,
             is_quiet=is_finished and committed == await _committed(settings),
-            events_since_ms=events.complete_since_ms(now_ms),
-            dead_letters_since_ms=dead_letters.complete_since_ms(now_ms),
+            events_since_ms=topics.events.complete_since_ms(now_ms),
+            dead_letters_since_ms=topics.dead_letters.complete_since_ms(now_ms),
         ),
     )
 
@@ -127,6 +126,18 @@ def expectations_of(
         may_expire=settings.retention.seconds > 0,
         matching=None if links is None else Matching(verdict_config(settings), index_layout(settings), links),
     )
+
+
+@asynccontextmanager
+async def _open_topics(settings: Settings) -> AsyncIterator[_Topics]:
+    kafka, connection = settings.kafka, kafka_connection(settings)
+    pages = input_id(kafka.pages_topic, kafka.input_epoch)
+    async with (
+        open_snapshot(connection, kafka.events_topic, kafka.events_topic) as events,
+        open_snapshot(connection, kafka.dead_letters_topic, kafka.dead_letters_topic) as dead_letters,
+        open_snapshot(connection, kafka.pages_topic, pages) as inputs,
+    ):
+        yield _Topics(inputs, events, dead_letters)
 
 
 async def _wait_until_finished(settings: Settings, wait_seconds: float) -> None:
