@@ -80,7 +80,7 @@ async def _check_kafka(settings: Settings, create_partitions: int | None) -> Asy
         kafka.events_topic: "events",
         kafka.dead_letters_topic: "dead_letters",
     }
-    right = "Read, or Write on that of events or dead letters,"
+    right = "Read (pages) or Write (events, dead letters)"
     try:
         for name, facts in (await describe_topics(connection, list(roles), right)).items():
             if facts is None and create_partitions is not None:

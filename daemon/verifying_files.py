@@ -1,4 +1,4 @@
-"""The same for one run of `dedup`: its files take the topics' place."""
+"""A run of `dedup`, read back from its files and its index, to be judged: for `verify`."""
 
 import asyncio
 from pathlib import Path
