@@ -18,7 +18,8 @@ from aiokafka.errors import (
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.streams.kafka_config import KafkaConnection
-from neardup_stream.streams.kafka_errors import kafka_errors
+from neardup_stream.streams.kafka_errors import away, kafka_errors
+from neardup_stream.streams.kafka_partitions import name_of
 from neardup_stream.streams.kafka_reach import reach_broker
 
 __all__ = [
@@ -131,8 +132,8 @@ async def committed_offsets(
     async with _open_admin(connection) as admin:
         with kafka_errors(doing):
             found = await admin.list_consumer_group_offsets(group_id, partitions=list(partitions))
-    if missing := [one for one in partitions if one not in found]:  # an error of the whole answer
-        raise StreamUnavailable(f"{doing}: no answer for {missing}")
+    if missing := [name_of(one) for one in partitions if one not in found]:  # an error of the whole answer
+        raise away("no_coordinator", f"{doing}: no answer for {', '.join(missing)}")
     return {one: found[one].offset for one in partitions if found[one].offset != _NEVER_COMMITTED}
 
 

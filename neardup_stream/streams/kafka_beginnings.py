@@ -20,6 +20,7 @@ from neardup_stream.message import Partition, input_id
 from neardup_stream.streams.kafka_admin import committed_offsets
 from neardup_stream.streams.kafka_config import KafkaSourceConfig
 from neardup_stream.streams.kafka_errors import kafka_errors
+from neardup_stream.streams.kafka_partitions import name_of
 
 __all__ = ["Beginnings", "InputHistory", "NoHistory"]
 
@@ -140,7 +141,7 @@ class Beginnings:
     ) -> int:
         if where == "fail":
             raise ConfigError(
-                f"group {self._config.group_id} has {found}, for {_name(one)}: "
+                f"group {self._config.group_id} has {found}, for {name_of(one)}: "
                 f"set kafka.{setting} to earliest or latest to go on"
             )
         floors = await self._finished_below([one])
@@ -148,7 +149,7 @@ class Beginnings:
         offset = int((await ask([one]))[one])
         self._refuse_below(floors[one], one, f"would begin, having {found}, at the {where} offset", offset)
         level = logging.WARNING if setting == "out_of_range" else logging.INFO
-        _log.log(level, "%s has %s, begins at the %s offset, %d", _name(one), found, where, offset)
+        _log.log(level, "%s has %s, begins at the %s offset, %d", name_of(one), found, where, offset)
         return offset
 
     async def _finished_below(self, some: Collection[TopicPartition]) -> dict[TopicPartition, int]:
@@ -159,12 +160,8 @@ class Beginnings:
     def _refuse_below(self, floor: int, one: TopicPartition, does: str, offset: int) -> None:
         if offset < floor:
             raise ConfigError(
-                f"{_name(one)} {does} {offset}, and all below {floor} was finished before: the topic was "
+                f"{name_of(one)} {does} {offset}, and all below {floor} was finished before: the topic was "
                 f"made anew, or its offsets were reset. Set kafka.input_epoch = "
                 f"{self._config.input_epoch + 1} in every daemon to have it judged as a new input, or set "
                 f"the offsets of group {self._config.group_id} to {floor} to go on"
             )
-
-
-def _name(one: TopicPartition) -> str:
-    return f"{one.topic}-{one.partition}"

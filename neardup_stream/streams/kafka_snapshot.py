@@ -13,13 +13,12 @@ from typing import Any
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
-from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Partition, Record
 from neardup_stream.streams.kafka_admin import TopicFacts, require_topics
 from neardup_stream.streams.kafka_any_names import fetch_any_names, go_on_behind
 from neardup_stream.streams.kafka_config import KafkaConnection
 from neardup_stream.streams.kafka_consumer import close_consumer, position, record_in
-from neardup_stream.streams.kafka_errors import kafka_errors
+from neardup_stream.streams.kafka_errors import away, kafka_errors
 
 __all__ = ["TopicSnapshot", "open_snapshot"]
 
@@ -78,9 +77,7 @@ class TopicSnapshot:
             if fetched or still_unread != unread:
                 last_progress = monotonic()
             elif monotonic() - last_progress > self._patience_seconds:
-                raise StreamUnavailable(
-                    f"reading {self._topic}: nothing came for {self._patience_seconds:g} s"
-                )
+                raise away("timeout", f"reading {self._topic}: nothing came for {self._patience_seconds:g} s")
             unread = still_unread
 
     async def _fetch(

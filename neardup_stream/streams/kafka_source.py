@@ -22,7 +22,7 @@ from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError
 from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.errors import ConfigError, InvariantBroken, NeardupError
-from neardup_stream.message import Partition, Record, topic_of
+from neardup_stream.message import Partition, Record
 from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.streams.buffer import take_records
 from neardup_stream.streams.kafka_any_names import fetch_any_names, go_on_behind
@@ -31,6 +31,7 @@ from neardup_stream.streams.kafka_config import KafkaSourceConfig
 from neardup_stream.streams.kafka_consumer import close_consumer, is_broken, position, record_in
 from neardup_stream.streams.kafka_errors import kafka_errors
 from neardup_stream.streams.kafka_membership import Listener, commit_as_member, generation_of, is_fenced, join
+from neardup_stream.streams.kafka_partitions import name_of, topic_partition_of
 from neardup_stream.streams.kafka_runs import Runs
 from neardup_stream.streams.kafka_silence import Silence
 from neardup_stream.streams.protocol import Drain, TakeOver
@@ -143,10 +144,7 @@ class KafkaSource:
             StreamUnavailable: no answer; the same commit may be repeated.
             ConfigError: access was refused.
         """
-        offsets = {
-            TopicPartition(topic_of(partition.input_id), partition.number): offset
-            for partition, offset in next_offsets.items()
-        }
+        offsets = {topic_partition_of(partition): offset for partition, offset in next_offsets.items()}
         known = self._runs.led_up_to(offsets)
         self._count_dropped(len(offsets) - len(known))
         rising = self._runs.above_committed(known)
@@ -297,7 +295,7 @@ class KafkaSource:
             raise asyncio.CancelledError  # which ends aiokafka's coordination, before it fights for the id
 
     def _assigned(self, assigned: Collection[TopicPartition]) -> None:
-        _log.info("assigned %s", sorted(f"{one.topic}-{one.partition}" for one in assigned))
+        _log.info("assigned %s", sorted(map(name_of, assigned)))
         self._untaken = set(assigned)
         self._silence.broken()
         self._is_member = True

@@ -10,14 +10,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
-from aiokafka import AIOKafkaProducer, OffsetAndMetadata, TopicPartition
+from aiokafka import AIOKafkaProducer, OffsetAndMetadata
 from aiokafka.errors import IllegalOperation
 
 from neardup_stream.errors import StreamUnavailable
-from neardup_stream.message import Message, Partition, topic_of
+from neardup_stream.message import Message, Partition
 from neardup_stream.streams.kafka_admin import committed_offsets
 from neardup_stream.streams.kafka_config import KafkaSinkConfig
 from neardup_stream.streams.kafka_errors import kafka_errors
+from neardup_stream.streams.kafka_partitions import name_of, topic_partition_of
 from neardup_stream.streams.kafka_producers import check_sizes, discard_producer, open_producer, send_batches
 
 __all__ = ["KafkaTransactions", "KafkaTransactionsConfig"]
@@ -51,7 +52,7 @@ class KafkaTransactionsConfig:
         largest_bytes = min(self.largest_event_bytes, self.largest_dead_letter_bytes)
         return options | {
             "max_batch_size": min(options["max_batch_size"], largest_bytes),
-            "transactional_id": f"{self.group_id}-{_name(partition)}",
+            "transactional_id": f"{self.group_id}-{name_of(topic_partition_of(partition))}",
             "transaction_timeout_ms": round(self.events.connection.request_timeout_seconds * 1000),
         }
 
@@ -86,10 +87,13 @@ class KafkaTransactions:
             StreamUnavailable: not all are initialized; open them again.
             ConfigError: access was refused, or the broker allows no transaction of this length.
         """
-        by_topic = {_topic_partition(partition): partition for partition in partitions}
+        by_topic = {topic_partition_of(partition): partition for partition in partitions}
         with kafka_errors("opening transactions", "Write"):
             async with asyncio.timeout(self._timeout_seconds):
-                await asyncio.gather(*map(self._open, partitions))
+                ended = await asyncio.gather(*map(self._open, partitions), return_exceptions=True)
+                for each in ended:  # only now, so that no producer trails behind a repeat
+                    if isinstance(each, BaseException):
+                        raise each
         connection = self._config.events.connection
         offsets = await committed_offsets(connection, self._config.group_id, list(by_topic))
         return {by_topic[one]: offset for one, offset in offsets.items()}
@@ -110,12 +114,14 @@ class KafkaTransactions:
         """
         check_sizes(events, self._config.largest_event_bytes, self._config.events.topic)
         check_sizes(dead_letters, self._config.largest_dead_letter_bytes, self._config.dead_letters.topic)
+        topic_partition = topic_partition_of(partition)
+        doing = f"delivering for {name_of(topic_partition)}"
         producer = self._producers.get(partition)
         if producer is None:
-            raise StreamUnavailable(f"no producer is open for {_name(partition)}", "producer")
-        offsets = {_topic_partition(partition): OffsetAndMetadata(next_offset, "")}
+            raise StreamUnavailable(f"{doing}: no producer is open", "producer")
+        offsets = {topic_partition: OffsetAndMetadata(next_offset, "")}
         try:
-            with kafka_errors(f"delivering for {_name(partition)}", "Write"):
+            with kafka_errors(doing, "Write"):
                 async with asyncio.timeout(self._timeout_seconds):
                     await producer.begin_transaction()
                     await send_batches(producer, self._config.events.topic, events)
@@ -124,9 +130,7 @@ class KafkaTransactions:
                     await producer.commit_transaction()
         except (AssertionError, IllegalOperation) as error:  # it failed in the background, and says only so
             await self._discard(partition, producer)
-            raise StreamUnavailable(
-                f"delivering for {_name(partition)}: its producer has failed", "producer"
-            ) from error
+            raise StreamUnavailable(f"{doing}: its producer has failed", "producer") from error
         except BaseException:
             await self._discard(partition, producer)
             raise
@@ -146,11 +150,3 @@ class KafkaTransactions:
         if self._producers.get(partition) is producer:
             del self._producers[partition]
         await discard_producer(producer)
-
-
-def _name(partition: Partition) -> str:
-    return f"{topic_of(partition.input_id)}-{partition.number}"
-
-
-def _topic_partition(partition: Partition) -> TopicPartition:
-    return TopicPartition(topic_of(partition.input_id), partition.number)
