@@ -1,19 +1,19 @@
 """A prepared batch through the stores: every record ends with one outcome, decided once.
 
-    settled ─► register ─► detect      ─►      decide ─► mark ─► old entries out
-    └──────── compare ───────────┘             └──────────── decide ───────────┘
+    settled ─► register     ─►     detect     ─►     decide ─► mark ─► old entries out
+    └──── register ────┘          compare            └──────────── decide ───────────┘
 
-A run holds each page id once, and is compared before the next one is registered: what a page becomes later
-is not held against it. A record whose row is stored already is told what the row says, and a record that was
-finished is left alone; so a batch may be judged again after a crash at any point. It is judged again as well
-when it comes to its decision so late that what was read for it may be out of date. The two halves may work at
-once, on two batches: to the earlier half, a page that is not decided yet looks as one that another daemon is
-working on.
+A run holds each page id once, and no page of it is registered again before it is compared: what a page
+becomes later is not held against it. A record whose row is stored already is told what the row says, and a
+record that was finished is left alone; so a batch may be judged again after a crash at any point. It is
+judged again as well when it comes to its decision so late that what was read for it may be out of date. The
+three parts may work at once, each on a run of its own: to the earlier parts, a page that is not decided yet
+looks as one that another daemon is working on.
 """
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
@@ -35,11 +35,12 @@ from neardup_stream.pipeline.preparation import timed
 from neardup_stream.pipeline.registration import register
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.rows import Row
+from neardup_stream.pipeline.turnstile import Turnstile
 from neardup_stream.pipeline.verification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordMark, RecordStore
 
-__all__ = ["ComparedBatch", "Conclusion", "Judgement", "JudgementStores", "cut_at_repeats"]
+__all__ = ["ComparedRun", "Conclusion", "Judgement", "JudgementStores", "Run", "cut_at_repeats"]
 
 _logger = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ class _Case(NamedTuple):
     former: IndexedPage | None = None
 
 
-class _Run(NamedTuple):
+class Run(NamedTuple):
     """Records of distinct pages, in order, up to their registration.
 
     Attributes:
@@ -99,15 +100,15 @@ class _Run(NamedTuple):
     forgotten: list[Forgotten]
 
 
-class ComparedBatch(NamedTuple):
-    """A batch whose pages are registered, indexed and compared, and nothing of it decided."""
+class ComparedRun(NamedTuple):
+    """A run whose pages are registered, indexed and compared, and nothing of it decided."""
 
-    prepared: Prepared
-    runs: list[tuple[_Run, dict[Position, _Case]]]
+    run: Run
+    cases: dict[Position, _Case]
 
 
 class Judgement:
-    """Judges batches; each half takes them one after the other.
+    """Judges batches; each part takes them one after the other.
 
     Args:
         stores: where everything is kept.
@@ -134,34 +135,45 @@ class Judgement:
         self._retries = retries
         self._meters = meters
         self._now_seconds = now_seconds
+        self._uncompared = Turnstile()
 
-    async def compare(self, prepared: Prepared) -> ComparedBatch:
-        """Bring the records of a batch up to date, and find what its pages match.
+    async def register(self, items: Sequence[Arrival | Forget]) -> Run:
+        """Bring the records of distinct pages up to date.
 
-        What fails is repeated run by run: an earlier run must not meet what a later one stored.
+        Where one of them was registered before and is not compared yet, this waits for it, so somebody must
+        compare meanwhile.
 
         Raises:
             DependencyLost: the store stayed away.
         """
-        runs = []
-        for items in cut_at_repeats(prepared.items):
-            run = await self._retries.persist(partial(self._register_run, items))
-            runs.append((run, await self._retries.persist(partial(self._cases, run))))
-        return ComparedBatch(prepared, runs)
+        await self._uncompared.enter(_page_ids(items))
+        return await self._retries.persist(partial(self._register_run, items))
 
-    async def decide(self, batch: ComparedBatch, render: RenderEvent) -> Conclusion:
-        """Take it on to its outcomes and events, rendered for their sink.
+    async def compare(self, run: Run) -> ComparedRun:
+        """Find what its pages match.
+
+        Raises:
+            DependencyLost: the store stayed away.
+        """
+        cases = await self._retries.persist(partial(self._cases, run))
+        await self._uncompared.leave(_page_ids(run.items))
+        return ComparedRun(run, cases)
+
+    async def decide(
+        self, prepared: Prepared, runs: Iterable[ComparedRun], render: RenderEvent
+    ) -> Conclusion:
+        """Take all runs of a batch on to their outcomes and events, rendered for their sink.
 
         Raises:
             DependencyLost: the store stayed away.
         """
         outcomes: Counter[tuple[Outcome, str]] = Counter()
         events: list[Told] = []
-        for rejected in batch.prepared.rejected:
+        for rejected in prepared.rejected:
             outcomes["dead_letter", rejected.error.reason] += 1
-        for skipped in batch.prepared.skipped:
+        for skipped in prepared.skipped:
             outcomes["skipped", skipped.reason] += 1
-        for run, cases in batch.runs:
+        for run, cases in runs:
             rows = await self._retries.persist(partial(self._decide_run, run, cases, render))
             for position, row in zip(run.positions, rows, strict=True):
                 outcomes[row.outcome, row.reason] += 1
@@ -176,7 +188,7 @@ class Judgement:
         """
         await self._stores.clusters.trim(next_offsets)
 
-    async def _register_run(self, items: Sequence[Arrival | Forget]) -> _Run:
+    async def _register_run(self, items: Sequence[Arrival | Forget]) -> Run:
         """May be repeated as a whole."""
         records, handle_key = self._stores.records, self._stores.handle_key
         positions = [item.record.position for item in items]
@@ -189,9 +201,9 @@ class Judgement:
         with timed(self._meters, "record"):
             registered = await register(arrivals, records, handle_key, now_seconds)
             forgotten = await forget(forgets, records, handle_key, now_seconds)
-        return _Run(items, positions, settled, registered, forgotten)
+        return Run(items, positions, settled, registered, forgotten)
 
-    async def _cases(self, run: _Run) -> dict[Position, _Case]:
+    async def _cases(self, run: Run) -> dict[Position, _Case]:
         """In the order of the records; may be repeated as a whole."""
         judged = await self._detect(run.registered)
         cases = {
@@ -200,7 +212,7 @@ class Judgement:
         }
         return {position: cases[position] for position in run.positions if position in cases}
 
-    async def _decide_run(self, run: _Run, cases: dict[Position, _Case], render: RenderEvent) -> list[Row]:
+    async def _decide_run(self, run: Run, cases: dict[Position, _Case], render: RenderEvent) -> list[Row]:
         """May be repeated as a whole. What took too long to come here is looked at once more."""
         try:
             return await self._decide_cases(run, cases, render)
@@ -210,7 +222,7 @@ class Judgement:
         run = await self._register_run(run.items)
         return await self._decide_cases(run, await self._cases(run), render)
 
-    async def _decide_cases(self, run: _Run, cases: dict[Position, _Case], render: RenderEvent) -> list[Row]:
+    async def _decide_cases(self, run: Run, cases: dict[Position, _Case], render: RenderEvent) -> list[Row]:
         with timed(self._meters, "decide"):
             answers = await self._stores.clusters.decide(
                 [case.request for case in cases.values()],
@@ -288,6 +300,10 @@ def cut_at_repeats(items: Sequence[Arrival | Forget]) -> Iterator[list[Arrival |
         ids.update(own_ids)
     if run:
         yield run
+
+
+def _page_ids(items: Iterable[Arrival | Forget]) -> set[str]:
+    return {page_id for item in items for page_id in item.page_ids}
 
 
 def _quiet(position: Position, outcome: Outcome) -> _Case:

@@ -1,6 +1,6 @@
-"""The loop: batches flow through five stages at once, each batch in order.
+"""The loop: batches flow through six stages at once, each batch in order.
 
-    read ──► prepare ──► compare ──► decide ──► publish and commit
+    read ──► prepare ──► register ──► compare ──► decide ──► publish and commit
 
 Each stage is a task with room for one batch before it, so while one batch waits for the store the next is
 fingerprinted. What is under way is bounded in pages and bytes. An offset is committed only after every
@@ -21,7 +21,7 @@ from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.decision import RenderEvent
 from neardup_stream.pipeline.delivery import AtLeastOnce, Delivery, ExactlyOnce, Parcel, Told
 from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
-from neardup_stream.pipeline.judgement import ComparedBatch, Conclusion, Judgement
+from neardup_stream.pipeline.judgement import ComparedRun, Conclusion, Judgement, Run, cut_at_repeats
 from neardup_stream.pipeline.offsets import later_offsets, next_offsets
 from neardup_stream.pipeline.preparation import Preparation, timed
 from neardup_stream.pipeline.retries import Retries
@@ -76,6 +76,22 @@ class _Batch(NamedTuple):
     records: Sequence[Record]
     size_bytes: int
     epoch: int
+
+
+class _Registered(NamedTuple):
+    """A run of a batch; None where the batch ends."""
+
+    batch: _Batch
+    prepared: Prepared
+    run: Run | None
+
+
+class _Compared(NamedTuple):
+    """A whole batch."""
+
+    batch: _Batch
+    prepared: Prepared
+    runs: list[ComparedRun]
 
 
 class Loop:
@@ -137,12 +153,14 @@ class Loop:
         self._last_commit = _now_seconds()
         read: asyncio.Queue[_Batch | None] = asyncio.Queue(1)
         prepared: asyncio.Queue[tuple[_Batch, Prepared] | None] = asyncio.Queue(1)
-        compared: asyncio.Queue[tuple[_Batch, ComparedBatch] | None] = asyncio.Queue(1)
+        registered: asyncio.Queue[_Registered | None] = asyncio.Queue(1)
+        compared: asyncio.Queue[_Compared | None] = asyncio.Queue(1)
         decided: asyncio.Queue[tuple[_Batch, Parcel] | None] = asyncio.Queue(1)
         async with asyncio.TaskGroup() as stages:
             stages.create_task(self._read(stop, read))
             stages.create_task(self._prepare(read, prepared))
-            stages.create_task(self._compare(prepared, compared))
+            stages.create_task(self._register(prepared, registered))
+            stages.create_task(self._compare(registered, compared))
             stages.create_task(self._decide(compared, decided))
             stages.create_task(self._publish(decided))
         if not stop.is_set():
@@ -175,32 +193,44 @@ class Loop:
             await out.put((batch, prepared))
         await out.put(None)
 
-    async def _compare(
-        self,
-        into: asyncio.Queue[tuple[_Batch, Prepared] | None],
-        out: asyncio.Queue[tuple[_Batch, ComparedBatch] | None],
+    async def _register(
+        self, into: asyncio.Queue[tuple[_Batch, Prepared] | None], out: asyncio.Queue[_Registered | None]
     ) -> None:
         while (item := await into.get()) is not None:
             batch, prepared = item
-            await out.put((batch, await self._judgement.compare(prepared)))
+            for items in cut_at_repeats(prepared.items):
+                await out.put(_Registered(batch, prepared, await self._judgement.register(items)))
+            await out.put(_Registered(batch, prepared, None))
+        await out.put(None)
+
+    async def _compare(
+        self, into: asyncio.Queue[_Registered | None], out: asyncio.Queue[_Compared | None]
+    ) -> None:
+        runs: list[ComparedRun] = []
+        while (item := await into.get()) is not None:
+            if item.run is not None:
+                runs.append(await self._judgement.compare(item.run))
+            else:
+                await out.put(_Compared(item.batch, item.prepared, runs))
+                runs = []
         await out.put(None)
 
     async def _decide(
         self,
-        into: asyncio.Queue[tuple[_Batch, ComparedBatch] | None],
+        into: asyncio.Queue[_Compared | None],
         out: asyncio.Queue[tuple[_Batch, Parcel] | None],
     ) -> None:
+        render = self._publication.render_event
         while (item := await into.get()) is not None:
-            batch, compared = item
-            conclusion = await self._judgement.decide(compared, self._publication.render_event)
-            await out.put((batch, self._parcel(batch, compared, conclusion)))
+            conclusion = await self._judgement.decide(item.prepared, item.runs, render)
+            await out.put((item.batch, self._parcel(item.batch, item.prepared, conclusion)))
         await out.put(None)
 
-    def _parcel(self, batch: _Batch, compared: ComparedBatch, conclusion: Conclusion) -> Parcel:
+    def _parcel(self, batch: _Batch, prepared: Prepared, conclusion: Conclusion) -> Parcel:
         render = self._publication.render_dead_letter
         letters = [
             Told(rejected.record.position, render(rejected.record, rejected.error))
-            for rejected in compared.prepared.rejected
+            for rejected in prepared.rejected
         ]
         self._meters.truncated_dead_letters(sum(is_truncated(letter.message) for letter in letters))
         return Parcel(
