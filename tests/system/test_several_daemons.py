@@ -23,7 +23,6 @@ FATES = [
     Fate(stop=None, kill="after records.replace 2"),
     Fate(stop="after index.probe_and_insert", kill="", still_seconds=ZOMBIE_SECONDS, moment_seconds=0.2),
     Fate(stop=None, kill="after cluster_store.commit 2"),
-    Fate(stop=None, kill="after events.send"),
     Fate(stop=None, kill="before source.commit"),
 ]
 
@@ -38,7 +37,7 @@ def finish(arena: Arena, daemon_count: int) -> None:
 def test_daemons_that_die_or_stand_still_leave_what_an_uncut_run_leaves(
     kafka_broker: KafkaBroker, redis_server: RedisServer
 ) -> None:
-    pages = crawl(1500, seed=3)
+    pages = crawl(1000, seed=3)
     uncut, cut = (build_arena(kafka_broker, redis_server) for _ in range(2))
     uncut.publish(pages)
     finish(uncut, daemon_count=1)
