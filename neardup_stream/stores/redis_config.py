@@ -1,13 +1,13 @@
 """What an operator may choose about Redis."""
 
+import re
 from dataclasses import dataclass, field
-from typing import Literal
-from urllib.parse import urlsplit
+from typing import Literal, NamedTuple
 
 from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError
 
-__all__ = ["UNREADABLE_URL", "Durability", "RedisConfig"]
+__all__ = ["UNREADABLE_URL", "Durability", "RedisConfig", "UrlParts", "split_url"]
 
 Durability = Literal["master", "replica"]
 
@@ -20,6 +20,27 @@ UNREADABLE_URL = (
 _CLUSTER_SCHEMES = ("redis+cluster", "rediss+cluster")
 _SENTINEL_SCHEMES = ("redis+sentinel", "rediss+sentinel")
 _SERVER_SCHEMES = ("redis", "rediss", "unix")
+
+
+class UrlParts(NamedTuple):
+    """What a URL is made of, behind its scheme; each may be empty."""
+
+    netloc: str
+    path: str
+    query: str
+
+
+_URL = re.compile(r"[^:/?#]*://([^/?#]*)([^?#]*)\??([^#]*)")
+
+
+def split_url(url: str) -> UrlParts:
+    """Cut a URL that may name several hosts, which `urlsplit` refuses where one of them is in brackets.
+
+    >>> split_url("redis+cluster://me@a:1,[::1]:2/?x=y")
+    UrlParts(netloc='me@a:1,[::1]:2', path='/', query='x=y')
+    """
+    found = _URL.match(url)
+    return UrlParts(*found.groups()) if found else UrlParts("", "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +105,7 @@ class RedisConfig:
 
     def _check_url(self) -> None:
         """A password with a `/`, `?` or `#` as it is would be taken, and told, for part of an address."""
-        try:
-            parts = urlsplit(self.url)
-        except ValueError:
-            raise ConfigError(UNREADABLE_URL) from None  # whose message quotes it
+        parts = split_url(self.url)
         names_somebody = "@" in parts.netloc
         if "@" in self.url and not names_somebody and self.scheme != "unix":
             raise ConfigError(UNREADABLE_URL)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from redis.asyncio import Redis, RedisCluster
 from redis.asyncio.cluster import ClusterNode
@@ -15,7 +15,7 @@ from redis.backoff import ExponentialBackoff
 from redis.exceptions import RedisError
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.stores.redis_config import UNREADABLE_URL, RedisConfig
+from neardup_stream.stores.redis_config import UNREADABLE_URL, RedisConfig, split_url
 from neardup_stream.stores.redis_connections import TcpConnection, TlsConnection, connection_options
 
 __all__ = ["Watchers", "connect", "disconnect"]
@@ -114,7 +114,7 @@ def _master(config: RedisConfig) -> Redis:
 
     User and password are the servers'; sentinels are asked without.
     """
-    service, _, database = urlsplit(config.url).path.strip("/").partition("/")
+    service, _, database = split_url(config.url).path.strip("/").partition("/")
     options = connection_options(config)
     asking = {name: value for name, value in options.items() if name != "credential_provider"}
     asking |= {"socket_timeout": SENTINEL_SECONDS, "socket_connect_timeout": SENTINEL_SECONDS}
@@ -134,12 +134,12 @@ def _master(config: RedisConfig) -> Redis:
 
 def _addresses(config: RedisConfig) -> Iterator[tuple[str, int]]:
     """Host and port of every server that the URL names."""
-    for address in urlsplit(config.url).netloc.rpartition("@")[2].split(","):
+    for address in split_url(config.url).netloc.rpartition("@")[2].split(","):
         host, _, port = address.rpartition(":")
         yield host.strip("[]"), int(port)
 
 
 def _credentials(config: RedisConfig) -> dict[str, Any]:
     """User and password of the URL."""
-    username, _, password = urlsplit(config.url).netloc.rpartition("@")[0].partition(":")
+    username, _, password = split_url(config.url).netloc.rpartition("@")[0].partition(":")
     return {"username": unquote(username) or None, "password": unquote(password) or None}
