@@ -5,14 +5,15 @@ import random
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from math import ceil
 from time import time
 
-from daemon.settings import Settings
+from daemon.settings import Retention, Settings
 from daemon.wiring import Stores
 from neardup_stream.pipeline.retention import RetentionConfig, Sweep, Sweeper
 from neardup_stream.pipeline.retries import Retries
 
-__all__ = ["build_sweeper", "sweeping"]
+__all__ = ["build_sweeper", "retention_config", "sweeping"]
 
 OnSwept = Callable[[Sweep, int], None]
 """Told how many records met what in one pass."""
@@ -20,17 +21,22 @@ OnSwept = Callable[[Sweep, int], None]
 
 def build_sweeper(settings: Settings, stores: Stores, first_slot: int = 0) -> Sweeper:
     """Lets pages and stubs go, as set."""
-    judged, retention = stores.judged, settings.retention
+    judged = stores.judged
     return Sweeper(
         records=judged.records,
         index=judged.index,
         clusters=judged.clusters,
-        config=RetentionConfig(
-            page_seconds=round(retention.seconds) or None,
-            stub_seconds=round(retention.stub_seconds),
-            slots_per_pass=retention.sweep_slots,
-        ),
+        config=retention_config(settings.retention),
         first_slot=first_slot,
+    )
+
+
+def retention_config(retention: Retention) -> RetentionConfig:
+    """The same, as the sweeper wants it: records know whole seconds, so nothing goes too early."""
+    return RetentionConfig(
+        page_seconds=ceil(retention.seconds) or None,
+        stub_seconds=ceil(retention.stub_seconds),
+        slots_per_pass=retention.sweep_slots,
     )
 
 
