@@ -14,6 +14,7 @@ looks as one that another daemon is working on.
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
@@ -87,6 +88,7 @@ class Run(NamedTuple):
 
     Attributes:
         items: as they came.
+        page_ids: of all their pages.
         positions: theirs.
         settled: what was decided before.
         registered: pages that are not settled.
@@ -94,6 +96,7 @@ class Run(NamedTuple):
     """
 
     items: Sequence[Arrival | Forget]
+    page_ids: AbstractSet[str]
     positions: list[Position]
     settled: Settled
     registered: list[Registered]
@@ -146,8 +149,9 @@ class Judgement:
         Raises:
             DependencyLost: the store stayed away.
         """
-        await self._uncompared.enter(_page_ids(items))
-        return await self._retries.persist(partial(self._register_run, items))
+        page_ids = {page_id for item in items for page_id in item.page_ids}
+        await self._uncompared.enter(page_ids)
+        return await self._retries.persist(partial(self._register_run, items, page_ids))
 
     async def compare(self, run: Run) -> ComparedRun:
         """Find what its pages match.
@@ -156,7 +160,7 @@ class Judgement:
             DependencyLost: the store stayed away.
         """
         cases = await self._retries.persist(partial(self._cases, run))
-        await self._uncompared.leave(_page_ids(run.items))
+        await self._uncompared.leave(run.page_ids)
         return ComparedRun(run, cases)
 
     async def decide(
@@ -188,7 +192,7 @@ class Judgement:
         """
         await self._stores.clusters.trim(next_offsets)
 
-    async def _register_run(self, items: Sequence[Arrival | Forget]) -> Run:
+    async def _register_run(self, items: Sequence[Arrival | Forget], page_ids: AbstractSet[str]) -> Run:
         """May be repeated as a whole."""
         records, handle_key = self._stores.records, self._stores.handle_key
         positions = [item.record.position for item in items]
@@ -201,7 +205,7 @@ class Judgement:
         with timed(self._meters, "record"):
             registered = await register(arrivals, records, handle_key, now_seconds)
             forgotten = await forget(forgets, records, handle_key, now_seconds)
-        return Run(items, positions, settled, registered, forgotten)
+        return Run(items, page_ids, positions, settled, registered, forgotten)
 
     async def _cases(self, run: Run) -> dict[Position, _Case]:
         """In the order of the records; may be repeated as a whole."""
@@ -219,7 +223,7 @@ class Judgement:
         except ReadsTooOld as error:
             _logger.warning("reads_too_old", extra={"fields": {"error": str(error)}})
         await self._remove_former(cases)  # looked at again, they are not known any more
-        run = await self._register_run(run.items)
+        run = await self._register_run(run.items, run.page_ids)
         return await self._decide_cases(run, await self._cases(run), render)
 
     async def _decide_cases(self, run: Run, cases: dict[Position, _Case], render: RenderEvent) -> list[Row]:
@@ -300,10 +304,6 @@ def cut_at_repeats(items: Sequence[Arrival | Forget]) -> Iterator[list[Arrival |
         ids.update(own_ids)
     if run:
         yield run
-
-
-def _page_ids(items: Iterable[Arrival | Forget]) -> set[str]:
-    return {page_id for item in items for page_id in item.page_ids}
 
 
 def _quiet(position: Position, outcome: Outcome) -> _Case:
