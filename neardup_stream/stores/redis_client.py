@@ -4,7 +4,6 @@ A script call names its keys, so that a cluster can route it; on one server a ba
 so that none holds the server for long), in a cluster one for each shard it touches.
 """
 
-import asyncio
 from collections.abc import Sequence
 from hashlib import sha1
 from importlib.resources import files
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from redis import exceptions
 
+from neardup_stream.gathering import all_ended
 from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_sending import send, send_acknowledged, send_acknowledged_in_cluster
 from neardup_stream.stores.redis_supervisor import Supervisor
@@ -102,15 +102,8 @@ class RedisClient:
             return await self._run_together(client, script, calls)
 
     async def _run_apart(self, client: Any, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
-        ended = await asyncio.gather(
-            *(self._run_together(client, script, [call]) for call in calls), return_exceptions=True
-        )
-        answers = []
-        for each in ended:  # only now, so that no write of ours trails behind a repeat
-            if isinstance(each, BaseException):
-                raise each
-            answers += each
-        return answers
+        answers = await all_ended(self._run_together(client, script, [call]) for call in calls)
+        return [answer for each in answers for answer in each]
 
     async def _run_together(self, client: Any, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
         """On one connection, in order."""

@@ -13,6 +13,7 @@ from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.producer.message_accumulator import BatchBuilder
 
 from neardup_stream.errors import ConfigError
+from neardup_stream.gathering import all_ended
 from neardup_stream.message import Message
 from neardup_stream.streams.kafka_config import KafkaConnection
 from neardup_stream.streams.kafka_passwords import follow_password
@@ -86,10 +87,7 @@ async def send_batches(producer: AIOKafkaProducer, topic: str, messages: Sequenc
     sent: list[asyncio.Future[object]] = []
     for partition, batch in _batches(producer, partitions, messages):
         sent.append(await producer.send_batch(batch, topic, partition=partition))
-    results = await asyncio.gather(*sent, return_exceptions=True)
-    for result in results:
-        if isinstance(result, BaseException):
-            raise result
+    await all_ended(sent)
 
 
 def _look_at_failures(producer: AIOKafkaProducer) -> None:

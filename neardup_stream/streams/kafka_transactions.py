@@ -14,6 +14,7 @@ from aiokafka import AIOKafkaProducer, OffsetAndMetadata
 from aiokafka.errors import IllegalOperation
 
 from neardup_stream.errors import StreamUnavailable
+from neardup_stream.gathering import all_ended
 from neardup_stream.message import Message, Partition
 from neardup_stream.streams.kafka_admin import committed_offsets
 from neardup_stream.streams.kafka_config import KafkaSinkConfig
@@ -90,10 +91,7 @@ class KafkaTransactions:
         by_topic = {topic_partition_of(partition): partition for partition in partitions}
         with kafka_errors("opening transactions", "Write"):
             async with asyncio.timeout(self._timeout_seconds):
-                ended = await asyncio.gather(*map(self._open, partitions), return_exceptions=True)
-                for each in ended:  # only now, so that no producer trails behind a repeat
-                    if isinstance(each, BaseException):
-                        raise each
+                await all_ended(map(self._open, partitions))
         connection = self._config.events.connection
         offsets = await committed_offsets(connection, self._config.group_id, list(by_topic))
         return {by_topic[one]: offset for one, offset in offsets.items()}
