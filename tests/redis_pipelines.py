@@ -1,9 +1,12 @@
 """A whole pipeline over a real Redis, with memory streams: for what servers do to it."""
 
+import asyncio
 from collections import Counter
+from collections.abc import Callable, Sequence
 
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
+from neardup_stream.message import Record
 from neardup_stream.meters import Dependency
 from neardup_stream.pipeline.retries import Patience
 from neardup_stream.stores.cluster_keys import ClusterKeys
@@ -12,12 +15,14 @@ from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_clusters import RedisClusters
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.stores.redis_tables import RedisTables
+from neardup_stream.streams.memory import MemorySource
 from tests.pipelines import CountingMeters, Pipeline
 
-__all__ = ["FaultMeters", "redis_pipeline"]
+__all__ = ["FaultMeters", "redis_pipeline", "told", "told_without_faults", "until"]
 
 STEADY = Patience(give_up_seconds=60, first_pause_seconds=0.01, longest_pause_seconds=0.1)
 SCHEMA_ID = "5c"
+PATIENT_SECONDS = 60
 
 
 class FaultMeters(CountingMeters):
@@ -49,3 +54,23 @@ def redis_pipeline(client: RedisClient, namespace: str, meters: CountingMeters) 
         meters=meters,
         patience=STEADY,
     )
+
+
+async def told_without_faults(pages: Sequence[Record]) -> Counter[bytes]:
+    """What the events of these pages are where nothing fails, in memory."""
+    pipeline = Pipeline()
+    async with MemorySource(pages) as source:
+        await pipeline.loop(source).run(asyncio.Event())
+    return told(pipeline)
+
+
+def told(pipeline: Pipeline) -> Counter[bytes]:
+    """The events so far, repeats counted."""
+    return Counter(message.value or b"" for message in pipeline.events.messages)
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for what a pipeline counts."""
+    async with asyncio.timeout(PATIENT_SECONDS):
+        while not condition():  # noqa: ASYNC110 - counters and servers set no events
+            await asyncio.sleep(0.005)

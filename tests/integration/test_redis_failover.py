@@ -1,7 +1,6 @@
 """Masters die under load: the pipeline goes on with their replicas, and loses nothing these acknowledged."""
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from time import monotonic
 
@@ -11,7 +10,7 @@ from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_config import Durability, RedisConfig
 from neardup_stream.streams.memory import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
-from tests.redis_pipelines import FaultMeters, redis_pipeline
+from tests.redis_pipelines import FaultMeters, redis_pipeline, told, told_without_faults, until
 from tests.servers.redis import (
     start_redis,
     start_redis_cluster,
@@ -20,7 +19,6 @@ from tests.servers.redis import (
 
 TOPICS, PAGES, PAGES_BEFORE = 300, 900, 200
 LIMITS = InFlightLimits(max_batch_pages=8, max_in_flight_pages=64)
-PATIENT_SECONDS = 60
 LONGEST_PAUSE_SECONDS = 10
 
 
@@ -54,7 +52,7 @@ async def test_the_replica_that_the_sentinels_choose_has_all_that_was_told() -> 
 
         pipeline = await told_when_a_master_dies(servers.url, kill, "replica")
 
-    assert told(pipeline) == await told_without_faults()
+    assert told(pipeline) == await told_without_faults(pages())
 
 
 async def test_a_cluster_goes_on_without_the_master_of_the_clusters() -> None:
@@ -68,7 +66,7 @@ async def test_a_cluster_goes_on_without_the_master_of_the_clusters() -> None:
 
         pipeline = await told_when_a_master_dies(cluster.url, kill, "replica")
 
-    assert told(pipeline) == await told_without_faults()
+    assert told(pipeline) == await told_without_faults(pages())
 
 
 async def test_a_server_that_is_killed_has_everything_in_its_append_only_file() -> None:
@@ -81,25 +79,8 @@ async def test_a_server_that_is_killed_has_everything_in_its_append_only_file() 
 
         pipeline = await told_when_a_master_dies(server.url, kill, "master")
 
-    assert told(pipeline) == await told_without_faults()
+    assert told(pipeline) == await told_without_faults(pages())
 
 
 def pages() -> list[Record]:
     return numbered(page_json(f"p{number}", essay(number % TOPICS)) for number in range(PAGES))
-
-
-async def told_without_faults() -> Counter[bytes]:
-    pipeline = Pipeline()
-    async with MemorySource(pages()) as source:
-        await pipeline.loop(source).run(asyncio.Event())
-    return told(pipeline)
-
-
-def told(pipeline: Pipeline) -> Counter[bytes]:
-    return Counter(message.value or b"" for message in pipeline.events.messages)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENT_SECONDS):
-        while not condition():  # noqa: ASYNC110 - counters set no events
-            await asyncio.sleep(0.005)

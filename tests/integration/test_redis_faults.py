@@ -6,7 +6,6 @@ The faults are real: servers told to refuse, to load, to be replicas; a proxy th
 import asyncio
 import socket
 import subprocess
-from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -22,8 +21,8 @@ from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_supervisor import FAILURES_OF_A_CLIENT
 from neardup_stream.streams.memory import MemorySource, Pause, numbered
-from tests.pipelines import Pipeline, essay, page_json
-from tests.redis_pipelines import FaultMeters, redis_pipeline
+from tests.pipelines import essay, page_json
+from tests.redis_pipelines import FaultMeters, redis_pipeline, told, told_without_faults, until
 from tests.servers.process import free_ports, wait_until
 from tests.servers.proxy import Proxy, start_proxy
 from tests.servers.redis import RedisCluster, RedisServer, start_redis
@@ -194,7 +193,7 @@ async def live_through(
 
     assert {met for _, met in meters.errors} <= reasons
     assert meters.outcomes == {"unique": TOPICS, "duplicate": PAGES - TOPICS}
-    assert told(pipeline) == await told_without_faults()
+    assert told(pipeline) == await told_without_faults(pages())
 
 
 @contextmanager
@@ -243,7 +242,7 @@ async def test_connections_that_are_cut_all_the_time_lose_nothing(
 
     assert meters.errors["store", "connection"] > 0
     assert meters.outcomes == {"unique": TOPICS, "duplicate": PAGES - TOPICS}
-    assert told(pipeline) == await told_without_faults()
+    assert told(pipeline) == await told_without_faults(pages())
 
 
 async def test_a_server_that_reads_its_data_is_waited_for(namespace: str, tmp_path: Path) -> None:
@@ -272,7 +271,7 @@ async def test_a_server_that_reads_its_data_is_waited_for(namespace: str, tmp_pa
             await run
 
     assert meters.outcomes == {"unique": TOPICS, "duplicate": PAGES - TOPICS}
-    assert told(pipeline) == await told_without_faults()
+    assert told(pipeline) == await told_without_faults(pages())
 
 
 async def test_answers_in_slices_are_put_together(site: Site, client: RedisClient, namespace: str) -> None:
@@ -284,7 +283,7 @@ async def test_answers_in_slices_are_put_together(site: Site, client: RedisClien
         await pipeline.loop(source).run(asyncio.Event())
 
     assert not meters.errors
-    assert told(pipeline) == await told_without_faults()
+    assert told(pipeline) == await told_without_faults(pages())
 
 
 async def test_forgotten_scripts_are_sent_again_without_a_failure(
@@ -301,7 +300,7 @@ async def test_forgotten_scripts_are_sent_again_without_a_failure(
         await run
 
     assert not meters.errors
-    assert told(pipeline) == await told_without_faults()
+    assert told(pipeline) == await told_without_faults(pages())
 
 
 def pages() -> list[Record]:
@@ -310,20 +309,3 @@ def pages() -> list[Record]:
 
 def limit(server: RedisServer, resource: str, value: str) -> None:
     subprocess.run(["prlimit", "--pid", str(server.pid), f"--{resource}={value}:"], check=True)
-
-
-async def told_without_faults() -> Counter[bytes]:
-    pipeline = Pipeline()
-    async with MemorySource(pages()) as source:
-        await pipeline.loop(source).run(asyncio.Event())
-    return told(pipeline)
-
-
-def told(pipeline: Pipeline) -> Counter[bytes]:
-    return Counter(message.value or b"" for message in pipeline.events.messages)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENT_SECONDS):
-        while not condition():  # noqa: ASYNC110 - counters and servers set no events
-            await asyncio.sleep(0.005)
