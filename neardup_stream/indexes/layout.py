@@ -13,7 +13,8 @@ A sorted set stays packed (some 20 bytes an entry) up to a limit and costs over 
 of real pages are not even, so the fullest buckets hold several times the mean: b is chosen for a mean fill of
 32 to 64 at the stated number of pages, and the limit is 512 (`stores/redis_namespace.py`).
 
-A band, 32 bits, matches as a whole. It is cut in the same way, and of its rest 15 bits at most are kept.
+A band, 32 bits, matches as a whole. It is cut in the same way, and of its rest 16 bits at most are kept: its
+bucket is a hash of words, each with its members.
 """
 
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from neardup_stream.errors import ConfigError
 
 __all__ = ["ENTRY_FORMAT", "MAX_BANDS", "MEAN_FILL", "IndexConfig", "IndexLayout", "TableCut"]
 
-ENTRY_FORMAT = 2
+ENTRY_FORMAT = 3
 """Raised whenever the same settings come to other keys or members."""
 
 MEAN_FILL = 64
@@ -38,7 +39,7 @@ MAX_BANDS = 32
 _LEADING_BITS = 8
 _BAND_BITS = 32
 _MAX_BAND_BUCKET_BITS = 16
-_MAX_BAND_REST_BITS = 15
+_MAX_BAND_REST_BITS = 16
 _MAX_EXPECTED_PAGES = 10**12
 
 
@@ -53,7 +54,8 @@ class IndexConfig:
         permuted: blocks and distance; 4 blocks at 3 bits are 4 tables, some 100 bytes a page.
         expected_pages: the largest number of pages to be kept; sets the width of the buckets.
         bucket_cap: a range of at most this many entries is read whole, so that every page of a cluster is
-            told. A larger one is a crowd and only sampled; where that leaves something out is counted.
+            told. A larger one is a crowd and only sampled; where that leaves something out is counted. Of the
+            pages with one band, one more than this is kept.
         shards: power of two up to 256; at least four times the nodes of a cluster.
         bands: words of a page's sketch that are indexed too, 0 to 32; equal in one is a candidate.
         crowd_considered: most entries of a crowd that are looked at.
@@ -109,7 +111,7 @@ class TableCut(NamedTuple):
         bucket_bits: behind the leading byte.
         rest_bits: behind the bucket, kept in the member.
         open_bits: the lowest of the rest, in which a match may differ; a band has none.
-        member_rest_bytes: what of a member holds the rest, in bytes; 0 where the set is ordered by it.
+        member_rest_bytes: what of a member holds the rest, in bytes; 0 where it is a word.
     """
 
     bucket_bits: int
@@ -165,9 +167,9 @@ class IndexLayout:
 
     @property
     def band_rest_bits(self) -> int:
-        """Bits of a band's word that are kept: as many as a packed set holds in two bytes, which are signed.
+        """Bits of a band's word that are kept: as many as two bytes hold.
 
-        At 10**6 pages 29 of 32 bits are kept: a page shares one of nine bands by chance once in sixty.
+        At 10**6 pages 30 of 32 bits are kept: a page shares one of nine bands by chance once in 120.
         """
         return min(_BAND_BITS - _LEADING_BITS - self.band_bucket_bits, _MAX_BAND_REST_BITS)
 

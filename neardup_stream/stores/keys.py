@@ -1,14 +1,14 @@
 """Every key the system writes to Redis, and where a cluster places it.
 
     <namespace>:meta                                      hash: schema, handle key
-    <namespace>:<schema>:{<tag>}:t<table>:<leading><bucket>   sorted set: one bucket of one permuted table
+    <namespace>:<schema>:{<tag>}:t<table>:<leading><bucket>   one bucket of one table, see `redis_tables`
     <namespace>:<schema>:{<tag>}:p<slot>                  hash: handle → page record
 
 A shard is the unit of placement: the leading bits of a leading byte, or of a handle. Its tag is chosen so
 that the shards' slots lie evenly over a cluster's 16,384.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from itertools import count
 
@@ -84,9 +84,20 @@ class Keys:
         """The shard that keeps this page's record."""
         return handle >> (64 - self._shard_bits)
 
-    def bucket(self, table: int, leading_byte: int, bucket: int) -> str:
-        """The sorted set of one bucket."""
-        return self._bucket_stems[table << 8 | leading_byte] + self._bucket_suffix(bucket)
+    def buckets(
+        self, tables: Iterable[int], leading_bytes: Iterable[int], numbers: Iterable[int]
+    ) -> list[str]:
+        """Where some buckets are, given by their tables, leading bytes and numbers.
+
+        Cost: 0.1 µs each.
+        """
+        stems = self._bucket_stems
+        return [
+            stems[table << 8 | leading_byte] + suffix
+            for table, leading_byte, suffix in zip(
+                tables, leading_bytes, map(self._bucket_suffix, numbers), strict=True
+            )
+        ]
 
     @property
     def slot_count(self) -> int:

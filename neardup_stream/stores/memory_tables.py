@@ -7,19 +7,29 @@ from itertools import takewhile
 
 import numpy as np
 
-from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers
+from neardup_stream.stores.protocol import (
+    WORD_TURNOVER,
+    ProbeAnswer,
+    ProbeLimits,
+    TableEntries,
+    TableMembers,
+)
 
 __all__ = ["MemoryTables"]
+
+_Bucket = tuple[int, int, int]
+"""(table, leading byte, bucket number)"""
 
 _Member = tuple[int, int, int]
 """(rest, handle, version byte): their order is that of the bytes in Redis."""
 
 
 class MemoryTables:
-    """A TableStore in a dict of sorted lists."""
+    """A TableStore in two dicts: of sorted lists, and of the members of each word, the oldest first."""
 
     def __init__(self) -> None:
-        self._sets: dict[tuple[int, int, int], list[_Member]] = {}
+        self._sets: defaultdict[_Bucket, list[_Member]] = defaultdict(list)
+        self._words: defaultdict[tuple[_Bucket, int], list[_Member]] = defaultdict(list)
 
     async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         """See the contract."""
@@ -32,11 +42,19 @@ class MemoryTables:
     async def remove(self, members: TableMembers) -> int:
         """See the contract."""
         removed = 0
-        for key, member in zip(_keys(members), _stored(members), strict=True):
-            if member in (stored := self._sets.get(key, [])):
+        for bucket, member, is_word in _rows(members):
+            if member in (stored := self._stored(bucket, member, is_word=is_word)):
                 stored.remove(member)
                 removed += 1
         return removed
+
+    def groups(self) -> list[list[_Member]]:
+        """The members of each sorted set, and of each word, that has any."""
+        return [members for members in (*self._sets.values(), *self._words.values()) if members]
+
+    def _stored(self, bucket: _Bucket, member: _Member, *, is_word: bool) -> list[_Member]:
+        """The sorted set, or the word, to which a member belongs."""
+        return self._words[bucket, member[0]] if is_word else self._sets[bucket]
 
     def _run(self, entries: TableEntries, limits: ProbeLimits, *, insert: bool) -> ProbeAnswer:
         found: list[tuple[int, _Member]] = []
@@ -44,36 +62,46 @@ class MemoryTables:
         known: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
         wanted = zip(
             entries.rows.tolist(),
-            _keys(entries.members),
-            _stored(entries.members),
+            _rows(entries.members),
             entries.lows.tolist(),
             entries.highs.tolist(),
             strict=True,
         )
-        for entry, (row, key, member, low, high) in enumerate(wanted):
-            stored = self._sets.get(key, [])
-            near, is_truncated, is_capped = _walk(stored, member, low, high, limits, known[row])
+        for entry, (row, (bucket, member, is_word), low, high) in enumerate(wanted):
+            stored = self._stored(bucket, member, is_word=is_word)
+            in_range = stored if is_word else _within(stored, low, high)
+            near, is_truncated, is_capped = _meet(in_range, member, limits, known[row])
             found += [(entry, other) for other in near]
             truncated += [entry] * is_truncated
             cap_hits += is_capped
-            if insert and member not in stored:
-                insort(self._sets.setdefault(key, []), member)
+            if insert and is_word:
+                _enter(stored, member, limits)
+            elif insert and member not in stored:
+                insort(stored, member)
         return _answer(entries.members, found, truncated, cap_hits)
 
 
-def _walk(
-    stored: list[_Member],
-    member: _Member,
-    low: int,
-    high: int,
-    limits: ProbeLimits,
-    known: set[tuple[int, int]],
+def _within(stored: list[_Member], low: int, high: int) -> list[_Member]:
+    return list(takewhile(lambda other: other[0] <= high, stored[bisect_left(stored, (low, 0, 0)) :]))
+
+
+def _enter(word: list[_Member], member: _Member, limits: ProbeLimits) -> None:
+    """Add a member to its word; where that is a crowd, in the place of the oldest or not at all."""
+    if member in word:
+        return
+    if len(word) <= limits.bucket_cap:
+        word.append(member)
+    elif member[1] % WORD_TURNOVER == 0:
+        word[:] = [*word[1:], member]
+
+
+def _meet(
+    in_range: list[_Member], member: _Member, limits: ProbeLimits, known: set[tuple[int, int]]
 ) -> tuple[list[_Member], bool, bool]:
-    """What an entry finds in its set; whether it is truncated, and whether by a limit that is counted.
+    """What an entry finds in its range; whether it is truncated, and whether by a limit that is counted.
 
     `known` are the pages that the crowds of this page have given so far.
     """
-    in_range = list(takewhile(lambda other: other[0] <= high, stored[bisect_left(stored, (low, 0, 0)) :]))
     if len(in_range) > limits.bucket_cap:
         return _sample(in_range, member, limits, known)
     return (
@@ -112,12 +140,14 @@ def _is_near(one: _Member, other: _Member, limits: ProbeLimits) -> bool:
     return (one[0] ^ other[0]).bit_count() <= limits.distance_bits
 
 
-def _keys(members: TableMembers) -> Iterator[tuple[int, int, int]]:
-    return zip(members.tables.tolist(), members.leading_bytes.tolist(), members.buckets.tolist(), strict=True)
-
-
-def _stored(members: TableMembers) -> Iterator[_Member]:
-    return zip(members.rests.tolist(), members.handles.tolist(), members.version_bytes.tolist(), strict=True)
+def _rows(members: TableMembers) -> Iterator[tuple[_Bucket, _Member, bool]]:
+    """Of each member its bucket, itself, and whether its rest is a word."""
+    return zip(
+        zip(members.tables.tolist(), members.leading_bytes.tolist(), members.buckets.tolist(), strict=True),
+        zip(members.rests.tolist(), members.handles.tolist(), members.version_bytes.tolist(), strict=True),
+        (members.rest_bytes == 0).tolist(),
+        strict=True,
+    )
 
 
 def _answer(

@@ -1,6 +1,6 @@
--- Probes the set of each entry, then inserts its member, in order; or only probes.
+-- Probes the bucket of each entry, then inserts its member, in order; or only probes.
 --
--- KEYS[i]  the sorted set of entry i
+-- KEYS[i]  the bucket of entry i
 -- ARGV[1]  distance_bits  ARGV[2] bucket_cap; of a crowd, which is larger: ARGV[3] members considered,
 --          ARGV[4] of one rest, ARGV[5] pages reported of all the crowds that a page meets
 -- ARGV[6]  "1" to insert
@@ -9,14 +9,16 @@
 -- returns  { found, truncated, cap_hits }; found is packed (entry (4), rest (8), handle (8), version byte (1))
 --          for each member that is reported, truncated is packed (entry (4)); entries are counted from 0
 --
--- A member is (rest in rest_bytes, handle, version byte). All have equal scores, so a set is ordered by bytes;
--- big-endian rests make byte order numeric order. Where rest_bytes is 0 the rest is the score, and stands in
--- the place of the low rest as 8 decimal digits: numbers in a packed set are compared three times as fast.
--- Numbers are given to Redis as strings: it would print them with 17 digits, at a fifth of a command's cost.
+-- Where only equal rests match, rest_bytes is 0 and the bucket is a hash: the rest, in two bytes, is the field,
+-- and its value all members (handle, version byte) that have it, the oldest first. A word that nobody has yet
+-- is so probed and inserted at once. Of a crowd, bucket_cap + 1 are kept.
+--
+-- Else the bucket is a sorted set of (rest in rest_bytes, handle, version byte). All have equal scores, so it is
+-- ordered by bytes; big-endian rests make byte order numeric order.
 local distance_bits, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
 local considered_limit, same_rest_limit, page_limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local inserts, entries = ARGV[6] == '1', ARGV[7]
-local call, byte, sub, bxor = redis.call, string.byte, string.sub, bit.bxor
+local call, byte, sub, bxor, pack = redis.call, string.byte, string.sub, bit.bxor, struct.pack
 
 -- Number of set bits of each byte value: a literal, because building a table costs more than the probes.
 local ONES = '@ONES@'
@@ -24,11 +26,11 @@ local ONES = '@ONES@'
 local LAST = '\255\255\255\255\255\255\255\255\255'
 local ZEROS = '\0\0\0\0\0\0\0\0'
 local STRIDE = 34
-
--- The two kinds of sets, and how many members are read of one at first. Of equal rests: one more than a crowd's
--- are considered, for one's own, and one to see whether more follow.
-local RANGE = { by = 'BYLEX', count = 'ZLEXCOUNT', page = 16, limit = '16' }
-local WORD = { by = 'BYSCORE', count = 'ZCOUNT', page = same_rest_limit + 2, limit = tostring(same_rest_limit + 2) }
+-- Bytes of a member of a word, and of a full word.
+local TAIL, FULL = 9, 9 * (cap + 1)
+-- How many members of a range are read at first. A string, because Redis prints a number with 17 digits, at a
+-- fifth of a command's cost.
+local PAGE, LIMIT = 16, '16'
 
 local found, truncated, cap_hits = {}, {}, 0
 
@@ -49,25 +51,93 @@ local function is_beyond(handle, tail)
   return false
 end
 
+-- Whether crowds have given this page all they may.
+local function is_served(handle)
+  return known_count == page_limit and handle == page
+end
+
 local function truncate(number, is_capped)
   truncated[#truncated + 1] = number
   cap_hits = cap_hits + (is_capped and 1 or 0)
 end
 
--- The members of a set from low to high, or the first ones of a crowd; and whether it is one. Of a crowd that
+-- Samples the members of a full word.
+local function sample_word(stored, number, head, handle)
+  local considered = 0
+  for at = 1, #stored, TAIL do
+    local tail = sub(stored, at, at + TAIL - 1)
+    if sub(tail, 1, 8) ~= handle then
+      if considered == same_rest_limit then
+        return truncate(number, false)
+      end
+      if considered == considered_limit or is_beyond(handle, tail) then
+        return truncate(number, true)
+      end
+      considered = considered + 1
+      found[#found + 1] = head .. tail
+    end
+  end
+end
+
+-- Reports the members of a word but for the page's own, and adds the page's if it is not there.
+local function meet_members(key, word, stored, head, tail, handle)
+  local is_there = false
+  for at = 1, #stored, TAIL do
+    local other = sub(stored, at, at + TAIL - 1)
+    if other == tail then
+      is_there = true
+    elseif sub(other, 1, 8) ~= handle then
+      found[#found + 1] = head .. other
+    end
+  end
+  if inserts and not is_there then
+    call('HSET', key, word, stored .. tail)
+  end
+end
+
+-- Samples a full word. One page in so many takes the place of the oldest member, whoever is there already.
+local function meet_crowd(key, word, stored, number, head, tail, handle)
+  if is_served(handle) then
+    truncate(number, true)
+  else
+    sample_word(stored, number, head, handle)
+  end
+  if inserts and byte(tail, 8) % @TURNOVER@ == 0 and not string.find(stored, tail, 1, true) then
+    call('HSET', key, word, sub(stored, TAIL + 1) .. tail)
+  end
+end
+
+local function meet_word(key, index, at)
+  local word, tail = sub(entries, at + 24, at + 25), sub(entries, at + 26, at + STRIDE)
+  if inserts and call('HSETNX', key, word, tail) == 1 then
+    return
+  end
+  local stored = call('HGET', key, word)
+  if stored then
+    local number, handle = pack('>I4', index), sub(tail, 1, 8)
+    local head = number .. sub(entries, at + 18, at + 25)
+    if #stored < FULL then
+      meet_members(key, word, stored, head, tail, handle)
+    else
+      meet_crowd(key, word, stored, number, head, tail, handle)
+    end
+  end
+end
+
+-- The members of a range from low to high, or the first ones of a crowd; and whether it is one. Of a crowd that
 -- nobody wants nothing is read.
-local function read(key, kind, low, high, is_wanted)
+local function read(key, low, high, is_wanted)
   local near = {}
   if is_wanted then
-    near = call('ZRANGE', key, low, high, kind.by, 'LIMIT', '0', kind.limit)
-    if #near < kind.page then
+    near = call('ZRANGE', key, low, high, 'BYLEX', 'LIMIT', '0', LIMIT)
+    if #near < PAGE then
       return near, #near > cap
     end
   end
-  if call(kind.count, key, low, high) > cap then
+  if call('ZLEXCOUNT', key, low, high) > cap then
     return near, true
   end
-  return call('ZRANGE', key, low, high, kind.by), false
+  return call('ZRANGE', key, low, high, 'BYLEX'), false
 end
 
 -- Whether a member's rest is within the distance of these bytes. From the last: a range shares the first ones.
@@ -85,36 +155,14 @@ local function is_near(mine, other)
   return true
 end
 
--- Reports those members of a range that are near and not the page's own; the rest of a word is in no member.
-local function report(near, head, mine, handle)
+-- Reports those members of a range that are near and not the page's own.
+local function report_range(near, head, mine, handle)
   local tail_at, tail_end = #mine + 1, #mine + 8
   for j = 1, #near do
     local other = near[j]
     if is_near(mine, other) and sub(other, tail_at, tail_end) ~= handle then
       found[#found + 1] = head .. other
     end
-  end
-end
-
--- Samples the members with one score, of which `near` are the first.
-local function sample_word(key, near, number, head, handle, score)
-  local considered, offset = 0, 0
-  while near[1] do
-    for j = 1, #near do
-      local tail = near[j]
-      if sub(tail, 1, 8) ~= handle then
-        if considered == same_rest_limit then
-          return truncate(number, false)
-        end
-        if is_beyond(handle, tail) then
-          return truncate(number, true)
-        end
-        considered = considered + 1
-        found[#found + 1] = head .. tail
-      end
-    end
-    offset = offset + #near
-    near = call('ZRANGE', key, score, score, 'BYSCORE', 'LIMIT', tostring(offset), WORD.limit)
   end
 end
 
@@ -134,7 +182,7 @@ local function sample_range(key, near, number, head, mine, handle, high)
         run = run + 1
         if run > same_rest_limit then
           is_truncated = is_truncated or matches
-          if count == RANGE.page then
+          if count == PAGE then
             resume = rest .. LAST
             break
           end
@@ -148,47 +196,46 @@ local function sample_range(key, near, number, head, mine, handle, high)
         end
       end
     end
-    if count < RANGE.page then
+    if count < PAGE then
       break
     end
-    near = call('ZRANGE', key, '(' .. resume, high, 'BYLEX', 'LIMIT', '0', RANGE.limit)
+    near = call('ZRANGE', key, '(' .. resume, high, 'BYLEX', 'LIMIT', '0', LIMIT)
   end
   if is_truncated then
     truncate(number, false)
   end
 end
 
-for i = 1, #KEYS do
-  local key, at = KEYS[i], (i - 1) * STRIDE
-  local rest_bytes = byte(entries, at + 1)
+local function meet_range(key, index, at, rest_bytes)
   local member = sub(entries, at + 26 - rest_bytes, at + STRIDE)
-  local kind, score, low, high = RANGE, '0', nil, nil
-  if rest_bytes == 0 then
-    score = sub(entries, at + 2, at + 9)
-    kind, low, high = WORD, score, score
-  else
-    low = '[' .. sub(entries, at + 10 - rest_bytes, at + 9)
-    high = '[' .. sub(entries, at + 18 - rest_bytes, at + 17) .. LAST
-  end
-  local is_served = known_count == page_limit and sub(member, rest_bytes + 1, rest_bytes + 8) == page
-  local near, is_crowd = read(key, kind, low, high, not is_served)
+  local low = '[' .. sub(entries, at + 10 - rest_bytes, at + 9)
+  local high = '[' .. sub(entries, at + 18 - rest_bytes, at + 17) .. LAST
+  local handle = sub(entries, at + 26, at + 33)
+  local near, is_crowd = read(key, low, high, not is_served(handle))
   if is_crowd or near[1] then
-    local number, handle = struct.pack('>I4', i - 1), sub(member, rest_bytes + 1, rest_bytes + 8)
-    local mine = { byte(member, 1, rest_bytes) }
     -- A reported rest has 8 bytes: what of it no member holds stands before the member.
-    local head = number .. (kind == WORD and sub(entries, at + 18, at + 25) or sub(ZEROS, rest_bytes + 1))
+    local number, mine = pack('>I4', index), { byte(member, 1, rest_bytes) }
+    local head = number .. sub(ZEROS, rest_bytes + 1)
     if not is_crowd then
-      report(near, head, mine, handle)
-    elseif is_served then
+      report_range(near, head, mine, handle)
+    elseif is_served(handle) then
       truncate(number, true)
-    elseif kind == WORD then
-      sample_word(key, near, number, head, handle, score)
     else
       sample_range(key, near, number, head, mine, handle, high)
     end
   end
   if inserts then
-    call('ZADD', key, score, member)
+    call('ZADD', key, '0', member)
+  end
+end
+
+for i = 1, #KEYS do
+  local at = (i - 1) * STRIDE
+  local rest_bytes = byte(entries, at + 1)
+  if rest_bytes == 0 then
+    meet_word(KEYS[i], i - 1, at)
+  else
+    meet_range(KEYS[i], i - 1, at, rest_bytes)
   end
 end
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from neardup_stream.page import Handle
 
 __all__ = [
+    "WORD_TURNOVER",
     "ProbeAnswer",
     "ProbeLimits",
     "RecordAnswer",
@@ -26,20 +27,23 @@ __all__ = [
     "TableStore",
 ]
 
+WORD_TURNOVER = 8
+"""One page in so many, by its handle, enters a word that is a crowd, in the place of the oldest there."""
+
 
 class TableMembers(NamedTuple):
-    """Members of the tables' sorted sets: which set, and what stands in it.
+    """Members of the tables' buckets: which bucket, and what stands in it.
 
     All arrays have one row for each member. A permuted fingerprint, or a band's word, is cut into a leading
-    byte, a bucket number and the rest; the first two name the set.
+    byte, a bucket number and the rest; the first two name the bucket.
 
     Attributes:
         tables: uint8, the table's number.
         leading_bytes: uint8.
         buckets: uint32, the bits between leading byte and rest.
         rests: uint64, the bits that are stored.
-        rest_bytes: uint8, 1 to 8, how many bytes hold a rest of this table; 0 for a table in which only equal
-            rests match, below 10**8: the set is then ordered by them and its members need not hold them.
+        rest_bytes: uint8, 1 to 8, how many bytes hold a rest of this table; 0 for a table of words, in which
+            only equal rests match, below 2**16.
         handles: uint64, who the page is.
         version_bytes: uint8, low bits of the page's version.
     """
@@ -83,7 +87,8 @@ class ProbeLimits(NamedTuple):
         distance_bits: members whose rest differs in more bits are not reported.
         bucket_cap: a range of at most this many members is read whole, 1 or more; a larger one is a crowd.
         crowd_considered: at most this many members of a crowd are considered, 1 or more.
-        crowd_same_rest: and of those with one rest only so many, the lowest, 1 or more.
+        crowd_same_rest: and of those with one rest only so many, 1 or more: the lowest of a range, the oldest
+            of a word.
         crowd_candidates: of all the crowds that a page meets in one call of the script, at most this many
             pages are reported, 1 or more.
     """
@@ -100,7 +105,7 @@ class ProbeAnswer(NamedTuple):
 
     Attributes:
         entries: uint32, the row of the probing entry in the batch's `TableEntries`.
-        members: what was found, all in the probing entry's own set.
+        members: what was found, all in the probing entry's own bucket.
         truncated: uint32, rows of the entries that left members unread which they might have reported.
         bucket_cap_hits: of how many crowds a limit on what is considered, or reported, left something out.
     """
@@ -112,7 +117,11 @@ class ProbeAnswer(NamedTuple):
 
 
 class TableStore(Protocol):
-    """Keeps the tables: sorted sets of rests, keyed by table, leading byte and bucket."""
+    """Keeps the tables: buckets of rests, keyed by table, leading byte and bucket number.
+
+    Of the members with one word, `bucket_cap` + 1 are kept, so that it is known to be a crowd. A further one
+    enters only in the place of the oldest, and only one in `WORD_TURNOVER` does.
+    """
 
     async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         """Probe each entry's range, then insert its member, in order.

@@ -43,7 +43,7 @@ PACKING_LIMITS = {
     "zset-max-listpack-entries": 512,
     "zset-max-listpack-value": 64,
     "hash-max-listpack-entries": 512,
-    "hash-max-listpack-value": 512,
+    "hash-max-listpack-value": 1200,
 }
 """Below these a bucket, or a hash of page records, takes several times its bytes."""
 

@@ -15,7 +15,7 @@ __all__ = ["REPLICA_RIGHTS", "RIGHTS", "require_rights"]
 RIGHTS: Final = (
     *("ping", "info", "time", "eval", "evalsha"),
     *("hget", "hmget", "hgetall", "hkeys", "hset", "hsetnx", "hincrby", "hdel"),
-    *("zrange", "zcount", "zlexcount", "zadd", "zrem"),
+    *("zrange", "zlexcount", "zadd", "zrem"),
     *("llen", "lrange", "ltrim", "rpush"),
     "incrby",
 )

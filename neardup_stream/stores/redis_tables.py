@@ -1,4 +1,4 @@
-"""The tables in Redis: one sorted set per table, leading byte and bucket."""
+"""The tables in Redis: one sorted set per table, leading byte and bucket; of a table of words, one hash."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.stores.keys import Keys
-from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers
+from neardup_stream.stores.protocol import (
+    WORD_TURNOVER,
+    ProbeAnswer,
+    ProbeLimits,
+    TableEntries,
+    TableMembers,
+)
 from neardup_stream.stores.redis_client import RedisClient, Script, ScriptCall
 
 __all__ = ["RedisTables"]
@@ -15,14 +21,13 @@ ENTRIES_PER_CALL = 800
 """One script call holds its server for about 5 ms at most: 4 to 6 µs an entry were measured."""
 
 _ONES = "".join(f"\\{value.bit_count()}" for value in range(256))
-_PROBE = Script.load("probe_insert", ONES=_ONES)
+_PROBE = Script.load("probe_insert", ONES=_ONES, TURNOVER=str(WORD_TURNOVER))
 _REMOVE = Script.load("remove_members")
 
 _MEMBER = [("rest", ">u8"), ("handle", ">u8"), ("version_byte", "u1")]
 _ENTRY = np.dtype([("rest_bytes", "u1"), ("low", ">u8"), ("high", ">u8"), *_MEMBER])
 _REMOVED = np.dtype([("rest_bytes", "u1"), *_MEMBER])
 _FOUND = np.dtype([("entry", ">u4"), *_MEMBER])
-_POWERS_OF_TEN = 10 ** np.arange(7, -1, -1, dtype=np.uint64)
 
 
 class RedisTables:
@@ -30,7 +35,7 @@ class RedisTables:
 
     Args:
         client: reaches the server or cluster; opened and closed by its owner.
-        keys: names the sorted sets.
+        keys: names the buckets.
     """
 
     def __init__(self, client: RedisClient, keys: Keys) -> None:
@@ -64,10 +69,9 @@ class RedisTables:
         return _collect(entries.members, parts, answers)
 
     def _names(self, members: TableMembers) -> list[str]:
-        coordinates = zip(
-            members.tables.tolist(), members.leading_bytes.tolist(), members.buckets.tolist(), strict=True
+        return self._keys.buckets(
+            members.tables.tolist(), members.leading_bytes.tolist(), members.buckets.tolist()
         )
-        return [self._keys.bucket(table, leading, bucket) for table, leading, bucket in coordinates]
 
     def _parts(self, members: TableMembers) -> Iterator[NDArray[np.intp]]:
         """Which rows travel together: runs on one server, shards in a cluster; order kept within each."""
@@ -83,20 +87,10 @@ def _pack_entries(entries: TableEntries) -> NDArray[np.void]:
     """One record per entry, as the script reads them."""
     packed = np.empty(len(entries.rows), dtype=_ENTRY)
     members = entries.members
-    packed["low"] = np.where(members.rest_bytes == 0, _decimal_digits(members.rests), entries.lows)
+    packed["low"] = entries.lows
     packed["high"] = entries.highs
     _fill_members(packed, members)
     return packed
-
-
-def _decimal_digits(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The last 8 decimal digits of each, as text whose bytes are those of a big-endian integer.
-
-    >>> int(_decimal_digits(np.array([1234], dtype=np.uint64))[0]).to_bytes(8, "big")
-    b'00001234'
-    """
-    digits = numbers[:, np.newaxis] // _POWERS_OF_TEN % np.uint64(10)
-    return (digits + np.uint64(ord("0"))).astype(np.uint8).view(">u8").ravel().astype(np.uint64)
 
 
 def _pack_removed(members: TableMembers) -> NDArray[np.void]:

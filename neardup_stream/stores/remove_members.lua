@@ -1,11 +1,33 @@
--- Removes members from their sorted sets; what is not there is passed over.
--- KEYS[i] is the set of member i; ARGV[1] the members, 18 bytes each: rest_bytes (1) | rest (8, big-endian) |
--- handle (8) | version byte (1). A member is (the last rest_bytes of its rest, handle, version byte).
+-- Removes members from their buckets; what is not there is passed over.
+-- KEYS[i] is the bucket of member i; ARGV[1] the members, 18 bytes each: rest_bytes (1) | rest (8, big-endian) |
+-- handle (8) | version byte (1). What a bucket is, `probe_insert` says.
 -- Returns how many were there.
+local call, sub = redis.call, string.sub
+
+-- Takes the member of 9 bytes out of those with its word.
+local function remove_from_word(key, word, tail)
+  local stored = call('HGET', key, word) or ''
+  for from = 1, #stored, 9 do
+    if sub(stored, from, from + 8) == tail then
+      local left = sub(stored, 1, from - 1) .. sub(stored, from + 9)
+      if left == '' then
+        return call('HDEL', key, word)
+      end
+      call('HSET', key, word, left)
+      return 1
+    end
+  end
+  return 0
+end
+
 local removed = 0
 for i = 1, #KEYS do
   local at = (i - 1) * 18
-  local rest_bytes = string.byte(ARGV[1], at + 1)
-  removed = removed + redis.call('ZREM', KEYS[i], string.sub(ARGV[1], at + 10 - rest_bytes, at + 18))
+  local rest_bytes, last = string.byte(ARGV[1], at + 1), at + 18
+  if rest_bytes == 0 then
+    removed = removed + remove_from_word(KEYS[i], sub(ARGV[1], last - 10, last - 9), sub(ARGV[1], last - 8, last))
+  else
+    removed = removed + call('ZREM', KEYS[i], sub(ARGV[1], last - 8 - rest_bytes, last))
+  end
 end
 return removed

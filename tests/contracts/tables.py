@@ -18,7 +18,7 @@ def entries(
 ) -> TableEntries:
     """Entries of one set of table 0: (rest, handle, version byte) each, ranges ignoring `low_bits`.
 
-    Without low bits only equal rests match, and the members do not hold them.
+    Without low bits the rests are words: only equal ones match.
     """
     count = len(pages)
     rests, handles, version_bytes = np.array(pages, dtype=np.uint64).reshape(-1, 3).T
@@ -235,7 +235,8 @@ async def only_a_crowd_is_sampled(store: TableStore) -> None:
     """A range that is no crowd is reported whole, whatever its size and however equal its rests."""
     for low_bits, count in ((0, 50), (16, 50), (0, 5), (16, 5)):
         where = {"low_bits": low_bits, "leading_byte": low_bits + count}
-        await store.probe_and_insert(entries(*((5, 1 + i, 1) for i in range(count)), **where), within(0))
+        stored = entries(*((5, 1 + i, 1) for i in range(count)), **where)
+        await store.probe_and_insert(stored, within(0, cap=WIDE))
         probing = entries((5, 0, 1), **where)
 
         answers = [
@@ -247,25 +248,63 @@ async def only_a_crowd_is_sampled(store: TableStore) -> None:
         assert [answer.truncated.tolist() for answer in answers] == [[0], [], []]
 
 
-async def of_one_rest_the_lowest_members_are_considered(store: TableStore) -> None:
-    for low_bits in (0, 16):
+async def of_one_rest_the_lowest_members_of_a_range_are_considered(store: TableStore) -> None:
+    """Of a word, those that came first."""
+    for low_bits, last in ((16, [1, 2, 3, 4]), (0, [3, 4, 5, 6])):
         where = {"low_bits": low_bits, "leading_byte": low_bits}
         outcomes = []
         for handle in range(SAME_REST + 2, 0, -1):
-            await store.probe_and_insert(entries((5, handle, 1), **where), within(0))
+            await store.probe_and_insert(entries((5, handle, 1), **where), within(0, cap=WIDE))
             probing = entries((5, 0, 1), **where)
             answer = await store.probe(probing, within(3))
-            handles = answer.members.handles.tolist()
+            handles = sorted(answer.members.handles.tolist())
             outcomes.append((handles, answer.truncated.tolist(), answer.bucket_cap_hits))
 
-        assert outcomes == [
-            ([6], [], 0),
-            ([5, 6], [], 0),
-            ([4, 5, 6], [], 0),
-            ([3, 4, 5, 6], [], 0),
-            ([2, 3, 4, 5], [0], 0),
-            ([1, 2, 3, 4], [0], 0),
-        ]
+        assert outcomes[:4] == [([6], [], 0), ([5, 6], [], 0), ([4, 5, 6], [], 0), ([3, 4, 5, 6], [], 0)]
+        assert outcomes[5] == (last, [0], 0)
+
+
+async def a_word_keeps_one_member_more_than_its_cap(store: TableStore) -> None:
+    """So it is known to be a crowd; one page in eight enters it, and the oldest leaves."""
+    for cap in (1, 3, 40):
+        where = {"low_bits": 0, "leading_byte": cap}
+        first = [(5, 8 * i + 1, 1) for i in range(cap + 1)]
+        await store.probe_and_insert(entries(*first, **where), within(0, cap=cap))
+        for handle in (*range(8000, 8016), 8008):
+            await store.probe_and_insert(entries((5, handle, 2), **where), within(0, cap=cap))
+
+        kept = await probed(store, entries((5, 0, 1), **where), within(0, cap=cap + 1))
+
+        assert kept == sorted(
+            [*((0, handle, 1, 0) for _, handle, _ in first[2:]), (0, 8000, 2, 0), (0, 8008, 2, 0)]
+        )
+
+
+async def a_page_that_a_crowd_does_not_take_in_is_told(store: TableStore) -> None:
+    crowd = entries(*((5, 1 + i, 1) for i in range(30)), low_bits=0)
+
+    answer = await store.probe_and_insert(crowd, within(0, cap=4))
+
+    assert answer.truncated.tolist() == list(range(5, 30))
+
+
+async def a_word_from_which_all_went_begins_again(store: TableStore) -> None:
+    stored = entries((5, 1, 1), (5, 2, 1), low_bits=0)
+    await store.probe_and_insert(stored, within(0))
+
+    assert await store.remove(stored.members) == 2
+    assert await inserted(store, entries((5, 3, 1), (5, 4, 1), low_bits=0), within(0)) == [(1, 3, 1, 0)]
+
+
+async def words_of_two_bytes_are_kept_whole(store: TableStore) -> None:
+    """Also those that read as numbers."""
+    words = [0, 1, 0x00FF, 0x0100, 0x3030, 0x3130, 0x2D31, 0x3939, 0xFFFF]
+    stored = entries(*((word, word, 1) for word in words), low_bits=0)
+
+    assert await inserted(store, stored, within(0)) == []
+    assert await probed(store, entries(*((word, 9, 9) for word in words), low_bits=0), within(0)) == [
+        (row, word, 1, 0) for row, word in enumerate(words)
+    ]
 
 
 async def behind_many_equal_rests_the_next_is_found(store: TableStore) -> None:
@@ -298,7 +337,7 @@ async def ones_own_members_take_no_place(store: TableStore) -> None:
         where = {"low_bits": low_bits, "leading_byte": low_bits}
         own = [(5, 0, version) for version in range(40)]
         others = [(5, handle, 1) for handle in range(1, SAME_REST + 1)]
-        await store.probe_and_insert(entries(*own, *others, **where), within(0))
+        await store.probe_and_insert(entries(*own, *others, **where), within(0, cap=WIDE))
 
         answer = await store.probe(entries((5, 0, 1), **where), within(3, considered=SAME_REST))
 
@@ -315,12 +354,14 @@ async def what_is_removed_is_not_found(store: TableStore) -> None:
 
 
 async def removing_takes_the_exact_member_and_may_be_repeated(store: TableStore) -> None:
-    await store.probe_and_insert(entries((5, 1, 1), (5, 1, 2)), within(0))
-    absent = entries((6, 1, 1), (5, 2, 1), (5, 1, 3)).members
+    for low_bits in (0, 16):
+        where = {"low_bits": low_bits, "leading_byte": low_bits}
+        await store.probe_and_insert(entries((5, 1, 1), (5, 1, 2), **where), within(0))
+        absent = entries((6, 1, 1), (5, 2, 1), (5, 1, 3), **where).members
 
-    assert await store.remove(absent) == 0
-    assert [await store.remove(entries((5, 1, 1)).members) for _ in range(2)] == [1, 0]
-    assert await probed(store, entries((5, 9, 1)), within(3)) == [(0, 1, 2, 0)]
+        assert await store.remove(absent) == 0
+        assert [await store.remove(entries((5, 1, 1), **where).members) for _ in range(2)] == [1, 0]
+        assert await probed(store, entries((5, 9, 1), **where), within(3)) == [(0, 1, 2, 0)]
 
 
 async def what_a_probe_found_can_be_removed_by_it(store: TableStore) -> None:
@@ -391,7 +432,11 @@ TABLE_CLAIMS = [
     the_limit_of_a_crowds_candidates_is_counted,
     all_crowds_of_a_page_together_give_so_many_pages,
     only_a_crowd_is_sampled,
-    of_one_rest_the_lowest_members_are_considered,
+    of_one_rest_the_lowest_members_of_a_range_are_considered,
+    a_word_keeps_one_member_more_than_its_cap,
+    a_page_that_a_crowd_does_not_take_in_is_told,
+    a_word_from_which_all_went_begins_again,
+    words_of_two_bytes_are_kept_whole,
     behind_many_equal_rests_the_next_is_found,
     many_equal_rests_that_are_too_far_truncate_nothing,
     ones_own_members_take_no_place,

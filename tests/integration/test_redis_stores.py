@@ -147,7 +147,7 @@ async def test_packing_limits_that_are_too_low_are_raised() -> None:
             await inspect_servers(client)
 
             (limits,) = await client.on_every_node("CONFIG GET", "hash-max-listpack-value")
-    assert limits == {"hash-max-listpack-value": "512"}
+    assert limits == {"hash-max-listpack-value": "1200"}
 
 
 async def test_a_server_that_evicts_is_refused_with_the_remedy() -> None:

@@ -82,17 +82,17 @@ def test_a_prefix_shorter_than_a_leading_byte_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("expected_pages", "kept_bits"),
-    [(1, 8 + 0 + 15), (200_000, 8 + 4 + 15), (10**6, 8 + 6 + 15), (10**8, 32), (10**12, 32)],
+    [(1, 8 + 0 + 16), (200_000, 8 + 4 + 16), (10**6, 8 + 6 + 16), (10**8, 32), (10**12, 32)],
     ids=["one-page", "a-site", "default", "all-bits-fit", "no-more-bits"],
 )
-def test_a_band_keeps_fifteen_bits_below_its_bucket_as_far_as_its_word_reaches(
+def test_a_band_keeps_sixteen_bits_below_its_bucket_as_far_as_its_word_reaches(
     expected_pages: int, kept_bits: int
 ) -> None:
     layout = IndexLayout(IndexConfig(expected_pages=expected_pages, bands=1))
     band, *_ = layout.cuts
 
     assert 8 + band.bucket_bits + band.rest_bits == kept_bits
-    assert (1 <= band.rest_bits <= 15, band.open_bits, band.member_rest_bytes) == (True, 0, 0)
+    assert (1 <= band.rest_bits <= 16, band.open_bits, band.member_rest_bytes) == (True, 0, 0)
 
 
 def test_band_tables_come_before_the_permuted_ones() -> None:

@@ -42,7 +42,7 @@ async def crawl(
 
 def entry_count(pipeline: Pipeline) -> int:
     assert isinstance(pipeline.tables, MemoryTables)
-    return sum(map(len, pipeline.tables._sets.values()))
+    return sum(map(len, pipeline.tables.groups()))
 
 
 def interleaved(pipeline: Pipeline) -> Pipeline:
@@ -84,7 +84,7 @@ async def test_queries_for_what_is_not_there_do_not_grow_memory() -> None:
     for number in range(100):
         await index.probe([IndexedPage(Handle(number), 1, Fingerprint64(number << 40))])
 
-    assert tables._sets == {}
+    assert tables.groups() == []
 
 
 SHORT_TEXTS = ["", " ", "\U0001f600", "\U0001f600\U0001f680", "one", "one two", "!!!", "word " * 9]

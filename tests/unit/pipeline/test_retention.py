@@ -139,7 +139,7 @@ class World:
 
     @property
     def entry_count(self) -> int:
-        return sum(map(len, self.tables._sets.values()))
+        return sum(map(len, self.tables.groups()))
 
 
 def handle(name: str) -> Handle:

@@ -19,7 +19,7 @@ TEXT, OTHER_TEXT = Content(1, 0), Content(2, 0)
 def versions_in_tables(pipeline: Pipeline) -> list[int]:
     """Of every entry, the version byte."""
     assert isinstance(pipeline.tables, MemoryTables)
-    return [member[2] for members in pipeline.tables._sets.values() for member in members]
+    return [member[2] for members in pipeline.tables.groups() for member in members]
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ async def test_pages_of_two_hosts_meet_in_no_table() -> None:
 
     assert pipeline.pairs() == [(f"https://{host}.example/b", [f"https://{host}.example/a"]) for host in "xy"]
     assert isinstance(pipeline.tables, MemoryTables)
-    assert {len(members) for members in pipeline.tables._sets.values()} == {2}
+    assert {len(members) for members in pipeline.tables.groups()} == {2}
 
 
 @pytest.mark.parametrize("grave_seconds", [0, 600], ids=["forgotten-by-the-clusters", "remembered"])
