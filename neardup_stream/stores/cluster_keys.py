@@ -10,9 +10,15 @@
 <namespace>:<schema>:{c}:aging             list: time, rank, handle; the oldest in front
 """
 
+from collections.abc import Callable
+from functools import lru_cache
+
 from neardup_stream.stores.cluster_store import CLUSTERS, PAGES, Cell
 
 __all__ = ["ClusterKeys"]
+
+_MAX_NAMES = 1 << 16
+"""Remembered names of one table's hashes: all of them up to some 4 * 10**6 pages."""
 
 
 class ClusterKeys:
@@ -28,6 +34,8 @@ class ClusterKeys:
         stem = f"{namespace}:{schema_id}:{{c}}:"
         self._stem = stem
         self._slot_bits = slot_bits
+        self._hashes = {table: _slot_names(f"{stem}{table}:") for table in (PAGES, CLUSTERS)}
+        self._members = _slot_names(f"{stem}members:")
         self.ranks = f"{stem}ranks"
         self.trimmed = f"{stem}trimmed"
         self.aging = f"{stem}aging"
@@ -39,17 +47,26 @@ class ClusterKeys:
 
     def of(self, cell: Cell) -> str:
         """The hash that holds a cell."""
-        if cell.table in {PAGES, CLUSTERS}:
-            return f"{self._stem}{cell.table}:{self._slot(cell.field)}"
-        return f"{self._stem}{cell.table}"
+        name_of = self._hashes.get(cell.table)
+        return self._stem + cell.table if name_of is None else name_of(self._slot(cell.field))
 
     def members(self, cluster: bytes) -> str:
         """The sorted set that holds the members of a cluster, among others."""
-        return f"{self._stem}members:{self._slot(cluster)}"
+        return self._members(self._slot(cluster))
 
     def clusters(self, slot: int) -> str:
         """One hash of cluster cells."""
-        return f"{self._stem}{CLUSTERS}:{slot:x}"
+        return self._hashes[CLUSTERS](slot)
 
-    def _slot(self, field: bytes) -> str:
-        return f"{int.from_bytes(field[:8], 'big') >> (64 - self._slot_bits):x}"
+    def _slot(self, field: bytes) -> int:
+        return int.from_bytes(field[:8], "big") >> (64 - self._slot_bits)
+
+
+def _slot_names(stem: str) -> Callable[[int], str]:
+    """By slot; remembered, because a batch names most cells twice."""
+
+    @lru_cache(maxsize=_MAX_NAMES)
+    def name(slot: int) -> str:
+        return f"{stem}{slot:x}"
+
+    return name

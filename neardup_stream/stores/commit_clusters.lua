@@ -13,6 +13,8 @@
 --
 -- Values begin with a rank. One whose first bit is set is provisional: a number of this batch.
 local call, sub, byte = redis.call, string.sub, string.byte
+-- Fields and values that travel in one command; Lua's stack takes some thousands.
+local FIELDS = 400
 
 local function items(packed)
   local at = 1
@@ -47,13 +49,28 @@ local function ranked(bytes, at)
   return sub(bytes, 1, at - 1) .. struct.pack('>I6', base + number) .. sub(bytes, at + 6)
 end
 
+-- Writes to one hash that follow each other are one command: a batch's rows are most of them.
+local target, fields = nil, {}
+local function write()
+  if target then
+    call('HSET', target, unpack(fields))
+    target, fields = nil, {}
+  end
+end
+
 for key, field, value in items(ARGV[3]) do
+  if key ~= target or #fields == FIELDS then
+    write()
+  end
   if value == '' then
     call('HDEL', key, field)
   else
-    call('HSET', key, field, ranked(value, 1))
+    target = key
+    fields[#fields + 1] = field
+    fields[#fields + 1] = ranked(value, 1)
   end
 end
+write()
 for key, member in items(ARGV[4]) do
   call('ZREM', key, member)
 end

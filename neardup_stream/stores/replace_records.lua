@@ -6,13 +6,13 @@ local answers = {}
 for i = 1, #KEYS do
   local handle = string.sub(ARGV[1], 8 * i - 7, 8 * i)
   local seen, new, floor = ARGV[3 * i - 1], ARGV[3 * i], tonumber(ARGV[3 * i + 1])
-  local now = redis.call('HGET', KEYS[i], handle)
+  local now, stands = unpack(redis.call('HMGET', KEYS[i], handle, ''))
   if now == new then
     answers[i] = false
   elseif now then
     answers[i] = now ~= seen and now
   else
-    local stands = tonumber(redis.call('HGET', KEYS[i], '') or 0)
+    stands = tonumber(stands or 0)
     answers[i] = (seen ~= '' or stands ~= floor) and stands
   end
   if answers[i] == false and now ~= new then
