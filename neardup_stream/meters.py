@@ -25,7 +25,18 @@ Outcome = Literal[
 """What became of a record. Every record gets exactly one, so they sum to the pages."""
 
 Stage = Literal[
-    "decode", "text", "fingerprint", "settled", "record", "probe", "decide", "mark", "send", "commit", "trim"
+    "decode",
+    "text",
+    "fingerprint",
+    "settled",
+    "record",
+    "probe",
+    "verify",
+    "decide",
+    "mark",
+    "send",
+    "commit",
+    "trim",
 ]
 """A step of the page's journey, as timed per batch."""
 

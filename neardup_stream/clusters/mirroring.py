@@ -40,6 +40,8 @@ def mirrored(match: Match, node: ClusterNode, rank: int = 0) -> Match:
 
 def still_to_decide(requests: Sequence[Request], settled: Settled) -> list[Request]:
     """The requests that are not settled, each with the matches that only a settled one has found."""
+    if not settled.rows and not settled.finished:
+        return list(requests)
     known = [each for each in requests if isinstance(each, PlaceRequest) and settled.knows(each.position)]
     found: defaultdict[tuple[int, int], list[Match]] = defaultdict(list)
     for request in known:

@@ -4,7 +4,7 @@ Source: Manku, Jain and Das Sarma 2007, section 3. We differ in keeping each tab
 keyed by leading byte and bucket, and in filtering by distance where the table lives.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,23 +115,14 @@ def _collect(
     inserted: bool,
 ) -> Probed:
     """Each candidate once, the nearest first; a page of this very batch only for the pages after it."""
-    own = {(page.handle, page.version & 0xFF): row for row, page in enumerate(pages)} if inserted else {}
-    nearest: list[dict[tuple[int, int], int]] = [{} for _ in pages]
-    seen = answer.members
+    rows, seen = entries.rows[answer.entries], answer.members
     distances = np.bitwise_count(seen.rests ^ entries.members.rests[answer.entries])
     distances[seen.tables < layout.config.bands] = _BAND_ONLY
-    for row, handle, version_byte, distance in zip(
-        entries.rows[answer.entries].tolist(),
-        seen.handles.tolist(),
-        seen.version_bytes.tolist(),
-        distances.tolist(),
-        strict=True,
-    ):
-        page = handle, version_byte
-        if own.get(page, -1) < row:
-            nearest[row][page] = min(distance, nearest[row].get(page, _BAND_ONLY))
+    nearest = _nearest(rows, distances, seen)
+    if inserted:
+        nearest = nearest[_is_before(pages, rows[nearest], seen.take(nearest))]
     truncated_rows = frozenset(entries.rows[answer.truncated].tolist())
-    candidates = [_candidates(each) for each in nearest]
+    candidates = _candidates(len(pages), rows[nearest], distances[nearest], seen.take(nearest))
     for row in truncated_rows:
         candidates[row] = candidates[row][: layout.config.crowd_candidates]
     return Probed(
@@ -142,9 +133,41 @@ def _collect(
     )
 
 
-def _candidates(nearest: Mapping[tuple[int, int], int]) -> tuple[Candidate, ...]:
-    """By the distance at which each (handle, version byte) was found."""
-    return tuple(
+def _nearest(rows: NDArray[np.uint32], distances: NDArray[np.uint8], seen: TableMembers) -> NDArray[np.intp]:
+    """What was seen: each page version once for a row, where it was nearest; by row and distance."""
+    if not len(rows):
+        return np.empty(0, dtype=np.intp)
+    by_page = np.lexsort((distances, seen.version_bytes, seen.handles, rows))
+    columns = [column[by_page] for column in (rows, seen.handles, seen.version_bytes)]
+    is_first = np.ones(len(rows), dtype=np.bool_)
+    is_first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    once = by_page[is_first]
+    return once[np.lexsort((seen.version_bytes[once], seen.handles[once], distances[once], rows[once]))]
+
+
+def _is_before(
+    pages: Sequence[IndexedPage], rows: NDArray[np.uint32], seen: TableMembers
+) -> NDArray[np.bool_]:
+    """Whether each seen page was stored before the one that saw it; pages of the batch may not be."""
+    is_before = np.ones(len(rows), dtype=np.bool_)
+    batch_handles = np.array([page.handle for page in pages], dtype=np.uint64)
+    at = np.flatnonzero(np.isin(seen.handles, batch_handles))
+    if len(at):
+        row_of = {(page.handle, page.version & 0xFF): row for row, page in enumerate(pages)}
+        met = zip(seen.handles[at].tolist(), seen.version_bytes[at].tolist(), rows[at].tolist(), strict=True)
+        is_before[at] = [row_of.get((handle, version_byte), -1) < row for handle, version_byte, row in met]
+    return is_before
+
+
+def _candidates(
+    page_count: int, rows: NDArray[np.uint32], distances: NDArray[np.uint8], found: TableMembers
+) -> list[tuple[Candidate, ...]]:
+    """By page, in the order given."""
+    candidates = [
         Candidate(Handle(handle), version_byte, "sketch" if distance == _BAND_ONLY else "simhash")
-        for distance, handle, version_byte in sorted((found, *page) for page, found in nearest.items())
-    )
+        for handle, version_byte, distance in zip(
+            found.handles.tolist(), found.version_bytes.tolist(), distances.tolist(), strict=True
+        )
+    ]
+    ends = np.cumsum(np.bincount(rows, minlength=page_count)).tolist()
+    return [tuple(candidates[start:end]) for start, end in zip([0, *ends], ends, strict=False)]

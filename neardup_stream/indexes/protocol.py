@@ -48,8 +48,8 @@ class Index(Protocol):
     """Finds stored pages by nearness.
 
     A stored page is a candidate if and only if its fingerprint is within the distance, or one of its bands is
-    equal (as far as bands are kept: see `IndexLayout`); unless the row is truncated, when some are missing, or
-    the stored page's was when it was stored: of a crowd with one band not every page is kept.
+    equal (as far as bands are kept: see `IndexLayout`); unless the row is truncated, when some are missing,
+    or the stored page's was when it was stored: of a crowd with one band not every page is kept.
     """
 
     async def probe_and_insert(self, pages: Sequence[IndexedPage]) -> Probed:

@@ -1,4 +1,4 @@
-"""From registered pages to matches: probe and insert, fetch the candidates' records, verify.
+"""From registered and probed pages to matches: fetch the candidates' records, verify.
 
 A ghost (a candidate whose page has changed or gone) is removed from the tables when it is met. Where a probe
 left entries unread, ghosts may have hidden living pages, so that page is probed again.
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from neardup_stream.indexes.protocol import Index
+from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
 from neardup_stream.match import Candidate
 from neardup_stream.meters import Rejection
 from neardup_stream.page import Handle
@@ -19,7 +19,7 @@ from neardup_stream.pipeline.verification import Verdict, VerdictConfig, Verific
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 
-__all__ = ["Detected", "detect", "fetch_candidates"]
+__all__ = ["Detected", "detect", "fetch_candidates", "probe_and_insert"]
 
 _MAX_REPEATS = 8
 """How often a page is probed again behind ghosts; each time removes some, so later pages see further."""
@@ -34,24 +34,41 @@ class Detected(NamedTuple):
     bucket_cap_hits: int
 
 
-async def detect(
-    registered: Sequence[Registered], index: Index, store: RecordStore, config: VerdictConfig
-) -> Detected:
-    """Find, for each page of a batch, the stored pages it matches, and store it.
+async def probe_and_insert(registered: Sequence[Registered], index: Index) -> Probed:
+    """Find the candidates of each page of a batch, and store it.
 
     Raises:
-        StoreUnavailable: the index may have been filled; detecting again gives the same matches.
-    Cost: one probe call and one fetch for the batch, and as much again where ghosts were in the way.
+        StoreUnavailable: the index may have been filled; probing again gives the same candidates.
+    """
+    return await index.probe_and_insert(_indexed(registered))
+
+
+async def detect(
+    registered: Sequence[Registered],
+    probed: Probed,
+    index: Index,
+    store: RecordStore,
+    config: VerdictConfig,
+) -> Detected:
+    """Find the stored pages that each page of a batch matches.
+
+    Args:
+        registered: the batch.
+        probed: what `probe_and_insert` answered to it.
+        index: of all pages.
+        store: of their records.
+        config: when two pages are alike.
+
+    Raises:
+        StoreUnavailable: detecting again gives the same matches.
+    Cost: one fetch for the batch; a probe call and a fetch more where ghosts were in the way.
     """
     detected = Detected([], 0, Counter(), 0)
-    if not registered:
-        return detected
-    pages = [indexed_page(page.handle, page.record) for page in registered]
-    verdicts: list[Verdict] = [Verdict((), ())] * len(pages)
-    rows = list(range(len(pages)))
+    verdicts: list[Verdict] = [Verdict((), ())] * len(registered)
+    rows = list(range(len(registered)))
     for repeat in range(_MAX_REPEATS):
-        subset = [pages[row] for row in rows]
-        probed = await (index.probe(subset) if repeat else index.probe_and_insert(subset))
+        if repeat:
+            probed = await index.probe(_indexed([registered[row] for row in rows]))
         found = await _verified(registered, rows, probed.candidates, store, config)
         for row, verdict in zip(rows, found.verdicts, strict=True):
             verdicts[row] = verdict
@@ -72,6 +89,10 @@ async def detect(
         for page, verdict in zip(registered, verdicts, strict=True)
     ]
     return detected._replace(judged=judged)
+
+
+def _indexed(registered: Sequence[Registered]) -> list[IndexedPage]:
+    return [indexed_page(page.handle, page.record) for page in registered]
 
 
 async def _verified(

@@ -1,13 +1,13 @@
 """A prepared batch through the stores: every record ends with one outcome, decided once.
 
-    settled ─► register     ─►     detect     ─►     decide ─► mark ─► old entries out
-    └──── register ────┘          compare            └──────────── decide ───────────┘
+    settled ─► register   ─►   probe   ─►   verify   ─►   decide   ─►   mark ─► old entries out
+    └──── register ────┘       probe       compare        decide        └────── follow up ────┘
 
 A run holds each page id once, and no page of it is registered again before it is compared: what a page
 becomes later is not held against it. A record whose row is stored already is told what the row says, and a
 record that was finished is left alone; so a batch may be judged again after a crash at any point. It is
 judged again as well when it comes to its decision so late that what was read for it may be out of date. The
-three parts may work at once, each on a run of its own: to the earlier parts, a page that is not decided yet
+five parts may work at once, each on a run of its own: to the earlier parts, a page that is not decided yet
 looks as one that another daemon is working on.
 """
 
@@ -22,14 +22,14 @@ from typing import Final, NamedTuple
 from neardup_stream.clusters.placements import Decided, Placement, Settled
 from neardup_stream.clusters.protocol import Decider, ReadsTooOld
 from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, QuietRequest, Request
-from neardup_stream.indexes.protocol import Index, IndexedPage
+from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
 from neardup_stream.message import Partition, Position
 from neardup_stream.meters import Outcome, PipelineMeters
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival, Forget, Judged, Prepared, Registered, Verdict
 from neardup_stream.pipeline.decision import EventConfig, RenderEvent, gone_row, page_row
 from neardup_stream.pipeline.delivery import Told
-from neardup_stream.pipeline.detector import detect
+from neardup_stream.pipeline.detector import detect, probe_and_insert
 from neardup_stream.pipeline.forgetting import Forgotten, forget
 from neardup_stream.pipeline.indexed import indexed_page
 from neardup_stream.pipeline.preparation import timed
@@ -41,7 +41,16 @@ from neardup_stream.pipeline.verification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordMark, RecordStore
 
-__all__ = ["ComparedRun", "Conclusion", "Judgement", "JudgementStores", "Run", "cut_at_repeats"]
+__all__ = [
+    "ComparedRun",
+    "Conclusion",
+    "FollowUp",
+    "Judgement",
+    "JudgementStores",
+    "ProbedRun",
+    "Run",
+    "cut_at_repeats",
+]
 
 _logger = logging.getLogger(__name__)
 
@@ -63,16 +72,30 @@ class JudgementStores:
     handle_key: bytes
 
 
+class FollowUp(NamedTuple):
+    """What is left to do once a batch is decided, before its rows may be trimmed.
+
+    Attributes:
+        marks: ranks for the records of its pages.
+        former: the versions that its pages have replaced, whose entries are to leave the index.
+    """
+
+    marks: list[RecordMark]
+    former: list[IndexedPage]
+
+
 class Conclusion(NamedTuple):
     """What a batch came to.
 
     Attributes:
         outcomes: how many records met each outcome, by reason where there is one; they sum to the records.
         events: in the order of their records.
+        follow_up: what is left to do.
     """
 
     outcomes: Counter[tuple[Outcome, str]]
     events: list[Told]
+    follow_up: FollowUp
 
 
 class _Case(NamedTuple):
@@ -101,6 +124,20 @@ class Run(NamedTuple):
     settled: Settled
     registered: list[Registered]
     forgotten: list[Forgotten]
+
+
+class ProbedRun(NamedTuple):
+    """A run whose pages are in the index, with what they are to be compared with.
+
+    Attributes:
+        run: as it was registered.
+        probing: those of its pages that are compared at all.
+        probed: their candidates.
+    """
+
+    run: Run
+    probing: list[Registered]
+    probed: Probed
 
 
 class ComparedRun(NamedTuple):
@@ -153,15 +190,23 @@ class Judgement:
         await self._uncompared.enter(page_ids)
         return await self._retries.persist(partial(self._register_run, items, page_ids))
 
-    async def compare(self, run: Run) -> ComparedRun:
+    async def probe(self, run: Run) -> ProbedRun:
+        """Store its pages in the index, and find what they may match.
+
+        Raises:
+            DependencyLost: the store stayed away.
+        """
+        return await self._retries.persist(partial(self._probe_run, run))
+
+    async def compare(self, run: ProbedRun) -> ComparedRun:
         """Find what its pages match.
 
         Raises:
             DependencyLost: the store stayed away.
         """
         cases = await self._retries.persist(partial(self._cases, run))
-        await self._uncompared.leave(run.page_ids)
-        return ComparedRun(run, cases)
+        await self._uncompared.leave(run.run.page_ids)
+        return ComparedRun(run.run, cases)
 
     async def decide(
         self, prepared: Prepared, runs: Iterable[ComparedRun], render: RenderEvent
@@ -173,16 +218,29 @@ class Judgement:
         """
         outcomes: Counter[tuple[Outcome, str]] = Counter()
         events: list[Told] = []
+        follow_up = FollowUp([], [])
         for rejected in prepared.rejected:
             outcomes["dead_letter", rejected.error.reason] += 1
         for skipped in prepared.skipped:
             outcomes["skipped", skipped.reason] += 1
         for run, cases in runs:
-            rows = await self._retries.persist(partial(self._decide_run, run, cases, render))
+            rows, left = await self._retries.persist(partial(self._decide_run, run, cases, render))
+            follow_up.marks.extend(left.marks)
+            follow_up.former.extend(left.former)
             for position, row in zip(run.positions, rows, strict=True):
                 outcomes[row.outcome, row.reason] += 1
                 events += [Told(position, event) for event in row.events]
-        return Conclusion(outcomes, events)
+        return Conclusion(outcomes, events, follow_up)
+
+    async def follow_up(self, left: FollowUp) -> None:
+        """Do what is left of a batch that was decided.
+
+        Raises:
+            DependencyLost: the store stayed away.
+        """
+        with timed(self._meters, "mark"):
+            await self._retries.persist(partial(self._stores.records.mark, left.marks))
+            await self._retries.persist(partial(self._remove, left.former))
 
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
         """Forget the rows of records whose offsets are committed.
@@ -207,26 +265,37 @@ class Judgement:
             forgotten = await forget(forgets, records, handle_key, now_seconds)
         return Run(items, page_ids, positions, settled, registered, forgotten)
 
-    async def _cases(self, run: Run) -> dict[Position, _Case]:
+    async def _probe_run(self, run: Run) -> ProbedRun:
+        """May be repeated as a whole."""
+        probing = [page for page in run.registered if page.arrival.is_decided and page.verdict not in _QUIET]
+        with timed(self._meters, "probe"):
+            return ProbedRun(run, probing, await probe_and_insert(probing, self._stores.index))
+
+    async def _cases(self, probed: ProbedRun) -> dict[Position, _Case]:
         """In the order of the records; may be repeated as a whole."""
-        judged = await self._detect(run.registered)
+        run, judged = probed.run, await self._detect(probed)
         cases = {
             **{page.arrival.record.position: self._page_case(page, judged) for page in run.registered},
             **{each.forget.record.position: self._forget_case(each) for each in run.forgotten},
         }
         return {position: cases[position] for position in run.positions if position in cases}
 
-    async def _decide_run(self, run: Run, cases: dict[Position, _Case], render: RenderEvent) -> list[Row]:
+    async def _decide_run(
+        self, run: Run, cases: dict[Position, _Case], render: RenderEvent
+    ) -> tuple[list[Row], FollowUp]:
         """May be repeated as a whole. What took too long to come here is looked at once more."""
         try:
             return await self._decide_cases(run, cases, render)
         except ReadsTooOld as error:
             _logger.warning("reads_too_old", extra={"fields": {"error": str(error)}})
-        await self._remove_former(cases)  # looked at again, they are not known any more
+        await self._remove(_former(cases))  # looked at again, they are not known any more
         run = await self._register_run(run.items, run.page_ids)
-        return await self._decide_cases(run, await self._cases(run), render)
+        cases = await self._cases(await self._probe_run(run))
+        return await self._decide_cases(run, cases, render)
 
-    async def _decide_cases(self, run: Run, cases: dict[Position, _Case], render: RenderEvent) -> list[Row]:
+    async def _decide_cases(
+        self, run: Run, cases: dict[Position, _Case], render: RenderEvent
+    ) -> tuple[list[Row], FollowUp]:
         with timed(self._meters, "decide"):
             answers = await self._stores.clusters.decide(
                 [case.request for case in cases.values()],
@@ -235,27 +304,24 @@ class Judgement:
             )
         decided = {**run.settled.rows, **dict(zip(cases, answers, strict=True))}
         rows = {position: _row(each) for position, each in decided.items()}
-        with timed(self._meters, "mark"):
-            await self._stores.records.mark(
-                [
-                    RecordMark(Handle(row.handle), row.version & 0xFF, decided[position].rank)
-                    for position, row in rows.items()
-                    if row.handle and decided[position].rank
-                ]
-            )
-            await self._remove_former(cases)
-        return [rows.get(position, _FINISHED) for position in run.positions]
+        marks = [
+            RecordMark(Handle(row.handle), row.version & 0xFF, decided[position].rank)
+            for position, row in rows.items()
+            if row.handle and decided[position].rank
+        ]
+        return [rows.get(position, _FINISHED) for position in run.positions], FollowUp(marks, _former(cases))
 
-    async def _remove_former(self, cases: Mapping[Position, _Case]) -> None:
+    async def _remove(self, former: Sequence[IndexedPage]) -> None:
         """Take the entries of versions that others have replaced out of the index."""
-        former = [case.former for case in cases.values() if case.former is not None]
         if former:
             await self._stores.index.remove(former)
 
-    async def _detect(self, registered: Sequence[Registered]) -> Mapping[Handle, Judged]:
-        probing = [page for page in registered if page.arrival.is_decided and page.verdict not in _QUIET]
-        with timed(self._meters, "probe"):
-            detected = await detect(probing, self._stores.index, self._stores.records, self._verdict)
+    async def _detect(self, probed: ProbedRun) -> Mapping[Handle, Judged]:
+        stores = self._stores
+        with timed(self._meters, "verify"):
+            detected = await detect(
+                probed.probing, probed.probed, stores.index, stores.records, self._verdict
+            )
         self._meters.candidates(detected.candidate_count)
         for rejection, count in detected.rejections.items():
             self._meters.rejected_candidates(rejection, count)
@@ -308,6 +374,10 @@ def cut_at_repeats(items: Sequence[Arrival | Forget]) -> Iterator[list[Arrival |
 
 def _quiet(position: Position, outcome: Outcome) -> _Case:
     return _Case(QuietRequest(position), lambda _placement, _render: Row(outcome))
+
+
+def _former(cases: Mapping[Position, _Case]) -> list[IndexedPage]:
+    return [case.former for case in cases.values() if case.former is not None]
 
 
 def _row(decided: Decided) -> Row:

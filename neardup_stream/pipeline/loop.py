@@ -1,6 +1,6 @@
-"""The loop: batches flow through six stages at once, each batch in order.
+"""The loop: batches flow through seven stages at once, each batch in order.
 
-    read ──► prepare ──► register ──► compare ──► decide ──► publish and commit
+    read ──► prepare ──► register ──► probe ──► compare ──► decide ──► publish and commit
 
 Each stage is a task with room for one batch before it, so while one batch waits for the store the next is
 fingerprinted. What is under way is bounded in pages and bytes. An offset is committed only after every
@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from neardup_stream.errors import BadPage, ConfigError, Unavailable
 from neardup_stream.message import Message, Partition, Record
@@ -21,7 +21,15 @@ from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.decision import RenderEvent
 from neardup_stream.pipeline.delivery import AtLeastOnce, Delivery, ExactlyOnce, Parcel, Told
 from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
-from neardup_stream.pipeline.judgement import ComparedRun, Conclusion, Judgement, Run, cut_at_repeats
+from neardup_stream.pipeline.judgement import (
+    ComparedRun,
+    Conclusion,
+    FollowUp,
+    Judgement,
+    ProbedRun,
+    Run,
+    cut_at_repeats,
+)
 from neardup_stream.pipeline.offsets import later_offsets, next_offsets
 from neardup_stream.pipeline.preparation import Preparation, timed
 from neardup_stream.pipeline.retries import Retries
@@ -78,12 +86,15 @@ class _Batch(NamedTuple):
     epoch: int
 
 
-class _Registered(NamedTuple):
+_R = TypeVar("_R")
+
+
+class _Part(NamedTuple, Generic[_R]):
     """A run of a batch; None where the batch ends."""
 
     batch: _Batch
     prepared: Prepared
-    run: Run | None
+    run: _R | None
 
 
 class _Compared(NamedTuple):
@@ -92,6 +103,14 @@ class _Compared(NamedTuple):
     batch: _Batch
     prepared: Prepared
     runs: list[ComparedRun]
+
+
+class _Decided(NamedTuple):
+    """A whole batch with what is left to do and to tell of it."""
+
+    batch: _Batch
+    follow_up: FollowUp
+    parcel: Parcel
 
 
 class Loop:
@@ -153,14 +172,16 @@ class Loop:
         self._last_commit = _now_seconds()
         read: asyncio.Queue[_Batch | None] = asyncio.Queue(1)
         prepared: asyncio.Queue[tuple[_Batch, Prepared] | None] = asyncio.Queue(1)
-        registered: asyncio.Queue[_Registered | None] = asyncio.Queue(1)
+        registered: asyncio.Queue[_Part[Run] | None] = asyncio.Queue(1)
+        probed: asyncio.Queue[_Part[ProbedRun] | None] = asyncio.Queue(1)
         compared: asyncio.Queue[_Compared | None] = asyncio.Queue(1)
-        decided: asyncio.Queue[tuple[_Batch, Parcel] | None] = asyncio.Queue(1)
+        decided: asyncio.Queue[_Decided | None] = asyncio.Queue(1)
         async with asyncio.TaskGroup() as stages:
             stages.create_task(self._read(stop, read))
             stages.create_task(self._prepare(read, prepared))
             stages.create_task(self._register(prepared, registered))
-            stages.create_task(self._compare(registered, compared))
+            stages.create_task(self._probe(registered, probed))
+            stages.create_task(self._compare(probed, compared))
             stages.create_task(self._decide(compared, decided))
             stages.create_task(self._publish(decided))
         if not stop.is_set():
@@ -194,17 +215,25 @@ class Loop:
         await out.put(None)
 
     async def _register(
-        self, into: asyncio.Queue[tuple[_Batch, Prepared] | None], out: asyncio.Queue[_Registered | None]
+        self, into: asyncio.Queue[tuple[_Batch, Prepared] | None], out: asyncio.Queue[_Part[Run] | None]
     ) -> None:
         while (item := await into.get()) is not None:
             batch, prepared = item
             for items in cut_at_repeats(prepared.items):
-                await out.put(_Registered(batch, prepared, await self._judgement.register(items)))
-            await out.put(_Registered(batch, prepared, None))
+                await out.put(_Part(batch, prepared, await self._judgement.register(items)))
+            await out.put(_Part(batch, prepared, None))
+        await out.put(None)
+
+    async def _probe(
+        self, into: asyncio.Queue[_Part[Run] | None], out: asyncio.Queue[_Part[ProbedRun] | None]
+    ) -> None:
+        while (item := await into.get()) is not None:
+            run = None if item.run is None else await self._judgement.probe(item.run)
+            await out.put(_Part(item.batch, item.prepared, run))
         await out.put(None)
 
     async def _compare(
-        self, into: asyncio.Queue[_Registered | None], out: asyncio.Queue[_Compared | None]
+        self, into: asyncio.Queue[_Part[ProbedRun] | None], out: asyncio.Queue[_Compared | None]
     ) -> None:
         runs: list[ComparedRun] = []
         while (item := await into.get()) is not None:
@@ -218,12 +247,13 @@ class Loop:
     async def _decide(
         self,
         into: asyncio.Queue[_Compared | None],
-        out: asyncio.Queue[tuple[_Batch, Parcel] | None],
+        out: asyncio.Queue[_Decided | None],
     ) -> None:
         render = self._publication.render_event
         while (item := await into.get()) is not None:
             conclusion = await self._judgement.decide(item.prepared, item.runs, render)
-            await out.put((item.batch, self._parcel(item.batch, item.prepared, conclusion)))
+            parcel = self._parcel(item.batch, item.prepared, conclusion)
+            await out.put(_Decided(item.batch, conclusion.follow_up, parcel))
         await out.put(None)
 
     def _parcel(self, batch: _Batch, prepared: Prepared, conclusion: Conclusion) -> Parcel:
@@ -241,9 +271,10 @@ class Loop:
             acknowledged=partial(self._count, len(batch.records), batch.size_bytes, conclusion.outcomes),
         )
 
-    async def _publish(self, into: asyncio.Queue[tuple[_Batch, Parcel] | None]) -> None:
+    async def _publish(self, into: asyncio.Queue[_Decided | None]) -> None:
         while (item := await into.get()) is not None:
-            batch, parcel = item
+            batch, follow_up, parcel = item
+            await self._judgement.follow_up(follow_up)
             with timed(self._meters, "send"):
                 await self._delivery.send(parcel)
             if batch.epoch == self._epoch:

@@ -21,7 +21,4 @@ def next_offsets(records: Iterable[Record]) -> dict[Partition, int]:
 
 def later_offsets(one: Mapping[Partition, int], other: Mapping[Partition, int]) -> dict[Partition, int]:
     """Both, the later where a partition is in both: committed offsets only grow."""
-    return {
-        partition: max(one.get(partition, 0), other.get(partition, 0))
-        for partition in one.keys() | other.keys()
-    }
+    return {partition: max(one.get(partition, 0), other.get(partition, 0)) for partition in {**one, **other}}

@@ -1,6 +1,7 @@
 """Times as events write them: RFC 3339, UTC, milliseconds."""
 
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 __all__ = ["LATEST_SECONDS", "rfc3339"]
 
@@ -21,6 +22,11 @@ def rfc3339(epoch_ms: int) -> str:
     Args:
         epoch_ms: milliseconds since 1970.
     """
-    inside_ms = min(max(epoch_ms, 0), LATEST_SECONDS * 1000)
-    moment = _EPOCH + timedelta(milliseconds=inside_ms)
-    return f"{moment.isoformat(timespec='milliseconds')[:-6]}Z"
+    seconds, milliseconds = divmod(min(max(epoch_ms, 0), LATEST_SECONDS * 1000), 1000)
+    return f"{_to_the_second(seconds)}.{milliseconds:03}Z"
+
+
+@lru_cache(maxsize=1024)
+def _to_the_second(epoch_seconds: int) -> str:
+    """Remembered: the pages of a batch came within a few seconds."""
+    return (_EPOCH + timedelta(seconds=epoch_seconds)).isoformat()[:-6]
