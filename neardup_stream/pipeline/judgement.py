@@ -12,23 +12,22 @@ looks as one that another daemon is working on.
 """
 
 import logging
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from typing import Final, NamedTuple
 
-from neardup_stream.clusters.placements import Decided, Placement, Settled
+from neardup_stream.clusters.placements import Placement, Settled
 from neardup_stream.clusters.protocol import Decider, ReadsTooOld
 from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, QuietRequest, Request
 from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
 from neardup_stream.message import Partition, Position
 from neardup_stream.meters import Outcome, PipelineMeters
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.arrival import Arrival, Forget, Judged, Prepared, Registered, Verdict
+from neardup_stream.pipeline.arrival import Arrival, Forget, Judged, Registered, Verdict
+from neardup_stream.pipeline.conclusion import DecidedRun, FollowUp
 from neardup_stream.pipeline.decision import EventConfig, RenderEvent, gone_row, page_row
-from neardup_stream.pipeline.delivery import Told
 from neardup_stream.pipeline.detector import detect, probe_and_insert
 from neardup_stream.pipeline.forgetting import Forgotten, forget
 from neardup_stream.pipeline.indexed import indexed_page
@@ -39,12 +38,10 @@ from neardup_stream.pipeline.rows import Row
 from neardup_stream.pipeline.turnstile import Turnstile
 from neardup_stream.pipeline.verification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.stores.protocol import RecordMark, RecordStore
+from neardup_stream.stores.protocol import RecordStore
 
 __all__ = [
     "ComparedRun",
-    "Conclusion",
-    "FollowUp",
     "Judgement",
     "JudgementStores",
     "ProbedRun",
@@ -70,32 +67,6 @@ class JudgementStores:
     records: RecordStore
     clusters: Decider
     handle_key: bytes
-
-
-class FollowUp(NamedTuple):
-    """What is left to do once a batch is decided, before its rows may be trimmed.
-
-    Attributes:
-        marks: ranks for the records of its pages.
-        former: the versions that its pages have replaced, whose entries are to leave the index.
-    """
-
-    marks: list[RecordMark]
-    former: list[IndexedPage]
-
-
-class Conclusion(NamedTuple):
-    """What a batch came to.
-
-    Attributes:
-        outcomes: how many records met each outcome, by reason where there is one; they sum to the records.
-        events: in the order of their records.
-        follow_up: what is left to do.
-    """
-
-    outcomes: Counter[tuple[Outcome, str]]
-    events: list[Told]
-    follow_up: FollowUp
 
 
 class _Case(NamedTuple):
@@ -208,29 +179,15 @@ class Judgement:
         await self._uncompared.leave(run.run.page_ids)
         return ComparedRun(run.run, cases)
 
-    async def decide(
-        self, prepared: Prepared, runs: Iterable[ComparedRun], render: RenderEvent
-    ) -> Conclusion:
+    async def decide(self, runs: Iterable[ComparedRun], render: RenderEvent) -> list[DecidedRun]:
         """Take all runs of a batch on to their outcomes and events, rendered for their sink.
 
         Raises:
             DependencyLost: the store stayed away.
         """
-        outcomes: Counter[tuple[Outcome, str]] = Counter()
-        events: list[Told] = []
-        follow_up = FollowUp([], [])
-        for rejected in prepared.rejected:
-            outcomes["dead_letter", rejected.error.reason] += 1
-        for skipped in prepared.skipped:
-            outcomes["skipped", skipped.reason] += 1
-        for run, cases in runs:
-            rows, left = await self._retries.persist(partial(self._decide_run, run, cases, render))
-            follow_up.marks.extend(left.marks)
-            follow_up.former.extend(left.former)
-            for position, row in zip(run.positions, rows, strict=True):
-                outcomes[row.outcome, row.reason] += 1
-                events += [Told(position, event) for event in row.events]
-        return Conclusion(outcomes, events, follow_up)
+        return [
+            await self._retries.persist(partial(self._decide_run, run, cases, render)) for run, cases in runs
+        ]
 
     async def follow_up(self, left: FollowUp) -> None:
         """Do what is left of a batch that was decided.
@@ -280,9 +237,7 @@ class Judgement:
         }
         return {position: cases[position] for position in run.positions if position in cases}
 
-    async def _decide_run(
-        self, run: Run, cases: dict[Position, _Case], render: RenderEvent
-    ) -> tuple[list[Row], FollowUp]:
+    async def _decide_run(self, run: Run, cases: dict[Position, _Case], render: RenderEvent) -> DecidedRun:
         """May be repeated as a whole. What took too long to come here is looked at once more."""
         try:
             return await self._decide_cases(run, cases, render)
@@ -293,9 +248,7 @@ class Judgement:
         cases = await self._cases(await self._probe_run(run))
         return await self._decide_cases(run, cases, render)
 
-    async def _decide_cases(
-        self, run: Run, cases: dict[Position, _Case], render: RenderEvent
-    ) -> tuple[list[Row], FollowUp]:
+    async def _decide_cases(self, run: Run, cases: dict[Position, _Case], render: RenderEvent) -> DecidedRun:
         with timed(self._meters, "decide"):
             answers = await self._stores.clusters.decide(
                 [case.request for case in cases.values()],
@@ -303,13 +256,7 @@ class Judgement:
                 run.settled.aged_count,
             )
         decided = {**run.settled.rows, **dict(zip(cases, answers, strict=True))}
-        rows = {position: _row(each) for position, each in decided.items()}
-        marks = [
-            RecordMark(Handle(row.handle), row.version & 0xFF, decided[position].rank)
-            for position, row in rows.items()
-            if row.handle and decided[position].rank
-        ]
-        return [rows.get(position, _FINISHED) for position in run.positions], FollowUp(marks, _former(cases))
+        return DecidedRun(run.positions, decided, _former(cases))
 
     async def _remove(self, former: Sequence[IndexedPage]) -> None:
         """Take the entries of versions that others have replaced out of the index."""
@@ -353,7 +300,6 @@ class Judgement:
         )
 
 
-_FINISHED = Row("superseded")
 _QUIET: Final[Mapping[Verdict, Outcome]] = {"unchanged": "unchanged", "superseded": "superseded"}
 
 
@@ -378,10 +324,6 @@ def _quiet(position: Position, outcome: Outcome) -> _Case:
 
 def _former(cases: Mapping[Position, _Case]) -> list[IndexedPage]:
     return [case.former for case in cases.values() if case.former is not None]
-
-
-def _row(decided: Decided) -> Row:
-    return _FINISHED if decided.is_finished else Row.unpack(decided.row)
 
 
 def _node(handle: Handle, record: PageRecord) -> ClusterNode:

@@ -18,18 +18,11 @@ from neardup_stream.errors import BadPage, ConfigError, Unavailable
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.meters import Outcome, PipelineMeters
 from neardup_stream.pipeline.arrival import Prepared
+from neardup_stream.pipeline.conclusion import Conclusion, DecidedRun, conclude
 from neardup_stream.pipeline.decision import RenderEvent
 from neardup_stream.pipeline.delivery import AtLeastOnce, Delivery, ExactlyOnce, Parcel, Told
 from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
-from neardup_stream.pipeline.judgement import (
-    ComparedRun,
-    Conclusion,
-    FollowUp,
-    Judgement,
-    ProbedRun,
-    Run,
-    cut_at_repeats,
-)
+from neardup_stream.pipeline.judgement import ComparedRun, Judgement, ProbedRun, Run, cut_at_repeats
 from neardup_stream.pipeline.offsets import later_offsets, next_offsets
 from neardup_stream.pipeline.preparation import Preparation, timed
 from neardup_stream.pipeline.retries import Retries
@@ -106,11 +99,11 @@ class _Compared(NamedTuple):
 
 
 class _Decided(NamedTuple):
-    """A whole batch with what is left to do and to tell of it."""
+    """A whole batch."""
 
     batch: _Batch
-    follow_up: FollowUp
-    parcel: Parcel
+    prepared: Prepared
+    runs: list[DecidedRun]
 
 
 class Loop:
@@ -251,9 +244,8 @@ class Loop:
     ) -> None:
         render = self._publication.render_event
         while (item := await into.get()) is not None:
-            conclusion = await self._judgement.decide(item.prepared, item.runs, render)
-            parcel = self._parcel(item.batch, item.prepared, conclusion)
-            await out.put(_Decided(item.batch, conclusion.follow_up, parcel))
+            runs = await self._judgement.decide(item.runs, render)
+            await out.put(_Decided(item.batch, item.prepared, runs))
         await out.put(None)
 
     def _parcel(self, batch: _Batch, prepared: Prepared, conclusion: Conclusion) -> Parcel:
@@ -273,8 +265,10 @@ class Loop:
 
     async def _publish(self, into: asyncio.Queue[_Decided | None]) -> None:
         while (item := await into.get()) is not None:
-            batch, follow_up, parcel = item
-            await self._judgement.follow_up(follow_up)
+            batch, prepared, runs = item
+            conclusion = conclude(prepared, runs)
+            await self._judgement.follow_up(conclusion.follow_up)
+            parcel = self._parcel(batch, prepared, conclusion)
             with timed(self._meters, "send"):
                 await self._delivery.send(parcel)
             if batch.epoch == self._epoch:

@@ -1,18 +1,19 @@
 -- Changes cells, members and ranks all at once, if nothing has moved.
 --
 -- KEYS    the counter of ranks, then whatever the items name
--- ARGV[1..5] are items one behind the other: number of a key in KEYS (4 bytes), length (2) and field,
--- length (4) and value:
+-- ARGV[1..6] are items one behind the other: number of a key in KEYS (4 bytes), length (2) and field,
+-- length (4) and value; a swap has two values:
 --   [1] limits    hash, field, value: what is stored may not be above it
 --   [2] expected  hash, field, value; empty: nothing is stored
---   [3] writes    hash, field, value; empty: remove
---   [4] leaving   sorted set, member (cluster key, rank, handle), nothing
---   [5] joining   the same, the rank perhaps provisional
--- ARGV[6] how many ranks are taken
+--   [3] swaps     hash, field, value that is expected, value to write; empty: nothing is stored, or remove
+--   [4] writes    hash, field, value; empty: remove
+--   [5] leaving   sorted set, member (cluster key, rank, handle), nothing
+--   [6] joining   the same, the rank perhaps provisional
+-- ARGV[7] how many ranks are taken
 -- Returns the rank before the first one taken, or false.
 --
 -- Values begin with a rank. One whose first bit is set is provisional: a number of this batch.
-local call, sub, byte = redis.call, string.sub, string.byte
+local call, sub, byte, unpack_struct = redis.call, string.sub, string.byte, struct.unpack
 -- Fields and values that travel in one command; Lua's stack takes some thousands.
 local FIELDS = 400
 
@@ -21,7 +22,7 @@ local function items(packed)
   return function()
     if at <= #packed then
       local key, field, value
-      key, field, value, at = struct.unpack('>I4I2c0I4c0', packed, at)
+      key, field, value, at = unpack_struct('>I4I2c0I4c0', packed, at)
       return KEYS[key], field, value
     end
   end
@@ -38,43 +39,64 @@ for key, field, value in items(ARGV[2]) do
   end
 end
 
-local base = call('INCRBY', KEYS[1], ARGV[6]) - ARGV[6]
+-- What the swaps write, once all of them are found to be right.
+local keys, fields, values, at = {}, {}, {}, 1
+while at <= #ARGV[3] do
+  local key, field, old, new
+  key, field, old, new, at = unpack_struct('>I4I2c0I4c0I4c0', ARGV[3], at)
+  key = KEYS[key]
+  if (call('HGET', key, field) or '') ~= old then
+    return false
+  end
+  keys[#keys + 1], fields[#fields + 1], values[#values + 1] = key, field, new
+end
 
--- The bytes with the rank that begins at `at` made final.
-local function ranked(bytes, at)
-  if byte(bytes, at) < 128 then
+local base = call('INCRBY', KEYS[1], ARGV[7]) - ARGV[7]
+
+-- The bytes with the rank that begins at `from` made final.
+local function ranked(bytes, from)
+  if byte(bytes, from) < 128 then
     return bytes
   end
-  local number = struct.unpack('>I4', bytes, at + 2)
-  return sub(bytes, 1, at - 1) .. struct.pack('>I6', base + number) .. sub(bytes, at + 6)
+  local number = unpack_struct('>I4', bytes, from + 2)
+  return sub(bytes, 1, from - 1) .. struct.pack('>I6', base + number) .. sub(bytes, from + 6)
 end
 
--- Writes to one hash that follow each other are one command: a batch's rows are most of them.
-local target, fields = nil, {}
-local function write()
-  if target then
-    call('HSET', target, unpack(fields))
-    target, fields = nil, {}
+for i = 1, #keys do
+  if values[i] == '' then
+    call('HDEL', keys[i], fields[i])
+  else
+    call('HSET', keys[i], fields[i], ranked(values[i], 1))
   end
 end
 
-for key, field, value in items(ARGV[3]) do
-  if key ~= target or #fields == FIELDS then
+-- Writes to one hash that follow each other are one command: the rows of a batch are most of them.
+local target, content = nil, {}
+local function write()
+  if target then
+    call('HSET', target, unpack(content))
+    target, content = nil, {}
+  end
+end
+
+for key, field, value in items(ARGV[4]) do
+  if key ~= target or #content == FIELDS then
     write()
   end
   if value == '' then
     call('HDEL', key, field)
   else
     target = key
-    fields[#fields + 1] = field
-    fields[#fields + 1] = ranked(value, 1)
+    content[#content + 1] = field
+    content[#content + 1] = ranked(value, 1)
   end
 end
 write()
-for key, member in items(ARGV[4]) do
+
+for key, member in items(ARGV[5]) do
   call('ZREM', key, member)
 end
-for key, member in items(ARGV[5]) do
+for key, member in items(ARGV[6]) do
   call('ZADD', key, 0, ranked(member, 13))
 end
 return base

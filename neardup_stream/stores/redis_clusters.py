@@ -73,10 +73,12 @@ class RedisClusters:
     async def commit(self, transaction: Transaction) -> int | None:
         """See the contract."""
         items = _Items(self._keys.ranks)
+        expected, writes = transaction.expected, transaction.writes
         args = (
             items.packed(self._limits(transaction)),
-            items.packed(self._cells(transaction.expected)),
-            items.packed(self._cells(transaction.writes)),
+            items.packed(self._cells({cell: expected[cell] for cell in expected if cell not in writes})),
+            items.packed_swaps(self._swaps(transaction)),
+            items.packed(self._cells({cell: writes[cell] for cell in writes if cell not in expected})),
             items.packed(self._members(transaction.left)),
             items.packed(self._members(transaction.joined)),
             transaction.rank_count,
@@ -128,6 +130,13 @@ class RedisClusters:
     def _cells(self, cells: Mapping[Cell, bytes | None]) -> Iterator[_Item]:
         return ((self._keys.of(cell), cell.field, value or b"") for cell, value in cells.items())
 
+    def _swaps(self, transaction: Transaction) -> Iterator[tuple[str, bytes, bytes, bytes]]:
+        """What is written where something is expected: key, field, the old value and the new one."""
+        expected = transaction.expected
+        for cell, value in transaction.writes.items():
+            if cell in expected:
+                yield self._keys.of(cell), cell.field, expected[cell] or b"", value or b""
+
     def _members(self, members: Iterable[Member]) -> Iterator[_Item]:
         return (
             (self._keys.members(cluster), cluster + _aged(rank, handle), b"")
@@ -156,6 +165,16 @@ class _Items:
         for key, field, value in items:
             number = numbers.setdefault(key, len(numbers) + 1)
             pieces += (_KEY_AND_LENGTH(number, len(field)), field, _LENGTH(len(value)), value)
+        return b"".join(pieces)
+
+    def packed_swaps(self, swaps: Iterable[tuple[str, bytes, bytes, bytes]]) -> bytes:
+        """One argument with many swaps: key, field and two values each."""
+        numbers = self._numbers
+        pieces: list[bytes] = []
+        for key, field, old, new in swaps:
+            number = numbers.setdefault(key, len(numbers) + 1)
+            pieces += (_KEY_AND_LENGTH(number, len(field)), field, _LENGTH(len(old)), old)
+            pieces += (_LENGTH(len(new)), new)
         return b"".join(pieces)
 
 

@@ -1,0 +1,85 @@
+"""From what was decided of a batch to what is counted, told and still to be done. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from neardup_stream.clusters.placements import Decided
+from neardup_stream.indexes.protocol import IndexedPage
+from neardup_stream.message import Position
+from neardup_stream.meters import Outcome
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.arrival import Prepared
+from neardup_stream.pipeline.delivery import Told
+from neardup_stream.pipeline.rows import Row
+from neardup_stream.stores.protocol import RecordMark
+
+__all__ = ["Conclusion", "DecidedRun", "FollowUp", "conclude"]
+
+
+class DecidedRun(NamedTuple):
+    """A run of which everything is decided.
+
+    Attributes:
+        positions: of its records, in order.
+        decided: what is stored of them; a record that was finished long ago is left out.
+        former: the versions that its pages have replaced, whose entries are to leave the index.
+    """
+
+    positions: Sequence[Position]
+    decided: Mapping[Position, Decided]
+    former: Sequence[IndexedPage]
+
+
+class FollowUp(NamedTuple):
+    """What is left to do once a batch is decided, before its rows may be trimmed.
+
+    Attributes:
+        marks: ranks for the records of its pages.
+        former: the versions that its pages have replaced.
+    """
+
+    marks: list[RecordMark]
+    former: list[IndexedPage]
+
+
+class Conclusion(NamedTuple):
+    """What a batch came to.
+
+    Attributes:
+        outcomes: how many records met each outcome, by reason where there is one; they sum to the records.
+        events: in the order of their records.
+        follow_up: what is left to do.
+    """
+
+    outcomes: Counter[tuple[Outcome, str]]
+    events: list[Told]
+    follow_up: FollowUp
+
+
+def conclude(prepared: Prepared, runs: Iterable[DecidedRun]) -> Conclusion:
+    """Add up a batch, of which these are all the runs.
+
+    Raises:
+        CorruptData: a row is not what this program writes.
+    """
+    outcomes: Counter[tuple[Outcome, str]] = Counter()
+    events: list[Told] = []
+    follow_up = FollowUp([], [])
+    for rejected in prepared.rejected:
+        outcomes["dead_letter", rejected.error.reason] += 1
+    for skipped in prepared.skipped:
+        outcomes["skipped", skipped.reason] += 1
+    for run in runs:
+        follow_up.former.extend(run.former)
+        for position in run.positions:
+            decided = run.decided.get(position)
+            row = _FINISHED if decided is None or decided.is_finished else Row.unpack(decided.row)
+            outcomes[row.outcome, row.reason] += 1
+            events += [Told(position, event) for event in row.events]
+            if decided is not None and decided.rank and row.handle:
+                follow_up.marks.append(RecordMark(Handle(row.handle), row.version & 0xFF, decided.rank))
+    return Conclusion(outcomes, events, follow_up)
+
+
+_FINISHED = Row("superseded")
