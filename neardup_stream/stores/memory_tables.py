@@ -17,19 +17,18 @@ from neardup_stream.stores.protocol import (
 
 __all__ = ["MemoryTables"]
 
-_Bucket = tuple[int, int, int]
-"""(table, leading byte, bucket number)"""
+_Group = tuple[int, int, int, int | None]
+"""(table, leading byte, bucket number, word): a bucket, or of a table of words one word of it"""
 
 _Member = tuple[int, int, int]
 """(rest, handle, version byte): their order is that of the bytes in Redis."""
 
 
 class MemoryTables:
-    """A TableStore in two dicts: of sorted lists, and of the members of each word, the oldest first."""
+    """A TableStore in a dict of lists: the members of a bucket sorted, those of a word the oldest first."""
 
     def __init__(self) -> None:
-        self._sets: defaultdict[_Bucket, list[_Member]] = defaultdict(list)
-        self._words: defaultdict[tuple[_Bucket, int], list[_Member]] = defaultdict(list)
+        self._groups: dict[_Group, list[_Member]] = {}
 
     async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         """See the contract."""
@@ -42,19 +41,15 @@ class MemoryTables:
     async def remove(self, members: TableMembers) -> int:
         """See the contract."""
         removed = 0
-        for bucket, member, is_word in _rows(members):
-            if member in (stored := self._stored(bucket, member, is_word=is_word)):
+        for group, member in zip(_keys(members), _stored(members), strict=True):
+            if member in (stored := self._groups.get(group, [])):
                 stored.remove(member)
                 removed += 1
         return removed
 
     def groups(self) -> list[list[_Member]]:
-        """The members of each sorted set, and of each word, that has any."""
-        return [members for members in (*self._sets.values(), *self._words.values()) if members]
-
-    def _stored(self, bucket: _Bucket, member: _Member, *, is_word: bool) -> list[_Member]:
-        """The sorted set, or the word, to which a member belongs."""
-        return self._words[bucket, member[0]] if is_word else self._sets[bucket]
+        """The members of each bucket, and of each word, that is kept."""
+        return list(self._groups.values())
 
     def _run(self, entries: TableEntries, limits: ProbeLimits, *, insert: bool) -> ProbeAnswer:
         found: list[tuple[int, _Member]] = []
@@ -62,22 +57,23 @@ class MemoryTables:
         known: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
         wanted = zip(
             entries.rows.tolist(),
-            _rows(entries.members),
+            _keys(entries.members),
+            _stored(entries.members),
             entries.lows.tolist(),
             entries.highs.tolist(),
             strict=True,
         )
-        for entry, (row, (bucket, member, is_word), low, high) in enumerate(wanted):
-            stored = self._stored(bucket, member, is_word=is_word)
-            in_range = stored if is_word else _within(stored, low, high)
+        for entry, (row, group, member, low, high) in enumerate(wanted):
+            word = group[-1]
+            stored = self._groups.get(group, [])
+            in_range = _within(stored, low, high) if word is None else stored
             near, is_truncated, is_capped = _meet(in_range, member, limits, known[row])
             found += [(entry, other) for other in near]
             truncated += [entry] * is_truncated
             cap_hits += is_capped
-            if insert and is_word:
-                _enter(stored, member, limits)
-            elif insert and member not in stored:
-                insort(stored, member)
+            if insert and member not in stored:
+                enter = _enter_bucket if word is None else _enter_word
+                enter(self._groups.setdefault(group, []), member, limits)
         return _answer(entries.members, found, truncated, cap_hits)
 
 
@@ -85,10 +81,12 @@ def _within(stored: list[_Member], low: int, high: int) -> list[_Member]:
     return list(takewhile(lambda other: other[0] <= high, stored[bisect_left(stored, (low, 0, 0)) :]))
 
 
-def _enter(word: list[_Member], member: _Member, limits: ProbeLimits) -> None:
-    """Add a member to its word; where that is a crowd, in the place of the oldest or not at all."""
-    if member in word:
-        return
+def _enter_bucket(bucket: list[_Member], member: _Member, _limits: ProbeLimits) -> None:
+    insort(bucket, member)
+
+
+def _enter_word(word: list[_Member], member: _Member, limits: ProbeLimits) -> None:
+    """Add a member; where the word is a crowd, in the place of the oldest or not at all."""
     if len(word) <= limits.bucket_cap:
         word.append(member)
     elif member[1] % WORD_TURNOVER == 0:
@@ -140,14 +138,19 @@ def _is_near(one: _Member, other: _Member, limits: ProbeLimits) -> bool:
     return (one[0] ^ other[0]).bit_count() <= limits.distance_bits
 
 
-def _rows(members: TableMembers) -> Iterator[tuple[_Bucket, _Member, bool]]:
-    """Of each member its bucket, itself, and whether its rest is a word."""
+def _keys(members: TableMembers) -> Iterator[_Group]:
+    rests = zip(members.rests.tolist(), members.rest_bytes.tolist(), strict=True)
     return zip(
-        zip(members.tables.tolist(), members.leading_bytes.tolist(), members.buckets.tolist(), strict=True),
-        zip(members.rests.tolist(), members.handles.tolist(), members.version_bytes.tolist(), strict=True),
-        (members.rest_bytes == 0).tolist(),
+        members.tables.tolist(),
+        members.leading_bytes.tolist(),
+        members.buckets.tolist(),
+        (None if rest_bytes else rest for rest, rest_bytes in rests),
         strict=True,
     )
+
+
+def _stored(members: TableMembers) -> Iterator[_Member]:
+    return zip(members.rests.tolist(), members.handles.tolist(), members.version_bytes.tolist(), strict=True)
 
 
 def _answer(
