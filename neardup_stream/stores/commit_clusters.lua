@@ -62,26 +62,18 @@ local function ranked(bytes, from)
   return sub(bytes, 1, from - 1) .. struct.pack('>I6', base + number) .. sub(bytes, from + 6)
 end
 
-for i = 1, #keys do
-  if values[i] == '' then
-    call('HDEL', keys[i], fields[i])
-  else
-    call('HSET', keys[i], fields[i], ranked(values[i], 1))
-  end
-end
-
--- Writes to one hash that follow each other are one command: the rows of a batch are most of them.
+-- Values for one hash that follow each other are one command: the rows of a batch are most of them.
 local target, content = nil, {}
-local function write()
+local function flush()
   if target then
     call('HSET', target, unpack(content))
     target, content = nil, {}
   end
 end
 
-for key, field, value in items(ARGV[4]) do
+local function write(key, field, value)
   if key ~= target or #content == FIELDS then
-    write()
+    flush()
   end
   if value == '' then
     call('HDEL', key, field)
@@ -91,7 +83,14 @@ for key, field, value in items(ARGV[4]) do
     content[#content + 1] = ranked(value, 1)
   end
 end
-write()
+
+for i = 1, #keys do
+  write(keys[i], fields[i], values[i])
+end
+for key, field, value in items(ARGV[4]) do
+  write(key, field, value)
+end
+flush()
 
 for key, member in items(ARGV[5]) do
   call('ZREM', key, member)

@@ -35,8 +35,8 @@ _SWEEP = Script.load("sweep_clusters")
 _KEY_AND_LENGTH = struct.Struct(">IH").pack
 _LENGTH = struct.Struct(">I").pack
 
-_Item = tuple[str, bytes, bytes]
-"""Key, field and value: what every list of a script is made of."""
+_Item = tuple[str, bytes, *tuple[bytes, ...]]
+"""Key, field and value, in a swap two of them: what every list of a script is made of."""
 
 _CLUSTER_BYTES = 12
 _RANK_END = _CLUSTER_BYTES + RANK_BYTES
@@ -77,7 +77,7 @@ class RedisClusters:
         args = (
             items.packed(self._limits(transaction)),
             items.packed(self._cells({cell: expected[cell] for cell in expected if cell not in writes})),
-            items.packed_swaps(self._swaps(transaction)),
+            items.packed(self._swaps(transaction)),
             items.packed(self._cells({cell: writes[cell] for cell in writes if cell not in expected})),
             items.packed(self._members(transaction.left)),
             items.packed(self._members(transaction.joined)),
@@ -130,7 +130,7 @@ class RedisClusters:
     def _cells(self, cells: Mapping[Cell, bytes | None]) -> Iterator[_Item]:
         return ((self._keys.of(cell), cell.field, value or b"") for cell, value in cells.items())
 
-    def _swaps(self, transaction: Transaction) -> Iterator[tuple[str, bytes, bytes, bytes]]:
+    def _swaps(self, transaction: Transaction) -> Iterator[_Item]:
         """What is written where something is expected: key, field, the old value and the new one."""
         expected = transaction.expected
         for cell, value in transaction.writes.items():
@@ -159,22 +159,14 @@ class _Items:
         return list(self._numbers)
 
     def packed(self, items: Iterable[_Item]) -> bytes:
-        """One argument with many items: key, field and value each."""
+        """One argument with many items."""
         numbers = self._numbers
         pieces: list[bytes] = []
-        for key, field, value in items:
+        for key, field, *values in items:
             number = numbers.setdefault(key, len(numbers) + 1)
-            pieces += (_KEY_AND_LENGTH(number, len(field)), field, _LENGTH(len(value)), value)
-        return b"".join(pieces)
-
-    def packed_swaps(self, swaps: Iterable[tuple[str, bytes, bytes, bytes]]) -> bytes:
-        """One argument with many swaps: key, field and two values each."""
-        numbers = self._numbers
-        pieces: list[bytes] = []
-        for key, field, old, new in swaps:
-            number = numbers.setdefault(key, len(numbers) + 1)
-            pieces += (_KEY_AND_LENGTH(number, len(field)), field, _LENGTH(len(old)), old)
-            pieces += (_LENGTH(len(new)), new)
+            pieces += (_KEY_AND_LENGTH(number, len(field)), field)
+            for value in values:
+                pieces += (_LENGTH(len(value)), value)
         return b"".join(pieces)
 
 
