@@ -135,8 +135,6 @@ def _collect(
 
 def _nearest(rows: NDArray[np.uint32], distances: NDArray[np.uint8], seen: TableMembers) -> NDArray[np.intp]:
     """What was seen: each page version once for a row, where it was nearest; by row and distance."""
-    if not len(rows):
-        return np.empty(0, dtype=np.intp)
     by_page = np.lexsort((distances, seen.version_bytes, seen.handles, rows))
     columns = [column[by_page] for column in (rows, seen.handles, seen.version_bytes)]
     is_first = np.ones(len(rows), dtype=np.bool_)

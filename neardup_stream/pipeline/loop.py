@@ -34,6 +34,8 @@ __all__ = ["Loop", "LoopConfig", "Publication"]
 
 _logger = logging.getLogger(__name__)
 
+_R = TypeVar("_R")
+
 
 @dataclass(frozen=True, slots=True)
 class LoopConfig:
@@ -77,9 +79,6 @@ class _Batch(NamedTuple):
     records: Sequence[Record]
     size_bytes: int
     epoch: int
-
-
-_R = TypeVar("_R")
 
 
 class _Part(NamedTuple, Generic[_R]):
