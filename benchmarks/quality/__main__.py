@@ -20,7 +20,7 @@ from benchmarks.quality.detection import run_dedup
 from benchmarks.quality.edits import EDITED_WORDS, Vocabulary, edit_recalls, unrelated_matches
 from benchmarks.quality.labelled_set import LabelledSet, build_labelled_set, pair
 from benchmarks.quality.memory import bytes_per_page
-from benchmarks.quality.plot import draw_curves
+from benchmarks.quality.plot import Axis, draw_curves, evenly_spaced
 from benchmarks.quality.report import Report, RuleFigures, print_report
 from benchmarks.quality.scores import PairScores, bcubed, pair_scores, pairs_within
 from benchmarks.quality.table_settings import TABLE_SETTINGS, by_recipe, matching_rows
@@ -34,6 +34,11 @@ EDITED_PAGES = 10_000
 UNRELATED_PAGES = 100_000
 STORED_PAGES = 200_000
 RULES = ("linked", "components", "anchored")
+
+AXIS = Axis(
+    "edited words of 500",
+    {number / (len(EDITED_WORDS) - 1): str(count) for number, count in enumerate(EDITED_WORDS)},
+)
 
 DRAWN = (
     "simhash alone, 3 bits",
@@ -58,7 +63,7 @@ def main() -> None:
     arguments = parser.parse_args()
     report = measure(arguments.cache, with_memory=arguments.memory)
     recalls = report.recalls_by_edited_words
-    PLOT.write_text(draw_curves(EDITED_WORDS, {name: recalls[name] for name in DRAWN}))
+    PLOT.write_text(draw_curves(AXIS, {name: evenly_spaced(recalls[name]) for name in DRAWN}))
     if arguments.json:
         print(json.dumps(asdict(report)))
     else:

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from benchmarks.quality.edits import EDITED_WORDS, PAGE_WORDS, Vocabulary, edit_recalls
-from benchmarks.quality.plot import draw_curves
+from benchmarks.quality.edits import PAGE_WORDS, Vocabulary, edit_recalls
+from benchmarks.quality.plot import Axis, draw_curves, evenly_spaced
 from benchmarks.quality.table_settings import (
     TABLE_SETTINGS,
     TableSetting,
@@ -44,6 +44,11 @@ def test_the_same_seed_draws_the_same_plot(vocabulary: Vocabulary) -> None:
     plots = set()
     for _ in range(2):
         recalls = edit_recalls(TABLE_SETTINGS[:2], 20, vocabulary, np.random.default_rng(3))
-        plots.add(draw_curves(EDITED_WORDS, recalls))
+        plots.add(
+            draw_curves(
+                Axis("edited words", {0.0: "0", 1.0: "100"}),
+                {name: evenly_spaced(each) for name, each in recalls.items()},
+            )
+        )
     assert len(plots) == 1
     assert plots.pop().count("<polyline") == 2
