@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from benchmarks.quality.labelled_set import POSITIVE, Label
 from benchmarks.quality.scores import BCubed, PairScores
 
-__all__ = ["Report", "RuleFigures", "print_report"]
+__all__ = ["Report", "RuleFigures", "pair_cells", "print_report", "print_table"]
 
 
 @dataclass(frozen=True)
@@ -55,18 +55,18 @@ def print_report(report: Report) -> None:
     """All tables."""
     labels = ", ".join(f"{count:,} {label}" for label, count in report.labels.items())
     print(f"{report.pages:,} pages, {report.true_clusters:,} true clusters; pairs: {labels}\n")
-    _print_table(
+    print_table(
         ["dedup", "recall", "precision", *POSITIVE, "grey pairs", "false pairs", "chained", "B-cubed F1"],
         (
             cells
             for rule, figures in report.rules.items()
             for cells in (
-                [f"{rule}, direct matches", *_pair_cells(figures.direct), ""],
-                [f"{rule}, clusters", *_pair_cells(figures.within), f"{figures.bcubed.f1:.4f}"],
+                [f"{rule}, direct matches", *pair_cells(figures.direct), ""],
+                [f"{rule}, clusters", *pair_cells(figures.within), f"{figures.bcubed.f1:.4f}"],
             )
         ),
     )
-    _print_table(
+    print_table(
         ["setting", "recall", "precision", "bytes a page", "false pairs of unrelated pages"],
         (
             [
@@ -79,7 +79,7 @@ def print_report(report: Report) -> None:
             for name, scores in report.on_manuals.items()
         ),
     )
-    _print_table(
+    print_table(
         ["recall at so many edited words of 500", *map(str, report.edited_words)],
         (
             [name, *(f"{recall:.4f}" for recall in recalls)]
@@ -88,13 +88,15 @@ def print_report(report: Report) -> None:
     )
 
 
-def _pair_cells(scores: PairScores) -> list[str]:
+def pair_cells(scores: PairScores) -> list[str]:
+    """Return recall, precision, recall by label, and the counts of grey, false and chained pairs."""
     shares = [scores.recall, scores.precision, *(scores.recall_by_label[label] for label in POSITIVE)]
     counts = [scores.grey_count, scores.false_count, scores.chained_count]
     return [*(f"{share:.4f}" for share in shares), *(f"{count:,}" for count in counts)]
 
 
-def _print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table in Markdown."""
     for cells in (headings, ["---"] * len(headings), *rows):
         print(f"| {' | '.join(cells)} |")
     print()

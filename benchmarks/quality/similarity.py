@@ -6,7 +6,7 @@ with Python's own parser, and the subsequence is left to RapidFuzz.
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html.parser import HTMLParser
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Indel
 
-__all__ = ["SimilarPair", "page_tokens", "similar_pairs"]
+__all__ = ["SimilarPair", "VisibleText", "page_tokens", "similar_pairs", "tokens_of"]
 
 COUNTERS = 1024
 """Columns that the tokens of a page are counted in. Fewer let more pairs pass to the exact comparison."""
@@ -30,7 +30,7 @@ class SimilarPair(NamedTuple):
     similarity: float
 
 
-class _VisibleText(HTMLParser):
+class VisibleText(HTMLParser):
     """Collects what is between the tags, but for tags whose content is never shown."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class _VisibleText(HTMLParser):
         self.parts: list[str] = []
         self._unseen: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Enter a tag."""
         del attrs
         if tag in UNSEEN_TAGS:
@@ -57,10 +57,15 @@ class _VisibleText(HTMLParser):
 
 def page_tokens(html: str) -> list[str]:
     """All visible words of a page in order, NFKC and without case."""
-    parser = _VisibleText()
+    parser = VisibleText()
     parser.feed(html)
     parser.close()
-    return re.findall(r"\w+", unicodedata.normalize("NFKC", " ".join(parser.parts)).casefold())
+    return tokens_of(parser.parts)
+
+
+def tokens_of(parts: Iterable[str]) -> list[str]:
+    """The words of pieces of text in order, NFKC and without case."""
+    return re.findall(r"\w+", unicodedata.normalize("NFKC", " ".join(parts)).casefold())
 
 
 def similar_pairs(pages: Sequence[Sequence[str]], least: float) -> list[SimilarPair]:
