@@ -50,6 +50,7 @@ bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, find-all,
 	$(BIN)/python -m benchmarks.delivery
 	$(BIN)/python -m benchmarks.find_all
 	$(BIN)/python -m benchmarks.quality --memory
+	$(BIN)/python -m benchmarks.quality.frames
 
 fmt: .venv/.stamp-dev ## Format the code and mend what ruff can mend
 	$(BIN)/ruff format .
