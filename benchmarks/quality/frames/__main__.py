@@ -7,7 +7,8 @@ Real pages come from documentation packages, labelled by the exact similarity of
 in two designs, and siblings that share nearly all but their subject. Generated pages have frames of 0 to 90 %
 of their words. All go through `dedup` as a crawl, from an empty index, with every scope of frames that the
 program has. Figures are printed as Markdown; docs/frames.svg shows the curve if real pages and articles were
-measured. Everything is seeded: the same versions of the libraries give the same figures.
+measured. Input is seeded. While hundreds of pages share a bucket it overflows, and what `dedup` finds depends
+on timing: such figures differ by about one percent from run to run.
 """
 
 import argparse
