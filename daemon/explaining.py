@@ -28,8 +28,9 @@ from neardup_stream.fingerprints.shingles import ShingleConfig, shingle_ids, tok
 from neardup_stream.fingerprints.sketch import SketchConfig, standard_errors
 from neardup_stream.indexes.meeting import meeting
 from neardup_stream.match import Candidate, Match
-from neardup_stream.pipeline.indexed import indexed_page
-from neardup_stream.pipeline.verification import VerdictConfig, compare, verify
+from neardup_stream.pipeline.indexed import indexed_pages
+from neardup_stream.pipeline.likeness import VerdictConfig
+from neardup_stream.pipeline.verification import compare, verify
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["explain", "explain_named"]
@@ -82,7 +83,7 @@ def explain(
     one, other = first.record, second.record
     config = verdict_config(settings)
     are_indexed = one.is_indexed and other.is_indexed
-    compared = compare(one, second.handle, other, config.sketch) if are_indexed else None
+    compared = compare(one, second.handle, other, config) if are_indexed else None
     tables = _tables(first, second, settings) if are_indexed else None
     verdict = _verdict(first, second, config)
     is_match = verdict in {"exact", "near"} and tables is not None and bool(tables.simhash or tables.bands)
@@ -127,7 +128,7 @@ def _is_one(cluster: EventCluster | None, other: EventCluster | None) -> bool:
 def _tables(first: AskedPage, second: AskedPage, settings: Settings) -> Tables:
     layout = index_layout(settings)
     met = meeting(
-        indexed_page(first.handle, first.record), indexed_page(second.handle, second.record), layout
+        indexed_pages(first.handle, first.record), indexed_pages(second.handle, second.record), layout
     )
     return Tables(
         simhash=met.tables,

@@ -18,6 +18,7 @@ from neardup_stream.clusters.protocol import Decider
 from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.protocol import Index
 from neardup_stream.stores.cluster_store import ClusterStore
+from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.streams.protocol import Sink, Source
 from neardup_stream.streams.transactions import Transactions
@@ -26,7 +27,15 @@ __all__ = ["FAILPOINTS", "Failpoint", "Moment", "Target", "parse_failpoints", "w
 
 Moment = Literal["before", "after"]
 Target = Literal[
-    "records", "index", "clusters", "cluster_store", "events", "dead_letters", "transactions", "source"
+    "records",
+    "index",
+    "clusters",
+    "cluster_store",
+    "frames",
+    "events",
+    "dead_letters",
+    "transactions",
+    "source",
 ]
 
 _PROTOCOLS: Final[Mapping[Target, type]] = {
@@ -34,6 +43,7 @@ _PROTOCOLS: Final[Mapping[Target, type]] = {
     "index": Index,
     "clusters": Decider,
     "cluster_store": ClusterStore,
+    "frames": FrameStore,
     "events": Sink,
     "dead_letters": Sink,
     "transactions": Transactions,

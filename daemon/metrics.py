@@ -81,6 +81,14 @@ class Metrics:
         self._rejected = {reason: rejected.labels(reason) for reason in get_args(Rejection)}
         self._cap_hits = self._counter("bucket_cap_hits", "Ranges larger than a probe may read.")
         self._fallbacks = self._counter("charset_fallbacks", "Bodies decoded by detection, not by label.")
+        self._frame_tokens = self._counter(
+            "frame_tokens", "Tokens in lines that were taken for the frame of their site."
+        )
+        self._framed_tokens = self._counter("viewed_tokens", "Tokens of pages whose site is known by name.")
+        lessons = self._counter(
+            "frame_lessons", "Writes of a site's frame table, by what became of them.", "result"
+        )
+        self._taught, self._dropped_lessons = lessons.labels("taught"), lessons.labels("dropped")
         self._truncated = self._counter("truncated_dead_letters", "Dead letters that were cut to fit.")
         self._dropped = self._counter(
             "dropped_commits", "Partitions whose commit came after they were given away."
@@ -135,6 +143,16 @@ class Metrics:
     def charset_fallbacks(self, count: int) -> None:
         """Count bodies decoded by detection."""
         self._fallbacks.inc(count)
+
+    def frame_tokens(self, frame: int, tokens: int) -> None:
+        """Count tokens that were taken out, of all."""
+        self._frame_tokens.inc(frame)
+        self._framed_tokens.inc(tokens)
+
+    def frame_lessons(self, taught: int, dropped: int) -> None:
+        """Count writes of frame tables."""
+        self._taught.inc(taught)
+        self._dropped_lessons.inc(dropped)
 
     def truncated_dead_letters(self, count: int) -> None:
         """Count dead letters that were cut."""

@@ -18,6 +18,7 @@ def policy(settings: Settings) -> Policy:
             "verdict.near_resemblance": verdict.near_resemblance,
             "verdict.near_containment": verdict.near_containment,
             "verdict.contained_containment": verdict.contained_containment,
+            "verdict.content_containment": verdict.content_containment,
         }
     if clusters.rule == "linked":
         counted["clusters.link_containment"] = clusters.link_containment

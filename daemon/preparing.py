@@ -2,25 +2,33 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic
 
 from daemon.settings import Settings
 from neardup_stream.clusters.rules import Rule, anchored, components, is_firm, linked
+from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.match import Match
 from neardup_stream.meters import PipelineMeters
+from neardup_stream.pipeline.frame_views import FrameViewer
+from neardup_stream.pipeline.frames import Frames
+from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.preparation import Preparation
-from neardup_stream.pipeline.scopes import scope_by
-from neardup_stream.pipeline.verification import VerdictConfig
+from neardup_stream.pipeline.retries import Retries
+from neardup_stream.pipeline.scopes import ScopeOf, scope_by
+from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.wire.pages import PageDecoder
 
 __all__ = [
+    "build_frames",
     "build_preparation",
     "cluster_rule",
     "connecting",
     "index_layout",
     "simhash_config",
+    "site_of",
     "sketch_config",
     "verdict_config",
 ]
@@ -57,6 +65,43 @@ def verdict_config(settings: Settings) -> VerdictConfig:
         near_resemblance=settings.verdict.near_resemblance,
         near_containment=settings.verdict.near_containment,
         contained_containment=settings.verdict.contained_containment,
+        content_containment=settings.verdict.content_containment,
+    )
+
+
+def site_of(settings: Settings) -> ScopeOf | None:
+    """Whose frame a page has; None where frames are left in.
+
+    Raises:
+        ConfigError: no such scope.
+    """
+    scope = settings.frames.scope
+    if scope == "off" or sketch_config(settings) is None:
+        return None
+    if scope in {"host", "domain"} or scope.startswith("meta."):
+        return scope_by(scope)
+    raise ConfigError(f"frames.scope is {scope!r}, must be host, domain, meta.<field> or off")
+
+
+def build_frames(
+    settings: Settings, store: FrameStore, handle_key: bytes, retries: Retries, meters: PipelineMeters
+) -> Frames | None:
+    """What takes frames out of pages; None where they are left in."""
+    sketch = sketch_config(settings)
+    if site_of(settings) is None or sketch is None:
+        return None
+    config = settings.frames.config()
+    return Frames(
+        store=store,
+        viewer=FrameViewer(
+            config, simhash_config(settings), verdict_config(settings), settings.text.extraction
+        ),
+        sketch=sketch,
+        config=config,
+        handle_key=handle_key,
+        retries=retries,
+        meters=meters,
+        now_seconds=monotonic,
     )
 
 
@@ -90,5 +135,6 @@ def build_preparation(settings: Settings, meters: PipelineMeters) -> Preparation
         simhash=simhash_config(settings),
         sketch=sketch_config(settings),
         scope_of=scope_by(settings.verdict.scope),
+        site_of=site_of(settings),
         meters=meters,
     )

@@ -14,8 +14,9 @@ from daemon.stored_index import open_stored_index
 from daemon.wiring import Stores
 from neardup_stream.events import EventCluster
 from neardup_stream.pipeline.detector import fetch_candidates
-from neardup_stream.pipeline.indexed import indexed_page
-from neardup_stream.pipeline.verification import Verdict, VerdictConfig, verify
+from neardup_stream.pipeline.likeness import VerdictConfig
+from neardup_stream.pipeline.probing import ProbingPage, probe
+from neardup_stream.pipeline.verification import Verdict, verify
 
 __all__ = ["Answer", "query_page", "readable"]
 
@@ -68,7 +69,7 @@ async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tupl
     """As the daemon would, but that ghosts stay where they are."""
     if not page.record.is_indexed:
         return Verdict((), ()), False
-    probed = await stores.judged.index.probe([indexed_page(page.handle, page.record)])
+    probed = await probe([ProbingPage(page.handle, page.record)], stores.judged.index)
     records = await fetch_candidates(probed.candidates, stores.judged.records)
     verification = verify([page.record], probed.candidates, records, config)
     return verification.verdicts[0], bool(probed.truncated_rows)

@@ -1,7 +1,7 @@
 """The index, filled again from the page records, which are the truth: for `rebuild`."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -9,11 +9,9 @@ from typing import Literal
 from daemon.settings import Settings
 from daemon.stored_index import open_stored_index
 from daemon.wiring import build_retries
-from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.meters import NoMeters
-from neardup_stream.page import Handle
-from neardup_stream.pipeline.indexed import indexed_page
 from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.pipeline.probing import insert
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["Rebuilt", "rebuild_index", "rebuild_slot"]
@@ -65,15 +63,9 @@ async def rebuild_slot(stores: JudgementStores, slot: int) -> Counter[Rebuilt]:
     """
     walked = await stores.records.walk(slot)
     records = [(handle, PageRecord.unpack(packed)) for handle, packed in walked]
-    pages = _indexed(records)
-    if pages:
-        await stores.index.probe_and_insert(pages)
+    await insert([(handle, record) for handle, record in records if record.is_indexed], stores.index)
     counts: Counter[Rebuilt] = Counter(_what(record) for _, record in records)
     return counts
-
-
-def _indexed(records: Sequence[tuple[Handle, PageRecord]]) -> list[IndexedPage]:
-    return [indexed_page(handle, record) for handle, record in records if record.is_indexed]
 
 
 def _what(record: PageRecord) -> Rebuilt:

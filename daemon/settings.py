@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from msgspec import Meta
 
 from daemon.failpoints import Failpoint, parse_failpoints
-from daemon.settings_judging import Clusters, Index, Sketch, Text, Verdict
+from daemon.settings_judging import Clusters, Frames, Index, Sketch, Text, Verdict
 from daemon.settings_reading import read_settings
 from daemon.settings_section import Seconds, Section
 from daemon.settings_servers import Kafka, Redis
@@ -230,6 +230,7 @@ class Settings(Section, frozen=True):
     text: Text = Text()
     sketch: Sketch = Sketch()
     verdict: Verdict = Verdict()
+    frames: Frames = Frames()
     clusters: Clusters = Clusters()
     retention: Retention = Retention()
     limits: Limits = Limits()

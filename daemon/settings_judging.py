@@ -7,9 +7,10 @@ from msgspec import Meta
 from daemon.settings_section import Seconds, Section
 from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.fingerprints.simhash import MAX_WINDOW_TOKENS
+from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.indexes.layout import IndexConfig
 
-__all__ = ["Clusters", "Index", "Sketch", "Text", "Verdict"]
+__all__ = ["Clusters", "Frames", "Index", "Sketch", "Text", "Verdict"]
 
 
 class Index(Section, frozen=True):
@@ -127,6 +128,14 @@ class Verdict(Section, frozen=True):
         float,
         Meta(gt=0, le=1, description="Least estimated share of a page inside another to call it contained."),
     ] = 0.9
+    content_containment: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="The same as `near_containment` for pages without their frames, where both have one.",
+        ),
+    ] = 0.75
     scope: Annotated[
         str,
         Meta(description="Compare within `everything`, `host`, `domain`, `language` or `meta.<field>`."),
@@ -145,6 +154,46 @@ class Verdict(Section, frozen=True):
             description="Raise it by one to change what verdicts depend on, for pages stored already too.",
         ),
     ] = 0
+
+
+class Frames(Section, frozen=True):
+    """What a site repeats on its pages, and which pages are therefore not compared by."""
+
+    scope: Annotated[
+        str,
+        Meta(
+            description="Whose pages share a frame: `host`, `domain` or `meta.<field>`; `off` compares pages with"
+            " their frames."
+        ),
+    ] = "host"
+    markup_pages: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=200,
+            description="A line of HTML is frame if so many other pages of the site have it; more pages learn"
+            " later, fewer take repeated content for frame.",
+        ),
+    ] = 5
+    landmark_pages: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=200,
+            description="The same for a line in navigation, footer or another landmark of the markup.",
+        ),
+    ] = 2
+    text_pages: Annotated[
+        int, Meta(ge=1, le=200, description="The same for a line of a page that came as plain text.")
+    ] = 10
+    max_lines: Annotated[
+        int,
+        Meta(ge=16, le=65_536, description="Lines counted for a site, 5 bytes each; the rarest are dropped."),
+    ] = 1024
+
+    def config(self) -> FrameConfig:
+        """The same, as the pipeline wants it."""
+        return FrameConfig(self.markup_pages, self.landmark_pages, self.text_pages, self.max_lines)
 
 
 class Clusters(Section, frozen=True):

@@ -12,6 +12,7 @@ from time import time
 from daemon.failpoints import with_failpoints
 from daemon.policy import policy
 from daemon.preparing import (
+    build_frames,
     build_preparation,
     cluster_rule,
     index_layout,
@@ -37,12 +38,14 @@ from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.cluster_store import ClusterStore
+from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.input_epochs import InputEpochs
 from neardup_stream.stores.keys import Keys
 from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_clusters import RedisClusters
 from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.stores.redis_frames import RedisFrames
 from neardup_stream.stores.redis_namespace import Namespace, inspect_servers, open_namespace
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.stores.redis_rights import require_rights
@@ -89,6 +92,7 @@ class Stores:
 
     Attributes:
         judged: what pages are judged with.
+        frames: the frames of sites.
         clusters: None where they are switched off.
         namespace: what was founded there.
         epochs: what is remembered of inputs.
@@ -96,6 +100,7 @@ class Stores:
     """
 
     judged: JudgementStores
+    frames: FrameStore
     clusters: Clusters | None
     namespace: Namespace
     epochs: InputEpochs
@@ -170,7 +175,8 @@ def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) 
     decider = with_failpoints("clusters", clusters or Unclustered(cluster_store), points)
     judged = JudgementStores(index, records, decider, namespace.handle_key)
     epochs = InputEpochs(client, settings.redis.namespace, cluster_store)
-    return Stores(judged, clusters, namespace, epochs)
+    frames = with_failpoints("frames", RedisFrames(client, keys), points)
+    return Stores(judged, frames, clusters, namespace, epochs)
 
 
 def _cluster_store(
@@ -356,6 +362,7 @@ def build_loop(
         ),
         meters=meters,
         transactions=transactions,
+        frames=build_frames(settings, stores.frames, stores.judged.handle_key, retries, meters),
     )
 
 

@@ -6,12 +6,16 @@ import msgspec
 
 from neardup_stream.page import Handle, PageId
 
-__all__ = ["Candidate", "Match", "MatchKind", "Scheme"]
+__all__ = ["Candidate", "Match", "MatchKind", "Scheme", "View"]
 
 MatchKind = Literal["exact", "near"]
 
 Scheme = Literal["simhash", "sketch"]
 """Which tables found a candidate; simhash where both did."""
+
+
+View = Literal["content", "whole"]
+"""What of two pages was compared: what is left without the frames of their sites, or their whole texts."""
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):
@@ -44,6 +48,7 @@ class Match(msgspec.Struct, frozen=True, gc=False):
         containment: estimated, how much of the page is inside the other.
         contained_in: estimated, how much of the other is inside the page.
         scheme: the tables that found it.
+        view: what was compared; `whole` also where neither page has a known frame.
     """
 
     handle: Handle
@@ -58,6 +63,7 @@ class Match(msgspec.Struct, frozen=True, gc=False):
     containment: float | None = None
     contained_in: float | None = None
     scheme: Scheme = "simhash"
+    view: View = "whole"
 
     @property
     def mutual_containment(self) -> float:

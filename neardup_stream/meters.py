@@ -28,6 +28,7 @@ Stage = Literal[
     "decode",
     "text",
     "fingerprint",
+    "frames",
     "settled",
     "record",
     "probe",
@@ -72,6 +73,12 @@ class PipelineMeters(Protocol):
     def charset_fallbacks(self, count: int) -> None:
         """`count` bodies had an unknown or wrong charset label and were decoded by detection."""
 
+    def frame_tokens(self, frame: int, tokens: int) -> None:
+        """Of `tokens` tokens of pages, `frame` stood in lines that were taken for the frame of their site."""
+
+    def frame_lessons(self, taught: int, dropped: int) -> None:
+        """The frame tables of so many sites were written; so many lessons gave way to other daemons' writes."""
+
     def truncated_dead_letters(self, count: int) -> None:
         """`count` dead letters were too large for their topic and carry their beginning only."""
 
@@ -113,6 +120,12 @@ class NoMeters:
         """Ignore."""
 
     def charset_fallbacks(self, count: int) -> None:
+        """Ignore."""
+
+    def frame_tokens(self, frame: int, tokens: int) -> None:
+        """Ignore."""
+
+    def frame_lessons(self, taught: int, dropped: int) -> None:
         """Ignore."""
 
     def truncated_dead_letters(self, count: int) -> None:

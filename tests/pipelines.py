@@ -26,7 +26,7 @@ from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
-from neardup_stream.pipeline.verification import VerdictConfig
+from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.memory_clusters import MemoryClusters
 from neardup_stream.stores.memory_records import MemoryRecords

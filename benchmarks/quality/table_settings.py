@@ -16,7 +16,7 @@ from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.fingerprints.simhash import Fingerprints, SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
 from neardup_stream.indexes.pairs import matching_pairs
-from neardup_stream.pipeline.verification import VerdictConfig
+from neardup_stream.pipeline.likeness import VerdictConfig
 
 __all__ = [
     "TABLE_SETTINGS",

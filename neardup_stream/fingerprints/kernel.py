@@ -1,5 +1,7 @@
 """The compiled page kernel: UTF-8 of a whole batch in, fingerprints and sketches out, in one pass.
 
+A second entry, `view_pages`, sketches the parts of pages that are left when some of their lines are taken out.
+
     bytes ──► letters ──► tokens ──► MurmurHash3 ──► cyclic windows ──► votes ──► 64 bits
     └──────────── _hash_tokens ────────────────┘    _hash_windows   _select   _majority
 
@@ -21,7 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["UNSETTLED_PAGE", "fingerprint_pages"]
+__all__ = ["UNSETTLED_PAGE", "fingerprint_pages", "view_pages"]
 
 UNSETTLED_PAGE = -1
 """The token count of a page whose raw text has to be canonicalized first."""
@@ -44,6 +46,7 @@ _BYTE_BITS = np.uint64(8)
 _SLOTS = 256  # of a table that spares comparing windows; changes no result
 _LAST_SLOT = np.uint64(_SLOTS - 1)
 _BYTE_LIMIT = 255
+_LINE_FEED = 10
 
 _NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)  # in place of a shingle's hash, which is even
 _EVEN = _NOTHING - np.uint64(1)
@@ -150,8 +153,11 @@ def _hash_tokens(  # noqa: C901 - one thought: the state of a token is a handful
     alphabet: NDArray[np.int32],
     max_token_characters: int,
     hashes: NDArray[np.uint64],
-) -> int:
-    """Write the hash of each token; returns how many there are, or UNSETTLED_PAGE.
+    line_ends: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Write the hash of each token, and behind which token each line ends; return how many of both there are.
+
+    A line without tokens is no line. The token count is UNSETTLED_PAGE where the alphabet does not decide.
 
     One thought, in registers: the token under way is (h1, h2) of its full blocks of 16 bytes, the bytes
     since then in `low` and `high`, and its length; there is no buffer of its letters.
@@ -159,7 +165,7 @@ def _hash_tokens(  # noqa: C901 - one thought: the state of a token is a handful
     nothing = np.uint64(0)
     past_end = np.int64(alphabet.size - 1)
     h1 = h2 = low = high = nothing
-    count = length_bytes = characters = at = 0
+    count = length_bytes = characters = at = line_count = line_start = 0
     while at < page.size:
         point, size = np.int64(page[at]), 1
         if point > 0x7F:
@@ -189,7 +195,10 @@ def _hash_tokens(  # noqa: C901 - one thought: the state of a token is a handful
             h1 = h2 = low = high = nothing
             length_bytes = characters = 0
         if letter >= _UNSETTLED:
-            return UNSETTLED_PAGE
+            return UNSETTLED_PAGE, 0
+        if point == _LINE_FEED and count > line_start:
+            line_ends[line_count] = line_start = count
+            line_count += 1
         if letter >= _SOLO:
             utf8, size = _encode(letter & _POINT)
             hashes[count] = _finish(nothing, nothing, utf8, nothing, size)
@@ -197,7 +206,10 @@ def _hash_tokens(  # noqa: C901 - one thought: the state of a token is a handful
     if characters:
         hashes[count] = _finish(h1, h2, low, high, length_bytes)
         count += 1
-    return count
+    if count > line_start:
+        line_ends[line_count] = count
+        line_count += 1
+    return count, line_count
 
 
 @_compiled
@@ -339,10 +351,19 @@ def _hash_bands(minima: NDArray[np.uint64], bands: NDArray[np.uint32]) -> None:
         bands[band] = np.uint32(word >> _HALF_BITS)
 
 
+@_compiled
+def _band(shingles: NDArray[np.uint64], minima: NDArray[np.uint64], bands: NDArray[np.uint32]) -> None:
+    """Write the word of each band; `minima` is scratch, as many as bins of all bands."""
+    if minima.size:
+        _minimize(shingles, 32, minima)
+        _densify(minima)
+        _hash_bands(minima, bands)
+
+
 @njit(
     "void(Array(uint8, 1, 'C', readonly=True), int64[::1], Array(int32, 1, 'C', readonly=True),"
     " int64, int64, int64, uint64, int64, int64, int64, int64, uint64[::1], int64[::1], uint64[::1],"
-    " uint8[:, ::1], int64[::1], uint32[:, ::1])",
+    " uint8[:, ::1], int64[::1], uint32[:, ::1], uint64[::1], int64[::1], int64[::1], uint32[::1])",
     nogil=True,
     cache=True,
 )
@@ -364,6 +385,10 @@ def fingerprint_pages(
     sketches: NDArray[np.uint8],
     shingle_counts: NDArray[np.int64],
     bands: NDArray[np.uint32],
+    token_hashes: NDArray[np.uint64],
+    line_counts: NDArray[np.int64],
+    line_ends: NDArray[np.int64],
+    line_hashes: NDArray[np.uint32],
 ) -> None:
     """Fingerprint a batch of pages, with the GIL released.
 
@@ -386,6 +411,11 @@ def fingerprint_pages(
         sketches: out, uint8[pages, bins * code_bits / 8]; not written without a sketch, like the next two.
         shingle_counts: out, int64[pages]; how many different ones.
         bands: out, uint32[pages, bands].
+        token_hashes: out, of all pages, one page behind the other; uint64[at least a byte each and one a page],
+            or of length 0 when neither they nor the lines are wanted.
+        line_counts: out, int64[pages]; lines that have a token.
+        line_ends: out, of all pages: behind which of its page's tokens each line ends; room like `token_hashes`.
+        line_hashes: out, 32 bits over the sequence of tokens of each line; room like `token_hashes`.
 
     Cost: 18 µs for a page of 3.5 KB, and 5 µs more with a sketch. Scratch memory of 24 bytes, or 56 with a
     sketch, per byte of the longest page, of which only what its tokens need is touched.
@@ -399,10 +429,13 @@ def fingerprint_pages(
     table = np.empty(4 * (longest + 1) if shingle else 0, np.uint64)
     minima = np.empty(bins, np.uint64)
     band_minima = np.empty(bands.shape[1] * band_bins, np.uint64)
+    ends = np.empty(longest + 1, np.int64)
+    token_start = line_start = 0
     for page in range(offsets.size - 1):
         text = utf8[offsets[page] : offsets[page + 1]]
-        token_count = _hash_tokens(text, alphabet, max_token_characters, tokens)
+        token_count, line_count = _hash_tokens(text, alphabet, max_token_characters, tokens, ends)
         token_counts[page] = token_count
+        line_counts[page] = line_count
         if token_count != UNSETTLED_PAGE:
             text_fingerprints[page] = _hash_sequence(tokens[:token_count], multiplier)
             window_count = _hash_windows(tokens[:token_count], window, windows)
@@ -414,7 +447,93 @@ def fingerprint_pages(
                 shingle_counts[page] = shingle_count
                 _minimize(windows[:shingle_count], 0, minima)
                 _encode_minima(minima, code_bits, sketches[page])
-                if band_minima.size:
-                    _minimize(windows[:shingle_count], 32, band_minima)
-                    _densify(band_minima)
-                    _hash_bands(band_minima, bands[page])
+                _band(windows[:shingle_count], band_minima, bands[page])
+            if token_hashes.size:
+                token_hashes[token_start : token_start + token_count] = tokens[:token_count]
+                line_ends[line_start : line_start + line_count] = ends[:line_count]
+                begin = 0
+                for line in range(line_count):
+                    whole = _hash_sequence(tokens[begin : ends[line]], multiplier)
+                    line_hashes[line_start + line] = np.uint32(whole >> _HALF_BITS)
+                    begin = ends[line]
+                token_start += token_count
+                line_start += line_count
+
+
+@njit(
+    "void(Array(uint64, 1, 'C', readonly=True), int64[::1], Array(int64, 1, 'C', readonly=True), int64[::1],"
+    " Array(uint8, 1, 'C', readonly=True), int64, int64, int64,"
+    " int64[::1], uint8[:, ::1], int64[::1], uint32[:, ::1], uint8[:, ::1])",
+    nogil=True,
+    cache=True,
+)
+def view_pages(
+    token_hashes: NDArray[np.uint64],
+    token_offsets: NDArray[np.int64],
+    line_ends: NDArray[np.int64],
+    line_offsets: NDArray[np.int64],
+    is_kept: NDArray[np.uint8],
+    shingle: int,
+    code_bits: int,
+    band_bins: int,
+    token_counts: NDArray[np.int64],
+    sketches: NDArray[np.uint8],
+    shingle_counts: NDArray[np.int64],
+    bands: NDArray[np.uint32],
+    is_kept_sample: NDArray[np.uint8],
+) -> None:
+    """Sketch what is left of pages when lines are taken out, with the GIL released.
+
+    What is left has those shingles of the page none of whose tokens is in a line that was taken out.
+
+    Args:
+        token_hashes: of all pages, as `fingerprint_pages` writes them.
+        token_offsets: where each page's tokens begin, and where the last one's end; int64[pages + 1].
+        line_ends: of all pages, as `fingerprint_pages` writes them.
+        line_offsets: where each page's lines begin, and where the last one's end; int64[pages + 1].
+        is_kept: of all lines, 1 for those that stay.
+        shingle: tokens to a shingle, 1 to 63.
+        code_bits: 4 or 8.
+        band_bins: bins to a band.
+        token_counts: out, int64[pages]; tokens that are left.
+        sketches: out, uint8[pages, bins * code_bits / 8].
+        shingle_counts: out, int64[pages]; how many different ones are left.
+        bands: out, uint32[pages, bands].
+        is_kept_sample: out, uint8[pages, bins]; 1 for each bin of the whole page's sketch whose sample is one of
+            the shingles that are left.
+
+    Cost: 8 µs for a page of 500 tokens.
+    """
+    most_tokens = 0
+    for page in range(token_offsets.size - 1):
+        most_tokens = max(most_tokens, token_offsets[page + 1] - token_offsets[page])
+    windows = np.empty(most_tokens + 1, np.uint64)
+    table = np.empty(4 * (most_tokens + 1), np.uint64)
+    bins = is_kept_sample.shape[1]
+    minima = np.empty(bins, np.uint64)
+    whole_minima = np.empty(bins, np.uint64)
+    band_minima = np.empty(bands.shape[1] * band_bins, np.uint64)
+    for page in range(token_offsets.size - 1):
+        tokens = token_hashes[token_offsets[page] : token_offsets[page + 1]]
+        whole_count = _hash_windows(tokens, shingle, windows)
+        whole_count = _keep_distinct(windows[:whole_count], table)
+        _minimize(windows[:whole_count], 0, whole_minima)
+        token_count = count = begin = run_start = 0
+        for line in range(line_offsets[page], line_offsets[page + 1]):
+            end = line_ends[line]
+            if is_kept[line]:
+                token_count += end - begin
+            if not is_kept[line] or line + 1 == line_offsets[page + 1]:
+                run_end = end if is_kept[line] else begin
+                if run_end - run_start >= shingle:
+                    count += _hash_windows(tokens[run_start:run_end], shingle, windows[count:])
+                run_start = end
+            begin = end
+        token_counts[page] = token_count
+        count = _keep_distinct(windows[:count], table)
+        shingle_counts[page] = count
+        _minimize(windows[:count], 0, minima)
+        _encode_minima(minima, code_bits, sketches[page])
+        for bin_ in range(bins):
+            is_kept_sample[page, bin_] = minima[bin_] == whole_minima[bin_] and minima[bin_] != _NOTHING
+        _band(windows[:count], band_minima, bands[page])

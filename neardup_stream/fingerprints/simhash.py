@@ -32,10 +32,14 @@ __all__ = [
     "RECENT_WINDOWS",
     "TEXT_MULTIPLIER",
     "Fingerprints",
+    "PageLines",
     "SimhashConfig",
+    "Views",
+    "fingerprint_lines",
     "fingerprint_texts",
     "load_kernel",
     "schema_fields",
+    "view_lines",
 ]
 
 MAX_WINDOW_TOKENS = 32
@@ -76,6 +80,25 @@ class SimhashConfig:
             raise ConfigError(f"min_tokens is {self.min_tokens}, must be at least 1")
 
 
+class PageLines(NamedTuple):
+    """The tokens of one page and how lines divide them; a line without tokens is no line.
+
+    Attributes:
+        tokens: hashes, uint64[tokens].
+        ends: behind which token each line ends, int64[lines], ascending.
+        hashes: 32 bits over the sequence of tokens of each line, uint32[lines].
+    """
+
+    tokens: NDArray[np.uint64]
+    ends: NDArray[np.int64]
+    hashes: NDArray[np.uint32]
+
+    @property
+    def token_counts(self) -> NDArray[np.int64]:
+        """Of each line, int64[lines], from 1."""
+        return np.diff(self.ends, prepend=0)
+
+
 class Fingerprints(NamedTuple):
     """One entry a page, in the order of the pages.
 
@@ -98,6 +121,24 @@ class Fingerprints(NamedTuple):
     bands: NDArray[np.uint32]
 
 
+class Views(NamedTuple):
+    """What is left of pages when lines are taken out; one entry a page.
+
+    Attributes:
+        token_counts: int64, from 0.
+        sketches: uint8[pages, sketch_bytes].
+        shingle_counts: distinct shingles, int64, from 0.
+        bands: uint32[pages, bands].
+        is_kept_sample: uint8[pages, bins]; 1 where the sample of the whole page's bin is a shingle that is left.
+    """
+
+    token_counts: NDArray[np.int64]
+    sketches: NDArray[np.uint8]
+    shingle_counts: NDArray[np.int64]
+    bands: NDArray[np.uint32]
+    is_kept_sample: NDArray[np.uint8]
+
+
 def fingerprint_texts(
     texts: Sequence[str], config: SimhashConfig, sketch: SketchConfig | None = None
 ) -> Fingerprints:
@@ -110,14 +151,60 @@ def fingerprint_texts(
     canonicalized first. The GIL is released but for that. Scratch memory of up to 24 bytes per byte of the
     longest page, 56 with a sketch.
     """
-    result = _run_kernel(texts, raw_alphabet(), config, sketch)
+    return _fingerprint(texts, config, sketch, with_lines=False)[0]
+
+
+def fingerprint_lines(
+    texts: Sequence[str], config: SimhashConfig, sketch: SketchConfig | None = None
+) -> tuple[Fingerprints, list[PageLines]]:
+    """The same with the tokens and lines of each page. Cost: 3 µs a page more."""
+    return _fingerprint(texts, config, sketch, with_lines=True)
+
+
+def view_lines(
+    pages: Sequence[PageLines], is_kept: Sequence[NDArray[np.bool_]], sketch: SketchConfig
+) -> Views:
+    """Sketch what is left of pages when lines are taken out; bool[lines] a page says which lines stay.
+
+    Cost: 8 µs a page of 500 tokens, and 40 µs a call. The GIL is released.
+    """
+    views = Views(
+        np.empty(len(pages), np.int64),
+        np.empty((len(pages), sketch.sketch_bytes), np.uint8),
+        np.empty(len(pages), np.int64),
+        np.empty((len(pages), sketch.bands), np.uint32),
+        np.empty((len(pages), sketch.bins), np.uint8),
+    )
+    if pages:
+        load_kernel().view_pages(
+            np.concatenate([page.tokens for page in pages]),
+            _offsets([page.tokens.size for page in pages]),
+            np.concatenate([page.ends for page in pages]),
+            _offsets([page.ends.size for page in pages]),
+            np.concatenate(is_kept).view(np.uint8),
+            sketch.shingle_tokens,
+            sketch.code_bits,
+            sketch.band_bins,
+            *views,
+        )
+    return views
+
+
+def _fingerprint(
+    texts: Sequence[str], config: SimhashConfig, sketch: SketchConfig | None, *, with_lines: bool
+) -> tuple[Fingerprints, list[PageLines]]:
+    result, lines = _run_kernel(texts, raw_alphabet(), config, sketch, with_lines=with_lines)
     unsettled = np.flatnonzero(result.token_counts == load_kernel().UNSETTLED_PAGE)
     if unsettled.size:
         folded = [fold_characters(texts[page]) for page in unsettled.tolist()]
-        settled = _run_kernel(folded, canonical_alphabet(), config, sketch)
+        settled, settled_lines = _run_kernel(
+            folded, canonical_alphabet(), config, sketch, with_lines=with_lines
+        )
         for field in Fingerprints._fields:
             getattr(result, field)[unsettled] = getattr(settled, field)
-    return result
+        for page, page_lines in zip(unsettled.tolist(), settled_lines, strict=False):
+            lines[page] = page_lines
+    return result, lines
 
 
 def schema_fields(config: SimhashConfig) -> dict[str, str | int]:
@@ -151,12 +238,19 @@ _loading = Lock()
 
 
 def _run_kernel(
-    texts: Sequence[str], alphabet: NDArray[np.int32], config: SimhashConfig, sketch: SketchConfig | None
-) -> Fingerprints:
+    texts: Sequence[str],
+    alphabet: NDArray[np.int32],
+    config: SimhashConfig,
+    sketch: SketchConfig | None,
+    *,
+    with_lines: bool,
+) -> tuple[Fingerprints, list[PageLines]]:
     pages = [text.encode("utf-8", "surrogatepass") for text in texts]
-    offsets = np.zeros(len(pages) + 1, np.int64)
-    np.cumsum([len(page) for page in pages], out=offsets[1:])
+    offsets = _offsets([len(page) for page in pages])
     result = _room(len(pages), sketch)
+    room = int(offsets[-1]) + len(pages) if with_lines else 0
+    tokens, line_counts = np.empty(room, np.uint64), np.empty(len(pages), np.int64)
+    line_ends, line_hashes = np.empty(room, np.int64), np.empty(room, np.uint32)
     load_kernel().fingerprint_pages(
         np.frombuffer(b"".join(pages), np.uint8),
         offsets,
@@ -167,8 +261,30 @@ def _run_kernel(
         np.uint64(TEXT_MULTIPLIER),
         *(sketch.shingle_tokens, sketch.bins, sketch.code_bits, sketch.band_bins) if sketch else _NO_SKETCH,
         *result,
+        tokens,
+        line_counts,
+        line_ends,
+        line_hashes,
     )
-    return result
+    if not with_lines:
+        return result, []
+    token_offsets = _offsets(np.maximum(result.token_counts, 0)).tolist()
+    line_offsets = _offsets(line_counts).tolist()
+    return result, [
+        PageLines(
+            tokens[token_offsets[page] : token_offsets[page + 1]].copy(),
+            line_ends[line_offsets[page] : line_offsets[page + 1]].copy(),
+            line_hashes[line_offsets[page] : line_offsets[page + 1]].copy(),
+        )
+        for page in range(len(pages))
+    ]
+
+
+def _offsets(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each part begins, and where the last one ends."""
+    offsets = np.zeros(len(sizes) + 1, np.int64)
+    np.cumsum(sizes, out=offsets[1:])
+    return offsets
 
 
 def _room(pages: int, sketch: SketchConfig | None) -> Fingerprints:

@@ -27,7 +27,7 @@ from neardup_stream.errors import ConfigError
 
 __all__ = ["ENTRY_FORMAT", "MAX_BANDS", "MEAN_FILL", "IndexConfig", "IndexLayout", "TableCut"]
 
-ENTRY_FORMAT = 3
+ENTRY_FORMAT = 4
 """Raised whenever the same settings come to other keys or members."""
 
 MEAN_FILL = 64

@@ -1,5 +1,6 @@
 """In which tables two pages would meet: why a probe finds a page, or does not."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -28,8 +29,16 @@ class Meeting(NamedTuple):
         return bool(self.tables or self.bands)
 
 
-def meeting(one: IndexedPage, other: IndexedPage, layout: IndexLayout) -> Meeting:
-    """Where two pages would meet."""
+def meeting(one: Sequence[IndexedPage], other: Sequence[IndexedPage], layout: IndexLayout) -> Meeting:
+    """Where two pages would meet, each of which may be looked for and stored in several ways."""
+    met = [_meeting(probing, stored, layout) for probing in one for stored in other]
+    return Meeting(
+        tables=tuple(sorted({table for each in met for table in each.tables})),
+        bands=tuple(sorted({band for each in met for band in each.bands})),
+    )
+
+
+def _meeting(one: IndexedPage, other: IndexedPage, layout: IndexLayout) -> Meeting:
     probing, stored = table_entries([one], layout), table_entries([other], layout).members
     own = probing.members
     in_reach = (

@@ -16,7 +16,7 @@ from neardup_stream.invariants.evidence import Evidence
 from neardup_stream.invariants.history import Matching, Violation
 from neardup_stream.match import Candidate, Match
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.indexed import indexed_page
+from neardup_stream.pipeline.probing import ProbingPage, insert, probe
 from neardup_stream.pipeline.verification import verify
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
@@ -63,10 +63,10 @@ def _matches(pages: Mapping[Handle, PageRecord], matching: Matching) -> Iterator
     """The pairs whose match connects, unless either page cannot have seen everything."""
     index = PermutedIndex(MemoryTables(), matching.layout)
     for batch in _batches(pages):
-        _finished(index.probe_and_insert([indexed_page(*each) for each in batch]))
+        _finished(insert(batch, index))
     found: dict[Handle, tuple[Match, ...]] = {}
     for batch in _batches(pages):
-        probed = _finished(index.probe([indexed_page(*each) for each in batch]))
+        probed = _finished(probe([ProbingPage(*each) for each in batch], index))
         found |= _verified(batch, probed, pages, matching)
     for handle, matches in found.items():
         for match in matches:

@@ -5,15 +5,30 @@
 Records that are no page leave on the way, each with its outcome.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from neardup_stream.errors import BadPage
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES
+from neardup_stream.fingerprints.simhash import PageLines
+from neardup_stream.frames.table import LineHashes
 from neardup_stream.match import Match
-from neardup_stream.message import Record
+from neardup_stream.message import Position, Record
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["Arrival", "Forget", "Judged", "Prepared", "Registered", "Rejected", "SkippedRecord", "Verdict"]
+__all__ = [
+    "Arrival",
+    "Forget",
+    "Judged",
+    "Lesson",
+    "Prepared",
+    "Registered",
+    "Rejected",
+    "SkippedRecord",
+    "Verdict",
+]
 
 Verdict = Literal["new", "changed", "returned", "unchanged", "superseded", "replayed"]
 """What an arrival is to the record kept of its page.
@@ -32,10 +47,17 @@ class Arrival(NamedTuple):
         text_fingerprint: equal means the same sequence of tokens.
         token_count: from 0.
         is_decided: whether it has enough tokens to be judged.
-        sketch: empty where pages are compared by simhash alone.
-        shingle_count: distinct shingles; 0 without a sketch.
-        bands: band words, 4 bytes each, big-endian.
+        sketch: of the content; empty where pages are compared by simhash alone.
+        shingle_count: distinct shingles of the content; 0 without a sketch.
+        bands: band words, 4 bytes each, big-endian; of the content, or of the whole text if next to none is left.
+        whole: of the whole text, see `fingerprints.framed`; empty where no frame was taken out.
+        whole_count: distinct shingles of the whole text; 0 where no frame was taken out.
+        whole_bands: band words of the whole text; empty where no frame was taken out.
+        content_token_count: tokens that are left without the frame.
         scope: within what it is compared; empty for everything.
+        site: whose frame the page has; empty where frames are not looked for.
+        lines: its lines, until its frame was taken out; None from then on.
+        is_markup: whether its text was extracted from markup.
     """
 
     record: Record
@@ -47,12 +69,24 @@ class Arrival(NamedTuple):
     sketch: bytes = b""
     shingle_count: int = 0
     bands: bytes = b""
+    whole: bytes = b""
+    whole_count: int = 0
+    whole_bands: bytes = b""
+    content_token_count: int = 0
     scope: str = ""
+    site: str = ""
+    lines: PageLines | None = None
+    is_markup: bool = False
 
     @property
     def page_ids(self) -> tuple[PageId, ...]:
         """The one page it is about."""
         return (self.page.id,)
+
+    @property
+    def is_whole_indexed(self) -> bool:
+        """Whether the index has the bands of the whole text beside those of the content: for short pages."""
+        return 0 < self.whole_count <= SHORT_SHINGLES and self.bands != self.whole_bands
 
 
 class Rejected(NamedTuple):
@@ -76,6 +110,13 @@ class Forget(NamedTuple):
     page_ids: tuple[PageId, ...]
 
 
+class Lesson(NamedTuple):
+    """The lines of one page of a site."""
+
+    site: str
+    lines: LineHashes
+
+
 class Prepared(NamedTuple):
     """A batch after everything that needs no store.
 
@@ -84,12 +125,16 @@ class Prepared(NamedTuple):
         rejected: what can never become a page.
         skipped: what is no page by nature.
         charset_fallbacks: bodies that were decoded by detection.
+        lessons: what each page could teach of its site's frame.
+        frame_batch: its number among the batches whose frames were taken out, from 1.
     """
 
     items: list[Arrival | Forget]
     rejected: list[Rejected]
     skipped: list[SkippedRecord]
     charset_fallbacks: int
+    lessons: Mapping[Position, Lesson] = MappingProxyType({})
+    frame_batch: int = 0
 
     @property
     def arrivals(self) -> list[Arrival]:

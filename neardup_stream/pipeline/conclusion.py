@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from neardup_stream.clusters.placements import Decided
@@ -9,7 +10,7 @@ from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Position
 from neardup_stream.meters import Outcome
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.arrival import Prepared
+from neardup_stream.pipeline.arrival import Lesson, Prepared
 from neardup_stream.pipeline.delivery import Told
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.protocol import RecordMark
@@ -24,11 +25,13 @@ class DecidedRun(NamedTuple):
         positions: of its records, in order.
         decided: what is stored of them; a record that was finished long ago is left out.
         former: the versions that its pages have replaced, whose entries are to leave the index.
+        distinct: the records whose pages nearly equal no other.
     """
 
     positions: Sequence[Position]
     decided: Mapping[Position, Decided]
     former: Sequence[IndexedPage]
+    distinct: AbstractSet[Position] = frozenset()
 
 
 class FollowUp(NamedTuple):
@@ -37,10 +40,12 @@ class FollowUp(NamedTuple):
     Attributes:
         marks: ranks for the records of its pages.
         former: the versions that its pages have replaced.
+        lessons: lines of its pages that are to be counted for the frames of their sites.
     """
 
     marks: list[RecordMark]
     former: list[IndexedPage]
+    lessons: list[Lesson]
 
 
 class Conclusion(NamedTuple):
@@ -65,7 +70,7 @@ def conclude(prepared: Prepared, runs: Iterable[DecidedRun]) -> Conclusion:
     """
     outcomes: Counter[tuple[Outcome, str]] = Counter()
     events: list[Told] = []
-    follow_up = FollowUp([], [])
+    follow_up = FollowUp([], [], [])
     for rejected in prepared.rejected:
         outcomes["dead_letter", rejected.error.reason] += 1
     for skipped in prepared.skipped:
@@ -76,10 +81,13 @@ def conclude(prepared: Prepared, runs: Iterable[DecidedRun]) -> Conclusion:
             decided = run.decided.get(position)
             row = _FINISHED if decided is None or decided.is_finished else Row.unpack(decided.row)
             outcomes[row.outcome, row.reason] += 1
+            if row.outcome in _TEACHING and position in run.distinct and position in prepared.lessons:
+                follow_up.lessons.append(prepared.lessons[position])
             events += [Told(position, event) for event in row.events]
             if decided is not None and decided.rank and row.handle:
                 follow_up.marks.append(RecordMark(Handle(row.handle), row.version & 0xFF, decided.rank))
     return Conclusion(outcomes, events, follow_up)
 
 
+_TEACHING = frozenset({"unique", "duplicate"})
 _FINISHED = Row("superseded")

@@ -8,14 +8,16 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
+from neardup_stream.indexes.protocol import Index, Probed
 from neardup_stream.match import Candidate
 from neardup_stream.meters import Rejection
 from neardup_stream.page import Handle
+from neardup_stream.pipeline import probing
 from neardup_stream.pipeline.arrival import Judged, Registered
 from neardup_stream.pipeline.fetching import fetch_records
-from neardup_stream.pipeline.indexed import indexed_page
-from neardup_stream.pipeline.verification import Verdict, VerdictConfig, Verification, verify
+from neardup_stream.pipeline.likeness import VerdictConfig
+from neardup_stream.pipeline.probing import ProbingPage
+from neardup_stream.pipeline.verification import Verdict, Verification, verify
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 
@@ -40,7 +42,7 @@ async def probe_and_insert(registered: Sequence[Registered], index: Index) -> Pr
     Raises:
         StoreUnavailable: the index may have been filled; probing again gives the same candidates.
     """
-    return await index.probe_and_insert(_indexed(registered))
+    return await probing.probe_and_insert(_probing(registered), index)
 
 
 async def detect(
@@ -68,7 +70,7 @@ async def detect(
     rows = list(range(len(registered)))
     for repeat in range(_MAX_REPEATS):
         if repeat:
-            probed = await index.probe(_indexed([registered[row] for row in rows]))
+            probed = await probing.probe(_probing([registered[row] for row in rows]), index)
         found = await _verified(registered, rows, probed.candidates, store, config)
         for row, verdict in zip(rows, found.verdicts, strict=True):
             verdicts[row] = verdict
@@ -91,8 +93,12 @@ async def detect(
     return detected._replace(judged=judged)
 
 
-def _indexed(registered: Sequence[Registered]) -> list[IndexedPage]:
-    return [indexed_page(page.handle, page.record) for page in registered]
+def _probing(registered: Sequence[Registered]) -> list[ProbingPage]:
+    """A page that is processed again may have more of a frame in its record than it has now, or less."""
+    return [
+        ProbingPage(page.handle, page.record, page.arrival.whole_bands or page.arrival.bands)
+        for page in registered
+    ]
 
 
 async def _verified(

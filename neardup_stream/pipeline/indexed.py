@@ -12,15 +12,26 @@ from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.page import Fingerprint64, Handle
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["indexed_page", "scope_hash"]
+__all__ = ["banded_page", "indexed_pages", "scope_hash"]
 
 _BAND_BYTES = 4
 _LOW_32_BITS = (1 << 32) - 1
 
 
-def indexed_page(handle: Handle, record: PageRecord) -> IndexedPage:
-    """What to probe, insert or remove for a record that `is_indexed`. Cost: 1 µs, 2 µs with a scope."""
-    bands = struct.unpack(f">{len(record.bands) // _BAND_BYTES}I", record.bands)
+def indexed_pages(handle: Handle, record: PageRecord) -> list[IndexedPage]:
+    """What to probe, insert or remove for a record that `is_indexed`; two for a short page with a known frame.
+
+    Cost: 1 µs, 2 µs with a scope.
+    """
+    pages = [banded_page(handle, record, record.bands)]
+    if record.whole_bands:
+        pages.append(banded_page(handle, record, record.whole_bands))
+    return pages
+
+
+def banded_page(handle: Handle, record: PageRecord, packed_bands: bytes) -> IndexedPage:
+    """The page with these band words, 4 bytes each, big-endian."""
+    bands = struct.unpack(f">{len(packed_bands) // _BAND_BYTES}I", packed_bands)
     if not record.scope:
         return IndexedPage(handle, record.version, record.fingerprint64, bands)
     mask = scope_hash(record.scope)

@@ -30,13 +30,14 @@ from neardup_stream.pipeline.conclusion import DecidedRun, FollowUp
 from neardup_stream.pipeline.decision import EventConfig, RenderEvent, gone_row, page_row
 from neardup_stream.pipeline.detector import detect, probe_and_insert
 from neardup_stream.pipeline.forgetting import Forgotten, forget
-from neardup_stream.pipeline.indexed import indexed_page
+from neardup_stream.pipeline.frame_views import is_distinct
+from neardup_stream.pipeline.indexed import indexed_pages
+from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.preparation import timed
 from neardup_stream.pipeline.registration import register
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.pipeline.turnstile import Turnstile
-from neardup_stream.pipeline.verification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 
@@ -70,11 +71,19 @@ class JudgementStores:
 
 
 class _Case(NamedTuple):
-    """A record that is not settled yet: what is asked of the clusters, and how the answer is told."""
+    """A record that is not settled yet: what is asked of the clusters, and how the answer is told.
+
+    Attributes:
+        request: to the clusters.
+        row: from the answer to what is stored of the record.
+        former: index entries of the version that was replaced.
+        is_distinct: whether it is a new page that nearly equals no other.
+    """
 
     request: Request
     row: Callable[[Placement | None, RenderEvent], Row]
-    former: IndexedPage | None = None
+    former: Sequence[IndexedPage] = ()
+    is_distinct: bool = False
 
 
 class Run(NamedTuple):
@@ -256,7 +265,8 @@ class Judgement:
                 run.settled.aged_count,
             )
         decided = {**run.settled.rows, **dict(zip(cases, answers, strict=True))}
-        return DecidedRun(run.positions, decided, _former(cases))
+        distinct = frozenset(position for position, case in cases.items() if case.is_distinct)
+        return DecidedRun(run.positions, decided, _former(cases), distinct)
 
     async def _remove(self, former: Sequence[IndexedPage]) -> None:
         """Take the entries of versions that others have replaced out of the index."""
@@ -284,6 +294,7 @@ class Judgement:
             PlaceRequest(position, _node(page.handle, page.record), found.matches),
             lambda placement, render: page_row(found, placement, self._events, render),
             _indexed_former(page.handle, page.former),
+            is_distinct=page.verdict == "new" and is_distinct(found.matches),
         )
 
     def _forget_case(self, each: Forgotten) -> _Case:
@@ -323,12 +334,12 @@ def _quiet(position: Position, outcome: Outcome) -> _Case:
 
 
 def _former(cases: Mapping[Position, _Case]) -> list[IndexedPage]:
-    return [case.former for case in cases.values() if case.former is not None]
+    return [entry for case in cases.values() for entry in case.former]
 
 
 def _node(handle: Handle, record: PageRecord) -> ClusterNode:
     return ClusterNode(handle, record.version, record.id, record.url, record.fingerprint)
 
 
-def _indexed_former(handle: Handle, former: PageRecord | None) -> IndexedPage | None:
-    return indexed_page(handle, former) if former is not None and former.is_indexed else None
+def _indexed_former(handle: Handle, former: PageRecord | None) -> list[IndexedPage]:
+    return indexed_pages(handle, former) if former is not None and former.is_indexed else []

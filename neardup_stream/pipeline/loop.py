@@ -21,6 +21,7 @@ from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.conclusion import Conclusion, DecidedRun, conclude
 from neardup_stream.pipeline.decision import RenderEvent
 from neardup_stream.pipeline.delivery import AtLeastOnce, Delivery, ExactlyOnce, Parcel, Told
+from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
 from neardup_stream.pipeline.judgement import ComparedRun, Judgement, ProbedRun, Run, cut_at_repeats
 from neardup_stream.pipeline.offsets import later_offsets, next_offsets
@@ -118,6 +119,7 @@ class Loop:
         meters: told what became of every record, once its messages are acknowledged.
         transactions: opened by their owner, for exactly-once delivery; they then send in the place of the
             publication's sinks. None for at-least-once delivery.
+        frames: takes the frames of their sites out of pages; None leaves them in.
     """
 
     def __init__(
@@ -131,6 +133,7 @@ class Loop:
         config: LoopConfig,
         meters: PipelineMeters,
         transactions: Transactions | None = None,
+        frames: Frames | None = None,
     ) -> None:
         self._source = source
         self._preparation = preparation
@@ -142,6 +145,7 @@ class Loop:
         else:
             self._delivery = exactly_once = ExactlyOnce(transactions)
             source.on_assign(exactly_once.take_over)
+        self._frames = frames
         self._retries = retries
         self._config = config
         self._meters = meters
@@ -203,6 +207,8 @@ class Loop:
         while (batch := await into.get()) is not None:
             prepared = await asyncio.to_thread(self._preparation.prepare, batch.records)
             self._meters.charset_fallbacks(prepared.charset_fallbacks)
+            if self._frames is not None:
+                prepared = await self._frames.view(prepared)
             await out.put((batch, prepared))
         await out.put(None)
 
@@ -267,6 +273,8 @@ class Loop:
             batch, prepared, runs = item
             conclusion = conclude(prepared, runs)
             await self._judgement.follow_up(conclusion.follow_up)
+            if self._frames is not None:
+                await self._frames.learn(prepared, conclusion.follow_up.lessons)
             parcel = self._parcel(batch, prepared, conclusion)
             with timed(self._meters, "send"):
                 await self._delivery.send(parcel)

@@ -6,15 +6,15 @@ from time import perf_counter
 from typing import NamedTuple
 
 from neardup_stream.errors import BadPage
-from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
+from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines, fingerprint_texts
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.message import Record, Skipped
 from neardup_stream.meters import PipelineMeters, Stage
 from neardup_stream.page import Fingerprint64, Page
 from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared, Rejected, SkippedRecord
-from neardup_stream.pipeline.scopes import ScopeOf
+from neardup_stream.pipeline.scopes import UNKNOWN, ScopeOf
 from neardup_stream.text.markup import Extraction
-from neardup_stream.text.page_text import page_text
+from neardup_stream.text.page_text import PageText, page_text
 from neardup_stream.wire.pages import PageDecoder, forget_ids
 
 __all__ = ["Preparation", "timed"]
@@ -36,6 +36,7 @@ class Preparation:
         simhash: window, fewest tokens.
         sketch: shingles, bins, bands; None leaves sketches out.
         scope_of: tells within what a page is compared.
+        site_of: tells whose frame a page has, UNKNOWN for nobody's; None leaves frames in.
         meters: told the time of each stage.
     """
 
@@ -47,6 +48,7 @@ class Preparation:
         simhash: SimhashConfig,
         sketch: SketchConfig | None,
         scope_of: ScopeOf,
+        site_of: ScopeOf | None = None,
         meters: PipelineMeters,
     ) -> None:
         self._decoder = decoder
@@ -54,6 +56,7 @@ class Preparation:
         self._simhash = simhash
         self._sketch = sketch
         self._scope_of = scope_of
+        self._site_of = site_of if sketch is not None else None
         self._meters = meters
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
@@ -68,12 +71,17 @@ class Preparation:
         with timed(self._meters, "text"):
             extracted = [page_text(page, self._extraction) for _, page in pages]
         with timed(self._meters, "fingerprint"):
-            arrivals = iter(list(self._arrivals(pages, [each.text for each in extracted])))
+            arrivals = iter(list(self._arrivals(pages, extracted)))
         prepared.items.extend(item if isinstance(item, Forget) else next(arrivals) for item in decoded)
         return prepared._replace(charset_fallbacks=sum(each.charset_fell_back for each in extracted))
 
-    def _arrivals(self, pages: Sequence[_DecodedPage], texts: Sequence[str]) -> Iterator[Arrival]:
-        computed = fingerprint_texts(texts, self._simhash, self._sketch)
+    def _arrivals(self, pages: Sequence[_DecodedPage], extracted: Sequence[PageText]) -> Iterator[Arrival]:
+        texts = [each.text for each in extracted]
+        computed, lines = (
+            (fingerprint_texts(texts, self._simhash, self._sketch), [])
+            if self._site_of is None
+            else fingerprint_lines(texts, self._simhash, self._sketch)
+        )
         sketches, bands = computed.sketches.tobytes(), computed.bands.astype(">u4").tobytes()
         sketch_bytes, band_bytes = computed.sketches.shape[1], 4 * computed.bands.shape[1]
         rows = zip(
@@ -95,8 +103,16 @@ class Preparation:
                 sketch=sketches[i * sketch_bytes : (i + 1) * sketch_bytes],
                 shingle_count=shingle_count,
                 bands=bands[i * band_bytes : (i + 1) * band_bytes],
+                content_token_count=token_count,
                 scope=self._scope_of(page),
+                site=self._site(page),
+                lines=lines[i] if lines else None,
+                is_markup=extracted[i].is_markup,
             )
+
+    def _site(self, page: Page) -> str:
+        site = UNKNOWN if self._site_of is None else self._site_of(page)
+        return "" if site == UNKNOWN else site
 
     def _decode(self, record: Record, prepared: Prepared) -> _DecodedPage | Forget | None:
         """What a record asks for; one that is neither page nor forget goes where it belongs."""

@@ -143,6 +143,9 @@ def _first_record(arrival: Arrival, now_seconds: int, floor: int) -> PageRecord:
         sketch=arrival.sketch,
         shingle_count=arrival.shingle_count,
         bands=arrival.bands,
+        whole=arrival.whole,
+        whole_count=arrival.whole_count,
+        whole_bands=arrival.whole_bands if arrival.is_whole_indexed else b"",
     )
 
 

@@ -26,7 +26,7 @@ from neardup_stream.hashing.handles import next_handle
 from neardup_stream.indexes.protocol import Index
 from neardup_stream.message import Position
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.indexed import indexed_page
+from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange, RecordDrop, RecordStore
 
@@ -203,7 +203,12 @@ class Sweeper:
             return []
         answers = await self._clusters.expire(_nodes(expiring))
         leaving = [each for each, has_left in zip(expiring, answers, strict=True) if has_left]
-        indexed = [indexed_page(handle, record) for handle, _, record in leaving if record.is_indexed]
+        indexed = [
+            entry
+            for handle, _, record in leaving
+            if record.is_indexed
+            for entry in indexed_pages(handle, record)
+        ]
         if indexed:
             await self._index.remove(indexed)
         return leaving

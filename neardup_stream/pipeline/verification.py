@@ -1,12 +1,17 @@
 """From candidate to verdict: the records of two pages say how alike they are. Pure and symmetric.
 
     same sequence of tokens                                   exact
-    alike, and each mostly inside the other                   near
+    contents alike, and each mostly inside the other          near
+    whole texts alike in the same way, and what they share
+    is content, not only frame                                near
     one mostly inside the other, which holds much else        contained: evidence, never a match
     otherwise                                                 rejected
 
 Resemblance alone would let a long page match a short one that it holds whole; what near-duplicates have in
 common is most of *both*.
+
+The content of a page is its text without the lines that its site repeats (`frames`). The whole texts decide where
+one page came before its site's frame was known, or where both are short.
 
 Index entries are hints and the record is the truth: a candidate counts only if its record still lives at the
 version that was indexed. One that does not is a ghost.
@@ -14,50 +19,16 @@ version that was indexed. One that does not is a ghost.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from neardup_stream.bits.words import distance
-from neardup_stream.errors import ConfigError
-from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
-from neardup_stream.match import Candidate, Match, MatchKind
+from neardup_stream.match import Candidate, Match, MatchKind, View
 from neardup_stream.meters import Rejection
 from neardup_stream.page import Handle
+from neardup_stream.pipeline.likeness import VerdictConfig, judge_likeness
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["Verdict", "VerdictConfig", "Verification", "best_first", "compare", "verify"]
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictConfig:
-    """When two pages are alike.
-
-    Attributes:
-        sketch: how sketches are made; None judges by the distance of the simhashes alone.
-        distance_bits: most differing bits of a match, where there is no sketch.
-        near_resemblance: least estimated resemblance of a match, above 0.
-        near_containment: least estimated share of either page inside the other for a match, above 0.
-        contained_containment: least estimated share of a page inside another to call it contained, above 0.
-    """
-
-    sketch: SketchConfig | None
-    distance_bits: int = 3
-    near_resemblance: float = 0.55
-    near_containment: float = 0.725
-    contained_containment: float = 0.9
-
-    def __post_init__(self) -> None:
-        """Refuse a threshold that everything or nothing meets.
-
-        Raises:
-            ConfigError: a ratio is not above 0 and at most 1.
-        """
-        for name in ("near_resemblance", "near_containment", "contained_containment"):
-            if not 0 < getattr(self, name) <= 1:
-                raise ConfigError(f"verdict.{name} ({getattr(self, name)}) must be above 0 and at most 1")
+__all__ = ["Verdict", "Verification", "best_first", "compare", "verify"]
 
 
 class Verdict(NamedTuple):
@@ -116,8 +87,8 @@ def verify(
     pairs = list(_living_pairs(pages, candidates, records, ghosts, rejections))
     matches: list[list[Match]] = [[] for _ in pages]
     containers: list[list[Match]] = [[] for _ in pages]
-    for pair, match in zip(pairs, _compared(pairs, config.sketch), strict=True):
-        if match.kind == "exact" or _is_near(match, config):
+    for pair, (match, is_near) in zip(pairs, _compared(pairs, config), strict=True):
+        if match.kind == "exact" or is_near:
             matches[pair.row].append(match)
         elif _most_contained(match) >= config.contained_containment:
             containers[pair.row].append(match)
@@ -131,10 +102,10 @@ def verify(
     return Verification(verdicts, ghosts, rejections)
 
 
-def compare(page: PageRecord, handle: Handle, other: PageRecord, sketch: SketchConfig | None) -> Match:
+def compare(page: PageRecord, handle: Handle, other: PageRecord, config: VerdictConfig) -> Match:
     """How alike two pages are, whatever that comes to; both are indexed, `handle` is the other's."""
     candidate = Candidate(handle, other.version & 0xFF)
-    (match,) = _compared([_Pair(0, page, candidate, other)], sketch)
+    ((match, _),) = _compared([_Pair(0, page, candidate, other)], config)
     return match
 
 
@@ -157,32 +128,21 @@ def _living_pairs(
                 yield _Pair(row, page, candidate, other)
 
 
-def _compared(pairs: Sequence[_Pair], sketch: SketchConfig | None) -> Iterator[Match]:
-    """Each pair with its distance and, where pages have sketches, all three ratios."""
-    if sketch is None or not pairs:
-        yield from (_match(pair) for pair in pairs)
+def _compared(pairs: Sequence[_Pair], config: VerdictConfig) -> Iterator[tuple[Match, bool]]:
+    """Each pair with its distance and, where pages have sketches, all three ratios; and whether they are near."""
+    if config.sketch is None or not pairs:
+        for pair in pairs:
+            match = _match(pair, "whole")
+            yield match, match.distance_bits <= config.distance_bits
         return
-    resemblances = estimate_resemblances(
-        _sketches([pair.page for pair in pairs], sketch),
-        _sketches([pair.other for pair in pairs], sketch),
-        sketch,
-    )
-    own, other = containments(
-        resemblances,
-        np.array([pair.page.shingle_count for pair in pairs]),
-        np.array([pair.other.shingle_count for pair in pairs]),
-    )
-    for pair, *ratios in zip(pairs, resemblances.tolist(), own.tolist(), other.tolist(), strict=True):
-        yield _match(pair, *ratios)
-
-
-def _sketches(records: Sequence[PageRecord], sketch: SketchConfig) -> NDArray[np.uint8]:
-    packed = b"".join(record.sketch for record in records)
-    return np.frombuffer(packed, dtype=np.uint8).reshape(len(records), sketch.sketch_bytes)
+    likeness = judge_likeness([pair.page for pair in pairs], [pair.other for pair in pairs], config)
+    for pair, is_near, is_whole, *ratios in zip(pairs, *(each.tolist() for each in likeness), strict=True):
+        yield _match(pair, "whole" if is_whole else "content", *ratios), is_near
 
 
 def _match(
     pair: _Pair,
+    view: View,
     resemblance: float | None = None,
     containment: float | None = None,
     contained_in: float | None = None,
@@ -190,7 +150,7 @@ def _match(
     page, other = pair.page, pair.other
     kind: MatchKind = "near"
     if page.text_fingerprint == other.text_fingerprint:
-        kind = "exact"
+        kind, view = "exact", "whole"
         if resemblance is not None:
             resemblance = containment = contained_in = 1.0
     return Match(
@@ -206,14 +166,8 @@ def _match(
         containment=containment,
         contained_in=contained_in,
         scheme=pair.candidate.scheme,
+        view=view,
     )
-
-
-def _is_near(match: Match, config: VerdictConfig) -> bool:
-    if match.resemblance is None:
-        return match.distance_bits <= config.distance_bits
-    mutual = match.mutual_containment
-    return match.resemblance >= config.near_resemblance and mutual >= config.near_containment
 
 
 def best_first(match: Match) -> tuple[bool, float, int, str]:

@@ -3,6 +3,7 @@
     <namespace>:meta                                      hash: schema, handle key
     <namespace>:<schema>:{<tag>}:t<table>:<leading><bucket>   one bucket of one table, see `redis_tables`
     <namespace>:<schema>:{<tag>}:p<slot>                  hash: handle → page record
+    <namespace>:<schema>:{<tag>}:f<site>                  string: frame table of a site
 
 A shard is the unit of placement: the leading bits of a leading byte, or of a handle. Its tag is chosen so
 that the shards' slots lie evenly over a cluster's 16,384.
@@ -111,6 +112,10 @@ class Keys:
     def record_slot(self, slot: int) -> str:
         """One hash of page records; `slot` counts through all shards, from 0."""
         return f"{self._record_stems[slot >> self._slot_bits]}{slot & ((1 << self._slot_bits) - 1):x}"
+
+    def frame_table(self, site: int) -> str:
+        """The frame table of a site, by the keyed hash of its name; the site's shard is that of its hash."""
+        return f"{self._record_stems[self.shard_of_handle(site)][:-1]}f{site:016x}"
 
     @cached_property
     def _bucket_suffix(self) -> Callable[[int], str]:

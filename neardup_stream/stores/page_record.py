@@ -48,9 +48,13 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         version: from 1; one more whenever the content changes, the page is forgotten, or it comes back.
         made_by: the position whose content this version is.
         seen_seconds: when the page was last seen, or went, by the clock of the process; epoch seconds.
-        sketch: empty for a short or gone page.
-        shingle_count: distinct shingles, exactly; 0 where there is no sketch.
-        bands: band words, 4 bytes each, big-endian; empty where there is no sketch.
+        sketch: of the content; empty for a short or gone page.
+        shingle_count: distinct shingles of the content, exactly; 0 where there is no sketch.
+        bands: band words, 4 bytes each, big-endian; empty where there is no sketch. Of the content, or of the
+            whole text where next to no content is left.
+        whole: of the whole text, see `fingerprints.framed`; empty where no frame was taken out.
+        whole_count: distinct shingles of the whole text; 0 where no frame was taken out.
+        whole_bands: band words of the whole text, where the index has them beside those of the content.
         other_id: the page's id where it differs from the URL, else empty.
         later: last applied offset of the partitions that brought this page after `made_by`, the latest last;
             at most LATER_PARTITIONS of them.
@@ -68,6 +72,9 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
     sketch: bytes = b""
     shingle_count: int = 0
     bands: bytes = b""
+    whole: bytes = b""
+    whole_count: int = 0
+    whole_bands: bytes = b""
     # The rarer a field is set, the further back: defaults are left out from the end.
     other_id: str = ""
     later: tuple[_Applied, ...] = ()
@@ -84,6 +91,11 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
     def fingerprint64(self) -> Fingerprint64:
         """The simhash under its own type."""
         return Fingerprint64(self.fingerprint)
+
+    @property
+    def frame_share(self) -> float:
+        """Share of the whole text's shingles that are frame, in [0, 1]."""
+        return 1 - self.shingle_count / self.whole_count if self.whole_count else 0.0
 
     @property
     def is_indexed(self) -> bool:
@@ -137,6 +149,9 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
             sketch=b"",
             shingle_count=0,
             bands=b"",
+            whole=b"",
+            whole_count=0,
+            whole_bands=b"",
         )
 
     def forgotten_by(self, position: Position, seen_seconds: int) -> Self:
@@ -158,6 +173,9 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         sketch: bytes = b"",
         shingle_count: int = 0,
         bands: bytes = b"",
+        whole: bytes = b"",
+        whole_count: int = 0,
+        whole_bands: bytes = b"",
         scope: str = "",
         state: PageState = "live",
         floor: int = 0,
@@ -173,6 +191,9 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
             sketch=sketch,
             shingle_count=shingle_count,
             bands=bands,
+            whole=whole,
+            whole_count=whole_count,
+            whole_bands=whole_bands,
             other_id="" if page_id == url else page_id,
             scope=scope,
             state=state,

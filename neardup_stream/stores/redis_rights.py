@@ -17,7 +17,7 @@ RIGHTS: Final = (
     *("hget", "hmget", "hgetall", "hkeys", "hset", "hsetnx", "hincrby", "hdel"),
     *("zrange", "zlexcount", "zadd", "zrem"),
     *("llen", "lrange", "ltrim", "rpush"),
-    "incrby",
+    *("get", "set", "del", "incrby"),
 )
 """Commands, which may touch keys that begin with `<namespace>:`."""
 

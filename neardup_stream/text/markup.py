@@ -26,8 +26,20 @@ _NESTING_TAG = re.compile(
 )
 
 
-def visible_text(html: str, extraction: Extraction = "all_text") -> str:
+_LANDMARKS = (
+    *("nav", "aside", "footer", "body > header", "menu"),
+    *(
+        f"[role={role}]"
+        for role in ("navigation", "banner", "contentinfo", "complementary", "search", "directory")
+    ),
+)
+"""Elements that hold a site's frame rather than a page's content, where a site says so."""
+
+
+def visible_text(html: str, extraction: Extraction = "all_text", *, landmarks: bool = True) -> str:
     r"""The visible text; scripts, styles, templates and comments are left out, blocks separate words.
+
+    Without `landmarks`, navigation, footers and the like are left out too, as far as the markup names them.
 
     Never fails: whatever comes in is some HTML, as for a browser.
 
@@ -39,7 +51,11 @@ def visible_text(html: str, extraction: Extraction = "all_text") -> str:
     main_content = extraction == "main_content" and not _is_deep(html)
     return str(
         extract_plain_text(
-            _without_surrogates(html), main_content=main_content, list_bullets=False, alt_texts=False
+            _without_surrogates(html),
+            main_content=main_content,
+            list_bullets=False,
+            alt_texts=False,
+            skip_elements=() if landmarks else _LANDMARKS,
         )
     )
 

@@ -15,25 +15,28 @@ class PageText(NamedTuple):
     Attributes:
         text: not canonical yet.
         charset_fell_back: the body's charset label was unknown or wrong, or bytes were replaced.
+        is_markup: the text was extracted from HTML or XML.
     """
 
     text: str
     charset_fell_back: bool
+    is_markup: bool
 
 
-def page_text(page: Page, extraction: Extraction) -> PageText:
-    """Extract the text of a page; never fails.
+def page_text(page: Page, extraction: Extraction, *, landmarks: bool = True) -> PageText:
+    """Extract the text of a page, perhaps without its landmarks; never fails.
 
     Cost: nothing for `text`, that of `visible_text` for markup, and decoding for a `body`.
     """
     if page.text is not None:
-        return PageText(page.text, charset_fell_back=False)
+        return PageText(page.text, charset_fell_back=False, is_markup=False)
     if page.html is not None:
-        return PageText(visible_text(page.html, extraction), charset_fell_back=False)
+        text = visible_text(page.html, extraction, landmarks=landmarks)
+        return PageText(text, charset_fell_back=False, is_markup=True)
     content, fell_back = decode_body(page.body or b"", page.charset, page.content_type)
-    if is_markup(page.content_type, content):
-        content = visible_text(content, extraction)
-    return PageText(content, fell_back)
+    if not is_markup(page.content_type, content):
+        return PageText(content, fell_back, is_markup=False)
+    return PageText(visible_text(content, extraction, landmarks=landmarks), fell_back, is_markup=True)
 
 
 def is_markup(content_type: str | None, content: str) -> bool:

@@ -13,7 +13,7 @@ from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexConfig
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.pipeline.verification import VerdictConfig
+from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.wire.pages import PageLimits
 
 

@@ -1,0 +1,179 @@
+"""Pages with a frame: sketches of their whole texts that tell which samples are content.
+
+A page's sketch is made of its content. Where a frame was taken out, the first bins of the whole text's sketch are
+kept beside it, with one bit a bin that says whether its sample is content:
+
+    codes of the bins │ one bit a bin, the first one lowest
+
+So two pages of which one's frame was not known yet can still be compared as a whole, and it can be told whether
+what they share is content or frame: a sample of the whole text that is content is a sample of the content.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
+
+__all__ = ["SHORT_SHINGLES", "FramedSketch", "WholeOverlaps", "pack_whole", "whole_overlaps"]
+
+SHORT_SHINGLES = 100
+"""Pages of at most so many shingles keep all bins of the whole text: a frame and content cannot be told apart
+there with certainty."""
+
+_WHOLE_BINS = 64
+"""Bins kept of a longer page's whole text; 40 bytes with their bits."""
+
+
+class FramedSketch(Protocol):
+    """What is kept of a page; records have it."""
+
+    @property
+    def sketch(self) -> bytes:
+        """Of the content."""
+        ...
+
+    @property
+    def shingle_count(self) -> int:
+        """Of the content."""
+        ...
+
+    @property
+    def whole(self) -> bytes:
+        """Of the whole text, see `pack_whole`; empty where no frame was taken out."""
+        ...
+
+    @property
+    def whole_count(self) -> int:
+        """Distinct shingles of the whole text; 0 where no frame was taken out."""
+        ...
+
+
+class WholeOverlaps(NamedTuple):
+    """Estimates for pairs of whole texts, float64[pairs] in [0, 1].
+
+    Attributes:
+        resemblances: of the whole texts.
+        own: share of the one whole text inside the other.
+        other: of the other inside the one.
+        own_content: share of the one page's content inside the other's whole text; 1 where nothing is left.
+        other_content: the other way round.
+    """
+
+    resemblances: NDArray[np.float64]
+    own: NDArray[np.float64]
+    other: NDArray[np.float64]
+    own_content: NDArray[np.float64]
+    other_content: NDArray[np.float64]
+
+
+def pack_whole(
+    sketch: NDArray[np.uint8], is_content: NDArray[np.uint8], shingle_count: int, config: SketchConfig
+) -> bytes:
+    """The bytes kept of a whole text whose frame was taken out.
+
+    Args:
+        sketch: of the whole text, uint8[sketch_bytes].
+        is_content: for each bin whether its sample is content, uint8[bins].
+        shingle_count: distinct shingles of the whole text.
+        config: that made the sketch.
+    """
+    bins = _kept_bins(shingle_count, config)
+    kept = sketch[: bins * config.code_bits // 8]
+    return kept.tobytes() + np.packbits(is_content[:bins], bitorder="little").tobytes()
+
+
+def whole_overlaps(
+    lefts: Sequence[FramedSketch], rights: Sequence[FramedSketch], config: SketchConfig
+) -> WholeOverlaps:
+    """Estimate how alike the whole texts of pages are, pair by pair, and how much of what they share is content.
+
+    The resemblance errs as that of a sketch of 64 bins does, at most .07; a share of content that is a part c of its
+    whole text by at most .07 / sqrt(c). Short pages are told with all bins.
+
+    Cost: 200 µs, and 2 µs a pair.
+    """
+    counts = np.array([[_count(page) for page in side] for side in (lefts, rights)])
+    short = (counts <= SHORT_SHINGLES).all(axis=0)
+    result = WholeOverlaps(*np.empty((5, len(lefts))))
+    for is_short in (False, True):
+        at = np.flatnonzero(short == is_short)
+        if at.size:
+            bins = config.bins if is_short else min(_WHOLE_BINS, config.bins)
+            rows = at.tolist()
+            estimates = _overlaps(
+                [lefts[i] for i in rows], [rights[i] for i in rows], counts[:, at], bins, config
+            )
+            for column, estimate in zip(result, estimates, strict=True):
+                column[at] = estimate
+    return result
+
+
+def _overlaps(
+    lefts: Sequence[FramedSketch],
+    rights: Sequence[FramedSketch],
+    counts: NDArray[np.int64],
+    bins: int,
+    config: SketchConfig,
+) -> WholeOverlaps:
+    size = bins * config.code_bits // 8
+    left_bytes, right_bytes = (_whole_sketches(side, size) for side in (lefts, rights))
+    resemblances = estimate_resemblances(left_bytes, right_bytes, replace(config, bins=bins))
+    own, other = containments(resemblances, counts[0], counts[1])
+    left_codes, right_codes = (_codes_in_order(side, config) for side in (left_bytes, right_bytes))
+    filled = np.count_nonzero(left_codes | right_codes, axis=1)
+    both = (left_codes != 0) & (right_codes != 0)
+    agreeing = both & (left_codes == right_codes)
+    shingle_of_bin = counts.sum(axis=0) / (1 + resemblances) / np.maximum(filled, 1)
+    shares = []
+    for side in (lefts, rights):
+        content = _content_bits(side, bins, config)
+        shared = _shared(np.sum(agreeing & content, axis=1), np.sum(both & content, axis=1), config)
+        content_counts = np.array([page.shingle_count for page in side])
+        shares.append(
+            np.where(content_counts > 0, shared * shingle_of_bin / np.maximum(content_counts, 1), 1.0)
+        )
+    return WholeOverlaps(resemblances, own, other, *(np.clip(share, 0.0, 1.0) for share in shares))
+
+
+def _shared(
+    agreeing: NDArray[np.int64], both: NDArray[np.int64], config: SketchConfig
+) -> NDArray[np.float64]:
+    """How many bins hold the same sample, from how many hold the same code: codes agree by chance too."""
+    code_count = (1 << config.code_bits) - 1
+    shared: NDArray[np.float64] = (code_count * agreeing - both) / (code_count - 1)
+    return shared
+
+
+def _count(page: FramedSketch) -> int:
+    return page.whole_count or page.shingle_count
+
+
+def _kept_bins(shingle_count: int, config: SketchConfig) -> int:
+    return config.bins if shingle_count <= SHORT_SHINGLES else min(_WHOLE_BINS, config.bins)
+
+
+def _whole_sketches(pages: Sequence[FramedSketch], size: int) -> NDArray[np.uint8]:
+    packed = b"".join((page.whole or page.sketch)[:size] for page in pages)
+    return np.frombuffer(packed, np.uint8).reshape(len(pages), size)
+
+
+def _content_bits(pages: Sequence[FramedSketch], bins: int, config: SketchConfig) -> NDArray[np.bool_]:
+    """bool[pages, bins]; all of it is content where no frame was taken out."""
+    everything = b"\xff" * (-(-bins // 8))
+    packed = []
+    for page in pages:
+        codes = _kept_bins(_count(page), config) * config.code_bits // 8
+        packed.append(page.whole[codes : codes + len(everything)] if page.whole else everything)
+    bits = np.frombuffer(b"".join(packed), np.uint8).reshape(len(pages), len(everything))
+    return np.unpackbits(bits, axis=1, count=bins, bitorder="little").astype(np.bool_)
+
+
+def _codes_in_order(sketches: NDArray[np.uint8], config: SketchConfig) -> NDArray[np.uint8]:
+    """One code a byte, in the order of the bins."""
+    if config.code_bits == 8:
+        return sketches
+    return np.stack([sketches & 0x0F, sketches >> 4], axis=2).reshape(len(sketches), -1)

@@ -1,0 +1,74 @@
+"""Which lines of a page are frame, from how many other pages of its site have them. Pure.
+
+    a line in a landmark (nav, footer, …)       on `landmark_pages` other pages
+    another line of a marked-up page            on `markup_pages`, or half of the pages while few are known
+    a line of plain text                        on `text_pages`: a crawler that sends text has cut most of the frame
+
+Content that a site really repeats is rare; frame that is taken for content makes different pages alike. So the
+bounds are low, and a page of which they would leave next to nothing is read with the strict one.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.errors import ConfigError
+
+__all__ = ["MIN_CONTENT_TOKENS", "FrameConfig", "content_lines"]
+
+MIN_CONTENT_TOKENS = 20
+"""If the lenient bounds leave fewer tokens than this, only `markup_pages` counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrameConfig:
+    """From how many other pages of a site a line is frame.
+
+    Attributes:
+        markup_pages: for a line of a marked-up page, from 1.
+        landmark_pages: for one that its markup calls navigation, footer or the like, from 1.
+        text_pages: for a line of plain text, from 1.
+        max_lines: lines that are counted for a site, from 16.
+
+    Raises:
+        ConfigError: a number is out of its range.
+    """
+
+    markup_pages: int = 5
+    landmark_pages: int = 2
+    text_pages: int = 10
+    max_lines: int = 1024
+
+    def __post_init__(self) -> None:
+        for name, least in (("markup_pages", 1), ("landmark_pages", 1), ("text_pages", 1), ("max_lines", 16)):
+            if getattr(self, name) < least:
+                raise ConfigError(f"frames.{name} is {getattr(self, name)}, must be at least {least}")
+
+
+def content_lines(
+    counts: NDArray[np.int64],
+    token_counts: NDArray[np.int64],
+    page_count: int,
+    landmarks: Callable[[], NDArray[np.bool_]] | None,
+    config: FrameConfig,
+) -> NDArray[np.bool_]:
+    """Return for each line of a page whether it is content.
+
+    Args:
+        counts: on how many other pages of the site each line was, int64[lines].
+        token_counts: of each line, int64[lines].
+        page_count: how many other pages those are.
+        landmarks: finds which lines are in landmarks, called if it matters; None for plain text.
+        config: the bounds.
+    """
+    if landmarks is None:
+        return counts < config.text_pages
+    strict = counts < config.markup_pages
+    bound = min(config.markup_pages, max(1, -(-page_count // 2)))
+    content = counts < bound
+    landmark_bound = min(config.landmark_pages, bound)
+    if np.any(content & (counts >= landmark_bound)):
+        content &= (counts < landmark_bound) | ~landmarks()
+    return content if token_counts[content].sum() >= MIN_CONTENT_TOKENS else strict

@@ -1,0 +1,117 @@
+"""The frame table of one site: on how many of its pages each line was seen.
+
+    stamp, 8 bytes │ pages counted, 2 bytes │ line hashes, 4 bytes each, ascending │ counts, 1 byte each
+
+Counts are of distinct pages in a sliding window: when MAX_PAGES pages are counted all counts are halved, so that
+the frame of an earlier design is forgotten. A table is bounded; the rarest lines are dropped, of equally rare ones
+the older.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.errors import CorruptData
+
+__all__ = ["MAX_PAGES", "STAMP_BYTES", "FrameTable", "LineHashes"]
+
+LineHashes = NDArray[np.uint32]
+"""Hashes of lines: 32 bits over the sequence of tokens."""
+
+MAX_PAGES = 255
+"""Pages counted at most, so that a count fits into one byte."""
+
+STAMP_BYTES = 8
+"""The first bytes of a packed table: they differ after every write, so a writer can tell whether it is unmoved."""
+
+_HEADER_BYTES = STAMP_BYTES + 2
+_LINE_BYTES = 5
+
+
+class FrameTable(NamedTuple):
+    """Line counts of one site.
+
+    Attributes:
+        page_count: pages counted, 0 to MAX_PAGES.
+        hashes: uint32[lines], ascending and distinct.
+        counts: uint8[lines], on how many of those pages each line was, from 1.
+    """
+
+    page_count: int
+    hashes: LineHashes
+    counts: NDArray[np.uint8]
+
+    @classmethod
+    def empty(cls) -> Self:
+        """The table of a site of which nothing is known."""
+        return cls(0, np.empty(0, np.uint32), np.empty(0, np.uint8))
+
+    def counts_of(self, lines: LineHashes) -> NDArray[np.int64]:
+        """On how many counted pages each of these lines was, 0 for unknown ones. Cost: 5 µs for 100 lines."""
+        if not self.hashes.size:
+            return np.zeros(lines.size, np.int64)
+        at = np.minimum(np.searchsorted(self.hashes, lines), self.hashes.size - 1)
+        return np.where(self.hashes[at] == lines, self.counts[at], 0).astype(np.int64)
+
+    def learn(self, pages: Sequence[LineHashes], max_lines: int) -> "FrameTable":
+        """The table with some pages more.
+
+        Args:
+            pages: the lines of each page; a line that a page repeats counts once.
+            max_lines: lines to keep, from 1.
+
+        Cost: 30 µs, and 5 µs a page.
+        """
+        table = self
+        for start in range(0, len(pages), MAX_PAGES // 2):
+            table = table._learn(pages[start : start + MAX_PAGES // 2], max_lines)
+        return table
+
+    def _learn(self, pages: Sequence[LineHashes], max_lines: int) -> "FrameTable":
+        """At most MAX_PAGES // 2 pages."""
+        known = self._halved() if self.page_count + len(pages) > MAX_PAGES else self
+        new = np.concatenate([np.unique(page) for page in pages])
+        hashes, where = np.unique(np.concatenate([known.hashes, new]), return_inverse=True)
+        weights = np.concatenate([known.counts.astype(np.int64), np.ones(new.size, np.int64)])
+        counts = np.bincount(where, weights, minlength=hashes.size).astype(np.int64)
+        if hashes.size > max_lines:
+            is_new = np.bincount(where[known.hashes.size :], minlength=hashes.size) > 0
+            kept = np.sort(np.argsort(2 * counts + is_new, kind="stable")[-max_lines:])
+            hashes, counts = hashes[kept], counts[kept]
+        return FrameTable(known.page_count + len(pages), hashes, counts.astype(np.uint8))
+
+    def _halved(self) -> "FrameTable":
+        counts = self.counts >> 1
+        return FrameTable(self.page_count // 2, self.hashes[counts > 0], counts[counts > 0])
+
+    def pack(self, stamp: bytes) -> bytes:
+        """The stored bytes; `stamp` is 8 bytes that no other write has."""
+        return b"".join(
+            [
+                stamp,
+                self.page_count.to_bytes(2, "big"),
+                self.hashes.astype("<u4").tobytes(),
+                self.counts.tobytes(),
+            ]
+        )
+
+    @staticmethod
+    def unpack(packed: bytes | None) -> "FrameTable":
+        """Read what `pack` wrote; the empty table for None.
+
+        Raises:
+            CorruptData: these bytes were not written by `pack`.
+        """
+        if packed is None:
+            return FrameTable.empty()
+        line_count, odd = divmod(len(packed) - _HEADER_BYTES, _LINE_BYTES)
+        if line_count < 0 or odd:
+            raise CorruptData(f"a frame table of {len(packed)} bytes cannot be read")
+        hashes_end = _HEADER_BYTES + 4 * line_count
+        return FrameTable(
+            int.from_bytes(packed[STAMP_BYTES:_HEADER_BYTES], "big"),
+            np.frombuffer(packed[_HEADER_BYTES:hashes_end], "<u4"),
+            np.frombuffer(packed[hashes_end:], np.uint8),
+        )

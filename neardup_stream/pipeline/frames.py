@@ -1,0 +1,197 @@
+"""The frames of sites, between the store and the pages: fetched before a batch is viewed, taught after it is decided.
+
+A frame table is a hint: if a lesson is lost in a crash, or gives way to another daemon's, the next pages teach it
+again. What a page's views are is written into its record and never changes.
+"""
+
+import asyncio
+import secrets
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.frames.lines import FrameConfig
+from neardup_stream.frames.table import STAMP_BYTES, FrameTable, LineHashes
+from neardup_stream.hashing.handles import handle_of
+from neardup_stream.meters import PipelineMeters
+from neardup_stream.page import PageId
+from neardup_stream.pipeline.arrival import Arrival, Lesson, Prepared
+from neardup_stream.pipeline.frame_views import FrameViewer
+from neardup_stream.pipeline.preparation import timed
+from neardup_stream.pipeline.retries import Retries
+from neardup_stream.stores.frame_store import FrameChange, FrameStore
+
+__all__ = ["Frames", "site_hash"]
+
+_FRESH_SECONDS = 10.0
+"""A table that was read longer ago is read again: other daemons teach too."""
+
+_MAX_SITES = 20_000
+"""Tables kept in this process, those used longest ago go first; some 3 KB each."""
+
+_ATTEMPTS = 3
+"""How often a lesson is tried against other daemons' writes before it is dropped."""
+
+_WELL_KNOWN_PAGES = 64
+_TAUGHT_OF_WELL_KNOWN = 4
+"""Of a site with so many counted pages one lesson in so many is taught: its frame is known, and changes slowly."""
+
+
+class _Known(NamedTuple):
+    """A table as it was read or written, and when."""
+
+    stamp: bytes
+    table: FrameTable
+    seconds: float
+
+
+class Frames:
+    """Views pages without their frames, and learns frames from pages.
+
+    Args:
+        store: keeps the tables.
+        viewer: makes the views.
+        sketch: how sketches are made.
+        config: how much is learned of a site.
+        handle_key: secret of this index.
+        retries: patience with the store.
+        meters: told what was viewed and learned.
+        now_seconds: a clock that only grows.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: FrameStore,
+        viewer: FrameViewer,
+        sketch: SketchConfig,
+        config: FrameConfig,
+        handle_key: bytes,
+        retries: Retries,
+        meters: PipelineMeters,
+        now_seconds: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._viewer = viewer
+        self._sketch = sketch
+        self._config = config
+        self._handle_key = handle_key
+        self._retries = retries
+        self._meters = meters
+        self._now_seconds = now_seconds
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._finished: deque[tuple[int, Sequence[str], Mapping[str, _Known]]] = deque()
+        self._batch = 0
+
+    async def view(self, prepared: Prepared) -> Prepared:
+        """Take the frames out of a batch's pages.
+
+        Raises:
+            DependencyLost: the store stayed away.
+        """
+        self._take_finished()
+        arrivals = prepared.arrivals
+        sites = list(dict.fromkeys(arrival.site for arrival in arrivals if arrival.site))
+        with timed(self._meters, "frames"):
+            await self._retries.persist(partial(self._read, sites))
+            tables = {site: self._known[site].table for site in sites}
+            self._forget_oldest()
+            self._batch += 1
+            viewed = await asyncio.to_thread(self._viewer.view, arrivals, self._batch, tables, self._sketch)
+        self._meters.frame_tokens(viewed.frame_tokens, viewed.tokens)
+        content = iter(viewed.arrivals)
+        items = [next(content) if isinstance(item, Arrival) else item for item in prepared.items]
+        return prepared._replace(items=items, lessons=viewed.lessons, frame_batch=self._batch)
+
+    async def learn(self, prepared: Prepared, lessons: Sequence[Lesson]) -> None:
+        """Count the lines of pages that were decided, and drop what their batch taught meanwhile.
+
+        Args:
+            prepared: the batch, as it was viewed.
+            lessons: those of its pages that are to be counted.
+
+        Raises:
+            DependencyLost: the store stayed away.
+        """
+        by_site: defaultdict[str, list[LineHashes]] = defaultdict(list)
+        for lesson in lessons:
+            by_site[lesson.site].append(lesson.lines)
+        learned: dict[str, _Known] = {}
+        await self._retries.persist(partial(self._teach, by_site, learned))
+        sites = list(dict.fromkeys(lesson.site for lesson in prepared.lessons.values()))
+        self._finished.append((prepared.frame_batch, sites, learned))
+
+    def _take_finished(self) -> None:
+        """Exchange what finished batches taught under way for what was stored of it."""
+        while self._finished:
+            batch, sites, learned = self._finished.popleft()
+            self._viewer.finish(batch, sites)
+            self._known.update(learned)
+
+    async def _read(self, sites: Iterable[str]) -> None:
+        """May be repeated as a whole."""
+        now = self._now_seconds()
+        wanted = []
+        for site in sites:
+            known = self._known.get(site)
+            if known is None or now - known.seconds > _FRESH_SECONDS:
+                wanted.append(site)
+            else:
+                self._known.move_to_end(site)
+        if wanted:
+            self._known.update(await self._fetched(wanted))
+
+    async def _fetched(self, sites: Sequence[str]) -> dict[str, _Known]:
+        packed = await self._store.fetch([self._hash(site) for site in sites])
+        return {site: self._unpacked(each) for site, each in zip(sites, packed, strict=True)}
+
+    async def _teach(self, by_site: Mapping[str, Sequence[LineHashes]], learned: dict[str, _Known]) -> None:
+        """May be repeated as a whole: what was stored is in `learned`."""
+        waiting = {site: lines for site, lines in by_site.items() if site not in learned}
+        seen = {site: self._known[site] for site in waiting if site in self._known}
+        for _ in range(_ATTEMPTS):
+            unknown = [site for site in waiting if site not in seen]
+            if unknown:
+                seen |= await self._fetched(unknown)
+            taught = {site: self._learned(seen[site], lines) for site, lines in waiting.items()}
+            changes = {
+                site: FrameChange(self._hash(site), seen[site].stamp, new.table.pack(new.stamp))
+                for site, new in taught.items()
+                if new is not seen[site]
+            }
+            if not changes:
+                return
+            answers = dict(zip(changes, await self._store.replace(list(changes.values())), strict=True))
+            learned |= {site: taught[site] for site, answer in answers.items() if answer is None}
+            waiting = {site: waiting[site] for site, answer in answers.items() if answer is not None}
+            seen = {site: self._unpacked(answers[site]) for site in waiting}
+            if not waiting:
+                break
+        self._meters.frame_lessons(taught=len(learned), dropped=len(waiting))
+        learned |= {site: seen[site] for site in waiting}
+
+    def _learned(self, known: _Known, pages: Sequence[LineHashes]) -> _Known:
+        """The table after these pages; the same where none of them is to be counted."""
+        if known.table.page_count >= _WELL_KNOWN_PAGES:
+            pages = [lines for lines in pages if int(lines.sum()) % _TAUGHT_OF_WELL_KNOWN == 0]
+        if not pages:
+            return known
+        table = known.table.learn(pages, self._config.max_lines)
+        return _Known(secrets.token_bytes(STAMP_BYTES), table, self._now_seconds())
+
+    def _unpacked(self, packed: bytes | None) -> _Known:
+        return _Known((packed or b"")[:STAMP_BYTES], FrameTable.unpack(packed or None), self._now_seconds())
+
+    def _forget_oldest(self) -> None:
+        while len(self._known) > _MAX_SITES:
+            self._known.popitem(last=False)
+
+    def _hash(self, site: str) -> int:
+        return site_hash(site, self._handle_key)
+
+
+def site_hash(site: str, handle_key: bytes) -> int:
+    """What the store calls a site."""
+    return handle_of(PageId(site), handle_key)

@@ -1,0 +1,149 @@
+"""How alike two pages are by what is kept of them: the contents first, then the whole texts. Pure and symmetric.
+
+    contents      near_resemblance and near_containment; content_containment where both pages have a known frame
+    whole texts   the same, and most of either content is inside the other's whole text: half of it where one
+                  page's frame was not known when it came, nine tenths where both were
+    short pages   four fifths of either whole text inside the other
+
+Where the frame of a site is known for one page only, its content cannot be like the other's, which still has the
+frame; but it is inside the other's whole text, and that of a sibling page of the site is not.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES, FramedSketch, whole_overlaps
+from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
+
+__all__ = ["MIN_CONTENT_SHINGLES", "Likeness", "VerdictConfig", "judge_likeness"]
+
+MIN_CONTENT_SHINGLES = 8
+"""What is left of a page beside its frame must have as many to be compared: as many as ten tokens have."""
+
+_CONTENT_INSIDE_UNKNOWN = 0.5
+_CONTENT_INSIDE_KNOWN = 0.9
+_SHORT_CONTAINMENT = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictConfig:
+    """When two pages are alike.
+
+    Attributes:
+        sketch: how sketches are made; None judges by the distance of the simhashes alone.
+        distance_bits: most differing bits of a match, where there is no sketch.
+        near_resemblance: least estimated resemblance of a match, above 0.
+        near_containment: least estimated share of either page inside the other for a match, above 0.
+        contained_containment: least estimated share of a page inside another to call it contained, above 0.
+        content_containment: the same as `near_containment`, of two contents beside which both pages have a
+            known frame; higher, because what is left is smaller and tells less.
+    """
+
+    sketch: SketchConfig | None
+    distance_bits: int = 3
+    near_resemblance: float = 0.55
+    near_containment: float = 0.725
+    contained_containment: float = 0.9
+    content_containment: float = 0.75
+
+    def __post_init__(self) -> None:
+        """Refuse a threshold that everything or nothing meets.
+
+        Raises:
+            ConfigError: a ratio is not above 0 and at most 1.
+        """
+        for name in (
+            "near_resemblance",
+            "near_containment",
+            "contained_containment",
+            "content_containment",
+        ):
+            if not 0 < getattr(self, name) <= 1:
+                raise ConfigError(f"verdict.{name} ({getattr(self, name)}) must be above 0 and at most 1")
+
+
+class Likeness(NamedTuple):
+    """Verdicts on pairs of pages; one entry a pair.
+
+    Attributes:
+        is_near: bool.
+        is_whole: whether the whole texts decided, or nothing else could be compared; bool.
+        resemblances: of what decided, float64 in [0, 1].
+        own: share of the one page inside the other, float64 in [0, 1].
+        other: the other way round.
+    """
+
+    is_near: NDArray[np.bool_]
+    is_whole: NDArray[np.bool_]
+    resemblances: NDArray[np.float64]
+    own: NDArray[np.float64]
+    other: NDArray[np.float64]
+
+
+def judge_likeness(
+    lefts: Sequence[FramedSketch], rights: Sequence[FramedSketch], config: VerdictConfig
+) -> Likeness:
+    """Judge pages pair by pair; `config` has a sketch.
+
+    Cost: 100 µs and 1 µs a pair, three times that for pairs with a known frame.
+    """
+    sketch = _sketch_of(config)
+    counts = [np.array([page.shingle_count for page in side]) for side in (lefts, rights)]
+    framed = [np.array([page.whole_count > 0 for page in side], np.bool_) for side in (lefts, rights)]
+    resemblances = estimate_resemblances(_sketches(lefts, sketch), _sketches(rights, sketch), sketch)
+    own, other = containments(resemblances, *counts)
+    both_framed, any_framed = framed[0] & framed[1], framed[0] | framed[1]
+    bound = np.where(both_framed, config.content_containment, config.near_containment)
+    is_near = (resemblances >= config.near_resemblance) & (np.minimum(own, other) >= bound)
+    for is_framed, count in zip(framed, counts, strict=True):
+        is_near &= ~is_framed | (count >= MIN_CONTENT_SHINGLES)
+    likeness = Likeness(is_near, ~any_framed, resemblances, own, other)
+    open_pairs = np.flatnonzero(any_framed & ~is_near)
+    if open_pairs.size:
+        _judge_wholes(lefts, rights, open_pairs, both_framed, likeness, config)
+    return likeness
+
+
+def _judge_wholes(
+    lefts: Sequence[FramedSketch],
+    rights: Sequence[FramedSketch],
+    at: NDArray[np.intp],
+    both_framed: NDArray[np.bool_],
+    likeness: Likeness,
+    config: VerdictConfig,
+) -> None:
+    """Compare whole texts of the pairs `at`, and write down those that are near by them."""
+    rows = at.tolist()
+    one, two = [lefts[row] for row in rows], [rights[row] for row in rows]
+    whole = whole_overlaps(one, two, _sketch_of(config))
+    mutual = np.minimum(whole.own, whole.other)
+    inside = np.minimum(whole.own_content, whole.other_content)
+    least_inside = np.where(both_framed[at], _CONTENT_INSIDE_KNOWN, _CONTENT_INSIDE_UNKNOWN)
+    counts = np.array([[page.whole_count or page.shingle_count for page in side] for side in (one, two)])
+    has_content = np.array([a.shingle_count + b.shingle_count > 0 for a, b in zip(one, two, strict=True)])
+    is_near = (
+        (whole.resemblances >= config.near_resemblance)
+        & (mutual >= config.near_containment)
+        & (inside >= least_inside)
+        & has_content
+    ) | ((counts.max(axis=0) <= SHORT_SHINGLES) & (mutual >= _SHORT_CONTAINMENT))
+    near_at = at[is_near]
+    likeness.is_near[near_at] = likeness.is_whole[near_at] = True
+    for column, values in zip(likeness[2:], whole[:3], strict=True):
+        column[near_at] = values[is_near]
+
+
+def _sketches(pages: Sequence[FramedSketch], sketch: SketchConfig) -> NDArray[np.uint8]:
+    packed = b"".join(page.sketch for page in pages)
+    return np.frombuffer(packed, dtype=np.uint8).reshape(len(pages), sketch.sketch_bytes)
+
+
+def _sketch_of(config: VerdictConfig) -> SketchConfig:
+    if config.sketch is None:
+        raise ConfigError("verdict.scheme = simhash keeps no sketches to compare pages by")
+    return config.sketch

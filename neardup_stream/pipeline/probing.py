@@ -1,0 +1,123 @@
+"""Probes and fills the index with pages that may stand there twice: by their content, and by their whole text.
+
+A page whose frame is known is stored by the bands of its content; a short one by those of its whole text as well. It
+looks for both in any case, because a page that came before the frame of its site was known is stored by its whole
+text. The simhash is always that of the whole text.
+"""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
+from neardup_stream.match import Candidate
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.indexed import banded_page, indexed_pages
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import TableMembers
+
+__all__ = ["ProbingPage", "insert", "probe", "probe_and_insert"]
+
+
+class ProbingPage(NamedTuple):
+    """A page that looks for others.
+
+    Attributes:
+        handle: of the page.
+        record: what stands for it.
+        whole_bands: band words of its whole text, to be looked for beside those it is stored by; may be empty.
+    """
+
+    handle: Handle
+    record: PageRecord
+    whole_bands: bytes = b""
+
+
+class _Part(NamedTuple):
+    """One call of the index: what it answered, and the row of the page behind each of its rows."""
+
+    probed: Probed
+    owners: Sequence[int]
+
+
+async def probe_and_insert(pages: Sequence[ProbingPage], index: Index) -> Probed:
+    """Find the candidates of each page of a batch, and store it; see `Index.probe_and_insert`.
+
+    Raises:
+        StoreUnavailable: the index may have been filled; probing again gives the same candidates.
+    """
+    stored, owners = _stored(pages)
+    parts = [_Part(await index.probe_and_insert(stored), owners)]
+    parts += await _probe_wholes(pages, index)
+    return _merged(pages, parts, is_inserted=True)
+
+
+async def probe(pages: Sequence[ProbingPage], index: Index) -> Probed:
+    """Find the candidates of each page and store nothing.
+
+    Raises:
+        StoreUnavailable: probing again gives the same candidates.
+    """
+    stored, owners = _stored(pages)
+    parts = [_Part(await index.probe(stored), owners)]
+    parts += await _probe_wholes(pages, index)
+    return _merged(pages, parts, is_inserted=False)
+
+
+async def insert(pages: Sequence[tuple[Handle, PageRecord]], index: Index) -> None:
+    """Store pages that are known already.
+
+    Raises:
+        StoreUnavailable: a part may have been stored; inserting again is safe.
+    """
+    entries = list(chain.from_iterable(indexed_pages(handle, record) for handle, record in pages))
+    if entries:
+        await index.probe_and_insert(entries)
+
+
+def _stored(pages: Sequence[ProbingPage]) -> tuple[list[IndexedPage], list[int]]:
+    entries: list[IndexedPage] = []
+    owners: list[int] = []
+    for row, page in enumerate(pages):
+        own = indexed_pages(page.handle, page.record)
+        entries += own
+        owners += [row] * len(own)
+    return entries, owners
+
+
+async def _probe_wholes(pages: Sequence[ProbingPage], index: Index) -> list[_Part]:
+    rows = [
+        row
+        for row, page in enumerate(pages)
+        if page.whole_bands and page.whole_bands not in (page.record.bands, page.record.whole_bands)
+    ]
+    if not rows:
+        return []
+    entries = [banded_page(pages[row].handle, pages[row].record, pages[row].whole_bands) for row in rows]
+    return [_Part(await index.probe(entries), rows)]
+
+
+def _merged(pages: Sequence[ProbingPage], parts: Sequence[_Part], *, is_inserted: bool) -> Probed:
+    """Each candidate once; of pages that were stored together only those before."""
+    if len(parts) == 1 and len(parts[0].owners) == len(pages):
+        return parts[0].probed
+    found: list[dict[tuple[Handle, int], Candidate]] = [{} for _ in pages]
+    row_of = {(page.handle, page.record.version & 0xFF): row for row, page in enumerate(pages)}
+    truncated: set[int] = set()
+    for probed, owners in parts:
+        truncated |= {owners[row] for row in probed.truncated_rows}
+        for row, candidates in zip(owners, probed.candidates, strict=True):
+            for candidate in candidates:
+                name = candidate.handle, candidate.version_byte
+                if not is_inserted or row_of.get(name, -1) < row:
+                    found[row].setdefault(name, candidate)
+    return Probed(
+        candidates=[tuple(each.values()) for each in found],
+        bucket_cap_hits=sum(part.probed.bucket_cap_hits for part in parts),
+        truncated_rows=frozenset(truncated),
+        seen=TableMembers(
+            *(np.concatenate(columns) for columns in zip(*(part.probed.seen for part in parts), strict=True))
+        ),
+    )
