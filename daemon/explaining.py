@@ -161,7 +161,7 @@ def _estimated(
 def _exact(first: str | None, second: str | None, shingle_tokens: int) -> Exact | UnsetType:
     if first is None or second is None:
         return UNSET
-    config = ShingleConfig(shingle_tokens)
+    config = ShingleConfig(shingle_tokens, is_bag=True)
     overlap = exact_overlap(
         shingle_ids(token_hashes(first), config), shingle_ids(token_hashes(second), config)
     )

@@ -45,7 +45,7 @@ class Estimated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exact(msgspec.Struct, frozen=True, kw_only=True):
-    """What the texts say, counted in distinct shingles."""
+    """What the texts say, counted in shingles, repeats included."""
 
     resemblance: float
     first_in_second: float

@@ -11,7 +11,8 @@ Read this to know what a fingerprint is:
 
 and what a sketch is:
 
-    shingles   the set of windows of some more tokens, each window's hash mixed into 63 evenly spread bits
+    shingles   the windows of some more tokens, each window's hash mixed into 63 evenly spread bits; a window
+               that occurs again counts again, as a shingle of its own for each further occurrence
     bins       equal shares of the range of hashes; a page's sample in each is the least shingle there
     codes      4 or 8 bits of a sample, mixed anew so that they tell nothing of the bin or how small it is;
                0 where a bin is empty
@@ -21,6 +22,7 @@ and what a sketch is:
                from is in it.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -60,11 +62,11 @@ class Digest(NamedTuple):
 
 
 class Sketch(NamedTuple):
-    """What is sampled of one page's set of shingles.
+    """What is sampled of one page's bag of shingles.
 
     Attributes:
         codes: of the bins; two codes of 4 bits share a byte, the first one lowest.
-        shingle_count: distinct shingles, from 0.
+        shingle_count: shingles, repeats included, from 0.
         bands: words in [0, 2**32), by the number of the band.
     """
 
@@ -85,7 +87,7 @@ def fingerprint_page(text: str, config: SimhashConfig) -> Digest:
 
 def sketch_page(text: str, config: SketchConfig) -> Sketch:
     """The sketch of one visible text. Cost: milliseconds."""
-    shingles = {mix(window) & ~1 for window in windows(_token_hashes(text), config.shingle_tokens)}
+    shingles = set(_labelled(windows(_token_hashes(text), config.shingle_tokens)))
     codes = [_code(sample, config.code_bits) for sample in _minima(shingles, config.bins)]
     return Sketch(_packed(codes, config.code_bits), len(shingles), _band_words(shingles, config))
 
@@ -128,6 +130,15 @@ def seal(total: int, token_count: int) -> int:
 
 def _token_hashes(text: str) -> list[int]:
     return [token_hash(token) for token in split_tokens(canonicalize(text))]
+
+
+def _labelled(occurring: Sequence[int]) -> Iterator[int]:
+    """The shingle of each window, with a hash of its own for each further occurrence."""
+    repeats: Counter[int] = Counter()
+    for window in occurring:
+        shingle = mix(window) & ~1
+        yield mix(shingle + repeats[shingle]) & ~1 if repeats[shingle] else shingle
+        repeats[shingle] += 1
 
 
 def _share(word: int, shares: int) -> int:

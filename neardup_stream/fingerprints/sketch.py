@@ -1,8 +1,9 @@
 """What a page's sketch is made of, and what two sketches say about two pages.
 
-A sketch is a small sample of a page's set of shingles, one from each of many bins (one-permutation hashing).
-Two pages sampled alike agree in a bin with the probability that a shingle of either is a shingle of both:
-their resemblance, |A and B| / |A or B|. A bin keeps only a short code of its sample, 0 when it is empty.
+A sketch is a small sample of a page's bag of shingles, one from each of many bins (one-permutation hashing).
+In a bag a shingle counts as often as it occurs, as tokens do in the length of a text. Two pages sampled alike
+agree in a bin with the probability that a shingle of either is a shingle of both: their resemblance,
+|A and B| / |A or B|. A bin keeps only a short code of its sample, 0 when it is empty.
 `reference.py` says how sketches and bands are made.
 """
 
@@ -144,7 +145,7 @@ def containments(
 
     Args:
         resemblances: float64[pairs] in [0, 1].
-        own_counts: distinct shingles of the one page, int64[pairs].
+        own_counts: shingles of the one page, repeats included, int64[pairs].
         other_counts: of the other.
 
     Returns:
@@ -163,6 +164,7 @@ def sketch_schema_fields(config: SketchConfig | None) -> dict[str, str | int]:
         return {"sketch": "none"}
     return {
         "sketch": "one-permutation",
+        "shingles": "bag",
         "shingle_tokens": config.shingle_tokens,
         "sketch_bins": config.bins,
         "sketch_code_bits": config.code_bits,

@@ -48,10 +48,10 @@ class Arrival(NamedTuple):
         token_count: from 0.
         is_decided: whether it has enough tokens to be judged.
         sketch: of the content; empty where pages are compared by simhash alone.
-        shingle_count: distinct shingles of the content; 0 without a sketch.
+        shingle_count: shingles of the content, repeats included; 0 without a sketch.
         bands: band words, 4 bytes each, big-endian; of the content, or of the whole text if next to none is left.
         whole: of the whole text, see `fingerprints.framed`; empty where no frame was taken out.
-        whole_count: distinct shingles of the whole text; 0 where no frame was taken out.
+        whole_count: shingles of the whole text, repeats included; 0 where no frame was taken out.
         whole_bands: band words of the whole text; empty where no frame was taken out.
         content_token_count: tokens that are left without the frame.
         scope: within what it is compared; empty for everything.

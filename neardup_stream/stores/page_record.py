@@ -49,11 +49,11 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         made_by: the position whose content this version is.
         seen_seconds: when the page was last seen, or went, by the clock of the process; epoch seconds.
         sketch: of the content; empty for a short or gone page.
-        shingle_count: distinct shingles of the content, exactly; 0 where there is no sketch.
+        shingle_count: shingles of the content, repeats included; 0 where there is no sketch.
         bands: band words, 4 bytes each, big-endian; empty where there is no sketch. Of the content, or of the
             whole text where next to no content is left.
         whole: of the whole text, see `fingerprints.framed`; empty where no frame was taken out.
-        whole_count: distinct shingles of the whole text; 0 where no frame was taken out.
+        whole_count: shingles of the whole text, repeats included; 0 where no frame was taken out.
         whole_bands: band words of the whole text, where the index has them beside those of the content.
         other_id: the page's id where it differs from the URL, else empty.
         later: last applied offset of the partitions that brought this page after `made_by`, the latest last;

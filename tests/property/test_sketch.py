@@ -1,4 +1,4 @@
-"""Laws of sketches: the kernel and the reference are one function, of the set of shingles alone."""
+"""Laws of sketches: the kernel and the reference are one function, of the bag of shingles alone."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -50,7 +50,7 @@ def test_the_order_of_parts_is_lost_where_shingles_do_not_cross_them(
 ) -> None:
     words = SketchConfig(1, config.bins, config.code_bits, config.bands, config.band_bins)
 
-    computed = fingerprint_texts([" ".join(parts), " ".join(reversed(parts * 2))], SIMHASH, words)
+    computed = fingerprint_texts([" ".join(parts), " ".join(reversed(parts))], SIMHASH, words)
 
     for values in computed[3:]:
         assert values[0].tolist() == values[1].tolist()
