@@ -133,7 +133,7 @@ def _figures(told: Explanation) -> Iterator[str]:
         yield (
             f"Exactly: resemblance {exact.resemblance:.4f}; {exact.first_in_second:.4f} of the first is"
             f" inside the second, {exact.second_in_first:.4f} of the second inside the first;"
-            f" of {exact.first_count:,} and {exact.second_count:,} distinct shingles they share"
+            f" of {exact.first_count:,} and {exact.second_count:,} shingles, repeats included, they share"
             f" {exact.common_count:,}."
         )
 
@@ -154,22 +154,23 @@ def _meeting(tables: Tables) -> str:
 
 def _clusters(told: Explanation) -> Iterator[str]:
     if told.would_link is not UNSET:
-        yield _link(told, links=told.would_link)
+        yield _link(told)
     if told.clusters is not UNSET:
         yield from _standing(told, told.clusters)
 
 
-def _link(told: Explanation, *, links: bool) -> str:
+def _link(told: Explanation) -> str:
     rule, least = told.thresholds.rule, told.thresholds.link_containment
     if rule == "components":
         return "The match links them: with clusters.rule = components every match does."
     if rule == "anchored":
         return "The match links them if the earlier page founded its cluster: clusters.rule is anchored."
-    if links:
+    if told.is_same_text is True or told.estimated is UNSET or _mutual(told.estimated) >= least:
         return f"The match links them: it is firm, by clusters.link_containment ({least:g})."
     return (
-        f"The match does not link them: less than clusters.link_containment ({least:g}) of one page is inside"
-        " the other. Firm matches with others may still bring them into one cluster."
+        f"The match is not firm: less than clusters.link_containment ({least:g}) of one page is inside the"
+        " other. It links them only if the later page has no firm match, matches no other cluster better, and"
+        " matches at least half of the earlier page's cluster."
     )
 
 

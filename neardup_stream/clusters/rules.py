@@ -64,10 +64,11 @@ def components(supports: Sequence[Support]) -> Choice:
 
 
 def linked(link_containment: float) -> Rule:
-    """Join everything matched firmly: clusters are the connected components of the firm matches.
+    """Join everything matched firmly: firm matches always bring their pages into one cluster.
 
-    Pages that are barely alike would chain into clusters whose ends are not alike at all; they are told as
-    matches, and do not link.
+    Weaker matches would chain pages into clusters whose ends are not alike at all. A page without a firm
+    match therefore joins at most one cluster, the one it matches best among those of which it matches at
+    least half of the pages, and merges none. Which clusters it finds depends on the order of pages.
 
     Args:
         link_containment: least share of either page inside the other; pages with one text are always firm.
@@ -79,13 +80,23 @@ def linked(link_containment: float) -> Rule:
             for support in supports
             if any(is_firm(match, link_containment) for match in support.matches)
         ]
-        return components(firm)
+        return components(firm or _best_half_matched(supports))
 
     return join
 
 
+def _best_half_matched(supports: Sequence[Support]) -> list[Support]:
+    """Return the best matched of those clusters of which the page matches at least half of the pages."""
+    half_matched = [support for support in supports if 2 * len(support.matches) >= support.size]
+    return [max(half_matched, key=_best_containment)] if half_matched else []
+
+
+def _best_containment(support: Support) -> float:
+    return max(match.mutual_containment for match in support.matches)
+
+
 def is_firm(match: Match, link_containment: float) -> bool:
-    """Whether a match connects two pages by the rule `linked`; symmetric."""
+    """Whether a match always connects two pages by the rule `linked`; symmetric."""
     return match.kind == "exact" or match.mutual_containment >= link_containment
 
 

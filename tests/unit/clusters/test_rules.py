@@ -1,8 +1,9 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
+import msgspec
 import pytest
 
-from neardup_stream.clusters.rules import Choice, Rule, Support, anchored, components
+from neardup_stream.clusters.rules import Choice, Rule, Support, anchored, components, linked
 from neardup_stream.stores.memory_clusters import MemoryClusters
 from tests.cluster_histories import History, Op, match_with, walked
 
@@ -29,7 +30,31 @@ def test_anchored_joins_the_first_whose_anchor_matches_and_merges_nothing() -> N
     assert anchored([support("a", anchors_matched=0), support("b"), support("c")]) == Choice("b")
 
 
-@pytest.mark.parametrize("rule", [components, anchored])
+def matched(cluster_id: str, containments: Sequence[float], size: int) -> Support:
+    matches = tuple(
+        msgspec.structs.replace(match_with(number), containment=share, contained_in=1.0)
+        for number, share in enumerate(containments)
+    )
+    return support(cluster_id)._replace(matches=matches, size=size)
+
+
+def test_linked_joins_and_merges_what_is_matched_firmly_and_nothing_else() -> None:
+    supports = [matched("a", [0.72], 1), matched("b", [0.8], 9), matched("c", [0.72, 0.9], 2)]
+
+    assert linked(0.775)(supports) == Choice("b", ("c",))
+
+
+def test_linked_without_a_firm_match_joins_the_cluster_matched_best_and_merges_nothing() -> None:
+    supports = [matched("a", [0.72], 1), matched("b", [0.73, 0.76], 4), matched("c", [0.75], 2)]
+
+    assert linked(0.775)(supports) == Choice("b")
+
+
+def test_linked_without_a_firm_match_joins_no_cluster_that_is_mostly_unlike_the_page() -> None:
+    assert linked(0.775)([matched("a", [0.77], 3), matched("b", [0.77, 0.76], 5)]) == Choice(None)
+
+
+@pytest.mark.parametrize("rule", [components, anchored, linked(0.775)])
 def test_without_a_match_a_page_stands_alone(rule: Rule) -> None:
     assert rule([]) == Choice(None)
 

@@ -119,7 +119,7 @@ def test_the_same_text_is_certain(tmp_path: Path) -> None:
     ("overrides", "links", "words"),
     [
         (["clusters.rule=linked"], True, "it is firm"),
-        (["clusters.rule=linked", "clusters.link_containment=1"], False, "does not link"),
+        (["clusters.rule=linked", "clusters.link_containment=1"], True, "is not firm"),
         (["clusters.rule=components"], True, "every match does"),
         (["clusters.rule=anchored"], True, "if the earlier page founded"),
         (["clusters.rule=off"], UNSET, ""),

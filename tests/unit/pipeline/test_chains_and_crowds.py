@@ -57,7 +57,7 @@ async def test_every_page_of_a_chain_says_how_far_it_is_from_the_representative(
 
 @pytest.mark.parametrize("rule", [anchored, linked(0.9)], ids=["anchored", "linked-firmly"])
 async def test_such_a_chain_does_not_become_one_cluster_with_rules_that_do_not_drift(rule: Rule) -> None:
-    assert max([*await clusters_of_chain(rule), 1]) <= 2
+    assert max([*await clusters_of_chain(rule), 1]) <= 3
 
 
 class CountingTables(MemoryTables):
