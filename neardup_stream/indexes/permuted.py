@@ -134,13 +134,18 @@ def _collect(
 
 
 def _nearest(rows: NDArray[np.uint32], distances: NDArray[np.uint8], seen: TableMembers) -> NDArray[np.intp]:
-    """What was seen: each page version once for a row, where it was nearest; by row and distance."""
+    """What was seen: each page version once for a row, where it was nearest; by row and distance.
+
+    Of equal distance, those that share the most tables come first: a truncated row keeps only the first ones.
+    """
     by_page = np.lexsort((distances, seen.version_bytes, seen.handles, rows))
     columns = [column[by_page] for column in (rows, seen.handles, seen.version_bytes)]
     is_first = np.ones(len(rows), dtype=np.bool_)
     is_first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     once = by_page[is_first]
-    return once[np.lexsort((seen.version_bytes[once], seen.handles[once], distances[once], rows[once]))]
+    fewer_shared = -np.diff(np.append(np.flatnonzero(is_first), len(rows)))
+    order = (seen.version_bytes[once], seen.handles[once], fewer_shared, distances[once], rows[once])
+    return once[np.lexsort(order)]
 
 
 def _is_before(

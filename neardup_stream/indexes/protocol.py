@@ -31,7 +31,7 @@ class Probed(NamedTuple):
 
     Attributes:
         candidates: one tuple per page, each stored page version once: first those within the distance, the
-            nearest first, then those that only share a band.
+            nearest first, then those that only share bands, most of them first.
         bucket_cap_hits: ranges that held more than may be read: candidates may be missing.
         truncated_rows: rows of the pages for which candidates may be missing, because a cap bit or because
             more pages have one fingerprint, or one band, than a probe reads.

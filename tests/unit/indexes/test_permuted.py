@@ -10,8 +10,8 @@ from neardup_stream.stores.memory_tables import MemoryTables
 HERE, ELSEWHERE = Fingerprint64(0x0123456789ABCDEF), Fingerprint64(0xFEDCBA9876543210)
 
 
-def page(handle: int, version: int, fingerprint: Fingerprint64) -> IndexedPage:
-    return IndexedPage(Handle(handle), version, fingerprint)
+def page(handle: int, version: int, fingerprint: Fingerprint64, bands: tuple[int, ...] = ()) -> IndexedPage:
+    return IndexedPage(Handle(handle), version, fingerprint, bands)
 
 
 async def test_a_page_finds_what_others_stored_of_a_page_that_comes_later_in_its_batch() -> None:
@@ -27,3 +27,16 @@ async def test_a_page_does_not_find_the_version_that_comes_later_in_its_batch_ev
     for _ in range(2):
         probed = await index.probe_and_insert(batch)
         assert probed.candidates == [(), (Candidate(Handle(1), 1),)]
+
+
+async def test_a_page_that_meets_a_crowd_keeps_the_candidates_that_share_the_most_bands() -> None:
+    index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig(bands=3, bucket_cap=20)))
+    crowd = [page(handle, 1, ELSEWHERE, (1 << 30, handle << 8, handle << 16)) for handle in range(1, 40)]
+    some = [page(handle, 1, ELSEWHERE, (handle << 8, 2 << 30, handle << 16)) for handle in range(40, 50)]
+    close = page(99, 1, ELSEWHERE, (99 << 8, 2 << 30, 3 << 30))
+    await index.probe_and_insert([*crowd, *some, close])
+
+    probed = await index.probe([page(100, 1, HERE, (1 << 30, 2 << 30, 3 << 30))])
+
+    assert probed.truncated_rows == {0}
+    assert probed.candidates[0][0].handle == 99
