@@ -20,7 +20,7 @@ from neardup_stream.fingerprints.sketch import SketchConfig, containments, estim
 
 __all__ = ["SHORT_SHINGLES", "FramedSketch", "WholeOverlaps", "pack_whole", "whole_overlaps"]
 
-SHORT_SHINGLES = 100
+SHORT_SHINGLES = 110
 """Pages of at most so many shingles keep all bins of the whole text: a frame and content cannot be told apart
 there with certainty."""
 
