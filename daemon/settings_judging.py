@@ -38,7 +38,7 @@ class Index(Section, frozen=True):
             le=32,
             description="Tables that find pages by equal parts of their sketches; 0 finds by simhash alone.",
         ),
-    ] = 9
+    ] = 12
     bucket_cap: Annotated[
         int,
         Meta(
@@ -123,7 +123,7 @@ class Verdict(Section, frozen=True):
     near_containment: Annotated[
         float,
         Meta(gt=0, le=1, description="Least estimated share of either page inside the other for a match."),
-    ] = 0.725
+    ] = 0.715
     contained_containment: Annotated[
         float,
         Meta(gt=0, le=1, description="Least estimated share of a page inside another to call it contained."),
@@ -202,8 +202,9 @@ class Clusters(Section, frozen=True):
     rule: Annotated[
         Literal["linked", "components", "anchored", "off"],
         Meta(
-            description="Who belongs together: `linked`, whom firm matches connect; `components`, any"
-            " matches; `anchored`, who matches the founder; `off` keeps no clusters."
+            description="Which pages share a cluster: `linked`, those that firm matches connect, and a page"
+            " without one joins the cluster it matches best if it matches half of it; `components`, those"
+            " that any matches connect; `anchored`, those that match the founder; `off` keeps no clusters."
         ),
     ] = "linked"
     link_containment: Annotated[

@@ -45,10 +45,10 @@ DRAWN = (
     "simhash alone, 3 bits, 1-token windows",
     "simhash alone, 6 bits",
     "6 bands",
-    "9 bands",
-    "9 bands, 2-token shingles",
-    "9 bands, 5-token shingles",
-    "9 bands, containment .90",
+    "12 bands",
+    "12 bands, 2-token shingles",
+    "12 bands, 5-token shingles",
+    "12 bands, containment .90",
 )
 
 

@@ -61,7 +61,7 @@ class SketchConfig:
     shingle_tokens: int = 3
     bins: int = 160
     code_bits: int = 4
-    bands: int = 9
+    bands: int = 12
     band_bins: int = 3
 
     def __post_init__(self) -> None:

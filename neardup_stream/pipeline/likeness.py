@@ -47,7 +47,7 @@ class VerdictConfig:
     sketch: SketchConfig | None
     distance_bits: int = 3
     near_resemblance: float = 0.55
-    near_containment: float = 0.725
+    near_containment: float = 0.715
     contained_containment: float = 0.9
     content_containment: float = 0.75
 
