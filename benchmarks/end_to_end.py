@@ -1,11 +1,12 @@
 """How many pages a second does one daemon take from Kafka through Redis to Kafka, and at what cost?
 
-    python -m benchmarks.end_to_end [--pages 200000] [--rounds 2] [--json]
+    python -m benchmarks.end_to_end [--pages 200000] [--rounds 2] [--crawl text|html] [--json]
 
 Broker, Redis and daemon run on this machine. The pages topic (4 partitions, zstd) is filled beforehand with
 Latin text of 3.5 KB, 20 % of it near-duplicates; a smaller topic warms everything up. Two settings take turns
 over the same pages: simhash alone, without clusters, and the default, with sketches, bands, verification and
-clusters. The answers of each run are checked before a figure is printed: every page has one outcome, every
+clusters. With `--crawl html` the same texts come as HTML pages of 100 sites with a frame, and the two settings
+are the default without frames and with them (`frames.scope`). The answers of each run are checked before a figure is printed: every page has one outcome, every
 duplicate one event, no pair is false.
 """
 
@@ -25,7 +26,8 @@ import redis
 from rich.console import Console
 from rich.table import Table
 
-from daemon.sample_crawl.plain_texts import TextPage, generate_texts
+from benchmarks.crawls import CRAWLS, Crawl, text_pages
+from daemon.sample_crawl.plain_texts import TextPage
 from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.message import Message, Record
@@ -53,7 +55,17 @@ VARIANTS = {
 }
 """Settings of each. Pages are kept at hand for a second, so that the bytes are those of a corpus at rest."""
 
-KINDS = {"index": "pages:*:t*", "records": "pages:*:p[0-9a-f]*", "clusters": "pages:*:{c}:*"}
+FRAME_VARIANTS = {
+    "frames off": ["frames.scope=off", "clusters.grave_seconds=1"],
+    "frames on": ["frames.scope=host", "clusters.grave_seconds=1"],
+}
+
+KINDS = {
+    "index": "pages:*:t*",
+    "records": "pages:*:p[0-9a-f]*",
+    "clusters": "pages:*:{c}:*",
+    "frames": "pages:*:f[0-9a-f]*",
+}
 """Keys of what is stored."""
 
 
@@ -69,6 +81,7 @@ class Figures:
     index_bytes_per_page: float
     record_bytes_per_page: float
     cluster_bytes_per_page: float
+    frame_bytes_per_page: float
     all_bytes_per_page: float
     duplicates: float
     recall_of_near_duplicates: float
@@ -79,9 +92,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=200_000)
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--crawl", choices=CRAWLS, default="text")
     parser.add_argument("--json", action="store_true", help="one JSON line instead of the table")
     arguments = parser.parse_args()
-    figures = measure(arguments.pages, arguments.rounds, VARIANTS)
+    variants = VARIANTS if arguments.crawl == "text" else FRAME_VARIANTS
+    figures = measure(arguments.pages, arguments.rounds, variants, CRAWLS[arguments.crawl])
     if arguments.json:
         print(
             json.dumps({"pages": arguments.pages, **{name: asdict(each) for name, each in figures.items()}})
@@ -90,7 +105,12 @@ def main() -> None:
         print_table(arguments.pages, figures)
 
 
-def measure(page_count: int, round_count: int, variants: Mapping[str, Sequence[str]]) -> dict[str, Figures]:
+def measure(
+    page_count: int,
+    round_count: int,
+    variants: Mapping[str, Sequence[str]],
+    crawl: Crawl = CRAWLS["text"],
+) -> dict[str, Figures]:
     """Fill, warm up, run, check; the variants, which are settings, take turns."""
     with ExitStack() as servers:
         broker = servers.enter_context(start_kafka())
@@ -99,14 +119,14 @@ def measure(page_count: int, round_count: int, variants: Mapping[str, Sequence[s
             broker.create_topic(topic, PARTITIONS)
             broker.create_topic(f"{topic}-events", PARTITIONS)
             broker.create_topic(f"{topic}-dead-letters", 1)
-            asyncio.run(_fill(broker, topic, count))
+            asyncio.run(_fill(broker, topic, count, crawl))
         with _daemon(broker, store, "warm-up", page_count, []) as warming:
             warming.wait_for_pages(WARM_UP_PAGES, 300)
         runs: dict[str, list[Figures]] = {name: [] for name in variants}
         for number in range(round_count):
             for name, settings in variants.items():
                 group = f"{name}-{number}".replace(" ", "-")
-                runs[name].append(_measured_run(broker, store, page_count, group, settings))
+                runs[name].append(_measured_run(broker, store, page_count, group, settings, crawl))
         return {name: _medians(figures) for name, figures in runs.items()}
 
 
@@ -140,7 +160,12 @@ def _daemon(
 
 
 def _measured_run(
-    broker: KafkaBroker, store: RedisServer, page_count: int, group: str, settings: Sequence[str]
+    broker: KafkaBroker,
+    store: RedisServer,
+    page_count: int,
+    group: str,
+    settings: Sequence[str],
+    crawl: Crawl,
 ) -> Figures:
     broker.create_topic(f"events-{group}", PARTITIONS)
     client = redis.Redis.from_url(store.url)
@@ -156,7 +181,7 @@ def _measured_run(
         outcomes = daemon.outcomes()
         assert daemon.stop() == 0
     assert sum(outcomes.values()) == page_count, outcomes
-    recall = asyncio.run(_check_events(broker, page_count, group, outcomes["duplicate"]))
+    recall = asyncio.run(_check_events(broker, page_count, group, outcomes["duplicate"], crawl))
     all_bytes = _used_bytes(client) - empty_bytes
     kind_bytes = {kind: _freed_bytes(client, pattern) for kind, pattern in KINDS.items()}
     pages_per_second = (page_count - first_pages) / (ended - started)
@@ -170,32 +195,35 @@ def _measured_run(
         index_bytes_per_page=kind_bytes["index"] / page_count,
         record_bytes_per_page=kind_bytes["records"] / page_count,
         cluster_bytes_per_page=kind_bytes["clusters"] / page_count,
+        frame_bytes_per_page=kind_bytes["frames"] / page_count,
         all_bytes_per_page=all_bytes / page_count,
         duplicates=outcomes["duplicate"],
         recall_of_near_duplicates=recall,
     )
 
 
-async def _fill(broker: KafkaBroker, topic: str, count: int) -> None:
+async def _fill(broker: KafkaBroker, topic: str, count: int, crawl: Crawl) -> None:
     connection = KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
-    pages = generate_texts(count)
+    pages = crawl.pages(count)
     async with KafkaSink(KafkaSinkConfig(connection=connection, topic=topic)) as sink:
         while batch := list(islice(pages, SEND_PAGES)):
-            await sink.send([_message(page) for page in batch])
+            await sink.send([_message(page, crawl.field) for page in batch])
 
 
-def _message(page: TextPage) -> Message:
-    return Message(key=page.url.encode(), value=msgspec.json.encode({"url": page.url, "text": page.text}))
+def _message(page: TextPage, field: str) -> Message:
+    return Message(key=page.url.encode(), value=msgspec.json.encode({"url": page.url, field: page.text}))
 
 
-async def _check_events(broker: KafkaBroker, page_count: int, group: str, duplicate_count: int) -> float:
+async def _check_events(
+    broker: KafkaBroker, page_count: int, group: str, duplicate_count: int, crawl: Crawl
+) -> float:
     """Every duplicate has one event and no pair is false; the share of near-duplicates that was found.
 
     A near-duplicate and its original may be read in either order, as they lie in different partitions.
     """
     origin: dict[str, str] = {}
     url_of: dict[str, str] = {}
-    for page in generate_texts(page_count):
+    for page in crawl.pages(page_count):
         url_of[page.id] = page.url
         origin[page.url] = origin[url_of[page.near_duplicate_of]] if page.near_duplicate_of else page.url
     matched: dict[str, str] = {}
@@ -221,7 +249,7 @@ async def _read_duplicates(broker: KafkaBroker, topic: str, count: int) -> Seque
 
 def _bare_kernel_pages_per_second() -> float:
     """The kernel alone, on one core, over the same kind of text."""
-    texts = [page.text for page in generate_texts(KERNEL_PAGES)]
+    texts = [page.text for page in text_pages(KERNEL_PAGES)]
     fingerprint_texts(texts[:10], SimhashConfig())
     seconds = []
     for _ in range(KERNEL_RUNS):

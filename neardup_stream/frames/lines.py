@@ -21,6 +21,10 @@ __all__ = ["MIN_CONTENT_TOKENS", "FrameConfig", "content_lines"]
 MIN_CONTENT_TOKENS = 20
 """If the lenient bounds leave fewer tokens than this, only `markup_pages` counts."""
 
+LANDMARK_SHARE = 0.05
+"""Of a page's tokens so many must be in question before its markup is asked for landmarks: that costs as much as
+extracting its text."""
+
 
 @dataclass(frozen=True, slots=True)
 class FrameConfig:
@@ -69,6 +73,7 @@ def content_lines(
     bound = min(config.markup_pages, max(1, -(-page_count // 2)))
     content = counts < bound
     landmark_bound = min(config.landmark_pages, bound)
-    if np.any(content & (counts >= landmark_bound)):
+    in_question = token_counts[content & (counts >= landmark_bound)].sum()
+    if in_question >= max(MIN_CONTENT_TOKENS, LANDMARK_SHARE * token_counts.sum()):
         content &= (counts < landmark_bound) | ~landmarks()
     return content if token_counts[content].sum() >= MIN_CONTENT_TOKENS else strict
