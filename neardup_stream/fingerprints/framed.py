@@ -61,6 +61,9 @@ class WholeOverlaps(NamedTuple):
         other: of the other inside the one.
         own_content: share of the one page's content inside the other's whole text; 1 where nothing is left.
         other_content: the other way round.
+        own_samples: how many samples `own_content` is estimated from, that is, bins of the one whole text whose
+            sample is content.
+        other_samples: the same of `other_content`.
     """
 
     resemblances: NDArray[np.float64]
@@ -68,6 +71,8 @@ class WholeOverlaps(NamedTuple):
     other: NDArray[np.float64]
     own_content: NDArray[np.float64]
     other_content: NDArray[np.float64]
+    own_samples: NDArray[np.float64]
+    other_samples: NDArray[np.float64]
 
 
 def pack_whole(
@@ -98,7 +103,7 @@ def whole_overlaps(
     """
     counts = np.array([[_count(page) for page in side] for side in (lefts, rights)])
     short = (counts <= SHORT_SHINGLES).all(axis=0)
-    result = WholeOverlaps(*np.empty((5, len(lefts))))
+    result = WholeOverlaps(*np.empty((len(WholeOverlaps._fields), len(lefts))))
     for is_short in (False, True):
         at = np.flatnonzero(short == is_short)
         if at.size:
@@ -128,15 +133,16 @@ def _overlaps(
     both = (left_codes != 0) & (right_codes != 0)
     agreeing = both & (left_codes == right_codes)
     shingle_of_bin = counts.sum(axis=0) / (1 + resemblances) / np.maximum(filled, 1)
-    shares = []
-    for side in (lefts, rights):
+    shares, samples = [], []
+    for side, codes in ((lefts, left_codes), (rights, right_codes)):
         content = _content_bits(side, bins, config)
         shared = _shared(np.sum(agreeing & content, axis=1), np.sum(both & content, axis=1), config)
+        samples.append(np.sum((codes != 0) & content, axis=1))
         content_counts = np.array([page.shingle_count for page in side])
         shares.append(
             np.where(content_counts > 0, shared * shingle_of_bin / np.maximum(content_counts, 1), 1.0)
         )
-    return WholeOverlaps(resemblances, own, other, *(np.clip(share, 0.0, 1.0) for share in shares))
+    return WholeOverlaps(resemblances, own, other, *(np.clip(share, 0.0, 1.0) for share in shares), *samples)
 
 
 def _shared(

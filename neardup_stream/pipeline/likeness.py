@@ -1,8 +1,8 @@
 """How alike two pages are by what is kept of them: the contents first, then the whole texts. Pure and symmetric.
 
     contents      near_resemblance and near_containment; content_containment where both pages have a known frame
-    whole texts   the same, and most of either content is inside the other's whole text: half of it where one
-                  page's frame was not known when it came, nine tenths where both were
+    whole texts   the same, and most of either content is inside the other's whole text: nine tenths where both
+                  pages' frames were known; where one was not, half, and more the fewer samples tell of it
     short pages   four fifths of either whole text inside the other
 
 Where the frame of a site is known for one page only, its content cannot be like the other's, which still has the
@@ -26,6 +26,7 @@ MIN_CONTENT_SHINGLES = 8
 """What is left of a page beside its frame must have as many to be compared: as many as ten tokens have."""
 
 _CONTENT_INSIDE_UNKNOWN = 0.5
+_CHANCE_MARGIN = 0.75
 _CONTENT_INSIDE_KNOWN = 0.9
 _SHORT_CONTAINMENT = 0.8
 
@@ -122,20 +123,31 @@ def _judge_wholes(
     one, two = [lefts[row] for row in rows], [rights[row] for row in rows]
     whole = whole_overlaps(one, two, _sketch_of(config))
     mutual = np.minimum(whole.own, whole.other)
-    inside = np.minimum(whole.own_content, whole.other_content)
-    least_inside = np.where(both_framed[at], _CONTENT_INSIDE_KNOWN, _CONTENT_INSIDE_UNKNOWN)
+    is_inside = _is_inside(whole.own_content, whole.own_samples, both_framed[at])
+    is_inside &= _is_inside(whole.other_content, whole.other_samples, both_framed[at])
     counts = np.array([[page.whole_count or page.shingle_count for page in side] for side in (one, two)])
     has_content = np.array([a.shingle_count + b.shingle_count > 0 for a, b in zip(one, two, strict=True)])
     is_near = (
         (whole.resemblances >= config.near_resemblance)
         & (mutual >= config.near_containment)
-        & (inside >= least_inside)
+        & is_inside
         & has_content
     ) | ((counts.max(axis=0) <= SHORT_SHINGLES) & (mutual >= _SHORT_CONTAINMENT))
     near_at = at[is_near]
     likeness.is_near[near_at] = likeness.is_whole[near_at] = True
     for column, values in zip(likeness[2:], whole[:3], strict=True):
         column[near_at] = values[is_near]
+
+
+def _is_inside(
+    shares: NDArray[np.float64], samples: NDArray[np.float64], both_framed: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Whether so much of a content is inside a whole text that it cannot be chance; nothing is inside everything.
+
+    Codes of 4 bits agree by chance once in 15: of few samples nearly all must agree.
+    """
+    unknown = _CONTENT_INSIDE_UNKNOWN + _CHANCE_MARGIN / np.sqrt(np.maximum(samples, 1))
+    return (shares >= np.where(both_framed, _CONTENT_INSIDE_KNOWN, unknown)) | (samples == 0)
 
 
 def _sketches(pages: Sequence[FramedSketch], sketch: SketchConfig) -> NDArray[np.uint8]:

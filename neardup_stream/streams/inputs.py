@@ -28,7 +28,7 @@ __all__ = ["CHUNK_BYTES", "STDIN", "Input", "check_readable", "is_pipe", "open_i
 STDIN = "-"
 """The path that means standard input."""
 
-CHUNK_BYTES = 1 << 22
+CHUNK_BYTES = 1 << 23
 """Decompressed bytes taken from a file at a time: enough for a batch of HTML pages, which learn from each other."""
 
 IDLE_MS = 100
