@@ -162,8 +162,8 @@ class Frames(Section, frozen=True):
     scope: Annotated[
         str,
         Meta(
-            description="Whose pages share a frame: `host`, `domain` or `meta.<field>`; `off` compares pages with"
-            " their frames."
+            description="Whose pages share a frame: `host`, `domain` or `meta.<field>`; `off` compares pages"
+            " with their frames."
         ),
     ] = "host"
     markup_pages: Annotated[

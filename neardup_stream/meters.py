@@ -77,7 +77,7 @@ class PipelineMeters(Protocol):
         """Of `tokens` tokens of pages, `frame` stood in lines that were taken for the frame of their site."""
 
     def frame_lessons(self, taught: int, dropped: int) -> None:
-        """The frame tables of so many sites were written; so many lessons gave way to other daemons' writes."""
+        """Frame tables of so many sites were written; so many lessons gave way to other daemons' writes."""
 
     def truncated_dead_letters(self, count: int) -> None:
         """`count` dead letters were too large for their topic and carry their beginning only."""

@@ -22,11 +22,11 @@ from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.judgement import Judgement, JudgementStores
+from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.memory_clusters import MemoryClusters
 from neardup_stream.stores.memory_records import MemoryRecords

@@ -1,12 +1,13 @@
 """Pages with a frame: sketches of their whole texts that tell which samples are content.
 
-A page's sketch is made of its content. Where a frame was taken out, the first bins of the whole text's sketch are
-kept beside it, with one bit a bin that says whether its sample is content:
+A page's sketch is made of its content. Where a frame was taken out, the first bins of the whole text's sketch
+are kept beside it, with one bit a bin that says whether its sample is content:
 
     codes of the bins │ one bit a bin, the first one lowest
 
-So two pages of which one's frame was not known yet can still be compared as a whole, and it can be told whether
-what they share is content or frame: a sample of the whole text that is content is a sample of the content.
+So two pages of which one's frame was not known yet can still be compared as a whole, and it can be told
+whether what they share is content or frame: a sample of the whole text that is content is a sample of the
+content.
 """
 
 from collections.abc import Sequence
@@ -94,10 +95,10 @@ def pack_whole(
 def whole_overlaps(
     lefts: Sequence[FramedSketch], rights: Sequence[FramedSketch], config: SketchConfig
 ) -> WholeOverlaps:
-    """Estimate how alike the whole texts of pages are, pair by pair, and how much of what they share is content.
+    """Estimate pair by pair how alike whole texts are, and how much of what they share is content.
 
-    The resemblance errs as that of a sketch of 64 bins does, at most .07; a share of content that is a part c of its
-    whole text by at most .07 / sqrt(c). Short pages are told with all bins.
+    The resemblance errs as that of a sketch of 64 bins does, at most .07; a share of content that is a part c
+    of its whole text by at most .07 / sqrt(c). Short pages are told with all bins.
 
     Cost: 200 µs, and 2 µs a pair.
     """

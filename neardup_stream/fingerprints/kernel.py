@@ -1,6 +1,6 @@
 """The compiled page kernel: UTF-8 of a whole batch in, fingerprints and sketches out, in one pass.
 
-A second entry, `view_pages`, sketches the parts of pages that are left when some of their lines are taken out.
+A second entry, `view_pages`, sketches what is left of pages when some of their lines are taken out.
 
     bytes ──► letters ──► tokens ──► MurmurHash3 ──► cyclic windows ──► votes ──► 64 bits
     └──────────── _hash_tokens ────────────────┘    _hash_windows   _select   _majority
@@ -148,7 +148,7 @@ def _encode(point: np.int64) -> tuple[np.uint64, int]:
 
 
 @_compiled
-def _hash_tokens(  # noqa: C901 - one thought: the state of a token is a handful of registers
+def _hash_tokens(  # noqa: C901, PLR0912 - one thought: the state of a token is a handful of registers
     page: NDArray[np.uint8],
     alphabet: NDArray[np.int32],
     max_token_characters: int,
@@ -415,10 +415,11 @@ def fingerprint_pages(
         sketches: out, uint8[pages, bins * code_bits / 8]; not written without a sketch, like the next two.
         shingle_counts: out, int64[pages]; repeats count.
         bands: out, uint32[pages, bands].
-        token_hashes: out, of all pages, one page behind the other; uint64[at least a byte each and one a page],
-            or of length 0 when neither they nor the lines are wanted.
+        token_hashes: out, of all pages, one page behind the other; uint64[at least a byte each and one a
+            page], or of length 0 when neither they nor the lines are wanted.
         line_counts: out, int64[pages]; lines that have a token.
-        line_ends: out, of all pages: behind which of its page's tokens each line ends; room like `token_hashes`.
+        line_ends: out, of all pages: behind which of its page's tokens each line ends; room like
+            `token_hashes`.
         line_hashes: out, 32 bits over the sequence of tokens of each line; room like `token_hashes`.
 
     Cost: 18 µs for a page of 3.5 KB, and 5 µs more with a sketch. Scratch memory of 24 bytes, or 72 with a
@@ -504,8 +505,8 @@ def view_pages(
         sketches: out, uint8[pages, bins * code_bits / 8].
         shingle_counts: out, int64[pages]; how many are left, repeats count.
         bands: out, uint32[pages, bands].
-        is_kept_sample: out, uint8[pages, bins]; 1 for each bin of the whole page's sketch whose sample is one of
-            the shingles that are left.
+        is_kept_sample: out, uint8[pages, bins]; 1 for each bin of the whole page's sketch whose sample is one
+            of the shingles that are left.
 
     Cost: 8 µs for a page of 500 tokens.
     """

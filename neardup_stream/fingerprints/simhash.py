@@ -129,7 +129,8 @@ class Views(NamedTuple):
         sketches: uint8[pages, sketch_bytes].
         shingle_counts: distinct shingles, int64, from 0.
         bands: uint32[pages, bands].
-        is_kept_sample: uint8[pages, bins]; 1 where the sample of the whole page's bin is a shingle that is left.
+        is_kept_sample: uint8[pages, bins]; 1 where the sample of the whole page's bin is a shingle that is
+            left.
     """
 
     token_counts: NDArray[np.int64]

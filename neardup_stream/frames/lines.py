@@ -2,10 +2,10 @@
 
     a line in a landmark (nav, footer, …)       on `landmark_pages` other pages
     another line of a marked-up page            on `markup_pages`, or half of the pages while few are known
-    a line of plain text                        on `text_pages`: a crawler that sends text has cut most of the frame
+    a line of plain text                        on `text_pages`: a crawler that sends text has cut most frame
 
-Content that a site really repeats is rare; frame that is taken for content makes different pages alike. So the
-bounds are low, and a page of which they would leave next to nothing is read with the strict one.
+Content that a site really repeats is rare; frame that is taken for content makes different pages alike. So
+the bounds are low, and a page of which they would leave next to nothing is read with the strict one.
 """
 
 from collections.abc import Callable

@@ -2,9 +2,9 @@
 
     stamp, 8 bytes │ pages counted, 2 bytes │ line hashes, 4 bytes each, ascending │ counts, 1 byte each
 
-Counts are of distinct pages in a sliding window: when MAX_PAGES pages are counted all counts are halved, so that
-the frame of an earlier design is forgotten. A table is bounded; the rarest lines are dropped, of equally rare ones
-the older.
+Counts are of distinct pages in a sliding window: when MAX_PAGES pages are counted all counts are halved, so
+that the frame of an earlier design is forgotten. A table is bounded; the rarest lines are dropped, of equally
+rare ones the older.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ MAX_PAGES = 255
 """Pages counted at most, so that a count fits into one byte."""
 
 STAMP_BYTES = 8
-"""The first bytes of a packed table: they differ after every write, so a writer can tell whether it is unmoved."""
+"""The first bytes of a packed table: they differ after every write, so a writer can tell whether it moved."""
 
 _HEADER_BYTES = STAMP_BYTES + 2
 _LINE_BYTES = 5
@@ -83,7 +83,7 @@ class FrameTable(NamedTuple):
         return FrameTable(known.page_count + len(pages), hashes, counts.astype(np.uint8))
 
     def _halved(self) -> "FrameTable":
-        counts = self.counts >> 1
+        counts: NDArray[np.uint8] = np.right_shift(self.counts, np.uint8(1))
         return FrameTable(self.page_count // 2, self.hashes[counts > 0], counts[counts > 0])
 
     def pack(self, stamp: bytes) -> bytes:

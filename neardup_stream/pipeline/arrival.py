@@ -49,7 +49,8 @@ class Arrival(NamedTuple):
         is_decided: whether it has enough tokens to be judged.
         sketch: of the content; empty where pages are compared by simhash alone.
         shingle_count: shingles of the content, repeats included; 0 without a sketch.
-        bands: band words, 4 bytes each, big-endian; of the content, or of the whole text if next to none is left.
+        bands: band words, 4 bytes each, big-endian; of the content, or of the whole text if next to none is
+            left.
         whole: of the whole text, see `fingerprints.framed`; empty where no frame was taken out.
         whole_count: shingles of the whole text, repeats included; 0 where no frame was taken out.
         whole_bands: band words of the whole text; empty where no frame was taken out.

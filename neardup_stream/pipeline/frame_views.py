@@ -1,9 +1,9 @@
 """Takes the frames of their sites out of pages: two views of each page, its content and its whole text.
 
-What is frame is counted from the pages that have been decided (the stored frame tables) and, while little is known
-of a site, from those that are under way in this process too: without them the first hundreds of pages of a site
-would be read before anything is learned. Pages of one batch teach each other in either direction. A page that
-nearly equals another teaches nothing; copies would make content look like frame.
+What is frame is counted from the pages that have been decided (the stored frame tables) and, while little is
+known of a site, from those that are under way in this process too: without them the first hundreds of pages
+of a site would be read before anything is learned. Pages of one batch teach each other in either direction. A
+page that nearly equals another teaches nothing; copies would make content look like frame.
 
 No I/O here. One call at a time.
 """
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.fingerprints.framed import pack_whole
-from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines, view_lines
+from neardup_stream.fingerprints.simhash import PageLines, SimhashConfig, fingerprint_lines, view_lines
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.frames.lines import FrameConfig, content_lines
 from neardup_stream.frames.table import FrameTable, LineHashes
@@ -62,6 +62,15 @@ class Viewed(NamedTuple):
     lessons: dict[Position, Lesson]
     frame_tokens: int
     tokens: int
+
+
+class _Reading(NamedTuple):
+    """How pages are read and compared, as a FrameViewer was told."""
+
+    config: FrameConfig
+    simhash: SimhashConfig
+    verdict: VerdictConfig
+    extraction: Extraction
 
 
 class _UnderWay:
@@ -111,14 +120,11 @@ class FrameViewer:
     def __init__(
         self, config: FrameConfig, simhash: SimhashConfig, verdict: VerdictConfig, extraction: Extraction
     ) -> None:
-        self._config = config
-        self._simhash = simhash
-        self._verdict = verdict
-        self._extraction: Extraction = extraction
+        self._reading = _Reading(config, simhash, verdict, extraction)
         self._under_way: defaultdict[str, _UnderWay] = defaultdict(_UnderWay)
 
     def finish(self, batch: int, sites: Sequence[str]) -> None:
-        """Forget what a batch taught: its pages are decided, and counted in the tables as far as they are to be."""
+        """Forget what a batch taught: its pages are decided, and counted in the tables if they are to be."""
         for site in sites:
             under_way = self._under_way[site]
             under_way.remove(batch)
@@ -140,10 +146,10 @@ class FrameViewer:
             tables: what is stored of their sites.
             sketch: how sketches are made.
 
-        Cost: 30 µs a page of a known site; 0.1 ms and, where markup must be asked for landmarks, its extraction
-        once more, for a page of a young one.
+        Cost: 30 µs a page of a known site; 0.1 ms and, where markup must be asked for landmarks, its
+        extraction once more, for a page of a young one.
         """
-        work = _Work(self, list(arrivals), batch, tables, sketch)
+        work = _Work(self._reading, self._under_way, list(arrivals), batch, tables, sketch)
         work.view_all()
         return work.result()
 
@@ -153,13 +159,15 @@ class _Work:
 
     def __init__(
         self,
-        viewer: FrameViewer,
+        reading: _Reading,
+        under_way: defaultdict[str, _UnderWay],
         arrivals: list[Arrival],
         batch: int,
         tables: Mapping[str, FrameTable],
         sketch: SketchConfig,
     ) -> None:
-        self._viewer = viewer
+        self._reading = reading
+        self._under_way = under_way
         self._arrivals = arrivals
         self._viewed = list(arrivals)
         self._batch = batch
@@ -169,20 +177,19 @@ class _Work:
         self._landmarks: dict[int, _Mask] = {}
         self._taught: set[int] = set()
         self._lessons: dict[Position, Lesson] = {}
+        self._lines: dict[int, PageLines] = {}
         self._by_site: defaultdict[str, list[int]] = defaultdict(list)
         for row, arrival in enumerate(arrivals):
-            if (
-                arrival.site
-                and arrival.lines is not None
-                and arrival.lines.hashes.size
-                and arrival.is_decided
-            ):
+            lines = arrival.lines
+            if arrival.site and arrival.is_decided and lines is not None and lines.hashes.size:
                 self._by_site[arrival.site].append(row)
-                self._lessons[arrival.record.position] = Lesson(arrival.site, np.unique(arrival.lines.hashes))
+                self._lines[row] = lines
+                self._lessons[arrival.record.position] = Lesson(arrival.site, np.unique(lines.hashes))
 
     def view_all(self) -> None:
-        """View every page; those of young sites one after the other, and once more when all have been counted."""
-        settled, young = [], []
+        """View every page; those of young sites one after the other, and again when all have been counted."""
+        settled: list[list[int]] = []
+        young: list[list[int]] = []
         for site, rows in self._by_site.items():
             (settled if self._tables[site].page_count >= _SETTLED_PAGES else young).append(rows)
         self._view([row for rows in settled for row in rows])
@@ -206,7 +213,8 @@ class _Work:
         changed = []
         for row in rows:
             mask = self._mask(row)
-            if not np.array_equal(mask, self._masks.get(row)):
+            former = self._masks.get(row)
+            if former is None or not np.array_equal(mask, former):
                 self._masks[row] = mask
                 changed.append(row)
         whole = [row for row in changed if self._masks[row].all()]
@@ -218,39 +226,36 @@ class _Work:
 
     def _mask(self, row: int) -> _Mask:
         """Which lines of a page are content."""
-        arrival = self._arrivals[row]
-        assert arrival.lines is not None
+        arrival, lines = self._arrivals[row], self._lines[row]
         table = self._tables[arrival.site]
-        counts, page_count = table.counts_of(arrival.lines.hashes), table.page_count
-        under_way = self._viewer._under_way.get(arrival.site)
+        counts, page_count = table.counts_of(lines.hashes), table.page_count
+        under_way = self._under_way.get(arrival.site)
         if under_way is not None and page_count < _SETTLED_PAGES:
             own = row in self._taught
             more = under_way.line_counts
-            counts += np.array([more[line] for line in arrival.lines.hashes.tolist()], np.int64) - own
+            counts += np.array([more[line] for line in lines.hashes.tolist()], np.int64) - own
             page_count += under_way.page_count - own
         return content_lines(
             counts,
-            arrival.lines.token_counts,
+            lines.token_counts,
             page_count,
             (lambda: self._in_landmarks(row)) if arrival.is_markup else None,
-            self._viewer._config,
+            self._reading.config,
         )
 
     def _in_landmarks(self, row: int) -> _Mask:
         """Which lines of a page stand in its landmarks only."""
         if row not in self._landmarks:
-            arrival, viewer = self._arrivals[row], self._viewer
-            assert arrival.lines is not None
-            text = page_text(arrival.page, viewer._extraction, landmarks=False).text
-            _, (outside,) = fingerprint_lines([text], viewer._simhash)
-            self._landmarks[row] = ~np.isin(arrival.lines.hashes, outside.hashes)
+            text = page_text(self._arrivals[row].page, self._reading.extraction, landmarks=False).text
+            _, (outside,) = fingerprint_lines([text], self._reading.simhash)
+            self._landmarks[row] = ~np.isin(self._lines[row].hashes, outside.hashes)
         return self._landmarks[row]
 
     def _framed(self, rows: Sequence[int]) -> Iterator[Arrival]:
         """The pages without the lines that are frame."""
         arrivals = [self._arrivals[row] for row in rows]
-        lines = [arrival.lines for arrival in arrivals if arrival.lines is not None]
-        views = view_lines(lines, [self._masks[row] for row in rows], self._sketch)
+        masks = [self._masks[row] for row in rows]
+        views = view_lines([self._lines[row] for row in rows], masks, self._sketch)
         bands = views.bands.astype(">u4")
         for i, arrival in enumerate(arrivals):
             shingle_count = int(views.shingle_counts[i])
@@ -270,12 +275,12 @@ class _Work:
         pairs: list[tuple[int, Arrival]] = []
         words = {row: _band_words(self._viewed[row]) for row in rows}
         for row in rows:
-            under_way = self._viewer._under_way[self._arrivals[row].site]
+            under_way = self._under_way[self._arrivals[row].site]
             pairs += [(row, other) for other in under_way.sharing_bands(words[row])]
         copies = set(self._copies(pairs))
         for row in rows:
             arrival = self._viewed[row]
-            under_way = self._viewer._under_way[arrival.site]
+            under_way = self._under_way[arrival.site]
             if row not in copies:
                 under_way.add(self._batch, self._lessons[arrival.record.position].lines)
                 self._taught.add(row)
@@ -286,7 +291,7 @@ class _Work:
         if not pairs:
             return
         lefts, rights = [self._viewed[row] for row, _ in pairs], [other for _, other in pairs]
-        likeness = judge_likeness(lefts, rights, self._viewer._verdict)
+        likeness = judge_likeness(lefts, rights, self._reading.verdict)
         mutual = np.minimum(likeness.own, likeness.other)
         for (row, other), is_near, share in zip(pairs, likeness.is_near, mutual, strict=True):
             is_same = self._arrivals[row].text_fingerprint == other.text_fingerprint

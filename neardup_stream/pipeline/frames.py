@@ -1,7 +1,7 @@
-"""The frames of sites, between the store and the pages: fetched before a batch is viewed, taught after it is decided.
+"""The frames of sites: fetched before a batch is viewed, taught after it is decided.
 
-A frame table is a hint: if a lesson is lost in a crash, or gives way to another daemon's, the next pages teach it
-again. What a page's views are is written into its record and never changes.
+A frame table is a hint: if a lesson is lost in a crash, or gives way to another daemon's, the next pages
+teach it again. What a page's views are is written into its record and never changes.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ _ATTEMPTS = 3
 
 _WELL_KNOWN_PAGES = 64
 _TAUGHT_OF_WELL_KNOWN = 4
-"""Of a site with so many counted pages one lesson in so many is taught: its frame is known, and changes slowly."""
+"""Of a site with so many counted pages one lesson in so many is taught: its frame changes slowly."""
 
 
 class _Known(NamedTuple):

@@ -19,7 +19,7 @@ _LOW_32_BITS = (1 << 32) - 1
 
 
 def indexed_pages(handle: Handle, record: PageRecord) -> list[IndexedPage]:
-    """What to probe, insert or remove for a record that `is_indexed`; two for a short page with a known frame.
+    """What to probe, insert or remove for a record that `is_indexed`; two for a short framed page.
 
     Cost: 1 µs, 2 µs with a scope.
     """

@@ -1,12 +1,12 @@
-"""How alike two pages are by what is kept of them: the contents first, then the whole texts. Pure and symmetric.
+"""How alike two pages are by what is kept of them: contents first, then whole texts. Pure and symmetric.
 
-    contents      near_resemblance and near_containment; content_containment where both pages have a known frame
-    whole texts   the same, and most of either content is inside the other's whole text: nine tenths where both
-                  pages' frames were known; where one was not, half, and more the fewer samples tell of it
+    contents      near_resemblance and near_containment; content_containment where both have a known frame
+    whole texts   the same, and most of either content is inside the other's whole text: nine tenths where
+                  both frames were known; where one was not, half, and more the fewer samples tell of it
     short pages   four fifths of either whole text inside the other
 
-Where the frame of a site is known for one page only, its content cannot be like the other's, which still has the
-frame; but it is inside the other's whole text, and that of a sibling page of the site is not.
+Where the frame of a site is known for one page only, its content cannot be like the other's, which still has
+the frame; but it is inside the other's whole text, and that of a sibling page of the site is not.
 """
 
 from collections.abc import Sequence

@@ -1,8 +1,8 @@
-"""Probes and fills the index with pages that may stand there twice: by their content, and by their whole text.
+"""Probes and fills the index with pages that may stand there twice: by content and by whole text.
 
-A page whose frame is known is stored by the bands of its content; a short one by those of its whole text as well. It
-looks for both in any case, because a page that came before the frame of its site was known is stored by its whole
-text. The simhash is always that of the whole text.
+A page whose frame is known is stored by the bands of its content; a short one by those of its whole text as
+well. It looks for both in any case, because a page that came before the frame of its site was known is stored
+by its whole text. The simhash is always that of the whole text.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,8 @@ class ProbingPage(NamedTuple):
     Attributes:
         handle: of the page.
         record: what stands for it.
-        whole_bands: band words of its whole text, to be looked for beside those it is stored by; may be empty.
+        whole_bands: band words of its whole text, to be looked for beside those it is stored by; may be
+            empty.
     """
 
     handle: Handle

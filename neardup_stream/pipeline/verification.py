@@ -10,8 +10,8 @@
 Resemblance alone would let a long page match a short one that it holds whole; what near-duplicates have in
 common is most of *both*.
 
-The content of a page is its text without the lines that its site repeats (`frames`). The whole texts decide where
-one page came before its site's frame was known, or where both are short.
+The content of a page is its text without the lines that its site repeats (`frames`). The whole texts decide
+where one page came before its site's frame was known, or where both are short.
 
 Index entries are hints and the record is the truth: a candidate counts only if its record still lives at the
 version that was indexed. One that does not is a ghost.
@@ -129,7 +129,7 @@ def _living_pairs(
 
 
 def _compared(pairs: Sequence[_Pair], config: VerdictConfig) -> Iterator[tuple[Match, bool]]:
-    """Each pair with its distance and, where pages have sketches, all three ratios; and whether they are near."""
+    """Each pair with its distance and, with sketches, all three ratios; and whether they are near."""
     if config.sketch is None or not pairs:
         for pair in pairs:
             match = _match(pair, "whole")

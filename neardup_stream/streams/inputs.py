@@ -29,7 +29,7 @@ STDIN = "-"
 """The path that means standard input."""
 
 CHUNK_BYTES = 1 << 23
-"""Decompressed bytes taken from a file at a time: enough for a batch of HTML pages, which learn from each other."""
+"""Decompressed bytes taken from a file at a time: enough for a batch of pages that learn from each other."""
 
 IDLE_MS = 100
 """How long a silent pipe is waited for before an empty chunk says so."""
@@ -143,7 +143,7 @@ def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
 
 
 def _gathered(stream: _ByteStream) -> Iterator[bytes]:
-    """Chunks of full size, of a stream that hands out less at a time; what precedes damage comes before its error."""
+    """Chunks of full size, of a stream that hands out less; what precedes damage comes before its error."""
     chunk = bytearray()
     try:
         while piece := stream.read1(CHUNK_BYTES):

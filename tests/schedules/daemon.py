@@ -18,12 +18,12 @@ from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.judgement import Judgement, JudgementStores
+from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.stores.memory_clusters import MemoryClusters
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
