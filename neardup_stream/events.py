@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from neardup_stream.match import MatchKind, Scheme
+from neardup_stream.match import MatchKind, Scheme, View
 from neardup_stream.message import Headers
 
 __all__ = [
@@ -64,6 +64,8 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True):
         fetched_at: RFC 3339, UTC.
         fingerprint: the simhash, a decimal string in [0, 2**64).
         meta: whatever the crawler sent as `meta`, untouched.
+        frame_share: share of its shingles that are in the frame of its site and were not compared; absent where
+            no line of the page is frame.
     """
 
     id: str
@@ -72,6 +74,7 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True):
     fetched_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
     fingerprint: Annotated[str, Meta(pattern="^[0-9]{1,20}$", description="The simhash, in [0, 2**64).")]
     meta: msgspec.Raw | UnsetType = UNSET
+    frame_share: Ratio | UnsetType = UNSET
 
 
 class Representative(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,6 +171,7 @@ class EventMatch(msgspec.Struct, frozen=True, kw_only=True):
         containment: how much of the event's page is inside the matched one.
         contained_in: how much of the matched page is inside the event's.
         scheme: the tables that found the match; `simhash` where both did.
+        view: which texts were compared: `content`, without the frame of a page's site, or `whole`.
     """
 
     id: str
@@ -178,6 +182,7 @@ class EventMatch(msgspec.Struct, frozen=True, kw_only=True):
     containment: Ratio | UnsetType = UNSET
     contained_in: Ratio | UnsetType = UNSET
     scheme: Scheme = "simhash"
+    view: View | UnsetType = UNSET
 
 
 class DuplicateFound(msgspec.Struct, frozen=True, kw_only=True):

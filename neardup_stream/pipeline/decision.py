@@ -53,6 +53,8 @@ RenderEvent = Callable[[Event], Message]
 _RATIO_DIGITS = 4
 """The estimates are good for two digits; more would only cost bytes."""
 
+_SHARE_DIGITS = 2
+
 
 @dataclass(frozen=True, slots=True)
 class EventConfig:
@@ -287,7 +289,13 @@ def _event_page(registered: Registered) -> EventPage:
         fetched_at=rfc3339(round(page.fetched_at_seconds * 1000)),
         fingerprint=str(registered.arrival.fingerprint),
         meta=UNSET if page.meta is None else page.meta,
+        frame_share=_frame_share(registered.record),
     )
+
+
+def _frame_share(record: PageRecord) -> float | UnsetType:
+    """By the record, whose views never change: a later daemon may know more of the frame, or less."""
+    return round(record.frame_share, _SHARE_DIGITS) if record.whole_count else UNSET
 
 
 def _event_cluster(cluster: ClusterState) -> EventCluster:
@@ -317,6 +325,7 @@ def _event_match(match: Match) -> EventMatch:
         containment=_ratio(match.containment),
         contained_in=_ratio(match.contained_in),
         scheme=match.scheme,
+        view=match.view,
     )
 
 
