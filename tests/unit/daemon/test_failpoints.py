@@ -13,6 +13,7 @@ from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message
 from neardup_stream.stores.redis_clusters import RedisClusters
+from neardup_stream.stores.redis_frames import RedisFrames
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.streams.kafka_sink import KafkaSink
 from neardup_stream.streams.kafka_source import KafkaSource
@@ -24,6 +25,7 @@ WIRED = {
     "index": PermutedIndex,
     "clusters": Clusters,
     "cluster_store": RedisClusters,
+    "frames": RedisFrames,
     "events": KafkaSink,
     "dead_letters": KafkaSink,
     "transactions": KafkaTransactions,

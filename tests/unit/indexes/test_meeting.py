@@ -33,7 +33,7 @@ async def test_pages_meet_in_the_tables_in_which_a_probe_finds_them(
     await index.probe_and_insert([page(1)])
     probed = await index.probe([other])
 
-    assert meeting(page(1), other, LAYOUT) == meeting(other, page(1), LAYOUT) == expected
+    assert meeting([page(1)], [other], LAYOUT) == meeting([other], [page(1)], LAYOUT) == expected
     assert bool(probed.candidates[0]) == expected.is_found
 
 
@@ -43,4 +43,4 @@ def test_what_is_not_kept_of_a_band_does_not_keep_pages_apart() -> None:
 
     assert dropped_bits > 0
     almost = page(2, flipped=0b1111, bands=(BANDS[0] ^ 1, 0))
-    assert meeting(page(1), almost, LAYOUT).bands == (0,)
+    assert meeting([page(1)], [almost], LAYOUT).bands == (0,)

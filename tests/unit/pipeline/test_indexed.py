@@ -2,7 +2,7 @@ import msgspec
 
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
-from neardup_stream.pipeline.indexed import indexed_page, scope_hash
+from neardup_stream.pipeline.indexed import indexed_pages, scope_hash
 from neardup_stream.stores.page_record import PageRecord
 
 RECORD = PageRecord.first(
@@ -17,18 +17,20 @@ RECORD = PageRecord.first(
 
 
 def test_a_page_compared_with_everything_is_indexed_as_it_is() -> None:
-    page = indexed_page(Handle(7), RECORD)
+    (page,) = indexed_pages(Handle(7), RECORD)
 
     assert (page.handle, page.version, page.fingerprint) == (7, 1, 0x0123_4567_89AB_CDEF)
     assert tuple(page.bands) == (1, 0xFFFF_FFFF)
 
 
 def test_a_page_without_bands_has_none() -> None:
-    assert tuple(indexed_page(Handle(7), msgspec.structs.replace(RECORD, bands=b"")).bands) == ()
+    (page,) = indexed_pages(Handle(7), msgspec.structs.replace(RECORD, bands=b""))
+
+    assert tuple(page.bands) == ()
 
 
 def test_a_scope_turns_the_same_bits_of_every_page_in_it() -> None:
-    page = indexed_page(Handle(7), msgspec.structs.replace(RECORD, scope="example.com"))
+    (page,) = indexed_pages(Handle(7), msgspec.structs.replace(RECORD, scope="example.com"))
     mask = scope_hash("example.com")
 
     assert page.fingerprint == 0x0123_4567_89AB_CDEF ^ mask

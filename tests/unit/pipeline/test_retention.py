@@ -18,7 +18,7 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Forget, Registered
 from neardup_stream.pipeline.forgetting import forget
-from neardup_stream.pipeline.indexed import indexed_page
+from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.pipeline.registration import register
 from neardup_stream.pipeline.retention import SLOTS_AT_ONCE, WALKS_AT_ONCE, RetentionConfig, Sweeper, due
 from neardup_stream.stores.memory_records import MemoryRecords
@@ -110,9 +110,9 @@ class World:
         pages = await register([self._arrival(name, text) for name in names], self.records, KEY, at(day))
         for page in pages:
             if page.former is not None:
-                await self.index.remove([indexed_page(page.handle, page.former)])
+                await self.index.remove(indexed_pages(page.handle, page.former))
             if page.record.is_indexed:
-                await self.index.probe_and_insert([indexed_page(page.handle, page.record)])
+                await self.index.probe_and_insert(indexed_pages(page.handle, page.record))
         return pages
 
     def _arrival(self, name: str, text: int) -> Arrival:

@@ -25,23 +25,23 @@ def _page(
 
 
 PAGES = {
-    "text-is-taken-as-it-is": (_page(text="a <b>"), "a <b>"),
-    "html-is-markup": (_page(html="<p>a"), "a"),
-    "body-of-html": (_page(body=b"<p>a", content_type="text/html; charset=utf-8"), "a"),
-    "body-of-xhtml": (_page(body=b"<p>a</p>", content_type="application/xhtml+xml"), "a"),
-    "body-of-plain-text": (_page(body=b"<p>a", content_type="text/plain"), "<p>a"),
-    "body-that-looks-like-markup": (_page(body=b"\n <p>a"), "a"),
-    "body-that-does-not": (_page(body=b"a < b"), "a < b"),
-    "empty-body": (_page(body=b""), ""),
+    "text-is-taken-as-it-is": (_page(text="a <b>"), "a <b>", False),
+    "html-is-markup": (_page(html="<p>a"), "a", True),
+    "body-of-html": (_page(body=b"<p>a", content_type="text/html; charset=utf-8"), "a", True),
+    "body-of-xhtml": (_page(body=b"<p>a</p>", content_type="application/xhtml+xml"), "a", True),
+    "body-of-plain-text": (_page(body=b"<p>a", content_type="text/plain"), "<p>a", False),
+    "body-that-looks-like-markup": (_page(body=b"\n <p>a"), "a", True),
+    "body-that-does-not": (_page(body=b"a < b"), "a < b", False),
+    "empty-body": (_page(body=b""), "", False),
 }
 
 
-@pytest.mark.parametrize(("page", "text"), PAGES.values(), ids=PAGES)
-def test_text_of_a_page(page: Page, text: str) -> None:
-    assert page_text(page, "all_text") == PageText(text, charset_fell_back=False)
+@pytest.mark.parametrize(("page", "text", "is_markup"), PAGES.values(), ids=PAGES)
+def test_text_of_a_page(*, page: Page, text: str, is_markup: bool) -> None:
+    assert page_text(page, "all_text") == PageText(text, charset_fell_back=False, is_markup=is_markup)
 
 
 def test_a_wrong_charset_label_is_told() -> None:
     page = _page(body="<p>größer".encode(), charset="klingon")
 
-    assert page_text(page, "all_text") == PageText("größer", charset_fell_back=True)
+    assert page_text(page, "all_text") == PageText("größer", charset_fell_back=True, is_markup=True)
