@@ -5,12 +5,15 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 
 from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
+from neardup_stream.stores.frame_store import FrameChange
 from neardup_stream.stores.keys import Keys, meta_key
 from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.stores.redis_frames import RedisFrames
 from neardup_stream.stores.redis_namespace import Policy, check_policy, inspect_servers, open_namespace
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.stores.redis_tables import RedisTables
+from tests.contracts.frames import FRAME_CLAIMS
 from tests.contracts.records import RECORD_CLAIMS
 from tests.contracts.tables import TABLE_CLAIMS
 from tests.servers.redis import RedisServer, start_redis
@@ -43,6 +46,26 @@ async def test_redis_records_keep_the_contract(
     claim: Callable[[RedisRecords], Awaitable[None]], client: RedisClient, keys: Keys
 ) -> None:
     await claim(RedisRecords(client, keys))
+
+
+@pytest.mark.parametrize("claim", FRAME_CLAIMS, ids=lambda claim: claim.__name__)
+async def test_redis_frames_keep_the_contract(
+    claim: Callable[[RedisFrames], Awaitable[None]], client: RedisClient, keys: Keys
+) -> None:
+    await claim(RedisFrames(client, keys))
+
+
+async def test_a_frame_table_expires_when_no_page_teaches_its_site_for_90_days(
+    client: RedisClient, keys: Keys
+) -> None:
+    frames, table = RedisFrames(client, keys), bytes(10)
+    await frames.replace([FrameChange(7, b"", table)])
+    key = keys.frame_table(7)
+    await client.execute("EXPIRE", key, 1000)
+
+    await frames.replace([FrameChange(7, table[:8], bytes(9) + b"1")])
+
+    assert 90 * 86_400 - 60 < await client.execute("TTL", key) <= 90 * 86_400
 
 
 async def test_a_namespace_is_founded_once_and_then_the_same_for_all(
