@@ -110,8 +110,16 @@ class FrameTable(NamedTuple):
         if line_count < 0 or odd:
             raise CorruptData(f"a frame table of {len(packed)} bytes cannot be read")
         hashes_end = _HEADER_BYTES + 4 * line_count
-        return FrameTable(
+        table = FrameTable(
             int.from_bytes(packed[STAMP_BYTES:_HEADER_BYTES], "big"),
             np.frombuffer(packed[_HEADER_BYTES:hashes_end], "<u4"),
             np.frombuffer(packed[hashes_end:], np.uint8),
         )
+        if not table._is_sound():
+            raise CorruptData(f"a frame table of {len(packed)} bytes holds what no table does")
+        return table
+
+    def _is_sound(self) -> bool:
+        if self.page_count > MAX_PAGES or not np.all(self.hashes[:-1] < self.hashes[1:]):
+            return False
+        return not self.counts.size or 1 <= self.counts.min() <= self.counts.max() <= self.page_count
