@@ -147,7 +147,8 @@ def _is_inside(
     Codes of 4 bits agree by chance once in 15: of few samples nearly all must agree.
     """
     unknown = _CONTENT_INSIDE_UNKNOWN + _CHANCE_MARGIN / np.sqrt(np.maximum(samples, 1))
-    return (shares >= np.where(both_framed, _CONTENT_INSIDE_KNOWN, unknown)) | (samples == 0)
+    is_inside: NDArray[np.bool_] = shares >= np.where(both_framed, _CONTENT_INSIDE_KNOWN, unknown)
+    return is_inside | (samples == 0)
 
 
 def _sketches(pages: Sequence[FramedSketch], sketch: SketchConfig) -> NDArray[np.uint8]:
