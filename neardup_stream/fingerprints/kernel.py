@@ -532,7 +532,7 @@ def view_pages(
                 token_count += end - begin
             if not is_kept[line] or line + 1 == line_offsets[page + 1]:
                 run_end = end if is_kept[line] else begin
-                if run_end - run_start >= shingle:
+                if run_end - run_start >= min(shingle, tokens.size):
                     count += _hash_windows(tokens[run_start:run_end], shingle, windows[count:])
                 run_start = end
             begin = end
