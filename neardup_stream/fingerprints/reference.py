@@ -20,26 +20,37 @@ and what a sketch is:
                an empty one filled from the next that is not. A band's bins are far apart, because neighbors
                often hold the same sample. How far a sample was brought need not be told: which bin it is
                from is in it.
+
+and what lines and views are:
+
+    lines      the tokens between line feeds; a line without tokens is no line. A line's hash is the upper
+               half of the fingerprint of its tokens as a text
+    view       what is left of a page when some of its lines are taken out: those of its windows that have no
+               token in such a line. What occurs again counts again, but only within what is left
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from neardup_stream.fingerprints.simhash import RECENT_WINDOWS, TEXT_MULTIPLIER, SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.hashing.stable import MASK64, mix, rotate, token_hash
-from neardup_stream.text.canonical import canonicalize
+from neardup_stream.text.canonical import canonicalize, fold_characters
 from neardup_stream.text.tokens import split_tokens
 
 __all__ = [
     "Digest",
     "Sketch",
+    "View",
     "cyclic_hash",
     "fingerprint_page",
+    "hash_line",
     "majority",
     "seal",
     "sketch_page",
+    "split_lines",
+    "view_page",
     "votes",
     "windows",
 ]
@@ -75,21 +86,61 @@ class Sketch(NamedTuple):
     bands: list[int]
 
 
+class View(NamedTuple):
+    """What is left of a page when some of its lines are taken out.
+
+    Attributes:
+        token_count: tokens of the lines that stay, from 0.
+        sketch: of the windows that are left.
+        is_kept_sample: for each bin of the whole page's sketch whether its sample is one of what is left.
+    """
+
+    token_count: int
+    sketch: Sketch
+    is_kept_sample: list[bool]
+
+
 def fingerprint_page(text: str, config: SimhashConfig) -> Digest:
     """The digest of one visible text. Cost: milliseconds."""
     tokens = _token_hashes(text)
     fingerprint = majority(votes(windows(tokens, config.window_tokens)))
-    total = 0
-    for token in tokens:
-        total = (total * TEXT_MULTIPLIER + token) & MASK64
-    return Digest(fingerprint, len(tokens), seal(total, len(tokens)))
+    return Digest(fingerprint, len(tokens), _hash_sequence(tokens))
 
 
 def sketch_page(text: str, config: SketchConfig) -> Sketch:
     """The sketch of one visible text. Cost: milliseconds."""
-    shingles = set(_labelled(windows(_token_hashes(text), config.shingle_tokens)))
-    codes = [_code(sample, config.code_bits) for sample in _minima(shingles, config.bins)]
-    return Sketch(_packed(codes, config.code_bits), len(shingles), _band_words(shingles, config))
+    return _sketch(set(_labelled(windows(_token_hashes(text), config.shingle_tokens))), config)
+
+
+def split_lines(text: str) -> list[list[int]]:
+    """The token hashes of each line of a visible text that has tokens."""
+    lines = [
+        [token_hash(token) for token in split_tokens(line)] for line in fold_characters(text).split("\n")
+    ]
+    return [line for line in lines if line]
+
+
+def hash_line(tokens: Sequence[int]) -> int:
+    """32 bits over the sequence of tokens of a line."""
+    return _hash_sequence(tokens) >> 32
+
+
+def view_page(text: str, is_kept: Sequence[bool], config: SketchConfig) -> View:
+    """What is left of one visible text; `is_kept` says for each of its `split_lines` whether it stays."""
+    lines = split_lines(text)
+    tokens = [token for line in lines for token in line]
+    stays = [kept for line, kept in zip(lines, is_kept, strict=True) for _ in line]
+    occurring = windows(tokens, config.shingle_tokens)
+    left = [
+        window for start, window in enumerate(occurring) if all(stays[start : start + config.shingle_tokens])
+    ]
+    whole, content = set(_labelled(occurring)), set(_labelled(left))
+    samples = zip(_minima(whole, config.bins), _minima(content, config.bins), strict=True)
+    return View(
+        token_count=sum(stays),
+        sketch=_sketch(content, config),
+        is_kept_sample=[sample == kept != _NOTHING for sample, kept in samples],
+    )
 
 
 def windows(tokens: Sequence[int], width: int) -> list[int]:
@@ -126,6 +177,19 @@ def majority(features: Iterator[int]) -> int:
 def seal(total: int, token_count: int) -> int:
     """The text fingerprint, from the polynomial of the tokens and their number."""
     return mix(total ^ mix(token_count))
+
+
+def _hash_sequence(tokens: Iterable[int]) -> int:
+    total = count = 0
+    for token in tokens:
+        total = (total * TEXT_MULTIPLIER + token) & MASK64
+        count += 1
+    return seal(total, count)
+
+
+def _sketch(shingles: set[int], config: SketchConfig) -> Sketch:
+    codes = [_code(sample, config.code_bits) for sample in _minima(shingles, config.bins)]
+    return Sketch(_packed(codes, config.code_bits), len(shingles), _band_words(shingles, config))
 
 
 def _token_hashes(text: str) -> list[int]:
