@@ -100,6 +100,21 @@ def test_landmarks_are_asked_for_only_where_they_decide(
     assert landmarks.was_asked == is_asked
 
 
+@pytest.mark.parametrize(
+    ("in_question", "others", "is_asked"),
+    [(19, 0, False), (20, 0, True), (49, 951, False), (50, 950, True)],
+    ids=["19-tokens", "20-tokens", "below-5-percent", "5-percent"],
+)
+def test_landmarks_are_asked_for_only_where_much_depends_on_them(
+    *, in_question: int, others: int, is_asked: bool
+) -> None:
+    landmarks = nowhere(2)
+
+    content([2, 0], 100, landmarks, [in_question, others])
+
+    assert landmarks.was_asked == is_asked
+
+
 @pytest.mark.parametrize(("left", "is_lenient"), [(19, False), (20, True)])
 def test_if_fewer_than_20_tokens_were_left_only_markup_pages_counts(*, left: int, is_lenient: bool) -> None:
     counts, sizes, landmarks = [0, 3, 5], [left, LONG, LONG], Landmarks([False, True, False])
