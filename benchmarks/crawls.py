@@ -1,7 +1,8 @@
 """What end-to-end benchmarks are fed with: plain texts, or HTML pages of sites with frames.
 
-The HTML has the same texts, each in the frame of one of `SITES` sites: a page of 560 words carries 300 words of
-navigation, side list and footer more. A near-duplicate stands on another site than its original as often as not.
+The HTML has the same texts, each in the frame of one of `SITES` sites: a page of 560 words carries 300 words
+of navigation, side list and footer more. A near-duplicate stands on another site than its original as often
+as not.
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -5,9 +5,9 @@
 Broker, Redis and daemon run on this machine. The pages topic (4 partitions, zstd) is filled beforehand with
 Latin text of 3.5 KB, 20 % of it near-duplicates; a smaller topic warms everything up. Two settings take turns
 over the same pages: simhash alone, without clusters, and the default, with sketches, bands, verification and
-clusters. With `--crawl html` the same texts come as HTML pages of 100 sites with a frame, and the two settings
-are the default without frames and with them (`frames.scope`). The answers of each run are checked before a figure is printed: every page has one outcome, every
-duplicate one event, no pair is false.
+clusters. With `--crawl html` the same texts come as HTML pages of 100 sites with a frame, and the two
+settings are the default without frames and with them (`frames.scope`). The answers of each run are checked
+before a figure is printed: every page has one outcome, every duplicate one event, no pair is false.
 """
 
 import argparse

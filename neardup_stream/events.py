@@ -64,8 +64,8 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True):
         fetched_at: RFC 3339, UTC.
         fingerprint: the simhash, a decimal string in [0, 2**64).
         meta: whatever the crawler sent as `meta`, untouched.
-        frame_share: share of its shingles that are in the frame of its site and were not compared; absent where
-            no line of the page is frame.
+        frame_share: share of its shingles that are in the frame of its site and were not compared; absent
+            where no line of the page is frame.
     """
 
     id: str

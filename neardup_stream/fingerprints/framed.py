@@ -62,8 +62,8 @@ class WholeOverlaps(NamedTuple):
         other: of the other inside the one.
         own_content: share of the one page's content inside the other's whole text; 1 where nothing is left.
         other_content: the other way round.
-        own_samples: how many samples `own_content` is estimated from, that is, bins of the one whole text whose
-            sample is content.
+        own_samples: how many samples `own_content` is estimated from, that is, bins of the one whole text
+            whose sample is content.
         other_samples: the same of `other_content`.
     """
 

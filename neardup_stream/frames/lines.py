@@ -22,8 +22,8 @@ MIN_CONTENT_TOKENS = 20
 """If the lenient bounds leave fewer tokens than this, only `markup_pages` counts."""
 
 LANDMARK_SHARE = 0.05
-"""Of a page's tokens so many must be in question before its markup is asked for landmarks: that costs as much as
-extracting its text."""
+"""Of a page's tokens so many must be in question before its markup is asked for landmarks: that costs as much
+as extracting its text."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,13 +142,14 @@ def _judge_wholes(
 def _is_inside(
     shares: NDArray[np.float64], samples: NDArray[np.float64], both_framed: NDArray[np.bool_]
 ) -> NDArray[np.bool_]:
-    """Whether so much of a content is inside a whole text that it cannot be chance; nothing is inside everything.
+    """Whether more of a content is inside a whole text than by chance; nothing is inside everything.
 
     Codes of 4 bits agree by chance once in 15: of few samples nearly all must agree.
     """
     unknown = _CONTENT_INSIDE_UNKNOWN + _CHANCE_MARGIN / np.sqrt(np.maximum(samples, 1))
     is_inside: NDArray[np.bool_] = shares >= np.where(both_framed, _CONTENT_INSIDE_KNOWN, unknown)
-    return is_inside | (samples == 0)
+    is_inside |= samples == 0
+    return is_inside
 
 
 def _sketches(pages: Sequence[FramedSketch], sketch: SketchConfig) -> NDArray[np.uint8]:
