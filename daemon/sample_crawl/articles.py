@@ -41,10 +41,18 @@ class Article:
     published: str
 
 
-def write_article(lexicon: Lexicon, dice: Dice) -> Article:
-    """A new article of 400 to 800 words, unrelated to any other but for its language's common words."""
+def write_article(
+    lexicon: Lexicon, dice: Dice, word_counts: tuple[int, int] = (SHORTEST_WORDS, LONGEST_WORDS)
+) -> Article:
+    """Return a new article, unrelated to any other but for its language's common words.
+
+    Args:
+        lexicon: its language.
+        dice: decides its words.
+        word_counts: fewest and most words of the body.
+    """
     pool = lexicon.urn + tuple(dice.picks(lexicon.words, TOPIC_WORDS)) * TOPIC_REPEATS
-    word_count = dice.between(SHORTEST_WORDS, LONGEST_WORDS)
+    word_count = dice.between(*word_counts)
     words = dice.picks(pool, word_count)
     for place in dice.places(word_count, word_count * NUMBERS_PER_HUNDRED_WORDS // 100):
         words[place] = str(dice.between(2, 2_000))

@@ -1,10 +1,10 @@
 """A crawl of several sites, with every near-duplicate in it known.
 
 Articles first; then for each relation its share of variants, made of those articles; then what a crawl has
-beside: look-alike templates, re-crawls, pages too short to judge, a broken record and one that asks to forget
-a page. Every page gets a moment, a variant's later than its original's, and the records come out in that
-order. A story of a few pages ends it. The truth is the list of variants and the story's: every other pair of
-pages is unrelated.
+beside: a site whose pages are mostly frame, look-alike templates, re-crawls, pages too short to judge, a
+broken record and one that asks to forget a page. Every page gets a moment, a variant's later than its
+original's, and the records come out in that order. A story of a few pages ends it. The truth is the list of
+variants and the story's: every other pair of pages is unrelated.
 """
 
 import json
@@ -15,9 +15,17 @@ from typing import NamedTuple
 
 from daemon.sample_crawl.articles import write_article
 from daemon.sample_crawl.dice import Dice
+from daemon.sample_crawl.framed_site import ARTICLE_COUNT, FRAMED_KINDS, FramedSite, publish_framed_site
 from daemon.sample_crawl.lookalikes import build_template, event_list_html, product_html
 from daemon.sample_crawl.sites import article_html
-from daemon.sample_crawl.story import STORY_OUTCOMES, STORY_RECORDS, StoryRecord, tell_story
+from daemon.sample_crawl.story import (
+    EARLIER_PAGES,
+    STORY_OUTCOMES,
+    STORY_RECORDS,
+    StoryRecord,
+    earlier_pages,
+    tell_story,
+)
 from daemon.sample_crawl.truth import BROKEN_VALUE, CrawlRecord, Relation, SampleCrawl, Story, StoryStep
 from daemon.sample_crawl.variants import VARIANTS, Original, Published
 from daemon.sample_crawl.world import World, build_world
@@ -25,7 +33,7 @@ from neardup_stream.errors import ConfigError
 
 __all__ = ["MIN_PAGES", "generate_crawl"]
 
-MIN_PAGES = 32
+MIN_PAGES = 80
 """Room for every kind of page once, and for a few articles to make the variants of."""
 
 LOOKALIKES_PER_THOUSAND = 200
@@ -61,7 +69,7 @@ def generate_crawl(page_count: int = 1_800, seed: int = 1) -> SampleCrawl:
     """Invent a crawl.
 
     Args:
-        page_count: records in all, at least 32.
+        page_count: records in all, at least 80.
         seed: any int; the same one gives the same bytes on every Python.
 
     Raises:
@@ -76,15 +84,21 @@ def generate_crawl(page_count: int = 1_800, seed: int = 1) -> SampleCrawl:
     moments = {original.page.url: world.dice.random() for original in originals}
     (forgotten, *kept) = originals
     variants, relations = _make_variants(kept, counts.variants, world)
+    framed = publish_framed_site(world)
 
     crawled = [_Crawled(moments[original.page.url], original.page) for original in originals]
     crawled += [_later(moments[relations[page.url].base_id], page, world) for page in variants]
     crawled += [_Crawled(world.dice.random(), page) for page in _lookalikes(counts.lookalikes, world)]
     crawled += [_Crawled(world.dice.random(), _short_page(world)) for _ in range(counts.short_pages)]
     crawled += [_later(moments[page.url], page, world) for page in _again(kept, counts.recrawls, world)]
+    crawled += [_Crawled(world.dice.random(), page) for page in earlier_pages()]
+    crawled += _spread(framed, world)
+    relations |= {
+        page.url: Relation(original.page.url, kind) for kind, original, page in framed.near_duplicates
+    }
     told = tell_story()
     records = _records(crawled, forgotten.page, told, world)
-    return SampleCrawl(records, relations, _expected_outcomes(counts), _story(told, records))
+    return SampleCrawl(records, relations, _expected_outcomes(counts), _story(told, records), framed.truth())
 
 
 def _count_kinds(page_count: int) -> _Counts:
@@ -93,7 +107,7 @@ def _count_kinds(page_count: int) -> _Counts:
     recrawls = _share(page_count, RECRAWLS_PER_THOUSAND)
     short_pages = _share(page_count, SHORT_PAGES_PER_THOUSAND)
     others = sum(variants) + lookalikes + recrawls + short_pages + FORGET_RECORDS + BROKEN_RECORDS
-    others += STORY_RECORDS
+    others += STORY_RECORDS + EARLIER_PAGES + ARTICLE_COUNT + len(FRAMED_KINDS)
     return _Counts(variants, lookalikes, recrawls, short_pages, originals=page_count - others)
 
 
@@ -105,8 +119,8 @@ def _share(page_count: int, per_thousand: int) -> int:
 def _expected_outcomes(counts: _Counts) -> dict[str, int]:
     story = STORY_OUTCOMES
     return {
-        "unique": counts.originals + counts.lookalikes + story["unique"],
-        "duplicate": sum(counts.variants) + story["duplicate"],
+        "unique": counts.originals + counts.lookalikes + ARTICLE_COUNT + EARLIER_PAGES + story["unique"],
+        "duplicate": sum(counts.variants) + len(FRAMED_KINDS) + story["duplicate"],
         "unchanged": counts.recrawls,
         "undecided": counts.short_pages,
         "forgotten": FORGET_RECORDS + story["forgotten"],
@@ -154,6 +168,15 @@ def _short_page(world: World) -> Published:
 
 def _again(originals: Sequence[Original], count: int, world: World) -> Iterator[Published]:
     return (world.dice.pick(originals).page for _ in range(count))
+
+
+def _spread(framed: FramedSite, world: World) -> Iterator[_Crawled]:
+    """Give every page of the site a moment, a near-duplicate one after its original's."""
+    moments = {original.page.url: world.dice.random() for original in framed.originals}
+    for original in framed.originals:
+        yield _Crawled(moments[original.page.url], original.page)
+    for _, original, page in framed.near_duplicates:
+        yield _later(moments[original.page.url], page, world)
 
 
 def _later(moment: float, page: Published, world: World) -> _Crawled:

@@ -10,7 +10,7 @@ from daemon.sample_crawl.articles import Article, headline, paragraphs, write_se
 from daemon.sample_crawl.dice import Dice
 from daemon.sample_crawl.lexicon import Lexicon
 
-__all__ = ["Site", "article_html", "build_site", "print_html", "site_html"]
+__all__ = ["WORDS_FOR_NAMES", "Site", "article_html", "build_site", "links", "print_html", "site_html"]
 
 MENU_LINKS = 4
 SIDEBAR_LINKS = 2
@@ -50,8 +50,8 @@ def build_site(lexicon: Lexicon, names: Lexicon, number: int, dice: Dice) -> Sit
     """
     label, kind = dice.pick(names.words[WORDS_FOR_NAMES]), dice.pick(SITE_KINDS)
     name = f"{label.capitalize()} {kind.capitalize()}"
-    menu = _links(lexicon, MENU_LINKS, 1, dice)
-    sidebar = _links(lexicon, SIDEBAR_LINKS, SIDEBAR_LINK_WORDS, dice)
+    menu = links(lexicon, MENU_LINKS, 1, dice)
+    sidebar = links(lexicon, SIDEBAR_LINKS, SIDEBAR_LINK_WORDS, dice)
     cookie = write_sentence(tuple(dice.picks(lexicon.words, COOKIE_WORDS)), lexicon.grammar)
     footer = f"© 2026 {name} · " + lexicon.grammar.space.join(dice.picks(lexicon.words, FOOTER_WORDS))
     style = dice.pick((_plain_style, _div_style))
@@ -93,7 +93,8 @@ def _head(title: str, site: Site) -> str:
     )
 
 
-def _links(lexicon: Lexicon, count: int, words_each: int, dice: Dice) -> list[str]:
+def links(lexicon: Lexicon, count: int, words_each: int, dice: Dice) -> list[str]:
+    """Return links whose texts are random words."""
     space = lexicon.grammar.space
     texts = [space.join(dice.picks(lexicon.words, words_each)) for _ in range(count)]
     return [f'<a href="/section/{number}">{text}</a>' for number, text in enumerate(texts)]

@@ -16,7 +16,7 @@ from daemon.sample_crawl.lexicon import build_lexicon
 from daemon.sample_crawl.sites import Site, article_html, build_site
 from daemon.sample_crawl.variants import Published
 
-__all__ = ["STORY_OUTCOMES", "STORY_RECORDS", "StoryRecord", "tell_story"]
+__all__ = ["EARLIER_PAGES", "STORY_OUTCOMES", "STORY_RECORDS", "StoryRecord", "earlier_pages", "tell_story"]
 
 STORY_SEED = 130
 """Pages whose sketches tell their true shares well: what happens hangs on no threshold's last digit."""
@@ -26,6 +26,10 @@ SITE_NUMBER = 99
 PARAGRAPHS_REWRITTEN = 2
 """At either end."""
 WORDS_EDITED = 2
+
+EARLIER_PAGES = 8
+"""Articles that the site has when the story begins. A frame is learned from a site's different pages: on a
+site of fewer pages, the paragraphs that report and revision share would be taken for frame."""
 
 STORY_RECORDS = 8
 STORY_OUTCOMES = {"unique": 4, "duplicate": 3, "forgotten": 1}
@@ -51,9 +55,8 @@ class StoryRecord(NamedTuple):
 
 def tell_story() -> tuple[StoryRecord, ...]:
     """The records, in order. Cost: about 15 ms."""
-    dice = Dice(STORY_SEED)
-    lexicon = build_lexicon(GRAMMARS[0], dice)
-    site = build_site(lexicon, lexicon, SITE_NUMBER, dice)
+    dice, site = _setting()
+    lexicon = site.lexicon
     report, beginning, end, other = (write_article(lexicon, dice) for _ in range(4))
     half_revised = _with_words_of(beginning, report, _first_words(report))
     revision = _with_words_of(end, half_revised, _last_words(report))
@@ -82,6 +85,23 @@ def tell_story() -> tuple[StoryRecord, ...]:
         StoryRecord(_page("/report-copy", other, site), "crawled again, with other content"),
         StoryRecord(report_page, "to be forgotten (a null record)", is_forgotten=True),
     )
+
+
+def earlier_pages() -> tuple[Published, ...]:
+    """Return other articles of the story's site, crawled before the story. Cost: about 10 ms."""
+    _, site = _setting()
+    dice = Dice(STORY_SEED + 1)
+    return tuple(
+        _page(f"/earlier-{number}", write_article(site.lexicon, dice), site)
+        for number in range(1, EARLIER_PAGES + 1)
+    )
+
+
+def _setting() -> tuple[Dice, Site]:
+    """Return the story's site, and the dice that generate the rest of it."""
+    dice = Dice(STORY_SEED)
+    lexicon = build_lexicon(GRAMMARS[0], dice)
+    return dice, build_site(lexicon, lexicon, SITE_NUMBER, dice)
 
 
 def _page(path: str, article: Article, site: Site) -> Published:

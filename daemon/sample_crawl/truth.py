@@ -6,12 +6,29 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["BROKEN_VALUE", "CrawlRecord", "Relation", "SampleCrawl", "Story", "StoryStep"]
+__all__ = [
+    "BROKEN_VALUE",
+    "CrawlRecord",
+    "FramedPages",
+    "Relation",
+    "SampleCrawl",
+    "Story",
+    "StoryStep",
+    "text_of_markup",
+]
 
 BROKEN_VALUE = b"json failed to parse"
 """What one crawler really sends in place of a page it could not encode."""
 
 TAG = re.compile("<[^>]*>")
+
+
+def text_of_markup(markup: str) -> str:
+    """Return what stands between the tags, white space folded.
+
+    Generated markup has no scripts, comments or character references.
+    """
+    return " ".join(TAG.sub(" ", markup).split())
 
 
 class CrawlRecord(NamedTuple):
@@ -57,6 +74,25 @@ class Story(NamedTuple):
     cluster: frozenset[str] = frozenset()
 
 
+class FramedPages(NamedTuple):
+    """The pages of the site whose pages are mostly frame.
+
+    Attributes:
+        host: of the site.
+        frame_word_count: words that are the same on every page of the site.
+        articles: ids of its different pages; none is a near-duplicate of another.
+        near_duplicates: ids of near-duplicates of three of them, on this site or another.
+    """
+
+    host: str = ""
+    frame_word_count: int = 0
+    articles: tuple[str, ...] = ()
+    near_duplicates: tuple[str, ...] = ()
+
+
+NO_FRAMED_PAGES = FramedPages()
+
+
 @dataclass(frozen=True, slots=True)
 class SampleCrawl:
     """Records in crawl order, and the truth about them.
@@ -66,12 +102,14 @@ class SampleCrawl:
         relations: id of each variant → its relation; all other pages but the story's are originals.
         expected_outcomes: how many records should end in each outcome; they sum to the records.
         story: told by the last records.
+        framed: pages that are mostly frame, anywhere in the crawl.
     """
 
     records: tuple[CrawlRecord, ...]
     relations: Mapping[str, Relation]
     expected_outcomes: Mapping[str, int]
     story: Story
+    framed: FramedPages = NO_FRAMED_PAGES
 
     def are_kin(self, one_id: str, other_id: str) -> bool:
         """Whether it is right to match these pages: they have one origin."""
@@ -90,15 +128,13 @@ class SampleCrawl:
         return {frozenset(ids) for ids in (*kin.values(), self.story.cluster) if ids}
 
     def text_of(self, page_id: str) -> str:
-        """The visible text of a page, chrome included, white space folded.
-
-        Generated markup has no scripts, comments or character references: between the tags is the text.
+        """Return the visible text of a page, frame included, white space folded.
 
         Raises:
             KeyError: no page of the crawl has this id.
         """
         body = self._html_of(page_id).partition("<body")[2]
-        return " ".join(TAG.sub(" ", f"<body{body}").split())
+        return text_of_markup(f"<body{body}")
 
     def _html_of(self, page_id: str) -> str:
         for key, value, _ in self.records:

@@ -11,11 +11,12 @@ from daemon.sample_crawl.story import STORY_OUTCOMES
 from daemon.sample_crawl.variants import VARIANTS
 
 SEEDS = st.integers(-(2**70), 2**70)
+PLACES = st.integers(0, MIN_PAGES - 1)
 LEXICONS = [build_lexicon(grammar, Dice(1)) for grammar in GRAMMARS]
 
 
 @settings(max_examples=25, deadline=None)
-@given(page_count=st.integers(MIN_PAGES, 90), seed=SEEDS)
+@given(page_count=st.integers(MIN_PAGES, 150), seed=SEEDS)
 def test_every_crawl_has_the_pages_asked_for_and_every_kind_of_relation(page_count: int, seed: int) -> None:
     crawl = generate_crawl(page_count, seed)
 
@@ -28,7 +29,7 @@ def test_every_crawl_has_the_pages_asked_for_and_every_kind_of_relation(page_cou
 @settings(max_examples=15, deadline=None)
 @given(seed=SEEDS)
 def test_every_original_comes_before_its_variants(seed: int) -> None:
-    crawl = generate_crawl(60, seed)
+    crawl = generate_crawl(MIN_PAGES, seed)
     first_place: dict[str, int] = {}
     for place, record in enumerate(crawl.records):
         first_place.setdefault(record.key.decode(), place)
@@ -39,9 +40,19 @@ def test_every_original_comes_before_its_variants(seed: int) -> None:
 
 
 @settings(max_examples=15, deadline=None)
-@given(seed=SEEDS, picks=st.lists(st.tuples(st.integers(0, 59), st.integers(0, 59)), max_size=40))
+@given(seed=SEEDS)
+def test_three_quarters_of_every_page_of_the_framed_site_are_frame(seed: int) -> None:
+    crawl = generate_crawl(MIN_PAGES, seed)
+
+    for page_id in (*crawl.framed.articles, *crawl.framed.near_duplicates):
+        if page_id.split("/")[2] == crawl.framed.host:
+            assert crawl.framed.frame_word_count >= 0.75 * len(crawl.text_of(page_id).split())
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS, picks=st.lists(st.tuples(PLACES, PLACES), max_size=40))
 def test_a_match_is_either_of_one_origin_or_a_false_pair(seed: int, picks: list[tuple[int, int]]) -> None:
-    crawl = generate_crawl(60, seed)
+    crawl = generate_crawl(MIN_PAGES, seed)
     ids = [record.key.decode() for record in crawl.records]
     matches = {(ids[one], ids[other]) for one, other in picks}
 
