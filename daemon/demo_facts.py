@@ -1,7 +1,7 @@
 """What a run of the demo leaves behind: the events as published, and the clusters as stored."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
@@ -49,12 +49,14 @@ class DemoRun:
         outcomes: outcome → records, as the metrics counted them.
         clusters: as the store has them at the end.
         seconds: from the first record to the last event, above 0.
+        frame_shares: id of a page on the site with a frame → share of its shingles that were read as frame.
     """
 
     events: tuple[CloudEvent[msgspec.Raw], ...]
     outcomes: Mapping[str, int]
     clusters: tuple[StoredCluster, ...]
     seconds: float
+    frame_shares: Mapping[str, float] = field(default_factory=dict)
 
     def told(self) -> Iterator[Told]:
         """The events, read as a subscriber reads them."""

@@ -1,4 +1,4 @@
-"""What the demo tells: found against true, outcomes, clusters, a story, and what to type next."""
+"""What the demo tells: found against true, a frame, outcomes, clusters, a story, and what to type next."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from daemon.demo_clusters import (
     print_fold,
 )
 from daemon.demo_facts import DemoRun, closeness
+from daemon.demo_frames import FrameReport, build_frame_report, print_frame_report
 from daemon.demo_story import StoryReport, build_story, print_story
 from daemon.sample_crawl.score import Score, score
 from daemon.sample_crawl.truth import SampleCrawl
@@ -71,6 +72,7 @@ class DemoReport:
         outcomes: outcome → records that did; they sum to the records.
         seconds: from the first record to the last event.
         examples: at most one for each of a few relations.
+        frames: the site whose pages are mostly frame; None for a crawl without one.
         clusters: against the truth.
         story: what became of a few pages.
         folded: what all events add up to.
@@ -81,6 +83,7 @@ class DemoReport:
     outcomes: Mapping[str, int]
     seconds: float
     examples: tuple[Example, ...]
+    frames: FrameReport | None
     clusters: ClusterReport
     story: StoryReport
     folded: Folded
@@ -97,6 +100,7 @@ def build_report(crawl: SampleCrawl, run: DemoRun) -> DemoReport:
         outcomes=run.outcomes,
         seconds=run.seconds,
         examples=tuple(_examples(crawl, duplicates)),
+        frames=build_frame_report(crawl, run),
         clusters=build_clusters(crawl, run),
         story=build_story(crawl, run, folded.deletable),
         folded=folded,
@@ -116,6 +120,8 @@ def print_report(report: DemoReport, console: Console) -> None:
         console.print(WHY_SOME_ARE_MISSED)
     for example in report.examples:
         _print_example(example, console)
+    if report.frames is not None:
+        print_frame_report(report.frames, console)
     print_clusters(report.clusters, console)
     print_story(report.story, console)
     print_fold(report.folded, console)

@@ -13,6 +13,8 @@ from daemon.settings import Settings
 from daemon.tally import Tally
 from daemon.wiring import Stores, build_loop, build_retries, message_publication, open_stores
 from neardup_stream.message import Partition, Position, Record
+from neardup_stream.page import PageId
+from neardup_stream.pipeline.page_places import find_places
 from neardup_stream.streams.memory import MemorySink, MemorySource
 from neardup_stream.wire.events import from_message
 
@@ -35,8 +37,9 @@ async def run_demo(crawl: SampleCrawl, settings: Settings) -> DemoRun:
         await build_loop(settings, stores, source, publication, retries, tally).run(asyncio.Event())
         seconds = perf_counter() - start
         clusters = await _stored_clusters(stores)
+        frame_shares = await _frame_shares(crawl, stores)
     told = tuple(from_message(message) for message in events.messages)
-    return DemoRun(told, dict(tally.outcomes.items()), clusters, seconds)
+    return DemoRun(told, dict(tally.outcomes.items()), clusters, seconds, frame_shares)
 
 
 def _source(crawl: SampleCrawl) -> MemorySource:
@@ -50,6 +53,13 @@ def _source(crawl: SampleCrawl) -> MemorySource:
         )
         for offset, record in enumerate(crawl.records)
     )
+
+
+async def _frame_shares(crawl: SampleCrawl, stores: Stores) -> dict[str, float]:
+    """Read from the page records how much of each page was frame."""
+    page_ids = map(PageId, (*crawl.framed.articles, *crawl.framed.near_duplicates))
+    places = await find_places(page_ids, stores.judged.records, stores.judged.handle_key)
+    return {page_id: place.record.frame_share for page_id, place in places.items() if place.record}
 
 
 async def _stored_clusters(stores: Stores) -> tuple[StoredCluster, ...]:

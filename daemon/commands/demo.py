@@ -25,8 +25,9 @@ def demo(settings: Settings, pages: int, seed: int, write: Path | None) -> None:
     """Find the near-duplicates of a sample crawl, before your eyes.
 
     The crawl is invented: several sites and languages, with mirrors, print versions, edited re-posts and
-    look-alikes; and a few pages to which everything happens that can. Which pages are near-duplicates is
-    known, so what was found can be judged. Everything runs as it would in production, on a private Redis.
+    look-alikes; a site whose pages are mostly navigation; and a few pages to which everything happens that
+    can. Which pages are near-duplicates is known, so what was found can be judged. Everything runs as it
+    would in production, on a private Redis.
 
         neardup-stream demo --seed 2
     """

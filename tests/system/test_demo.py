@@ -8,7 +8,7 @@ import pytest
 
 from tests.system.conftest import call
 
-MOST_LINES = 100
+MOST_LINES = 110
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,16 @@ def test_most_near_duplicates_are_found_and_nothing_else(said: str) -> None:
     assert int(recall) >= 98
     assert "edited re-post (20 words)" in said
     assert "False pairs: 0" in said
+
+
+def test_articles_in_one_frame_stay_apart_and_their_near_duplicates_are_found(said: str) -> None:
+    site = said.partition("A site with a frame: ")[2].partition("Clusters:")[0]
+
+    assert re.search(r"frame +8\d% of all words", site)
+    assert re.search(r"taken out +8\d% of the text, from every page", site)
+    assert re.search(r"12; any two share at least 7\d% of their words", site)
+    assert re.search(r"false pairs +0 of 66", site)
+    assert site.count("found, alike: ") == 3
 
 
 def test_outcomes_are_those_of_the_truth(said: str) -> None:
@@ -96,7 +106,10 @@ def test_the_events_add_up_to_what_the_store_says(said: str) -> None:
 
 
 def test_all_parts_come_in_order_as_plain_text(said: str) -> None:
-    parts = ("Near-duplicates found", "Clusters", "What can become", "What became", "What to type next")
+    parts = (
+        *("Near-duplicates found", "A site with a frame", "Clusters"),
+        *("What can become", "What became", "What to type next"),
+    )
 
     assert "\x1b" not in said
     assert all(said.index(earlier) < said.index(later) for earlier, later in pairwise(parts))
@@ -111,7 +124,7 @@ def test_a_crawl_too_small_to_hold_its_truth_is_refused() -> None:
     run = call("demo", "--pages", "3")
 
     assert run.returncode == 2
-    assert b"at least 32 pages" in run.stderr
+    assert b"at least 80 pages" in run.stderr
 
 
 def test_without_clusters_there_is_nothing_to_show() -> None:
