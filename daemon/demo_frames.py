@@ -149,8 +149,9 @@ def _taken_out(report: FrameReport) -> str:
 def _copy_words(copy: FramedCopy, host: str) -> Text:
     if copy.match is None:
         return Text("MISSED", "bold red")
-    place = "" if _host(copy.url) == host else f", on {_host(copy.url)}"
-    return Text("found", "bold green").append(f", alike: {closeness(copy.match)}{place}", "default")
+    view = "without frames" if copy.match.view == "content" else "whole pages"
+    place = "" if _host(copy.url) == host else ", on another site"
+    return Text("found", "bold green").append(f", alike: {closeness(copy.match)} ({view}){place}", "default")
 
 
 def _host(url: str) -> str:

@@ -9,6 +9,7 @@ from daemon.sample_crawl.crawl import generate_crawl
 from daemon.sample_crawl.framed_site import FRAMED_KINDS
 from daemon.sample_crawl.truth import SampleCrawl, Story
 from neardup_stream.events import DuplicateFound, EventMatch, EventPage
+from neardup_stream.match import View
 from tests.events import delivered
 
 CRAWL = generate_crawl(80, seed=5)
@@ -17,11 +18,15 @@ COPIES = CRAWL.framed.near_duplicates
 OF_THE_SITE = [page_id for page_id in (*ARTICLES, *COPIES) if page_id.split("/")[2] == CRAWL.framed.host]
 
 
-def duplicate(page_id: str, earlier_id: str) -> DuplicateFound:
+def duplicate(page_id: str, earlier_id: str, view: View = "content") -> DuplicateFound:
     return DuplicateFound(
         page=EventPage(id=page_id, url=page_id, version=1, fetched_at="", fingerprint="1"),
         kind="near",
-        matches=(EventMatch(id=earlier_id, url=earlier_id, version=1, distance_bits=2, resemblance=0.91),),
+        matches=(
+            EventMatch(
+                id=earlier_id, url=earlier_id, version=1, distance_bits=2, resemblance=0.91, view=view
+            ),
+        ),
         matches_total=1,
     )
 
@@ -81,13 +86,19 @@ def test_a_run_that_finds_all_near_duplicates_has_a_match_for_each_and_no_false_
 
     assert {copy.kind for copy in report.copies if copy.match} == set(FRAMED_KINDS)
     assert (report.false_pair_count, report.pair_count) == (0, 66)
-    assert printed(report).count("found, alike: 0.91") == 3
+    assert printed(report).count("found, alike: 0.91 (without frames)") == 3
 
 
-def test_the_near_duplicate_on_another_site_is_printed_with_its_host() -> None:
-    (elsewhere,) = set(COPIES).difference(OF_THE_SITE)
+def test_the_near_duplicate_on_another_site_is_printed_as_such() -> None:
+    assert len(set(COPIES).difference(OF_THE_SITE)) == 1
+    assert printed(report_of(*PERFECT)).count("found, alike: 0.91 (without frames), on another site") == 1
 
-    assert f"found, alike: 0.91, on {elsewhere.split('/')[2]}" in printed(report_of(*PERFECT))
+
+def test_a_match_by_the_whole_pages_is_printed_as_such() -> None:
+    page_id = next(page_id for page_id in COPIES if page_id in OF_THE_SITE)
+    found = duplicate(page_id, CRAWL.relations[page_id].base_id, view="whole")
+
+    assert printed(report_of(found)).count("found, alike: 0.91 (whole pages)") == 1
 
 
 def test_near_duplicates_that_were_not_reported_are_missed() -> None:
