@@ -142,7 +142,7 @@ def _taken_out(report: FrameReport) -> str:
         return "nothing: no page was compared without its frame"
     early = report.page_count - report.framed_count
     pages = f"from {report.framed_count} of {report.page_count} pages" if early else "from every page"
-    reason = "; the others came before the frame was known" if early else ""
+    reason = f"; {early} came before the frame was known" if early else ""
     return f"{report.found_share:.0%} of the text, {pages}{reason}"
 
 

@@ -70,7 +70,7 @@ def test_the_share_that_was_taken_out_is_of_the_pages_whose_frame_was_known() ->
 
     assert report.framed_count == 2
     assert report.found_share == pytest.approx(0.8)
-    assert "80% of the text, from 2 of 14 pages; the others came before" in printed(report)
+    assert "80% of the text, from 2 of 14 pages; 12 came before the frame" in printed(report)
 
 
 def test_a_frame_of_every_page_is_printed_without_exceptions() -> None:
