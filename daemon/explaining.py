@@ -14,6 +14,7 @@ from daemon.explanation import (
     PairVerdict,
     Tables,
     Thresholds,
+    WholeTexts,
 )
 from daemon.page_facts import cluster_of, page_facts
 from daemon.page_lookup import STDIN, AskedPage, find_stored, place_given, read_given
@@ -23,13 +24,15 @@ from daemon.stored_index import open_stored_index
 from neardup_stream.clusters.rules import Support
 from neardup_stream.errors import ConfigError
 from neardup_stream.events import EventCluster
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES, whole_overlaps, whole_sketches
 from neardup_stream.fingerprints.resemblance import exact_overlap
 from neardup_stream.fingerprints.shingles import ShingleConfig, shingle_ids, token_hashes
 from neardup_stream.fingerprints.sketch import SketchConfig, standard_errors
 from neardup_stream.indexes.meeting import meeting
+from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Candidate, Match
-from neardup_stream.pipeline.indexed import indexed_pages
-from neardup_stream.pipeline.likeness import VerdictConfig
+from neardup_stream.pipeline.indexed import banded_page, indexed_pages
+from neardup_stream.pipeline.likeness import VerdictConfig, least_content_inside
 from neardup_stream.pipeline.verification import compare, verify
 from neardup_stream.stores.page_record import PageRecord
 
@@ -38,8 +41,16 @@ __all__ = ["explain", "explain_named"]
 _DIGITS = 4
 
 
-async def explain_named(names: tuple[str, str], settings: Settings, state_dir: Path | None) -> Explanation:
+async def explain_named(
+    names: tuple[str, str], settings: Settings, state_dir: Path | None, *, with_index: bool = False
+) -> Explanation:
     """Explain two pages, each an id or URL that is stored, a file with page JSON, or `-` for standard input.
+
+    Args:
+        names: of the pages.
+        settings: that judge.
+        state_dir: what `dedup --state` keeps; None for the Redis in the settings.
+        with_index: whether the index is asked for the frames of two given pages as well.
 
     Raises:
         ConfigError: there is no such page or index.
@@ -47,12 +58,14 @@ async def explain_named(names: tuple[str, str], settings: Settings, state_dir: P
         CorruptData: what is stored is not ours.
     """
     given = _given(names, settings)
-    if len(given) == len(set(names)):
+    if len(given) == len(set(names)) and not with_index and state_dir is None:
         return explain(given[names[0]], given[names[1]], settings)
     async with open_stored_index(settings, state_dir) as stores:
         first, second = [
             await (
-                place_given(given[name], stores.judged) if name in given else find_stored(name, stores.judged)
+                place_given(given[name], settings, stores.judged, stores.frames)
+                if name in given
+                else find_stored(name, stores.judged)
             )
             for name in names
         ]
@@ -86,7 +99,7 @@ def explain(
     compared = compare(one, second.handle, other, config) if are_indexed else None
     tables = _tables(first, second, settings) if are_indexed else None
     verdict = _verdict(first, second, config)
-    is_match = verdict in {"exact", "near"} and tables is not None and bool(tables.simhash or tables.bands)
+    is_match = verdict in {"exact", "near"} and tables is not None and tables.may_meet
     return Explanation(
         first=page_facts(first),
         second=page_facts(second),
@@ -95,7 +108,11 @@ def explain(
         is_same_text=UNSET if verdict == "gone" else one.text_fingerprint == other.text_fingerprint,
         distance_bits=UNSET if compared is None else compared.distance_bits,
         tables=UNSET if tables is None else tables,
+        view=UNSET if compared is None or config.sketch is None else compared.view,
         estimated=_estimated(compared, one, other, config.sketch),
+        whole_texts=_whole_texts(one, other, config.sketch) if are_indexed else UNSET,
+        frames_unknown=clusters is UNSET
+        and any(page.arrival and page.arrival.site for page in (first, second)),
         exact=_exact(first.text, second.text, settings.sketch.shingle_tokens),
         thresholds=_thresholds(settings),
         would_link=_would_link(compared, settings) if is_match else UNSET,
@@ -127,15 +144,34 @@ def _is_one(cluster: EventCluster | None, other: EventCluster | None) -> bool:
 
 def _tables(first: AskedPage, second: AskedPage, settings: Settings) -> Tables:
     layout = index_layout(settings)
-    met = meeting(
-        indexed_pages(first.handle, first.record), indexed_pages(second.handle, second.record), layout
-    )
+    pairs = ((first, second), (second, first))
+    met = [meeting(_probed(later), _stored(earlier), layout) for later, earlier in pairs]
     return Tables(
-        simhash=met.tables,
+        simhash=met[0].tables,
         simhash_count=len(layout.tables),
-        bands=met.bands,
+        bands=tuple(sorted({*met[0].bands, *met[1].bands})),
         band_count=layout.config.bands,
+        whole_bands_unknown=any(_looked_for_more(*pair) for pair in pairs),
     )
+
+
+def _stored(page: AskedPage) -> list[IndexedPage]:
+    return indexed_pages(page.handle, page.record)
+
+
+def _probed(page: AskedPage) -> list[IndexedPage]:
+    """What the page looks for when it comes: of a stored one, no more is known than what is stored."""
+    whole_bands = page.arrival.whole_bands if page.arrival else b""
+    if not whole_bands or whole_bands in (page.record.bands, page.record.whole_bands):
+        return _stored(page)
+    return [*_stored(page), banded_page(page.handle, page.record, whole_bands)]
+
+
+def _looked_for_more(later: AskedPage, earlier: AskedPage) -> bool:
+    """Whether bands of its whole text, which are not stored, may have found a page stored by such bands."""
+    one, other = later.record, earlier.record
+    is_known = later.arrival is not None or not one.whole_count or bool(one.whole_bands)
+    return not is_known and (not other.whole_count or bool(other.whole_bands))
 
 
 def _estimated(
@@ -143,9 +179,14 @@ def _estimated(
 ) -> Estimated | UnsetType:
     if compared is None or sketch is None or compared.resemblance is None:
         return UNSET
-    resemblance, counts = compared.resemblance, (one.shingle_count, other.shingle_count)
-    sketches = [np.frombuffer(record.sketch, np.uint8)[np.newaxis] for record in (one, other)]
-    error = float(standard_errors(np.array([resemblance]), sketches[0], sketches[1], sketch)[0])
+    resemblance = compared.resemblance
+    if compared.view == "whole" and (one.whole_count or other.whole_count):
+        left, right, sketch = whole_sketches(one, other, sketch)
+        counts = [record.whole_count or record.shingle_count for record in (one, other)]
+    else:
+        left, right = (np.frombuffer(record.sketch, np.uint8)[np.newaxis] for record in (one, other))
+        counts = [one.shingle_count, other.shingle_count]
+    error = float(standard_errors(np.array([resemblance]), left, right, sketch)[0])
     # Both containments are this times r / (1 + r), whose derivative carries the error over.
     scale = sum(counts) / (1 + resemblance) ** 2
     return Estimated(
@@ -155,6 +196,32 @@ def _estimated(
         first_in_second_error=round(error * scale / max(counts[0], 1), _DIGITS),
         second_in_first=round(compared.contained_in or 0.0, _DIGITS),
         second_in_first_error=round(error * scale / max(counts[1], 1), _DIGITS),
+    )
+
+
+def _whole_texts(one: PageRecord, other: PageRecord, sketch: SketchConfig | None) -> WholeTexts | UnsetType:
+    if sketch is None or not (one.whole_count or other.whole_count):
+        return UNSET
+    counts = [record.whole_count or record.shingle_count for record in (one, other)]
+    are_known = np.array([one.whole_count > 0 and other.whole_count > 0])
+    overlaps = whole_overlaps([one], [other], sketch)
+    ratios = [
+        round(float(each[0]), _DIGITS)
+        for each in (
+            *overlaps[:5],
+            least_content_inside(overlaps.own_samples, are_known),
+            least_content_inside(overlaps.other_samples, are_known),
+        )
+    ]
+    return WholeTexts(
+        are_short=max(counts) <= SHORT_SHINGLES,
+        resemblance=ratios[0],
+        first_in_second=ratios[1],
+        second_in_first=ratios[2],
+        first_content_in_second=ratios[3],
+        second_content_in_first=ratios[4],
+        first_least_inside=ratios[5],
+        second_least_inside=ratios[6],
     )
 
 
@@ -183,6 +250,7 @@ def _thresholds(settings: Settings) -> Thresholds:
         near_resemblance=settings.verdict.near_resemblance,
         near_containment=settings.verdict.near_containment,
         contained_containment=settings.verdict.contained_containment,
+        content_containment=settings.verdict.content_containment,
         min_tokens=settings.verdict.min_tokens,
         scope=settings.verdict.scope,
         rule=settings.clusters.rule,

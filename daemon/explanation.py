@@ -7,8 +7,18 @@ from msgspec import UnsetType
 
 from daemon.page_facts import PageFacts
 from neardup_stream.events import EventCluster
+from neardup_stream.match import View
 
-__all__ = ["Estimated", "Exact", "Explanation", "PairClusters", "PairVerdict", "Tables", "Thresholds"]
+__all__ = [
+    "Estimated",
+    "Exact",
+    "Explanation",
+    "PairClusters",
+    "PairVerdict",
+    "Tables",
+    "Thresholds",
+    "WholeTexts",
+]
 
 PairVerdict = Literal["exact", "near", "contained", "unlike", "undecided", "other_scope", "same_page", "gone"]
 """exact and near are matches, if a table brings the pages together. undecided: one is too short. same_page:
@@ -19,16 +29,33 @@ PairClusters = tuple[EventCluster | None, EventCluster | None]
 
 
 class Tables(msgspec.Struct, frozen=True, kw_only=True):
-    """Which tables bring the pages together, by number from 0, of how many."""
+    """Which tables bring the pages together, by number from 0, of how many.
+
+    Attributes:
+        simhash: permuted tables.
+        simhash_count: how many there are.
+        bands: those of the contents, and of the whole texts as far as they are known.
+        band_count: how many there are.
+        whole_bands_unknown: whether a stored page looked for the other by bands of its whole text, which are
+            not stored.
+    """
 
     simhash: tuple[int, ...]
     simhash_count: int
     bands: tuple[int, ...]
     band_count: int
+    whole_bands_unknown: bool = False
+
+    @property
+    def may_meet(self) -> bool:
+        """Whether a table brings the pages together, or may have done so."""
+        return bool(self.simhash or self.bands) or self.whole_bands_unknown
 
 
 class Estimated(msgspec.Struct, frozen=True, kw_only=True):
-    """What the sketches say, each with its standard error: two estimates in three are within it.
+    """What the sketches of the view that decided say, each with its standard error.
+
+    Two estimates in three are within it.
 
     Attributes:
         resemblance: what both have of what either has.
@@ -44,8 +71,33 @@ class Estimated(msgspec.Struct, frozen=True, kw_only=True):
     second_in_first_error: float
 
 
+class WholeTexts(msgspec.Struct, frozen=True, kw_only=True):
+    """Whole texts of two pages of which one at least has a known frame: how alike they are, estimated.
+
+    Attributes:
+        are_short: whether both have so few shingles that they are compared by the rule for short pages too.
+        resemblance: what both have of what either has.
+        first_in_second: the share of the first whole text that is inside the second.
+        second_in_first: the share of the second whole text that is inside the first.
+        first_content_in_second: the share of the first page's content that is inside the second whole text.
+        second_content_in_first: the share of the second page's content that is inside the first whole text.
+        first_least_inside: that the first of the last two must have for a match; the fewer samples tell of it,
+            the more.
+        second_least_inside: the same for the second.
+    """
+
+    are_short: bool
+    resemblance: float
+    first_in_second: float
+    second_in_first: float
+    first_content_in_second: float
+    second_content_in_first: float
+    first_least_inside: float
+    second_least_inside: float
+
+
 class Exact(msgspec.Struct, frozen=True, kw_only=True):
-    """What the texts say, counted in shingles, repeats included."""
+    """What the whole texts say, counted in shingles, repeats included."""
 
     resemblance: float
     first_in_second: float
@@ -62,6 +114,7 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
     near_resemblance: float
     near_containment: float
     contained_containment: float
+    content_containment: float
     min_tokens: int
     scope: str
     rule: str
@@ -79,8 +132,11 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         is_same_text: token for token.
         distance_bits: differing bits of the fingerprints.
         tables: that bring them together.
-        estimated: from the sketches.
-        exact: from the texts, where both are given.
+        view: what decided: `content`, without the frames of their sites, or `whole`.
+        estimated: from the sketches of that view.
+        whole_texts: how alike the whole texts are; absent where neither page has a known frame.
+        frames_unknown: whether no index was asked for the frames of their sites.
+        exact: from the whole texts, where both are given.
         thresholds: in force.
         would_link: whether this match alone would put them into one cluster.
         clusters: where each stored page stands now; absent where no index was asked.
@@ -94,7 +150,10 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     is_same_text: bool | UnsetType
     distance_bits: int | UnsetType
     tables: Tables | UnsetType
+    view: View | UnsetType
     estimated: Estimated | UnsetType
+    whole_texts: WholeTexts | UnsetType
+    frames_unknown: bool
     exact: Exact | UnsetType
     thresholds: Thresholds
     would_link: bool | UnsetType

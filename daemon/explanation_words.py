@@ -5,7 +5,15 @@ from typing import Final
 
 from msgspec import UNSET
 
-from daemon.explanation import Estimated, Explanation, PairClusters, PairVerdict, Tables
+from daemon.explanation import Estimated, Exact, Explanation, PairClusters, PairVerdict, Tables
+from daemon.explanation_frames import (
+    content_containment,
+    frame_shares,
+    near_by_whole_text,
+    too_little_content,
+    what_whole_texts_lack,
+    whole_text_figures,
+)
 
 __all__ = ["sentences"]
 
@@ -46,18 +54,23 @@ def _other_scope(told: Explanation) -> str:
 
 
 def _contained(told: Explanation) -> str:
+    one = "one" if told.whole_texts is UNSET else "without the frames of their sites, one"
     return (
-        "No match: one is inside the other, with at least verdict.contained_containment"
+        f"No match: {one} is inside the other, with at least verdict.contained_containment"
         f" ({told.thresholds.contained_containment:g}) of it, and the other holds much else. That is"
         " evidence, and never links pages."
     )
 
 
 def _unlike(told: Explanation) -> str:
-    return f"No match: {' and '.join(_what_lacks(told))}."
+    lacks = " and ".join(_what_lacks(told))
+    if told.whole_texts is UNSET:
+        return f"No match: {lacks}."
+    wholes_lack = " and ".join(what_whole_texts_lack(told, told.whole_texts))
+    return f"No match. By content, without the frames of their sites: {lacks}. By whole text: {wholes_lack}."
 
 
-def _exact(told: Explanation) -> str:
+def _same_text(told: Explanation) -> str:
     del told
     return "They match: they have the same text, token for token."
 
@@ -67,15 +80,19 @@ def _near(told: Explanation) -> str:
     if estimated is UNSET:
         most = at_least.distance_bits
         return f"They match: they differ in {told.distance_bits} bits, at most index.distance_bits ({most})."
+    if told.whole_texts is not UNSET and told.view == "whole":
+        return near_by_whole_text(told, told.whole_texts)
+    by = "" if told.whole_texts is UNSET else " by content, without the frames of their sites"
+    name, bound = content_containment(told)
     return (
-        f"They match: resemblance {estimated.resemblance:.2f} is at least verdict.near_resemblance"
-        f" ({at_least.near_resemblance:g}), and {_mutual(estimated):.2f} of either page is inside the other,"
-        f" at least verdict.near_containment ({at_least.near_containment:g})."
+        f"They match{by}: resemblance {estimated.resemblance:.2f} is at least verdict.near_resemblance"
+        f" ({at_least.near_resemblance:g}), and {_mutual(estimated):.2f} of either page is inside the"
+        f" other, at least {name} ({bound:g})."
     )
 
 
 _VERDICTS: Final[Mapping[PairVerdict, Callable[[Explanation], str]]] = {
-    "exact": _exact,
+    "exact": _same_text,
     "near": _near,
     "contained": _contained,
     "unlike": _unlike,
@@ -99,16 +116,15 @@ def _what_lacks(told: Explanation) -> Iterator[str]:
         most = at_least.distance_bits
         yield f"they differ in {told.distance_bits} bits, more than index.distance_bits ({most})"
         return
+    yield from too_little_content(told)
     if estimated.resemblance < at_least.near_resemblance:
         yield (
             f"resemblance {estimated.resemblance:.2f} is below verdict.near_resemblance"
             f" ({at_least.near_resemblance:g})"
         )
-    if _mutual(estimated) < at_least.near_containment:
-        yield (
-            f"only {_mutual(estimated):.2f} of one page is inside the other, less than"
-            f" verdict.near_containment ({at_least.near_containment:g})"
-        )
+    name, bound = content_containment(told)
+    if _mutual(estimated) < bound:
+        yield f"only {_mutual(estimated):.2f} of one page is inside the other, less than {name} ({bound:g})"
 
 
 def _mutual(estimated: Estimated) -> float:
@@ -120,22 +136,34 @@ def _figures(told: Explanation) -> Iterator[str]:
         yield "They have the same text, token for token."
     if told.distance_bits is not UNSET and told.tables is not UNSET:
         yield f"Their fingerprints differ in {told.distance_bits} of 64 bits. {_meeting(told.tables)}"
+    if told.frames_unknown:
+        yield "They are compared with the frames of their sites, if any: no index was asked for those."
+    is_framed = told.whole_texts is not UNSET
+    if is_framed:
+        yield frame_shares(told)
     if told.estimated is not UNSET:
-        sketched = told.estimated
-        yield (
-            f"Estimated: resemblance {sketched.resemblance:.2f} ± {sketched.resemblance_error:.2f};"
-            f" {sketched.first_in_second:.2f} ± {sketched.first_in_second_error:.2f} of the first is inside"
-            f" the second, {sketched.second_in_first:.2f} ± {sketched.second_in_first_error:.2f} of the"
-            " second inside the first."
-        )
+        of_what = "contents" if told.view == "content" else "whole texts"
+        yield f"Estimated{f', of the {of_what}' if is_framed else ''}: {_estimates(told.estimated)}."
+    if told.whole_texts is not UNSET and told.view == "content":
+        yield whole_text_figures(told.whole_texts)
     if told.exact is not UNSET:
-        exact = told.exact
-        yield (
-            f"Exactly: resemblance {exact.resemblance:.4f}; {exact.first_in_second:.4f} of the first is"
-            f" inside the second, {exact.second_in_first:.4f} of the second inside the first;"
-            f" of {exact.first_count:,} and {exact.second_count:,} shingles, repeats included, they share"
-            f" {exact.common_count:,}."
-        )
+        yield f"Exactly{', of the whole texts' if is_framed else ''}: {_overlap(told.exact)}."
+
+
+def _estimates(of: Estimated) -> str:
+    return (
+        f"resemblance {of.resemblance:.2f} ± {of.resemblance_error:.2f}; {of.first_in_second:.2f} ±"
+        f" {of.first_in_second_error:.2f} of the first is inside the second, {of.second_in_first:.2f} ±"
+        f" {of.second_in_first_error:.2f} of the second inside the first"
+    )
+
+
+def _overlap(of: Exact) -> str:
+    return (
+        f"resemblance {of.resemblance:.4f}; {of.first_in_second:.4f} of the first is inside the second,"
+        f" {of.second_in_first:.4f} of the second inside the first; of {of.first_count:,} and"
+        f" {of.second_count:,} shingles, repeats included, they share {of.common_count:,}"
+    )
 
 
 def _meeting(tables: Tables) -> str:
@@ -149,6 +177,12 @@ def _meeting(tables: Tables) -> str:
     ]
     if met:
         return f"They meet in {' and in '.join(met)}, counted from 0."
+    if tables.whole_bands_unknown:
+        return (
+            f"None of {tables.simhash_count} simhash tables and {tables.band_count} stored bands has them"
+            " together. A page with a known frame also looks for the bands of its whole text when it comes,"
+            " which are not stored."
+        )
     return f"None of {tables.simhash_count} simhash tables and {tables.band_count} bands has them together."
 
 

@@ -10,12 +10,13 @@ from daemon.wiring import Stores
 from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
 from neardup_stream.clusters.requests import ClusterNode
 from neardup_stream.events import EventCluster, Representative
-from neardup_stream.match import Match, MatchKind, Scheme
+from neardup_stream.match import Match, MatchKind, Scheme, View
 from neardup_stream.stores.page_record import PageRecord, PageState
 
 __all__ = ["MatchFacts", "PageFacts", "cluster_of", "match_facts", "page_facts", "rounded"]
 
 _RATIO_DIGITS = 4
+_SHARE_DIGITS = 2
 
 
 class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +30,10 @@ class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
         state: live, short (too few tokens), expiring or gone.
         fingerprint: decimal, because JSON numbers lose bits.
         scope: within what it is compared; empty for everything.
+        frame_share: share of its shingles that are in the frame of its site; absent where no line is known
+            as frame.
+        shingles: of the whole text; absent where pages are compared by simhash alone.
+        content_shingles: of those, the ones that are not frame.
     """
 
     id: str
@@ -38,10 +43,16 @@ class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
     state: PageState
     fingerprint: str
     scope: str
+    frame_share: float | UnsetType = UNSET
+    shingles: int | UnsetType = UNSET
+    content_shingles: int | UnsetType = UNSET
 
 
 class MatchFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """A stored page that shares much with the one asked about; without sketches there are no ratios."""
+    """A stored page that shares much with the one asked about; without sketches there are no ratios.
+
+    The ratios are of what was compared: the contents, without the frames of their sites, or the whole texts.
+    """
 
     id: str
     url: str
@@ -52,6 +63,7 @@ class MatchFacts(msgspec.Struct, frozen=True, kw_only=True):
     containment: float | UnsetType
     contained_in: float | UnsetType
     scheme: Scheme
+    view: View = "whole"
 
 
 def page_facts(page: AskedPage) -> PageFacts:
@@ -65,6 +77,9 @@ def page_facts(page: AskedPage) -> PageFacts:
         state=record.state,
         fingerprint=str(record.fingerprint),
         scope=record.scope,
+        frame_share=round(record.frame_share, _SHARE_DIGITS) if record.whole_count else UNSET,
+        shingles=(record.whole_count or record.shingle_count) if record.sketch else UNSET,
+        content_shingles=record.shingle_count if record.sketch else UNSET,
     )
 
 
@@ -80,6 +95,7 @@ def match_facts(match: Match, kind: MatchKind | Literal["contained"]) -> MatchFa
         containment=rounded(match.containment),
         contained_in=rounded(match.contained_in),
         scheme=match.scheme,
+        view=match.view,
     )
 
 

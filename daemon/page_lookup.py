@@ -5,17 +5,20 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from daemon.preparing import build_preparation
+from daemon.preparing import build_preparation, build_viewer, sketch_config
 from daemon.settings import Settings
 from neardup_stream.errors import BadPage, ConfigError
+from neardup_stream.frames.table import FrameTable
 from neardup_stream.hashing.handles import KEY_BYTES, handle_of
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
+from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.judgement import JudgementStores
 from neardup_stream.pipeline.page_places import find_places
 from neardup_stream.pipeline.registration import plan
+from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.text.page_text import page_text
 from neardup_stream.wire.pages import forget_ids
@@ -35,12 +38,14 @@ class AskedPage(NamedTuple):
         record: of the page as it is asked about.
         stored: of the page as it is stored; None for a page that is not.
         text: visible text; None for a stored page, of which no text is kept.
+        arrival: a given page as the daemon would register it; None for a stored one.
     """
 
     handle: Handle
     record: PageRecord
     stored: PageRecord | None
     text: str | None = None
+    arrival: Arrival | None = None
 
 
 def named_ids(name: str) -> tuple[PageId, ...]:
@@ -93,18 +98,30 @@ def read_given(source: str, settings: Settings) -> AskedPage:
         record=_record(arrival),
         stored=None,
         text=page_text(arrival.page, settings.text.extraction).text,
+        arrival=arrival,
     )
 
 
-async def place_given(page: AskedPage, stores: JudgementStores) -> AskedPage:
-    """A given page, with what is stored under its id.
+async def place_given(
+    page: AskedPage, settings: Settings, stores: JudgementStores, frames: FrameStore
+) -> AskedPage:
+    """Return a given page with what is stored under its id, and without the frame that is stored of its site.
 
     Raises:
         StoreUnavailable: the store is away.
+        CorruptData: the stored frame is not ours.
     """
     places = await find_places([page.record.id], stores.records, stores.handle_key)
     place = places[page.record.id]
-    return page._replace(handle=place.handle, stored=place.record)
+    placed = page._replace(handle=place.handle, stored=place.record)
+    sketch = sketch_config(settings)
+    if page.arrival is None or not page.arrival.site or sketch is None:
+        return placed
+    site = page.arrival.site
+    (packed,) = await frames.fetch([site_hash(site, stores.handle_key)])
+    tables = {site: FrameTable.unpack(packed)}
+    (arrival,) = build_viewer(settings).view([page.arrival], 1, tables, sketch).arrivals
+    return placed._replace(record=_record(arrival), arrival=arrival)
 
 
 def _record(arrival: Arrival) -> PageRecord:

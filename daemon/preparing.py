@@ -24,6 +24,7 @@ from neardup_stream.wire.pages import PageDecoder
 __all__ = [
     "build_frames",
     "build_preparation",
+    "build_viewer",
     "cluster_rule",
     "connecting",
     "index_layout",
@@ -83,6 +84,13 @@ def site_of(settings: Settings) -> ScopeOf | None:
     raise ConfigError(f"frames.scope is {scope!r}, must be host, domain, meta.<field> or off")
 
 
+def build_viewer(settings: Settings) -> FrameViewer:
+    """What takes frames out of pages, given the tables of their sites."""
+    return FrameViewer(
+        settings.frames.config(), simhash_config(settings), verdict_config(settings), settings.text.extraction
+    )
+
+
 def build_frames(
     settings: Settings, store: FrameStore, handle_key: bytes, retries: Retries, meters: PipelineMeters
 ) -> Frames | None:
@@ -90,14 +98,11 @@ def build_frames(
     sketch = sketch_config(settings)
     if site_of(settings) is None or sketch is None:
         return None
-    config = settings.frames.config()
     return Frames(
         store=store,
-        viewer=FrameViewer(
-            config, simhash_config(settings), verdict_config(settings), settings.text.extraction
-        ),
+        viewer=build_viewer(settings),
         sketch=sketch,
-        config=config,
+        config=settings.frames.config(),
         handle_key=handle_key,
         retries=retries,
         meters=meters,

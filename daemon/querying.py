@@ -1,10 +1,12 @@
 """Which stored pages a page matches, found by probing without storing anything: for `query`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 import click
 import msgspec
+from msgspec import UNSET
 
 from daemon.page_facts import MatchFacts, PageFacts, cluster_of, match_facts, page_facts
 from daemon.page_lookup import STDIN, AskedPage, find_stored, place_given, read_given
@@ -13,12 +15,16 @@ from daemon.settings import Settings
 from daemon.stored_index import open_stored_index
 from daemon.wiring import Stores
 from neardup_stream.events import EventCluster
+from neardup_stream.match import View
 from neardup_stream.pipeline.detector import fetch_candidates
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.probing import ProbingPage, probe
 from neardup_stream.pipeline.verification import Verdict, verify
 
 __all__ = ["Answer", "query_page", "readable"]
+
+
+_VIEWS: Final[Mapping[View, str]] = {"content": "content", "whole": "whole text"}
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +60,11 @@ async def query_page(name: str, settings: Settings, state_dir: Path | None) -> A
     """
     given = read_given(STDIN, settings) if name == STDIN else None
     async with open_stored_index(settings, state_dir) as stores:
-        page = await (place_given(given, stores.judged) if given else find_stored(name, stores.judged))
+        page = await (
+            place_given(given, settings, stores.judged, stores.frames)
+            if given
+            else find_stored(name, stores.judged)
+        )
         verdict, is_truncated = await _probe(page, stores, verdict_config(settings))
         return Answer(
             page=page_facts(page),
@@ -69,7 +79,8 @@ async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tupl
     """As the daemon would, but that ghosts stay where they are."""
     if not page.record.is_indexed:
         return Verdict((), ()), False
-    probed = await probe([ProbingPage(page.handle, page.record)], stores.judged.index)
+    whole_bands = page.arrival.whole_bands if page.arrival else b""
+    probed = await probe([ProbingPage(page.handle, page.record, whole_bands)], stores.judged.index)
     records = await fetch_candidates(probed.candidates, stores.judged.records)
     verification = verify([page.record], probed.candidates, records, config)
     return verification.verdicts[0], bool(probed.truncated_rows)
@@ -86,11 +97,14 @@ def _lines(answer: Answer) -> Iterator[str]:
     if answer.cluster is not None:
         cluster = answer.cluster
         yield f"  cluster {cluster.id}: {cluster.size:,} in all, {cluster.representative.id} speaks for it"
+    if page.frame_share is not UNSET:
+        yield f"  frame of its site: {page.frame_share:.0%} of the page, which is not compared"
     if page.state == "short":
         yield "  too few tokens to be judged: equal to nothing"
     elif page.state != "gone":
         yield f"  matches: {len(answer.matches):,}"
-    yield from map(_match_line, (*answer.matches, *answer.containers))
+    is_framed = page.frame_share is not UNSET
+    yield from (_match_line(match, is_framed=is_framed) for match in (*answer.matches, *answer.containers))
     if answer.is_truncated:
         yield click.style("  and perhaps more: many pages are this near, and only some were read", dim=True)
 
@@ -103,7 +117,10 @@ def _standing(page: PageFacts) -> str:
     return f"version {page.version}" if page.is_stored else f"differs from version {page.version}, as stored"
 
 
-def _match_line(match: MatchFacts) -> str:
-    likeness = "" if match.resemblance is msgspec.UNSET else f"{match.resemblance:6.1%} alike"
+def _match_line(match: MatchFacts, *, is_framed: bool) -> str:
+    """With the view that decided, where either page has a known frame."""
+    likeness = "" if match.resemblance is UNSET else f"{match.resemblance:6.1%} alike"
+    if is_framed or match.view == "content":
+        likeness += f" by {_VIEWS[match.view]}"
     figures = click.style(f"{match.kind:>9}{likeness} {match.distance_bits:>3} bits", fg="green")
     return f"  {figures}  {match.url}"

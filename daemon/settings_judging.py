@@ -157,13 +157,13 @@ class Verdict(Section, frozen=True):
 
 
 class Frames(Section, frozen=True):
-    """What a site repeats on its pages, and which pages are therefore not compared by."""
+    """When a line is frame: navigation, footers and other lines that a site repeats, which are not compared."""
 
     scope: Annotated[
         str,
         Meta(
-            description="Whose pages share a frame: `host`, `domain` or `meta.<field>`; `off` compares pages"
-            " with their frames."
+            description="Which pages share a frame, those of one `host`, `domain` or `meta.<field>`; `off`"
+            " compares pages with their frames."
         ),
     ] = "host"
     markup_pages: Annotated[
@@ -171,8 +171,8 @@ class Frames(Section, frozen=True):
         Meta(
             ge=1,
             le=200,
-            description="A line of HTML is frame if so many other pages of the site have it; more pages learn"
-            " later, fewer take repeated content for frame.",
+            description="A line of HTML is frame if at least so many other pages of the site have it; a larger"
+            " number learns a frame later, a smaller one takes more repeated content for frame.",
         ),
     ] = 5
     landmark_pages: Annotated[
@@ -184,11 +184,15 @@ class Frames(Section, frozen=True):
         ),
     ] = 2
     text_pages: Annotated[
-        int, Meta(ge=1, le=200, description="The same for a line of a page that came as plain text.")
+        int, Meta(ge=1, le=200, description="The same for a line of a page that comes as plain text.")
     ] = 10
     max_lines: Annotated[
         int,
-        Meta(ge=16, le=65_536, description="Lines counted for a site, 5 bytes each; the rarest are dropped."),
+        Meta(
+            ge=16,
+            le=65_536,
+            description="Most lines counted for a site, 5 bytes each; the rarest are dropped.",
+        ),
     ] = 1024
 
     def config(self) -> FrameConfig:

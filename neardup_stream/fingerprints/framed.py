@@ -19,7 +19,14 @@ from numpy.typing import NDArray
 
 from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
 
-__all__ = ["SHORT_SHINGLES", "FramedSketch", "WholeOverlaps", "pack_whole", "whole_overlaps"]
+__all__ = [
+    "SHORT_SHINGLES",
+    "FramedSketch",
+    "WholeOverlaps",
+    "pack_whole",
+    "whole_overlaps",
+    "whole_sketches",
+]
 
 SHORT_SHINGLES = 110
 """Pages of at most so many shingles keep all bins of the whole text: a frame and content cannot be told apart
@@ -116,6 +123,16 @@ def whole_overlaps(
             for column, estimate in zip(result, estimates, strict=True):
                 column[at] = estimate
     return result
+
+
+def whole_sketches(
+    one: FramedSketch, other: FramedSketch, config: SketchConfig
+) -> tuple[NDArray[np.uint8], NDArray[np.uint8], SketchConfig]:
+    """The bins by which the whole texts of two pages are compared, uint8[1, bytes] each, and how they are made."""
+    is_short = max(_count(one), _count(other)) <= SHORT_SHINGLES
+    compared = replace(config, bins=config.bins if is_short else min(_WHOLE_BINS, config.bins))
+    left, right = (_whole_sketches([page], compared.sketch_bytes) for page in (one, other))
+    return left, right, compared
 
 
 def _overlaps(

@@ -10,13 +10,14 @@ the bounds are low, and a page of which they would leave next to nothing is read
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.errors import ConfigError
 
-__all__ = ["MIN_CONTENT_TOKENS", "FrameConfig", "content_lines"]
+__all__ = ["MIN_CONTENT_TOKENS", "FrameBounds", "FrameConfig", "content_lines", "frame_bounds"]
 
 MIN_CONTENT_TOKENS = 20
 """If the lenient bounds leave fewer tokens than this, only `markup_pages` counts."""
@@ -51,6 +52,26 @@ class FrameConfig:
                 raise ConfigError(f"frames.{name} is {getattr(self, name)}, must be at least {least}")
 
 
+class FrameBounds(NamedTuple):
+    """On how many other pages of a site a line is frame, from 1.
+
+    Attributes:
+        markup: a line of a marked-up page.
+        landmark: one in a landmark of the markup.
+        text: a line of plain text.
+    """
+
+    markup: int
+    landmark: int
+    text: int
+
+
+def frame_bounds(page_count: int, config: FrameConfig) -> FrameBounds:
+    """The bounds for a site of which so many other pages are counted: lenient while they are few."""
+    markup = min(config.markup_pages, max(1, -(-page_count // 2)))
+    return FrameBounds(markup, min(config.landmark_pages, markup), config.text_pages)
+
+
 def content_lines(
     counts: NDArray[np.int64],
     token_counts: NDArray[np.int64],
@@ -70,10 +91,9 @@ def content_lines(
     if landmarks is None:
         return counts < config.text_pages
     strict = counts < config.markup_pages
-    bound = min(config.markup_pages, max(1, -(-page_count // 2)))
-    content = counts < bound
-    landmark_bound = min(config.landmark_pages, bound)
-    in_question = token_counts[content & (counts >= landmark_bound)].sum()
+    bounds = frame_bounds(page_count, config)
+    content = counts < bounds.markup
+    in_question = token_counts[content & (counts >= bounds.landmark)].sum()
     if in_question >= max(MIN_CONTENT_TOKENS, LANDMARK_SHARE * token_counts.sum()):
-        content &= (counts < landmark_bound) | ~landmarks()
+        content &= (counts < bounds.landmark) | ~landmarks()
     return content if token_counts[content].sum() >= MIN_CONTENT_TOKENS else strict

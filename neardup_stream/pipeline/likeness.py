@@ -20,7 +20,14 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES, FramedSketch, whole_overlaps
 from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
 
-__all__ = ["MIN_CONTENT_SHINGLES", "Likeness", "VerdictConfig", "judge_likeness"]
+__all__ = [
+    "MIN_CONTENT_SHINGLES",
+    "SHORT_CONTAINMENT",
+    "Likeness",
+    "VerdictConfig",
+    "judge_likeness",
+    "least_content_inside",
+]
 
 MIN_CONTENT_SHINGLES = 8
 """What is left of a page beside its frame must have as many to be compared: as many as ten tokens have."""
@@ -28,7 +35,9 @@ MIN_CONTENT_SHINGLES = 8
 _CONTENT_INSIDE_UNKNOWN = 0.5
 _CHANCE_MARGIN = 0.75
 _CONTENT_INSIDE_KNOWN = 0.9
-_SHORT_CONTAINMENT = 0.8
+
+SHORT_CONTAINMENT = 0.8
+"""Least share of either whole text inside the other, for a match of short pages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +132,8 @@ def _judge_wholes(
     one, two = [lefts[row] for row in rows], [rights[row] for row in rows]
     whole = whole_overlaps(one, two, _sketch_of(config))
     mutual = np.minimum(whole.own, whole.other)
-    is_inside = _is_inside(whole.own_content, whole.own_samples, both_framed[at])
-    is_inside &= _is_inside(whole.other_content, whole.other_samples, both_framed[at])
+    is_inside = whole.own_content >= least_content_inside(whole.own_samples, both_framed[at])
+    is_inside &= whole.other_content >= least_content_inside(whole.other_samples, both_framed[at])
     counts = np.array([[page.whole_count or page.shingle_count for page in side] for side in (one, two)])
     has_content = np.array([a.shingle_count + b.shingle_count > 0 for a, b in zip(one, two, strict=True)])
     is_near = (
@@ -132,24 +141,23 @@ def _judge_wholes(
         & (mutual >= config.near_containment)
         & is_inside
         & has_content
-    ) | ((counts.max(axis=0) <= SHORT_SHINGLES) & (mutual >= _SHORT_CONTAINMENT))
+    ) | ((counts.max(axis=0) <= SHORT_SHINGLES) & (mutual >= SHORT_CONTAINMENT))
     near_at = at[is_near]
     likeness.is_near[near_at] = likeness.is_whole[near_at] = True
     for column, values in zip(likeness[2:], whole[:3], strict=True):
         column[near_at] = values[is_near]
 
 
-def _is_inside(
-    shares: NDArray[np.float64], samples: NDArray[np.float64], both_framed: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
-    """Whether more of a content is inside a whole text than by chance; nothing is inside everything.
+def least_content_inside(
+    samples: NDArray[np.float64], both_framed: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """The least share of a content inside the other whole text that is no chance, by its number of samples.
 
-    Codes of 4 bits agree by chance once in 15: of few samples nearly all must agree.
+    Codes of 4 bits agree by chance once in 15: of few samples nearly all must agree. Nothing is inside everything.
     """
     unknown = _CONTENT_INSIDE_UNKNOWN + _CHANCE_MARGIN / np.sqrt(np.maximum(samples, 1))
-    is_inside: NDArray[np.bool_] = shares >= np.where(both_framed, _CONTENT_INSIDE_KNOWN, unknown)
-    is_inside |= samples == 0
-    return is_inside
+    least = np.where(both_framed, _CONTENT_INSIDE_KNOWN, unknown)
+    return np.where(samples > 0, least, 0.0)
 
 
 def _sketches(pages: Sequence[FramedSketch], sketch: SketchConfig) -> NDArray[np.uint8]:

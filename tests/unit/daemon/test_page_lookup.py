@@ -12,6 +12,7 @@ from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.judgement import JudgementStores
 from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory_frames import MemoryFrames
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
@@ -42,7 +43,7 @@ async def test_a_page_whose_handle_is_taken_is_found_behind_it(tmp_path: Path) -
     stores = await holding({taken: other.record, next_handle(taken): page.record})
 
     assert await find_stored(URL, stores) == AskedPage(next_handle(taken), page.record, page.record)
-    placed = await place_given(page, stores)
+    placed = await place_given(page, Settings(), stores, MemoryFrames())
     assert (placed.handle, placed.stored, placed.text) == (next_handle(taken), page.record, essay(1))
 
 
