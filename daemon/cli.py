@@ -50,6 +50,7 @@ COMMANDS: Final = {
     "forget": _Entry("daemon.commands.forget:forget", "Remove pages: ask the daemon to forget them."),
     "expire": _Entry("daemon.commands.expire:expire", "Let pages go now that were not seen for long."),
     "rebuild": _Entry("daemon.commands.rebuild:rebuild", "Fill the index from the page records."),
+    "frames": _Entry("daemon.commands.frames:frames", "Learn, show or forget what sites repeat."),
     "verify": _Entry("daemon.commands.verify:verify", "Judge whether every promise was kept."),
     "check": _Entry("daemon.commands.check:check", "Reach everything, say what is wrong and how to mend it."),
     "config": _Entry("daemon.commands.config:config", "Show the settings in force, or their schema."),

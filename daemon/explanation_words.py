@@ -82,12 +82,14 @@ def _near(told: Explanation) -> str:
         return f"They match: they differ in {told.distance_bits} bits, at most index.distance_bits ({most})."
     if told.whole_texts is not UNSET and told.view == "whole":
         return near_by_whole_text(told, told.whole_texts)
-    by = "" if told.whole_texts is UNSET else " by content, without the frames of their sites"
+    by, either = "", "page"
+    if told.whole_texts is not UNSET:
+        by, either = " by content, without the frames of their sites", "content"
     name, bound = content_containment(told)
     return (
         f"They match{by}: resemblance {estimated.resemblance:.2f} is at least verdict.near_resemblance"
-        f" ({at_least.near_resemblance:g}), and {_mutual(estimated):.2f} of either page is inside the"
-        f" other, at least {name} ({bound:g})."
+        f" ({at_least.near_resemblance:g}), and {_mutual(estimated):.2f} of either {either} is inside"
+        f" the other, at least {name} ({bound:g})."
     )
 
 

@@ -157,7 +157,7 @@ class Verdict(Section, frozen=True):
 
 
 class Frames(Section, frozen=True):
-    """When a line is frame: navigation, footers and other lines that a site repeats, which are not compared."""
+    """When a line is frame: one that a site repeats on its pages, as in navigation; it is not compared."""
 
     scope: Annotated[
         str,
@@ -171,7 +171,7 @@ class Frames(Section, frozen=True):
         Meta(
             ge=1,
             le=200,
-            description="A line of HTML is frame if at least so many other pages of the site have it; a larger"
+            description="A line of HTML is frame if as many other pages of the site have it; a larger"
             " number learns a frame later, a smaller one takes more repeated content for frame.",
         ),
     ] = 5

@@ -131,6 +131,12 @@ class FrameViewer:
             if not under_way.lessons:
                 del self._under_way[site]
 
+    def content_of(self, arrival: Arrival, table: FrameTable) -> NDArray[np.bool_]:
+        """Return which lines of a page that is long enough are content by its table alone, bool[lines]."""
+        nothing: defaultdict[str, _UnderWay] = defaultdict(_UnderWay)
+        tables = {arrival.site: table}
+        return _Work(self._reading, nothing, [arrival], 0, tables, SketchConfig()).mask(0)
+
     def view(
         self,
         arrivals: Sequence[Arrival],
@@ -212,7 +218,7 @@ class _Work:
         """Bring the views of pages up to date with what is known now."""
         changed = []
         for row in rows:
-            mask = self._mask(row)
+            mask = self.mask(row)
             former = self._masks.get(row)
             if former is None or not np.array_equal(mask, former):
                 self._masks[row] = mask
@@ -224,7 +230,7 @@ class _Work:
         for row, arrival in zip(framed, self._framed(framed), strict=True):
             self._viewed[row] = arrival
 
-    def _mask(self, row: int) -> _Mask:
+    def mask(self, row: int) -> _Mask:
         """Which lines of a page are content."""
         arrival, lines = self._arrivals[row], self._lines[row]
         table = self._tables[arrival.site]
