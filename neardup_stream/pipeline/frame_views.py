@@ -8,7 +8,6 @@ page that nearly equals another teaches nothing; copies would make content look 
 No I/O here. One call at a time.
 """
 
-import struct
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -26,6 +25,7 @@ from neardup_stream.match import Match
 from neardup_stream.message import Position
 from neardup_stream.pipeline.arrival import Arrival, Lesson
 from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES, VerdictConfig, judge_likeness
+from neardup_stream.pipeline.near_copies import COPY_CONTAINMENT, band_words
 from neardup_stream.text.markup import Extraction
 from neardup_stream.text.page_text import page_text
 
@@ -33,9 +33,6 @@ __all__ = ["FrameViewer", "Viewed", "is_distinct"]
 
 _SETTLED_PAGES = 64
 """A site of which so many pages are counted is known: what is under way adds nothing to it."""
-
-_COPY_CONTAINMENT = 0.9
-"""Pages of which either is inside the other to this share nearly equal each other, and count as one."""
 
 _MOST_COMPARED = 8
 """Of the pages under way that share a band with a page, so many are compared with it, the latest."""
@@ -45,7 +42,7 @@ _Mask = NDArray[np.bool_]
 
 def is_distinct(matches: Sequence[Match]) -> bool:
     """Whether a page with these matches nearly equals none of them, so that its lines are counted."""
-    return all(match.kind != "exact" and match.mutual_containment < _COPY_CONTAINMENT for match in matches)
+    return all(match.kind != "exact" and match.mutual_containment < COPY_CONTAINMENT for match in matches)
 
 
 class Viewed(NamedTuple):
@@ -279,7 +276,7 @@ class _Work:
     def _teach(self, rows: Sequence[int]) -> None:
         """Count those pages that nearly equal none that is under way."""
         pairs: list[tuple[int, Arrival]] = []
-        words = {row: _band_words(self._viewed[row]) for row in rows}
+        words = {row: band_words(self._viewed[row]) for row in rows}
         for row in rows:
             under_way = self._under_way[self._arrivals[row].site]
             pairs += [(row, other) for other in under_way.sharing_bands(words[row])]
@@ -301,14 +298,5 @@ class _Work:
         mutual = np.minimum(likeness.own, likeness.other)
         for (row, other), is_near, share in zip(pairs, likeness.is_near, mutual, strict=True):
             is_same = self._arrivals[row].text_fingerprint == other.text_fingerprint
-            if is_same or (is_near and share >= _COPY_CONTAINMENT):
+            if is_same or (is_near and share >= COPY_CONTAINMENT):
                 yield row
-
-
-def _band_words(arrival: Arrival) -> list[int]:
-    """The bands of content and whole text, each a number of its own."""
-    words = []
-    for packed in {arrival.bands, arrival.whole_bands}:
-        bands = struct.unpack(f">{len(packed) // 4}I", packed)
-        words += [band << 32 | word for band, word in enumerate(bands)]
-    return words

@@ -148,9 +148,7 @@ def _judge_wholes(
         column[near_at] = values[is_near]
 
 
-def least_content_inside(
-    samples: NDArray[np.float64], both_framed: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def least_content_inside(samples: NDArray[np.float64], both_framed: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The least share of a content inside the other whole text that is no chance, by its number of samples.
 
     Codes of 4 bits agree by chance once in 15: of few samples nearly all must agree. Nothing is inside everything.
