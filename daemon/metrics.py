@@ -89,6 +89,8 @@ class Metrics:
             "frame_lessons", "Writes of a site's frame table, by what became of them.", "result"
         )
         self._taught, self._dropped_lessons = lessons.labels("taught"), lessons.labels("dropped")
+        sites = self._gauge("frame_sites", "Sites whose frame tables this process keeps.", "state")
+        self._young_sites, self._settled_sites = sites.labels("young"), sites.labels("settled")
         self._truncated = self._counter("truncated_dead_letters", "Dead letters that were cut to fit.")
         self._dropped = self._counter(
             "dropped_commits", "Partitions whose commit came after they were given away."
@@ -153,6 +155,11 @@ class Metrics:
         """Count writes of frame tables."""
         self._taught.inc(taught)
         self._dropped_lessons.inc(dropped)
+
+    def frame_sites(self, known: int, settled: int) -> None:
+        """Set what is kept, by whether enough pages are counted."""
+        self._young_sites.set(known - settled)
+        self._settled_sites.set(settled)
 
     def truncated_dead_letters(self, count: int) -> None:
         """Count dead letters that were cut."""

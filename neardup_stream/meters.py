@@ -79,6 +79,9 @@ class PipelineMeters(Protocol):
     def frame_lessons(self, taught: int, dropped: int) -> None:
         """Frame tables of so many sites were written; so many lessons gave way to other daemons' writes."""
 
+    def frame_sites(self, known: int, settled: int) -> None:
+        """So many sites' frame tables are cached now, `settled` of them with enough pages to be relied on."""
+
     def truncated_dead_letters(self, count: int) -> None:
         """`count` dead letters were too large for their topic and carry their beginning only."""
 
@@ -126,6 +129,9 @@ class NoMeters:
         """Ignore."""
 
     def frame_lessons(self, taught: int, dropped: int) -> None:
+        """Ignore."""
+
+    def frame_sites(self, known: int, settled: int) -> None:
         """Ignore."""
 
     def truncated_dead_letters(self, count: int) -> None:

@@ -128,7 +128,7 @@ def whole_overlaps(
 def whole_sketches(
     one: FramedSketch, other: FramedSketch, config: SketchConfig
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], SketchConfig]:
-    """The bins by which the whole texts of two pages are compared, uint8[1, bytes] each, and how they are made."""
+    """The bins by which two whole texts are compared, uint8[1, bytes] each, and how they are made."""
     is_short = max(_count(one), _count(other)) <= SHORT_SHINGLES
     compared = replace(config, bins=config.bins if is_short else min(_WHOLE_BINS, config.bins))
     left, right = (_whole_sketches([page], compared.sketch_bytes) for page in (one, other))

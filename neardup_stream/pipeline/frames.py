@@ -82,6 +82,7 @@ class Frames:
         self._meters = meters
         self._now_seconds = now_seconds
         self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._settled: set[str] = set()
         self._finished: deque[tuple[int, Sequence[str], Mapping[str, _Known]]] = deque()
         self._batch = 0
 
@@ -101,6 +102,7 @@ class Frames:
             self._batch += 1
             viewed = await asyncio.to_thread(self._viewer.view, arrivals, self._batch, tables, self._sketch)
         self._meters.frame_tokens(viewed.frame_tokens, viewed.tokens)
+        self._meters.frame_sites(len(self._known), len(self._settled))
         content = iter(viewed.arrivals)
         items = [next(content) if isinstance(item, Arrival) else item for item in prepared.items]
         return prepared._replace(items=items, lessons=viewed.lessons, frame_batch=self._batch)
@@ -128,7 +130,7 @@ class Frames:
         while self._finished:
             batch, sites, learned = self._finished.popleft()
             self._viewer.finish(batch, sites)
-            self._known.update(learned)
+            self._keep(learned)
 
     async def _read(self, sites: Iterable[str]) -> None:
         """May be repeated as a whole."""
@@ -141,7 +143,7 @@ class Frames:
             else:
                 self._known.move_to_end(site)
         if wanted:
-            self._known.update(await self._fetched(wanted))
+            self._keep(await self._fetched(wanted))
 
     async def _fetched(self, sites: Sequence[str]) -> dict[str, _Known]:
         packed = await self._store.fetch([self._hash(site) for site in sites])
@@ -184,9 +186,17 @@ class Frames:
     def _unpacked(self, packed: bytes | None) -> _Known:
         return _Known((packed or b"")[:STAMP_BYTES], FrameTable.unpack(packed or None), self._now_seconds())
 
+    def _keep(self, tables: Mapping[str, _Known]) -> None:
+        self._known.update(tables)
+        self._settled.difference_update(tables)
+        self._settled.update(
+            site for site, known in tables.items() if known.table.page_count >= _WELL_KNOWN_PAGES
+        )
+
     def _forget_oldest(self) -> None:
         while len(self._known) > _MAX_SITES:
-            self._known.popitem(last=False)
+            site, _ = self._known.popitem(last=False)
+            self._settled.discard(site)
 
     def _hash(self, site: str) -> int:
         return site_hash(site, self._handle_key)

@@ -151,7 +151,8 @@ def _judge_wholes(
 def least_content_inside(samples: NDArray[np.float64], both_framed: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The least share of a content inside the other whole text that is no chance, by its number of samples.
 
-    Codes of 4 bits agree by chance once in 15: of few samples nearly all must agree. Nothing is inside everything.
+    Codes of 4 bits agree by chance once in 15: of few samples nearly all must agree. Nothing is inside
+    everything.
     """
     unknown = _CONTENT_INSIDE_UNKNOWN + _CHANCE_MARGIN / np.sqrt(np.maximum(samples, 1))
     least = np.where(both_framed, _CONTENT_INSIDE_KNOWN, unknown)
