@@ -81,8 +81,8 @@ class WholeTexts(msgspec.Struct, frozen=True, kw_only=True):
         second_in_first: the share of the second whole text that is inside the first.
         first_content_in_second: the share of the first page's content that is inside the second whole text.
         second_content_in_first: the share of the second page's content that is inside the first whole text.
-        first_least_inside: that the first of the last two must have for a match; the fewer samples tell of it,
-            the more.
+        first_least_inside: what the first of the last two must reach for a match; fewer samples ask for
+            more.
         second_least_inside: the same for the second.
     """
 
