@@ -1,13 +1,16 @@
 """One run of the pipeline over files: a private store or the shared one, lines of JSON out."""
 
+import logging
 import os
-from contextlib import AsyncExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 from daemon.cluster_lines import cluster_lines
 from daemon.collector import collect_rarely
+from daemon.logs import log_event
 from daemon.service import Stop, redis_url
 from daemon.settings import Settings
 from daemon.wiring import build_loop, build_retries, line_publication, open_stores
@@ -16,8 +19,11 @@ from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.jsonl import JsonLinesSink
+from neardup_stream.streams.outputs import check_outputs
 
 __all__ = ["FIRST_DEAD_LETTERS", "FilesRun", "FilesRunEnd", "run_over_files"]
+
+_logger = logging.getLogger(__name__)
 
 FIRST_DEAD_LETTERS = 5
 """Dead letters shown after a run; the others are only counted."""
@@ -43,6 +49,11 @@ class FilesRun(NamedTuple):
     uses_redis: bool
 
     @property
+    def outputs(self) -> tuple[str, ...]:
+        """The paths that are written."""
+        return tuple(path for path in (self.events, self.dead_letters, self.clusters) if path is not None)
+
+    @property
     def is_kept(self) -> bool:
         """Whether the store outlives the run."""
         return self.uses_redis or self.state_dir is not None
@@ -61,21 +72,24 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
     SIGTERM or SIGINT ends reading; what was read is finished.
 
     Raises:
-        ConfigError: a file cannot be read or written, or the stored index has another schema.
+        ConfigError: a file cannot be read or written, an output is an input or another output, or the stored
+            index has another schema.
         CorruptData: a file is damaged, or the stored index is.
         DependencyLost: the store stayed away.
     """
+    check_outputs(run.files, run.outputs)
+    sinks = [JsonLinesSink(path or os.devnull) for path in (run.events, run.dead_letters, run.clusters)]
+    events, dead_letters, clusters = sinks
     first: list[str] = []
     retries = build_retries(settings, meters, lambda _error: None)
     stop = Stop()
-    with stop.on_signals():
+    with stop.on_signals(), _reporting_kept_outputs(sinks):
         async with AsyncExitStack() as stack:
             source = await stack.enter_async_context(
                 FileSource(run.files, settings.limits.max_page_bytes, uuid4().hex if run.is_kept else "")
             )
-            events = await stack.enter_async_context(JsonLinesSink(run.events))
-            dead_letters = await stack.enter_async_context(JsonLinesSink(run.dead_letters or os.devnull))
-            clusters = await stack.enter_async_context(JsonLinesSink(run.clusters or os.devnull))
+            for sink in sinks:
+                await stack.enter_async_context(sink)
             url = await stack.enter_async_context(
                 redis_url(settings, embedded=not run.uses_redis, state_dir=run.state_dir)
             )
@@ -96,3 +110,14 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
                 async for lines in cluster_lines(stores.clusters, stores.judged.records):
                     await clusters.send([Message(key=None, value=line) for line in lines])
     return FilesRunEnd(stop.exit_code, first)
+
+
+@contextmanager
+def _reporting_kept_outputs(sinks: Sequence[JsonLinesSink]) -> Iterator[None]:
+    """Log where the unfinished outputs are when the block ends with an exception."""
+    try:
+        yield
+    except BaseException:
+        for path in filter(None, (sink.partial_path for sink in sinks)):
+            log_event(_logger, "partial_output_kept", level=logging.WARNING, path=str(path))
+        raise

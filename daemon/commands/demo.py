@@ -7,6 +7,7 @@ import click
 
 from daemon.commands.options import with_settings
 from daemon.settings import Settings
+from neardup_stream.streams.outputs import buffered_output
 
 __all__ = ["demo"]
 
@@ -43,8 +44,8 @@ def demo(settings: Settings, pages: int, seed: int, write: Path | None) -> None:
     console.print(f"Inventing a crawl of {pages:,} records …")
     crawl = generate_crawl(pages, seed)
     if write is not None:
-        write.write_bytes(
-            b"".join(record.value + b"\n" for record in crawl.records if record.value is not None)
-        )
+        lines = b"".join(record.value + b"\n" for record in crawl.records if record.value is not None)
+        with buffered_output(str(write)) as file:
+            file.write(lines)
     console.print("Sending it through the pipeline: text, sketches, clusters in a private Redis …")
     print_report(build_report(crawl, asyncio.run(run_demo(crawl, settings))), console)

@@ -20,6 +20,7 @@ from neardup_stream.bits.words import Words
 from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.components import clusters
 from neardup_stream.indexes.pairs import sorted_pairs
+from neardup_stream.streams.outputs import buffered_output
 
 __all__ = ["find_all", "find_clusters"]
 
@@ -79,9 +80,9 @@ def _find(
     source: str, target: str, blocks: int, distance: int, answer: Callable[[Words, int], Iterable[str]]
 ) -> None:
     check_blocks(blocks, distance)
-    with working("reading hashes"), _opened(source, "rb", sys.stdin.buffer) as lines:
-        words = read_words(lines)
-    with _opened(target, "wb", sys.stdout.buffer) as output, working(f"comparing {words.size:,} hashes"):
+    with working("reading hashes"):
+        words = _read(source)
+    with _written(target) as output, working(f"comparing {words.size:,} hashes"):
         answers = iter(answer(words, distance))
         while batch := "".join(islice(answers, _BATCH_LINES)):
             output.write(batch.encode("ascii"))
@@ -100,14 +101,21 @@ def _cluster_lines(words: Words, distance_bits: int) -> Iterator[str]:
     return (f"{members}\n" for members in clusters(words, distance_bits))
 
 
-@contextmanager
-def _opened(path: str, mode: str, standard: IO[bytes]) -> Iterator[IO[bytes]]:
+def _read(path: str) -> Words:
     if path == "-":
-        yield standard
-        return
+        return read_words(sys.stdin.buffer)
     try:
-        file = open(path, mode)  # noqa: PTH123, SIM115 - in a mode that is a variable; closed by the next with
+        file = open(path, "rb")  # noqa: PTH123, SIM115 - closed by the next with, outside of this try
     except OSError as error:
         raise ConfigError(f"cannot open {path!r}: {error.strerror}") from error
     with file:
+        return read_words(file)
+
+
+@contextmanager
+def _written(path: str) -> Iterator[IO[bytes]]:
+    if path == "-":
+        yield sys.stdout.buffer
+        return
+    with buffered_output(path) as file:
         yield file

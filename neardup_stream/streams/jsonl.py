@@ -4,12 +4,14 @@ import asyncio
 import os
 from collections.abc import Iterator, Sequence
 from io import FileIO
+from pathlib import Path
 from stat import S_ISREG
 from typing import Self
 
-from neardup_stream.errors import ConfigError, StreamUnavailable
+from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Position, Record
-from neardup_stream.streams.inputs import STDIN, Input
+from neardup_stream.streams.inputs import Input
+from neardup_stream.streams.outputs import OutputFile
 
 __all__ = ["JsonLinesSink", "read_json_lines"]
 
@@ -50,13 +52,14 @@ class JsonLinesSink:
     `BrokenPipeError` as it is: no error of ours, and not of the stream either.
 
     Args:
-        path: a file, which is created or emptied; `-` is standard output.
+        path: a file, which is replaced when the block ends without an exception; `-` is standard output.
     """
 
     max_message_bytes: int | None = None
 
     def __init__(self, path: str) -> None:
         self._path = path
+        self._output = OutputFile(path)
         self._file: FileIO | None = None
 
     async def __aenter__(self) -> Self:
@@ -65,16 +68,21 @@ class JsonLinesSink:
         Raises:
             ConfigError: it may not be written.
         """
-        try:
-            self._file = FileIO(1, "w", closefd=False) if self._path == STDIN else FileIO(self._path, "w")
-        except OSError as error:
-            raise ConfigError(f"{self._path}: {os.strerror(error.errno or 0)}") from error
+        self._file = self._output.__enter__()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Close the file; standard output stays open."""
-        if self._file is not None:
-            self._file.close()
+        """Close the file and give it its name; standard output stays open.
+
+        Raises:
+            StreamUnavailable: the disk is full or failed.
+        """
+        self._output.__exit__(*exc)
+
+    @property
+    def partial_path(self) -> Path | None:
+        """The file that holds what is written until it is renamed; None otherwise."""
+        return self._output.partial_path
 
     async def send(self, messages: Sequence[Message]) -> None:
         """Write, all or nothing as far as the file can be cut back.

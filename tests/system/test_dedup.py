@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines import essay, page_json
+from tests.servers.process import wait_until
 from tests.system.conftest import call
 
 
@@ -126,6 +127,48 @@ def test_what_cannot_be_is_said_in_one_line(words: list[str], message: str) -> N
     assert run.returncode == 2
     assert message in run.stderr.decode()
     assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [["--events", "{}"], ["--dead-letters", "{}"], ["--clusters", "{}"]],
+    ids=["events", "dead-letters", "clusters"],
+)
+def test_an_input_is_never_overwritten(tmp_path: Path, flags: list[str]) -> None:
+    crawl, link = tmp_path / "monday.jsonl", tmp_path / "link.jsonl"
+    crawl.write_bytes(MONDAY)
+    link.hardlink_to(crawl)
+
+    run = call("dedup", str(crawl), *(flag.format(link) for flag in flags))
+
+    assert (run.returncode, crawl.read_bytes()) == (2, MONDAY)
+    assert "is an input and an output" in run.stderr.decode()
+
+
+def test_two_outputs_are_two_files(tmp_path: Path) -> None:
+    run = call(
+        "dedup", "-", "--events", str(tmp_path / "o"), "--dead-letters", f"{tmp_path}/./o", stdin=MONDAY
+    )
+
+    assert run.returncode == 2
+    assert "are the same output" in run.stderr.decode()
+
+
+def test_a_killed_run_leaves_the_files_of_the_earlier_one(tmp_path: Path) -> None:
+    events = tmp_path / "events.jsonl"
+    events.write_bytes(b"of the earlier run")
+    command = [sys.executable, "-m", "daemon", "dedup", "-", "--events", str(events)]
+
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as run:
+        assert run.stdin
+        try:
+            run.stdin.write(MONDAY)
+            run.stdin.flush()
+            wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("*.partial")), 60)
+        finally:
+            run.kill()
+
+    assert events.read_bytes() == b"of the earlier run"
 
 
 def test_a_damaged_file_ends_with_4_after_what_could_be_read(tmp_path: Path) -> None:

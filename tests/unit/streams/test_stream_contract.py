@@ -90,8 +90,10 @@ def _memory_sink() -> tuple[Sink, ReadBack]:
 
 
 def _file_sink(path: Path) -> tuple[Sink, ReadBack]:
+    sink = JsonLinesSink(str(path))
+
     async def read_back() -> list[tuple[bytes | None, bytes | None]]:
-        written = await asyncio.to_thread(path.read_bytes)
+        written = await asyncio.to_thread((sink.partial_path or path).read_bytes)
         return [(None, line) for line in written.split(b"\n")[:-1]]
 
-    return JsonLinesSink(str(path)), read_back
+    return sink, read_back

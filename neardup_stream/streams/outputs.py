@@ -1,0 +1,197 @@
+"""Output files: written beside their place, and renamed into it once they are complete."""
+
+import os
+import re
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BufferedWriter, FileIO
+from pathlib import Path
+from stat import S_IMODE, S_ISBLK, S_ISFIFO, S_ISREG
+from typing import IO, NamedTuple
+
+from neardup_stream.errors import ConfigError, StreamUnavailable
+
+__all__ = ["OutputFile", "buffered_output", "check_outputs"]
+
+_STANDARD = "-"
+_STDIN_FD, _STDOUT_FD = 0, 1
+_LONGEST_NAME_BYTES = 255
+_DESCRIPTOR = re.compile(r"/proc/|/dev/(fd/|std(out|err)\Z)")
+
+
+class _Target(NamedTuple):
+    """What tells one file from all others.
+
+    Attributes:
+        device: of the file, or of the directory in which it is to be created.
+        inode: the same.
+        name: in that directory; empty for a file that exists.
+        is_pipe: whether outputs may share it.
+    """
+
+    device: int
+    inode: int
+    name: str = ""
+    is_pipe: bool = False
+
+
+def check_outputs(inputs: Sequence[str], outputs: Sequence[str]) -> None:
+    """Refuse an output that is an input or another output, whatever names and links lead to it.
+
+    Terminals and devices are never refused; several outputs may share a pipe or standard output.
+
+    Args:
+        inputs: paths; `-` is standard input.
+        outputs: paths; `-` is standard output.
+
+    Raises:
+        ConfigError: writing an output would destroy an input or another output.
+    """
+    read = {_target(path, _STDIN_FD) for path in inputs}
+    written: dict[_Target, str] = {}
+    for path in outputs:
+        target = _target(path, _STDOUT_FD)
+        if target is None:
+            continue
+        if target in read:
+            raise ConfigError(f"{path!r} is an input and an output: write the output to another file")
+        if target in written and not target.is_pipe and {path, written[target]} != {_STANDARD}:
+            raise ConfigError(f"{written[target]!r} and {path!r} are the same output: name two files")
+        written[target] = path
+
+
+def _target(path: str, standard_fd: int) -> _Target | None:
+    """What `path` leads to; None where nothing can be destroyed, or opening it will fail."""
+    try:
+        status = os.fstat(standard_fd) if path == _STANDARD else Path(path).stat()
+    except FileNotFoundError:
+        return _absent_target(Path(path))
+    except OSError:
+        return None
+    if not (S_ISREG(status.st_mode) or S_ISBLK(status.st_mode) or S_ISFIFO(status.st_mode)):
+        return None
+    return _Target(status.st_dev, status.st_ino, is_pipe=S_ISFIFO(status.st_mode))
+
+
+def _absent_target(path: Path) -> _Target | None:
+    """A file that is to be created: the directory behind all links, and the name there."""
+    place = path.resolve()
+    try:
+        directory = place.parent.stat()
+    except OSError:
+        return None
+    return _Target(directory.st_dev, directory.st_ino, place.name)
+
+
+class OutputFile:
+    """A file to be written, as a context manager; its name leads to all of it or to what was there before.
+
+    A regular file is written under another name in the same directory, and renamed when the block ends
+    without an exception. After an exception the file of that name is left as it was, and what was written
+    stays at `partial_path`. Standard output, pipes and devices are written directly.
+
+    Args:
+        path: where to write; `-` is standard output.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._place = Path(path)
+        self._partial: Path | None = None
+        self._file: FileIO | None = None
+
+    @property
+    def partial_path(self) -> Path | None:
+        """The file that holds what is written until it is renamed; None otherwise."""
+        return self._partial
+
+    def __enter__(self) -> FileIO:
+        """Open it.
+
+        Raises:
+            ConfigError: it may not be written.
+        """
+        try:
+            self._file = FileIO(_STDOUT_FD, "w", closefd=False) if self._path == _STANDARD else self._opened()
+        except OSError as error:
+            raise ConfigError(f"cannot open {self._path!r}: {error.strerror}") from error
+        return self._file
+
+    def __exit__(self, *exc: object) -> None:
+        """Close it; rename it unless there was an exception.
+
+        Raises:
+            StreamUnavailable: the disk is full or failed, or the name cannot be replaced.
+        """
+        assert self._file is not None  # noqa: S101 - opened by __enter__
+        with self._file as file:
+            if self._partial is None:
+                return
+            if any(exc):
+                self._keep(file)
+                return
+            try:
+                os.fsync(file.fileno())
+                self._partial.replace(self._place)
+            except OSError as failure:
+                raise StreamUnavailable(
+                    f"cannot write {self._path}: {failure.strerror}; all of it is in {self._partial}"
+                ) from failure
+        self._partial = None
+
+    def _opened(self) -> FileIO:
+        status = _status(self._place)
+        if status is not None and not S_ISREG(status.st_mode):
+            return FileIO(self._path, "w")
+        if _is_descriptor(self._place):
+            return FileIO(self._path, "w")
+        if status is not None:
+            os.close(os.open(self._place, os.O_WRONLY))  # refuses a file that may not be written
+        self._place = self._place.resolve()
+        partial = self._place.with_name(_partial_name(self._place.name))
+        file = FileIO(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "w")
+        self._partial = partial
+        if status is not None:
+            os.fchmod(file.fileno(), S_IMODE(status.st_mode))
+        return file
+
+    def _keep(self, file: FileIO) -> None:
+        assert self._partial is not None  # noqa: S101 - asked by the caller
+        if os.fstat(file.fileno()).st_size == 0:
+            self._partial.unlink(missing_ok=True)
+            self._partial = None
+
+
+@contextmanager
+def buffered_output(path: str) -> Iterator[IO[bytes]]:
+    """The same for many small writes.
+
+    Raises:
+        ConfigError, StreamUnavailable: as for `OutputFile`.
+    """
+    with OutputFile(path) as file:
+        buffered = BufferedWriter(file)
+        try:
+            yield buffered
+        finally:
+            buffered.detach()  # flushes; closing the file is the output's own business
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _is_descriptor(path: Path) -> bool:
+    """Whether it names a file that is open already, as /dev/stdout and /proc/self/fd/1 do."""
+    return _DESCRIPTOR.match(str(path.absolute())) is not None
+
+
+def _partial_name(name: str) -> str:
+    """A new name, no longer than names may be."""
+    suffix = f".{secrets.token_hex(4)}.partial"
+    kept = os.fsencode(name)[: _LONGEST_NAME_BYTES - len(suffix)]
+    return os.fsdecode(kept) + suffix

@@ -1,0 +1,161 @@
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.streams.outputs import OutputFile, buffered_output, check_outputs
+
+
+class Interruption(Exception):  # noqa: N818 - it stands for any end of a block but the usual one
+    """The block did not come to its end."""
+
+
+def write_half(output: OutputFile) -> None:
+    with output as file:
+        file.write(b"half")
+        raise Interruption
+
+
+def test_a_file_appears_only_when_it_is_complete(tmp_path: Path) -> None:
+    place = tmp_path / "events.jsonl"
+
+    with OutputFile(str(place)) as file:
+        file.write(b"half")
+        assert not place.exists()
+        file.write(b" and half")
+
+    assert place.read_bytes() == b"half and half"
+    assert list(tmp_path.iterdir()) == [place]
+
+
+def test_an_interrupted_write_leaves_the_earlier_file_and_keeps_what_was_written(tmp_path: Path) -> None:
+    place = tmp_path / "events.jsonl"
+    place.write_bytes(b"of an earlier run")
+    output = OutputFile(str(place))
+
+    with pytest.raises(Interruption):
+        write_half(output)
+
+    assert place.read_bytes() == b"of an earlier run"
+    assert output.partial_path is not None
+    assert output.partial_path.read_bytes() == b"half"
+
+
+def test_an_interrupted_write_of_nothing_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(Interruption), OutputFile(str(tmp_path / "events.jsonl")):
+        raise Interruption
+
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_symbolic_link_keeps_leading_to_the_file_it_names(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+
+    for content in (b"first", b"second"):
+        with OutputFile(str(tmp_path / "link")) as file:
+            file.write(content)
+
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "file").read_bytes() == b"second"
+
+
+def test_a_file_that_is_replaced_keeps_its_rights(tmp_path: Path) -> None:
+    place = tmp_path / "events.jsonl"
+    place.touch(0o600)
+
+    with OutputFile(str(place)) as file:
+        file.write(b"new")
+
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+
+
+def test_a_name_as_long_as_names_may_be_is_written(tmp_path: Path) -> None:
+    place = tmp_path / ("n" * 255)
+
+    with OutputFile(str(place)) as file:
+        file.write(b"new")
+
+    assert place.read_bytes() == b"new"
+
+
+@pytest.mark.parametrize("name", ["absent/events.jsonl", "n" * 256, "folder", "events.jsonl/below"])
+def test_a_path_that_cannot_be_written_is_refused(tmp_path: Path, name: str) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "events.jsonl").touch()
+
+    with pytest.raises(ConfigError, match="cannot open"), OutputFile(str(tmp_path / name)):
+        pass
+
+
+@pytest.mark.parametrize("path", ["/dev/null", "/dev/stdout", "-"])
+def test_devices_and_standard_output_are_written_directly(path: str) -> None:
+    output = OutputFile(path)
+
+    with pytest.raises(Interruption), output:
+        raise Interruption
+
+    assert output.partial_path is None
+
+
+def test_small_writes_are_gathered_and_all_arrive(tmp_path: Path) -> None:
+    place = tmp_path / "pairs.jsonl"
+
+    with buffered_output(str(place)) as file:
+        for number in range(100_000):
+            file.write(b"%d\n" % number)
+
+    assert place.read_bytes().splitlines() == [b"%d" % number for number in range(100_000)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """One file under four names, a folder under two, and a pipe."""
+    monkeypatch.chdir(tmp_path)
+    Path("in.jsonl").write_bytes(b"{}\n")
+    Path("hard.jsonl").hardlink_to("in.jsonl")
+    Path("soft.jsonl").symlink_to("in.jsonl")
+    Path("dangling.jsonl").symlink_to("absent.jsonl")
+    Path("folder").mkdir()
+    Path("other").symlink_to("folder")
+    os.mkfifo("pipe")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs"),
+    [
+        pytest.param(["in.jsonl"], ["in.jsonl"], id="the-input-itself"),
+        pytest.param(["in.jsonl"], ["./folder/../in.jsonl"], id="the-input-by-another-path"),
+        pytest.param(["in.jsonl"], ["hard.jsonl"], id="a-hard-link-to-the-input"),
+        pytest.param(["in.jsonl"], ["soft.jsonl"], id="a-symbolic-link-to-the-input"),
+        pytest.param(["soft.jsonl"], ["-", "in.jsonl"], id="the-target-of-the-input"),
+        pytest.param(["pipe"], ["pipe"], id="a-pipe-into-itself"),
+        pytest.param(["in.jsonl"], ["out.jsonl", "./out.jsonl"], id="two-outputs-that-do-not-exist-yet"),
+        pytest.param(["in.jsonl"], ["folder/o", "other/o"], id="two-outputs-by-a-linked-folder"),
+        pytest.param(["-"], ["absent.jsonl", "dangling.jsonl"], id="two-outputs-by-a-dangling-link"),
+        pytest.param(["-"], ["soft.jsonl", "hard.jsonl"], id="two-outputs-that-exist"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_an_output_that_is_an_input_or_another_output_is_refused(
+    inputs: list[str], outputs: list[str]
+) -> None:
+    with pytest.raises(ConfigError, match=r"is an input and an output|are the same output"):
+        check_outputs(inputs, outputs)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "outputs"),
+    [
+        pytest.param(["in.jsonl", "hard.jsonl"], ["out.jsonl", "folder/out.jsonl"], id="files-of-their-own"),
+        pytest.param(["/dev/null", "-"], ["/dev/null", "-", "/dev/null"], id="the-null-device"),
+        pytest.param(["-"], ["-", "-"], id="standard-input-and-output"),
+        pytest.param(["in.jsonl"], ["pipe", "pipe"], id="one-pipe-for-two-outputs"),
+        pytest.param(["absent.jsonl"], ["nowhere/out.jsonl"], id="what-opening-will-refuse"),
+    ],
+)
+@pytest.mark.usefixtures("folder")
+def test_outputs_that_destroy_nothing_are_accepted(inputs: list[str], outputs: list[str]) -> None:
+    check_outputs(inputs, outputs)
