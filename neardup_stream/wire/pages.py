@@ -26,6 +26,9 @@ __all__ = ["PageDecoder", "PageInput", "PageLimits", "forget_ids"]
 
 _BOM = b"\xef\xbb\xbf"
 
+_LONGEST_KEY_URL_BYTES = 64 * 1024
+"""Keys have no limit of ours, and the canonical spelling of a megabyte takes seconds."""
+
 # JSON whose every escaped surrogate has its partner; possessive, so that it costs one pass.
 _PAIRED_SURROGATES = re.compile(
     rb"(?: [^\\]++ | \\u[dD][89abAB]..\\u[dD][c-fC-F].. | \\u(?![dD][89a-fA-F]) | \\[^u] )*+ \\?",
@@ -188,7 +191,7 @@ def forget_ids(key: bytes | None) -> tuple[PageId, ...]:
     """The ids that a null value's key may mean, likeliest first.
 
     The key itself, for a page whose crawler gave that id; then the canonical URL it spells, for a page
-    without id.
+    without id. A key longer than any usual URL is an id.
 
     Raises:
         BadPage: there is no key, or it is not UTF-8.
@@ -199,6 +202,8 @@ def forget_ids(key: bytes | None) -> tuple[PageId, ...]:
         verbatim = key.decode()
     except UnicodeDecodeError as error:
         raise BadPage("invalid_utf8", f"key: {error}") from error
+    if len(key) > _LONGEST_KEY_URL_BYTES:
+        return (PageId(verbatim),)
     try:
         canonical = canonical_url(verbatim)
     except BadPage:  # an id need not be a URL

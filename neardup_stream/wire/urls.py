@@ -1,16 +1,18 @@
 """One spelling for the many spellings of a URL: what identifies a page that brings no id.
 
 Scheme and host in lower case, no default port, no fragment, the query sorted, percent escapes upper case
-and only where needed, dot segments resolved, international host names in punycode. Credentials, a trailing
-dot of the host and other ports stay: they may name another page. What is not `http`, `https` or `ftp` with a
-host (relative, `mailto:`, `data:`) has no better spelling and is kept as it is.
+and only where needed, dot segments resolved, international host names in ASCII by UTS 46. Credentials, a
+trailing dot of the host and other ports stay: they may name another page. What is not `http`, `https` or
+`ftp` with a host (relative, `mailto:`, `data:`) has no better spelling and is kept as it is.
 """
 
 import re
+from urllib.parse import urlsplit
 
 from w3lib.url import canonicalize_url
 
 from neardup_stream.errors import BadPage
+from neardup_stream.wire.hosts import ascii_host
 
 __all__ = ["canonical_url"]
 
@@ -23,6 +25,11 @@ _PLAIN = re.compile(
 )
 _HAS_HOST = re.compile(r"(?:https?|ftp)://[^/?#]")
 _DEFAULT_PORT = re.compile(r"(http://[^/?#]+):80(?=[/?#]|$) | (https://[^/?#]+):443(?=[/?#]|$)", re.VERBOSE)
+_STRIPPED = str.maketrans("", "", "\t\r\n")
+_HOST = re.compile(
+    r"[\x00-\x20]*+ (?:https?|ftp):// (?:[^/?#]*@)? ([^/?#@]*?) (?: :[0-9]*)? (?:[/?#]|\Z)",
+    re.VERBOSE | re.IGNORECASE,
+)
 _MAX_PASSES = 8
 
 
@@ -64,7 +71,7 @@ def _spelled_canonically(url: str) -> str:
 
     A pass may uncover another escape or port (`%%34%31`, `:80:80`), so it is repeated until nothing changes.
     """
-    current = url
+    current = _with_ascii_host(url)
     for _ in range(_MAX_PASSES):
         canonical: str = canonicalize_url(current)
         if not _HAS_HOST.match(canonical):
@@ -74,3 +81,16 @@ def _spelled_canonically(url: str) -> str:
             return canonical
         current = canonical
     raise ValueError(f"no stable spelling after {_MAX_PASSES} passes")
+
+
+def _with_ascii_host(url: str) -> str:
+    """`url` with its host in ASCII, without the characters that every parser passes over."""
+    if url.isascii():
+        return url
+    urlsplit(url)  # refuses hosts that normalize to another part of a URL
+    stripped = url.translate(_STRIPPED)
+    found = _HOST.match(stripped)
+    if found is None:
+        return url
+    start, end = found.span(1)
+    return stripped[:start] + ascii_host(found[1]) + stripped[end:]

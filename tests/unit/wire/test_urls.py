@@ -29,6 +29,21 @@ SPELLINGS = {
     "lower-case-escape": ("http://example.com/a%2fb", "http://example.com/a%2Fb"),
     "accented-path": ("http://example.com/r\u00e9sum\u00e9", "http://example.com/r%C3%A9sum%C3%A9"),
     "international-host": ("http://b\u00fccher.example/", "http://xn--bcher-kva.example/"),
+    "sharp-s-in-the-host": ("http://fa\u00df.de/", "http://xn--fa-hia.de/"),
+    "capital-sharp-s": ("http://FA\u1e9e.de/", "http://xn--fa-hia.de/"),
+    "final-sigma": ("http://\u03b2\u03cc\u03bb\u03bf\u03c2.gr/", "http://xn--nxasmm1c.gr/"),
+    "joiner-in-the-host": ("http://a\u200db.com/", "http://xn--ab-m1t.com/"),
+    "full-width-host": ("http://\uff45xample.com/", "http://example.com/"),
+    "ideographic-dot": ("http://b\u3002com/", "http://b.com/"),
+    "soft-hyphen": ("http://a\u00adb.com/", "http://ab.com/"),
+    "symbol-that-no-registry-takes": ("http://\u2603.net/", "http://xn--n3h.net/"),
+    "unassigned-character": ("http://\u0378\u00df.de/", "http://xn--zca34k.de/"),
+    "international-host-with-all-parts": (
+        "HTTPS://U:P@FA\u00df.de:0443/\u00df?\u00df#\u00df",
+        "https://U:P@xn--fa-hia.de/%C3%9F?%C3%9F=",
+    ),
+    "line-end-in-an-international-host": (" http://fa\n\u00df.de/a", "http://xn--fa-hia.de/a"),
+    "sharp-s-outside-the-host": ("http://fass.de/\u00df@fa\u00df.de", "http://fass.de/%C3%9F@fa%C3%9F.de"),
     "credentials-keep-their-case": ("http://User:Pass@EXAMPLE.com/", "http://User:Pass@example.com/"),
     "trailing-dot-of-the-host": ("http://example.com./", "http://example.com./"),
     "white-space-around": ("  http://example.com/a\n", "http://example.com/a"),
@@ -64,6 +79,8 @@ def test_a_canonical_url_is_its_own(canonical: str) -> None:
         pytest.param("http://example.com:http/", id="port-in-letters"),
         pytest.param("http://\u2100.example/", id="host-that-normalizes-to-a-slash"),
         pytest.param("http://example.com/\ud800", id="lone-surrogate"),
+        pytest.param("http://\ud800.com/", id="lone-surrogate-in-the-host"),
+        pytest.param("http://\u00ad/", id="host-of-nothing-but-ignored-characters"),
     ],
 )
 def test_an_empty_or_unparsable_url_is_a_bad_page(url: str) -> None:
@@ -87,3 +104,24 @@ def test_a_url_whose_escapes_hide_escapes_is_given_up_in_time(layers: int, *, is
     else:
         with pytest.raises(BadPage, match="no stable spelling after 8 passes"):
             canonical_url(url)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        pytest.param("fa\u00df.de", "fass.de", id="sharp-s"),
+        pytest.param("\u03c2.gr", "\u03c3.gr", id="final-sigma"),
+        pytest.param("a\u200cb.com", "ab.com", id="non-joiner"),
+        pytest.param("\u0378\u00df.de", "\u0378ss.de", id="beside-an-unassigned-character"),
+        pytest.param("\u00df." * 200 + "de", "ss." * 200 + "de", id="longer-than-any-host"),
+        pytest.param("\u00df" * 64 + ".de", "ss" * 64 + ".de", id="label-longer-than-any"),
+    ],
+)
+def test_two_hosts_never_share_a_canonical_url(one: str, other: str) -> None:
+    assert canonical_url(f"http://{one}/") != canonical_url(f"http://{other}/")
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("character", ["\u00df", "\u0301", "a\u0316\u0301", "\uff0e", "\ufdfa"])
+def test_a_host_of_any_length_takes_no_longer_than_its_bytes(character: str) -> None:
+    canonical_url(f"http://{character * 100_000}/")
