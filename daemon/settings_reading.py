@@ -6,6 +6,7 @@ by itself, so that an error names the source and the whole dotted name.
 """
 
 import difflib
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_
 
 import msgspec
 
-from daemon.redaction import redact
+from daemon.redaction import redact_setting
 from neardup_stream.errors import ConfigError
 
 __all__ = ["Given", "Known", "SourceKind", "known_settings", "read_settings"]
@@ -23,6 +24,8 @@ SourceKind = Literal["file", "environment", "flag"]
 S = TypeVar("S", bound=msgspec.Struct)
 
 _PREFIX = "NEARDUP_"
+_NAME = re.compile(r"[\w.]+")
+_ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5})?")
 
 
 class Given(NamedTuple):
@@ -146,7 +149,8 @@ def _from_flags(overrides: Sequence[str]) -> Iterator[Given]:
     for override in overrides:
         name, equals, value = override.partition("=")
         if not equals:
-            raise ConfigError(f"--set {redact(override)}: write it as section.key=value")
+            word = _NAME.match(name)
+            raise ConfigError(f"--set {word[0] if word else ''}: write it as section.key=value")
         yield Given(name.strip(), value, "flag", f"--set {name.strip()}")
 
 
@@ -162,7 +166,7 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
     try:
         return _convert(given, setting)
     except msgspec.ValidationError as error:
-        got = "***" if setting.is_secret else _told(repr(given.value))
+        got = "***" if setting.is_secret else _shown(given)
         raise ConfigError(f"{given.origin}: {_wanted(error, setting)}, got {got}") from error
 
 
@@ -176,9 +180,14 @@ def _convert(given: Given, setting: Known) -> object:
     return msgspec.convert(text, setting.type, strict=False)
 
 
-def _told(value: str) -> str:
-    """What is no URL for want of a scheme may hold a password all the same."""
-    return "***" if "@" in value and "://" not in value else redact(value)
+def _shown(given: Given) -> str:
+    """A refused URL may be misspelled so that nothing says which part of it is the password."""
+    value = given.value
+    if not isinstance(value, str):
+        return redact_setting(repr(value))
+    if given.name.endswith(".url") and "@" not in value and not _ADDRESS.fullmatch(value):
+        return "***"
+    return repr(redact_setting(value))
 
 
 def _wanted(error: msgspec.ValidationError, setting: Known) -> str:

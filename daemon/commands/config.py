@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from daemon.commands.options import flags_as_settings
-from daemon.redaction import redact
+from daemon.redaction import redact_setting
 from daemon.settings import Settings
 from daemon.settings_reading import Known, SourceKind, known_settings, read_settings
 
@@ -53,7 +53,16 @@ def _shown(settings: Settings, name: str, known: Known) -> object:
     value: object = attrgetter(name)(settings)
     if known.is_secret and value:
         return "***"
-    return redact(value) if isinstance(value, str) else value
+    return _redacted(value)
+
+
+def _redacted(value: object) -> object:
+    """File names may hold an @ of their own."""
+    if isinstance(value, tuple):
+        return tuple(map(_redacted, value))
+    if isinstance(value, str) and not value.startswith("/"):
+        return redact_setting(value)
+    return value
 
 
 def _as_toml(values: Mapping[str, object], kinds: Mapping[str, SourceKind]) -> str:

@@ -12,8 +12,8 @@ __all__ = ["UNREADABLE_URL", "Durability", "RedisConfig", "UrlParts", "split_url
 Durability = Literal["master", "replica"]
 
 UNREADABLE_URL = (
-    "redis.url cannot be read: a port is a number, and a password has @ : / ? # [ ] % in percent-encoding, "
-    "or comes from redis.password_file"
+    "redis.url cannot be read: it has no white space, a port is a number, and a password has @ : / ? # [ ] %"
+    " in percent-encoding, or comes from redis.password_file"
 )
 """Said without quoting it."""
 
@@ -30,6 +30,8 @@ class UrlParts(NamedTuple):
     query: str
 
 
+_BLANK = re.compile(r"[\s\x00-\x1f\x7f]")
+_ADDRESS = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(:[0-9]{0,5})?")
 _URL = re.compile(r"[^:/?#]*://([^/?#]*)([^?#]*)\??([^#]*)")
 
 
@@ -104,8 +106,10 @@ class RedisConfig:
         return self.scheme.startswith("rediss")
 
     def _check_url(self) -> None:
-        """A password with a `/`, `?` or `#` as it is would be taken, and told, for part of an address."""
+        """A password with `/`, `?`, `#` or a blank as it is would be shown as part of an address."""
         parts = split_url(self.url)
+        if _BLANK.search(self.url) or not self._has_readable_addresses(parts):
+            raise ConfigError(UNREADABLE_URL)
         names_somebody = "@" in parts.netloc
         if "@" in self.url and not names_somebody and self.scheme != "unix":
             raise ConfigError(UNREADABLE_URL)
@@ -119,3 +123,8 @@ class RedisConfig:
             raise ConfigError("redis.url has ssl_… parameters: use redis.tls_ca_file and its neighbors")
         if self.tls is not None and not self.has_tls:
             raise ConfigError(f"redis.tls_… files are set for {self.scheme}://, which has no TLS: use rediss")
+
+    def _has_readable_addresses(self, parts: UrlParts) -> bool:
+        """Without a host, the password would be taken for the port."""
+        addresses = parts.netloc.rpartition("@")[2].split(",")
+        return self.scheme == "unix" or all(map(_ADDRESS.fullmatch, addresses))

@@ -86,6 +86,24 @@ def test_a_password_is_never_shown(
     assert "redis://***@cache:6379/0" in out
 
 
+@pytest.mark.parametrize(
+    "override",
+    [
+        "redis.url=redis://cache:6379/0?password=hunter2",
+        "redis.url=redis://cache:6379/0?p%61ssword=hunter2",
+        "redis.url=unix:///sock?password=x&y=hunter2",
+        "kafka.bootstrap_servers=me:hunter2@broker:9092",
+        "kafka.bootstrap_servers=SASL_SSL://me:x hunter2@broker:9092",
+        "kafka.sasl_username=me://x:hunter2@y",
+        "failpoints.kill=password=hunter2",
+    ],
+)
+def test_a_secret_is_not_shown_wherever_it_stands(override: str, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["config", "show", "--set", override, "--set", "kafka.sasl_password_file=f"])
+
+    assert "hunter2" not in "".join(capsys.readouterr())
+
+
 def test_the_schema_accepts_what_is_shown_and_refuses_what_is_not_a_setting(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

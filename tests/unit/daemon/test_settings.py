@@ -203,6 +203,26 @@ def test_a_password_is_not_repeated_in_a_refusal() -> None:
     assert "hunter2" not in refusal(["redis.url=admin:hunter2@cache"])
 
 
+@pytest.mark.parametrize(
+    "override",
+    [
+        "redis.url=redis://me:hunter2 x@cache:6379/0",
+        "redis.url=redis://me:x hunter2@cache:6379/0",
+        "redis.url=redis://me:hunter2/",
+        "redis.url=redis://cache:6379/0\n",
+        "redis.url=redis:/me:hunter2/0",
+        "redis.url=redis//:hunter2",
+        "redis.url=me:hunter2@cache/x://",
+        "redis.url:hunter2",
+        "redis.password hunter2",
+        "redis.namespace=redis://me:x hunter2@cache",
+        "kafka.pages_topic=password=hunter2",
+    ],
+)
+def test_a_refusal_never_repeats_a_secret(override: str) -> None:
+    assert "hunter2" not in refusal([override])
+
+
 def test_a_missing_file_and_a_broken_one_are_refused(tmp_path: Path) -> None:
     broken = tmp_path / "broken.toml"
     broken.write_text("[kafka\n")
