@@ -17,6 +17,7 @@ import click
 from daemon.exit_codes import BUG, DEPENDENCY_LOST, OK, READER_LEFT, after_signal, exit_code_of, leaves
 from daemon.logs import are_for_collectors, hush_libraries, log_event
 from daemon.redaction import redact
+from daemon.terminal import printable
 from neardup_stream import __version__
 
 __all__ = ["COMMANDS", "main"]
@@ -157,7 +158,7 @@ def _sentence(error: BaseException) -> str:
 
 def _tell(sentence: str) -> None:
     """One line: for a collector if logs go to one, else for the person at the terminal."""
-    line = redact(" ".join(sentence.split()))
+    line = printable(redact(" ".join(sentence.split())))
     if are_for_collectors():
         log_event(_logger, "failed", level=logging.ERROR, error=line)
     else:

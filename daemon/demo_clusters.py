@@ -10,6 +10,7 @@ from rich.text import Text
 
 from daemon.demo_facts import DemoRun, StoredCluster, closeness
 from daemon.sample_crawl.truth import SampleCrawl
+from daemon.terminal import printable
 from neardup_stream.events import DuplicateFound, EventMatch
 from neardup_stream.fold import Fold
 
@@ -144,11 +145,13 @@ def _members(cluster: StoredCluster, run: DemoRun) -> Iterator[Member]:
 
 def _tree(representative: str, members: Sequence[Member]) -> Iterator[Text]:
     """Line by line, so that no URL is cut or folded."""
-    yield Text(representative, "bold")
+    yield Text(printable(representative), "bold")
     for number, member in enumerate(members, start=1):
         match = member.match
         line = Text("└── " if number == len(members) else "├── ", "dim")
-        line.append(closeness(match) if match else "absorbed", "cyan").append(f" {member.url}", "default")
+        line.append(closeness(match) if match else "absorbed", "cyan").append(
+            f" {printable(member.url)}", "default"
+        )
         if match and match.id != representative:
-            line.append(f", like {match.url}", "dim")
+            line.append(f", like {printable(match.url)}", "dim")
         yield line

@@ -22,6 +22,7 @@ from daemon.demo_frames import FrameReport, build_frame_report, print_frame_repo
 from daemon.demo_story import StoryReport, build_story, print_story
 from daemon.sample_crawl.score import Score, score
 from daemon.sample_crawl.truth import SampleCrawl
+from daemon.terminal import printable
 from daemon.word_changes import Piece, word_changes
 from neardup_stream.events import DuplicateFound, EventMatch
 
@@ -164,7 +165,7 @@ def _percent(part: int, whole: int) -> str:
 def _false_pairs_line(false_pairs: Sequence[tuple[str, str]]) -> Text:
     line = Text("False pairs: ").append(f"{len(false_pairs):,}", "bold red" if false_pairs else "bold green")
     for one, other in false_pairs[:FALSE_PAIRS_SHOWN]:
-        line.append(f"\n  {one}\n  {other}\n", "red")
+        line.append(f"\n  {printable(one)}\n  {printable(other)}\n", "red")
     return line
 
 
@@ -182,10 +183,11 @@ def _outcomes_table(report: DemoReport) -> Table:
 
 def _print_example(example: Example, console: Console) -> None:
     console.print(f"\n[bold]{example.kind}[/bold], alike: {closeness(example.match)}", highlight=False)
-    console.print(Text(f"  {example.url}\n  is like {example.match.url}", "cyan"))
+    console.print(Text(f"  {printable(example.url)}\n  is like {printable(example.match.url)}", "cyan"))
     changes = Text()
     for piece in example.changes:
         opening, closing = MARKS[piece.change]
-        words = piece.text.rstrip()
-        changes.append(f"{opening}{words}{closing}", STYLES[piece.change]).append(piece.text[len(words) :])
+        text = printable(piece.text.replace("\n", " "))
+        words = text.rstrip()
+        changes.append(f"{opening}{words}{closing}", STYLES[piece.change]).append(text[len(words) :])
     console.print(Padding(changes, (0, 4)))

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from daemon.demo_facts import DemoRun, Told, closeness
 from daemon.sample_crawl.truth import SampleCrawl
+from daemon.terminal import printable
 from neardup_stream.events import (
     ClusterMerge,
     Contained,
@@ -147,4 +148,4 @@ def _inside(container: EventMatch) -> str:
 
 def _path(url: str) -> str:
     """What tells the story's pages apart: they are all on one host."""
-    return "/" + url.partition("://")[2].partition("/")[2]
+    return printable("/" + url.partition("://")[2].partition("/")[2])

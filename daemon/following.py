@@ -9,6 +9,7 @@ import msgspec
 
 from daemon.service import Stop
 from daemon.settings import Settings
+from daemon.terminal import printable, printable_json
 from daemon.wiring import kafka_source
 from neardup_stream.errors import CorruptData
 from neardup_stream.message import Message, Record
@@ -74,13 +75,13 @@ def _shown(record: Record, follow: Follow) -> str:
     try:
         event = from_message(message)
     except CorruptData as error:
-        return click.style(f"not an event: {error}", fg="red") if follow.is_readable else "{}"
+        return click.style(f"not an event: {printable(error)}", fg="red") if follow.is_readable else "{}"
     if not follow.is_readable:
-        return msgspec.json.encode(event).decode()
+        return printable_json(msgspec.json.encode(event).decode())
     try:
         return readable(event)
     except (KeyError, TypeError, AttributeError, msgspec.DecodeError):
-        return click.style(f"not an event of ours: {event.type}", fg="red")
+        return click.style(f"not an event of ours: {printable(event.type)}", fg="red")
 
 
 def readable(event: CloudEvent[msgspec.Raw]) -> str:
@@ -88,10 +89,10 @@ def readable(event: CloudEvent[msgspec.Raw]) -> str:
     data: dict[str, Any] = msgspec.json.decode(event.data)
     name = event.type.removeprefix("io.neardup.").removesuffix(".v1")
     kind = f" ({data['kind']})" if "kind" in data else ""
-    lines = [f"{click.style(name + kind, bold=True)}  {data['page']['url']}"]
+    lines = [f"{click.style(printable(name + kind), bold=True)}  {printable(data['page']['url'])}"]
     for match in data.get("matches", ())[:_MATCHES_SHOWN]:
-        distance = click.style(f"{match['distance_bits']} bits", fg="green")
-        lines.append(f"  {distance}  {match['url']}")
+        distance = click.style(printable(f"{match['distance_bits']} bits"), fg="green")
+        lines.append(f"  {distance}  {printable(match['url'])}")
     hidden = data.get("matches_total", 0) - _MATCHES_SHOWN
     if hidden > 0:
         lines.append(click.style(f"  and {hidden:,} more", dim=True))

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Literal, TextIO
 
 from daemon.redaction import redact
+from daemon.terminal import printable, printable_json
 
 __all__ = ["LogFormat", "LogLevel", "are_for_collectors", "configure_logs", "hush_libraries", "log_event"]
 
@@ -70,17 +71,20 @@ class _JsonLines(logging.Formatter):
         }
         if record.exc_info:
             line["traceback"] = redact(self.formatException(record.exc_info))
-        return json.dumps(line, ensure_ascii=False, default=_as_text)
+        return printable_json(json.dumps(line, ensure_ascii=False, default=_as_text))
 
 
 class _Text(logging.Formatter):
     """Time of day, level, event, `name=value` fields; a traceback follows on its own lines."""
 
     def format(self, record: logging.LogRecord) -> str:
-        fields = "".join(f"  {name}={value}" for name, value in _fields(record).items())
+        fields = "".join(f"  {name}={printable(value)}" for name, value in _fields(record).items())
         time = _time(record).astimezone().strftime("%H:%M:%S")
-        line = f"{time} {record.levelname.lower():8}{redact(record.getMessage())}{fields}"
-        return f"{line}\n{redact(self.formatException(record.exc_info))}" if record.exc_info else line
+        line = f"{time} {record.levelname.lower():8}{printable(redact(record.getMessage()))}{fields}"
+        if not record.exc_info:
+            return line
+        traceback = redact(self.formatException(record.exc_info)).splitlines()
+        return "\n".join([line, *map(printable, traceback)])
 
 
 def _time(record: logging.LogRecord) -> datetime:

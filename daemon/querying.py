@@ -13,6 +13,7 @@ from daemon.page_lookup import STDIN, AskedPage, find_stored, place_given, read_
 from daemon.preparing import verdict_config
 from daemon.settings import Settings
 from daemon.stored_index import open_stored_index
+from daemon.terminal import printable
 from daemon.wiring import Stores
 from neardup_stream.events import EventCluster
 from neardup_stream.match import View
@@ -93,10 +94,11 @@ def readable(answer: Answer) -> str:
 
 def _lines(answer: Answer) -> Iterator[str]:
     page = answer.page
-    yield f"{click.style(page.id, bold=True)}  {_standing(page)}"
+    yield f"{click.style(printable(page.id), bold=True)}  {_standing(page)}"
     if answer.cluster is not None:
         cluster = answer.cluster
-        yield f"  cluster {cluster.id}: {cluster.size:,} in all, {cluster.representative.id} speaks for it"
+        representative = printable(cluster.representative.id)
+        yield f"  cluster {printable(cluster.id)}: {cluster.size:,} in all, {representative} speaks for it"
     if page.frame_share is not UNSET:
         yield f"  frame of its site: {page.frame_share:.0%} of the page, which is not compared"
     if page.state == "short":
@@ -123,4 +125,4 @@ def _match_line(match: MatchFacts, *, is_framed: bool) -> str:
     if is_framed or match.view == "content":
         likeness += f" by {_VIEWS[match.view]}"
     figures = click.style(f"{match.kind:>9}{likeness} {match.distance_bits:>3} bits", fg="green")
-    return f"  {figures}  {match.url}"
+    return f"  {figures}  {printable(match.url)}"

@@ -7,6 +7,7 @@ from typing import Final, Literal
 import click
 import msgspec
 
+from daemon.terminal import printable
 from daemon.verifying import Reading
 from neardup_stream.invariants.judging import judge, unjudged
 
@@ -118,7 +119,7 @@ def _lines(verification: Verification) -> Iterator[str]:
     )
     for each in verification.invariants:
         yield f"  {each.invariant}  {each.promise:<38}  {_state(each)}"
-        yield from (f"       {detail}" for detail in each.violations[:_SHOWN_VIOLATIONS])
+        yield from (f"       {printable(detail)}" for detail in each.violations[:_SHOWN_VIOLATIONS])
         if len(each.violations) > _SHOWN_VIOLATIONS:
             yield click.style(f"       and {len(each.violations) - _SHOWN_VIOLATIONS:,} more", dim=True)
 

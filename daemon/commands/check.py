@@ -6,6 +6,7 @@ import click
 
 from daemon.commands.options import with_settings
 from daemon.settings import Settings
+from daemon.terminal import printable
 
 __all__ = ["check"]
 
@@ -33,5 +34,5 @@ def check(settings: Settings, partitions: int, *, create_topics: bool) -> int:
     marks = {"good": ("ok", "green"), "warning": ("warn", "yellow"), "bad": ("BAD", "red")}
     for finding in findings:
         mark, color = marks[finding.grade]
-        click.echo(f"{click.style(f'{mark:>4}', fg=color, bold=True)}  {finding.sentence}")
+        click.echo(f"{click.style(f'{mark:>4}', fg=color, bold=True)}  {printable(finding.sentence)}")
     return 2 if any(finding.grade == "bad" for finding in findings) else 0

@@ -13,6 +13,7 @@ from daemon.logs import configure_logs
 from daemon.progress import page_progress
 from daemon.settings import Settings
 from daemon.tally import Tally
+from daemon.terminal import printable
 
 __all__ = ["dedup"]
 
@@ -63,7 +64,7 @@ def dedup(
         end = asyncio.run(run_over_files(files_run, settings, tally))
     _tell_summary(tally, perf_counter() - start)
     for letter in end.first_dead_letters:
-        click.echo(f"dead letter: {letter}", err=True)
+        click.echo(f"dead letter: {printable(letter)}", err=True)
     return end.exit_code
 
 

@@ -9,6 +9,7 @@ import msgspec
 
 from daemon.commands.options import with_json, with_settings, with_state
 from daemon.settings import Settings
+from daemon.terminal import printable, printable_json
 
 __all__ = ["explain"]
 
@@ -43,7 +44,9 @@ def explain(
     words = sentences(explanation)
     if sys.stdout.isatty() and not as_json:
         for name, page in (("first", explanation.first), ("second", explanation.second)):
-            click.echo(f"{name:>6}  {click.style(page.id, bold=True)}")
-        click.echo("\n".join(words))
+            click.echo(f"{name:>6}  {click.style(printable(page.id), bold=True)}")
+        click.echo("\n".join(map(printable, words)))
     else:
-        click.echo(msgspec.json.encode({**msgspec.to_builtins(explanation), "words": words}))
+        click.echo(
+            printable_json(msgspec.json.encode({**msgspec.to_builtins(explanation), "words": words}).decode())
+        )

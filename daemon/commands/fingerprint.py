@@ -13,6 +13,7 @@ from daemon.logs import configure_logs
 from daemon.preparing import build_preparation
 from daemon.progress import page_progress
 from daemon.settings import Settings
+from daemon.terminal import printable
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.streams.files import FileSource
@@ -73,7 +74,8 @@ def _print_batch(prepared: Prepared, counts: Counter[str]) -> None:
     sys.stdout.buffer.write(b"".join(line + b"\n" for line in lines))
     sys.stdout.buffer.flush()
     for rejected in prepared.rejected[: max(0, _FIRST_DEAD_LETTERS - counts["dead letters"])]:
-        click.echo(f"dead letter: record {rejected.record.position.offset}: {rejected.error}", err=True)
+        letter = f"record {rejected.record.position.offset}: {printable(rejected.error)}"
+        click.echo(f"dead letter: {letter}", err=True)
     counts["fingerprinted"] += sum(arrival.is_decided for arrival in prepared.arrivals)
     counts["undecided"] += sum(not arrival.is_decided for arrival in prepared.arrivals)
     counts["dead letters"] += len(prepared.rejected)

@@ -9,6 +9,7 @@ import msgspec
 
 from daemon.commands.options import with_json, with_settings, with_state
 from daemon.settings import Settings
+from daemon.terminal import printable_json
 
 __all__ = ["query"]
 
@@ -32,4 +33,4 @@ def query(settings: Settings, page: str, state_dir: Path | None, *, as_json: boo
 
     answer = asyncio.run(query_page(page, settings, state_dir))
     is_readable = sys.stdout.isatty() and not as_json
-    click.echo(readable(answer) if is_readable else msgspec.json.encode(answer))
+    click.echo(readable(answer) if is_readable else printable_json(msgspec.json.encode(answer).decode()))

@@ -10,6 +10,7 @@ import msgspec
 from daemon.commands.options import with_json, with_settings, with_state
 from daemon.exit_codes import CORRUPT_DATA, OK
 from daemon.settings import Settings
+from daemon.terminal import printable_json
 
 __all__ = ["verify"]
 
@@ -67,5 +68,7 @@ def verify(
         reading = asyncio.run(read_files(files, settings))
     verification = verified(reading)
     is_readable = sys.stdout.isatty() and not as_json
-    click.echo(readable(verification) if is_readable else msgspec.json.encode(verification))
+    click.echo(
+        readable(verification) if is_readable else printable_json(msgspec.json.encode(verification).decode())
+    )
     return OK if verification.is_held else CORRUPT_DATA

@@ -1,0 +1,35 @@
+"""Strings from outside made safe for a terminal."""
+
+__all__ = ["printable", "printable_json"]
+
+_CONTROLS = (
+    *range(0x20),  # C0, with ESC
+    *range(0x7F, 0xA0),  # DEL and C1, with CSI
+    0x061C,  # from here on: what turns the direction of text, and ends of lines
+    *range(0x200E, 0x2010),
+    *range(0x2028, 0x202F),
+    *range(0x2066, 0x206A),
+    *range(0xD800, 0xE000),  # halves of surrogate pairs, which no stream takes
+)
+_AS_TEXT = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _CONTROLS}
+_AS_JSON = {code: f"\\u{code:04x}" for code in _CONTROLS}
+
+
+def printable(text: object) -> str:
+    r"""Return `text` with all that a terminal would obey rather than show as `\x1b` or `\u202e`.
+
+    For strings that a crawled page, another program or a file name can contain.
+
+    >>> print(printable("http://a/\x1b[2J"))
+    http://a/\x1b[2J
+    """
+    return str(text).translate(_AS_TEXT)
+
+
+def printable_json(json: str) -> str:
+    """Return JSON of the same meaning, all of whose control characters are escapes.
+
+    Args:
+        json: in one line, from an encoder that leaves C1 and controls of direction as they are.
+    """
+    return json.translate(_AS_JSON)

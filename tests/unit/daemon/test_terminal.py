@@ -1,0 +1,133 @@
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import click
+import msgspec
+import pytest
+from rich.console import Console
+
+from daemon.cli import main
+from daemon.demo_clusters import ClusterReport, Member, print_clusters
+from daemon.following import readable as readable_event
+from daemon.logs import LogFormat, configure_logs, log_event
+from daemon.page_facts import MatchFacts, PageFacts
+from daemon.querying import Answer, readable
+from daemon.terminal import printable, printable_json
+from neardup_stream.events import EventCluster, Representative
+from neardup_stream.wire.events import CloudEvent
+
+CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
+DIRECTIONS = [chr(code) for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))]
+HOSTILE = "".join(["http://a.example/\x1b]0;owned\x07", *CONTROLS, *DIRECTIONS, "\u2028\u2029", "é日"])
+
+
+@pytest.fixture(autouse=True)
+def logging_as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
+
+
+def is_harmless(text: str) -> bool:
+    """Whether a terminal shows all of it, line by line."""
+    plain = click.unstyle(text).replace("\n", "")
+    return not any(character in plain for character in (*CONTROLS, *DIRECTIONS, "\u2028", "\u2029"))
+
+
+@pytest.mark.parametrize("character", [*CONTROLS, *DIRECTIONS], ids=ascii)
+def test_a_control_character_is_shown_and_not_obeyed(character: str) -> None:
+    assert printable(f"a{character}b").isprintable()
+    assert len(printable(character)) == (4 if ord(character) < 0x100 else 6)
+
+
+def test_other_text_stays_as_it_is() -> None:
+    assert printable("https://bücher.example/日本?q=1 \\x1b") == "https://bücher.example/日本?q=1 \\x1b"
+
+
+def test_json_keeps_its_meaning() -> None:
+    shown = printable_json(msgspec.json.encode({"url": HOSTILE}).decode())
+
+    assert is_harmless(shown)
+    assert json.loads(shown) == {"url": HOSTILE}
+
+
+def test_query_shows_hostile_ids_and_urls() -> None:
+    page = PageFacts(
+        id=HOSTILE, url=HOSTILE, version=1, is_stored=True, state="live", fingerprint="1", scope=""
+    )
+    match = MatchFacts(
+        id=HOSTILE,
+        url=HOSTILE,
+        version=1,
+        kind="near",
+        distance_bits=7,
+        resemblance=0.8,
+        containment=0.9,
+        contained_in=0.9,
+        scheme="sketch",
+    )
+    representative = Representative(id=HOSTILE, url=HOSTILE, version=1)
+    cluster = EventCluster(id="1.1", epoch=1, size=2, representative=representative)
+
+    shown = readable(
+        Answer(page=page, matches=(match,), containers=(match,), is_truncated=False, cluster=cluster)
+    )
+
+    assert len(shown.split("\n")) == 5
+    assert is_harmless(shown)
+
+
+def test_tail_shows_hostile_events() -> None:
+    data = {
+        "page": {"url": HOSTILE},
+        "kind": HOSTILE,
+        "matches": [{"distance_bits": HOSTILE, "url": HOSTILE}],
+        "matches_total": 1,
+    }
+    event = CloudEvent(
+        specversion="1.0",
+        datacontenttype="application/json",
+        id="1",
+        source="/neardup/nd/t",
+        type=f"io.neardup.{HOSTILE}.v1",
+        subject="a",
+        time="2024-05-01T12:00:00Z",
+        data=msgspec.Raw(msgspec.json.encode(data)),
+    )
+
+    shown = readable_event(event)
+
+    assert len(shown.split("\n")) == 2
+    assert is_harmless(shown)
+
+
+def test_the_demo_shows_hostile_members() -> None:
+    stream = io.StringIO()
+
+    print_clusters(
+        ClusterReport({2: 1}, 1, 1, HOSTILE, (Member(HOSTILE, None),)), Console(file=stream, width=200)
+    )
+
+    assert is_harmless(stream.getvalue())
+
+
+@pytest.mark.parametrize("log_format", ["json", "text"])
+def test_a_log_line_shows_hostile_fields(log_format: LogFormat) -> None:
+    stream = io.StringIO()
+    configure_logs("info", log_format, stream)
+
+    log_event(logging.getLogger("neardup"), "page_read", url=HOSTILE)
+
+    assert stream.getvalue().count("\n") == 1
+    assert is_harmless(stream.getvalue())
+
+
+def test_a_refusal_shows_a_hostile_argument(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["dedup", "a\x1b[2J\u202e\x9b.jsonl"]) == 2
+
+    assert is_harmless(capsys.readouterr().err)
