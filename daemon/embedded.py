@@ -7,6 +7,7 @@ that the server inherits keeps a second run out until the last server of the fir
 
 import asyncio
 import ctypes
+import errno
 import fcntl
 import importlib.metadata
 import logging
@@ -14,6 +15,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -43,6 +45,10 @@ _SOCKET: Final = "redis.sock"
 _LOG: Final = "server.log"
 _LONGEST_DIRECTORY: Final = 107 - len("/nd-12345678/") - len(_SOCKET)
 """A socket's path may have 107 characters (`sun_path` of unix(7), without its closing zero)."""
+
+_ROOT: Final = 0
+_OPEN_LOCK: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+"""Neither through a link nor emptying what it finds."""
 
 _PR_SET_PDEATHSIG: Final = 1
 """From linux/prctl.h."""
@@ -150,10 +156,15 @@ def _short_directory() -> str:
 
 @contextmanager
 def _locked(state_directory: Path) -> Iterator[int]:
-    """Hold the directory's lock, as a file descriptor to hand on."""
+    """Hold the directory's lock, as a file descriptor to hand on.
+
+    Raises:
+        ConfigError: it cannot be used, is not ours alone, or another run is using it.
+    """
     try:
         state_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = (state_directory / "lock").open("w")
+        _check_is_ours(state_directory)
+        lock = os.fdopen(os.open(state_directory / "lock", _OPEN_LOCK, 0o600), "w")
     except OSError as error:
         raise ConfigError(f"cannot use the state directory {state_directory}: {error.strerror}") from error
     with lock:
@@ -164,6 +175,26 @@ def _locked(state_directory: Path) -> Iterator[int]:
                 f"another run is using the state directory {state_directory}; wait for it or choose another"
             ) from error
         yield lock.fileno()
+
+
+def _check_is_ours(directory: Path) -> None:
+    """Refuse a directory in which another user could replace a file of ours, or plant a link.
+
+    Raises:
+        ConfigError: it belongs to another user, or others may write in it.
+        OSError: it is no directory.
+    """
+    status = directory.stat()
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+    if status.st_uid not in {os.geteuid(), _ROOT}:
+        raise ConfigError(
+            f"the state directory {directory} belongs to another user: chown it, or use another"
+        )
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ConfigError(
+            f"other users may write in the state directory {directory}: run 'chmod go-w' on it or use another"
+        )
 
 
 def _arguments(private: Path, state: Path | None) -> Iterator[str]:
@@ -189,6 +220,7 @@ def _start(command: Sequence[str], lock: int | None) -> subprocess.Popen[bytes]:
             stderr=subprocess.DEVNULL,
             pass_fds=() if lock is None else (lock,),
             start_new_session=True,
+            umask=0o077,  # what it keeps is for nobody else
             preexec_fn=partial(_die_with_parent, os.getpid()),  # noqa: PLW1509 - it makes two system calls
         )
     except OSError as error:

@@ -1,3 +1,4 @@
+import asyncio
 import os
 import signal
 import stat
@@ -178,6 +179,53 @@ async def test_a_state_directory_that_cannot_be_made_is_refused(tmp_path: Path) 
     with pytest.raises(ConfigError, match="cannot use the state directory"):
         async with EmbeddedServer(tmp_path / "file" / "state"):
             pass
+
+
+def test_a_lock_that_is_a_link_is_refused_and_its_target_stays_whole(state: Path, tmp_path: Path) -> None:
+    target = tmp_path / "precious"
+    target.write_bytes(b"precious")
+    state.mkdir()
+    (state / "lock").symlink_to(target)
+
+    with pytest.raises(ConfigError, match="Too many levels of symbolic links"):
+        asyncio.run(keep_something(state))
+
+    assert target.read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o775, 0o702], ids=oct)
+def test_a_state_directory_in_which_others_may_write_is_refused(state: Path, mode: int) -> None:
+    state.mkdir()
+    state.chmod(mode)
+
+    with pytest.raises(ConfigError, match="other users may write"):
+        asyncio.run(keep_something(state))
+
+    assert not list(state.iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+def test_a_state_directory_of_another_user_is_refused(state: Path) -> None:
+    state.mkdir(mode=0o755)
+    os.chown(state, 12345, -1)
+
+    with pytest.raises(ConfigError, match="belongs to another user"):
+        asyncio.run(keep_something(state))
+
+
+def test_what_a_state_directory_keeps_is_for_its_user_alone(state: Path) -> None:
+    state.mkdir(mode=0o755)
+
+    asyncio.run(keep_something(state))
+
+    kept = [path for path in state.rglob("*") if path.is_file()]
+    assert len(kept) > 1
+    assert {stat.S_IMODE(path.stat().st_mode) & 0o077 for path in kept} == {0}
+
+
+async def keep_something(state: Path) -> None:
+    async with EmbeddedServer(state) as server, Redis.from_url(server.url) as redis:
+        await redis.set("kept", "yes")
 
 
 def test_without_a_server_on_the_path_the_wheel_s_is_taken_and_never_imported(

@@ -12,7 +12,8 @@ PRIVATE_MOUNTS = [
     *("unshare", "--mount", "--propagation", "unchanged"),  # the root of a chroot cannot be made private
     *(["--user", "--map-root-user"] if os.getuid() else []),
 ]
-MOUNT_AND_RUN = 'mount -t tmpfs -o size=3m tmpfs "$0" && { "$@"; code=$?; umount -l "$0"; exit $code; }'
+MOUNT = 'mount -t tmpfs -o size=3m,mode=700 tmpfs "$0"'
+MOUNT_AND_RUN = MOUNT + ' && { "$@"; code=$?; umount -l "$0"; exit $code; }'
 
 
 def test_a_full_disk_ends_the_run_with_3_and_says_so(tmp_path: Path) -> None:
