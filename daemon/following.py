@@ -80,7 +80,7 @@ def _shown(record: Record, follow: Follow) -> str:
         return printable_json(msgspec.json.encode(event).decode())
     try:
         return readable(event)
-    except (KeyError, TypeError, AttributeError, msgspec.DecodeError):
+    except (KeyError, TypeError, AttributeError, msgspec.DecodeError, RecursionError):
         return click.style(f"not an event of ours: {printable(event.type)}", fg="red")
 
 

@@ -94,7 +94,7 @@ def _key(line: bytes) -> bytes | None:
     """The page's id or URL; None for a line with neither, which the daemon will refuse with the reason."""
     try:
         named = _named.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     name = named.id or named.url
     return name.encode() if name else None

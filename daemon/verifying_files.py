@@ -94,7 +94,7 @@ def _letter(line: bytes) -> Message:
     """A dead letter, of which only the headers are looked at."""
     try:
         headers = msgspec.json.decode(line, type=DeadLetterLine).headers
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CorruptData(f"a line of {len(line)} bytes is no dead letter: {error}") from error
     return Message(key=None, value=None, headers=[(each.name, _content(each)) for each in headers])
 

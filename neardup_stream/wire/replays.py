@@ -15,6 +15,9 @@ __all__ = ["ATTEMPTS_HEADER", "Fate", "attempt_count", "fate", "from_json_line",
 ATTEMPTS_HEADER = "neardup.attempts"
 """How often a record was put back, in decimal; it goes with the record into its next dead letter."""
 
+_MAX_DIGITS = 9
+"""Of a count in a header, which anybody may have written."""
+
 Fate = Literal["replayed", "other_reason", "exhausted", "truncated"]
 """What becomes of a dead letter: put back; not asked for; put back often enough; cut, so it cannot be."""
 
@@ -51,9 +54,13 @@ def replayed(letter: Message, now_ms: int) -> Message:
 
 
 def attempt_count(letter: Message) -> int:
-    """How often the record was put back; 0 too where somebody wrote no number there."""
+    """How often the record was put back; 0 too where somebody wrote no number there.
+
+    A number longer than any that is counted to is the largest of those that are read.
+    """
     counts = [value for name, value in letter.headers if name == ATTEMPTS_HEADER]
-    return int(counts[-1]) if counts and counts[-1].isdigit() else 0
+    digits = counts[-1].lstrip(b"0") if counts and counts[-1].isdigit() else b""
+    return int(digits or b"0") if len(digits) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 
 def reason_of(letter: Message) -> str:
@@ -70,7 +77,7 @@ def from_json_line(line: bytes) -> Message:
     """
     try:
         read = _decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CorruptData(f"this is no dead letter: {error}") from error
     return Message(
         key=_bytes(read.key, read.key_base64),

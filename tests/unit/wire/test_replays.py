@@ -51,6 +51,21 @@ def test_a_count_that_somebody_spoilt_begins_anew() -> None:
     assert attempt_count(spoilt) == 0
 
 
+@pytest.mark.parametrize("digits", [10, 5_000, 100_000])
+def test_a_count_of_any_length_is_a_count(digits: int) -> None:
+    spoilt = Message(key=None, value=b"", headers=(("neardup.attempts", b"9" * digits),))
+    padded = Message(key=None, value=b"", headers=(("neardup.attempts", b"2".zfill(digits)),))
+
+    assert fate(spoilt, frozenset(), 1_000) == "exhausted"
+    assert attempt_count(padded) == 2
+
+
+@pytest.mark.parametrize("depth", [5_000, 1_000_000])
+def test_a_line_that_is_nested_too_deeply_is_no_dead_letter(depth: int) -> None:
+    with pytest.raises(CorruptData, match="this is no dead letter"):
+        from_json_line(b'{"unknown": ' + b"[" * depth + b"]" * depth + b', "headers": []}')
+
+
 @pytest.mark.parametrize(
     ("times", "expected"), [(1, "replayed"), (2, "exhausted"), (3, "exhausted")], ids=["below", "at", "above"]
 )
