@@ -76,7 +76,15 @@ async def explain_named(
 def _given(names: tuple[str, str], settings: Settings) -> dict[str, AskedPage]:
     if names == (STDIN, STDIN):
         raise ConfigError("only one of the two pages can be on standard input")
-    return {name: read_given(name, settings) for name in names if name == STDIN or Path(name).is_file()}
+    return {name: read_given(name, settings) for name in names if name == STDIN or _is_file(name)}
+
+
+def _is_file(name: str) -> bool:
+    """False for an id that no file could have as its name."""
+    try:
+        return Path(name).is_file()
+    except OSError:
+        return False
 
 
 def explain(

@@ -24,6 +24,7 @@ SourceKind = Literal["file", "environment", "flag"]
 S = TypeVar("S", bound=msgspec.Struct)
 
 _PREFIX = "NEARDUP_"
+_MAX_FILE_BYTES = 1 << 20
 _NAME = re.compile(r"[\w.]+")
 _ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5})?")
 
@@ -118,10 +119,16 @@ def _from_file(path: Path | None, known: Mapping[str, Known]) -> Iterator[Given]
     if path is None:
         return
     try:
-        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            content = file.read(_MAX_FILE_BYTES + 1)
+        if len(content) > _MAX_FILE_BYTES:
+            raise ConfigError(f"the settings file {path} has more than {_MAX_FILE_BYTES:,} bytes")
+        tables = tomllib.loads(content.decode())
     except OSError as error:
         raise ConfigError(f"cannot read the settings file {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deeply") from error
+    except ValueError as error:  # as tomllib's own error is, and an integer of too many digits
         raise ConfigError(f"{path} is not valid TOML: {error}") from error
     for name, value in _leaves(tables, known):
         yield Given(name, value, "file", f"{name} in {path}")

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from stat import S_ISDIR
 from typing import Protocol
 
 from backports import zstd
@@ -82,10 +83,14 @@ def check_readable(path: str) -> None:
     """
     if path == STDIN:
         return
-    if Path(path).is_dir():
+    try:
+        status = Path(path).stat()
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise ConfigError(f"{path}: no such file") from error
+    except OSError as error:  # a name that is too long, links in a circle
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    if S_ISDIR(status.st_mode):
         raise ConfigError(f"{path}: is a directory, expected a file")
-    if not Path(path).exists():
-        raise ConfigError(f"{path}: no such file")
     if not os.access(path, os.R_OK):
         raise ConfigError(f"{path}: may not be read")
 
@@ -110,7 +115,10 @@ def open_input(path: str, seen: Counter[str], run_name: str = "") -> Iterator[In
 
 
 def _open_raw(path: str) -> io.FileIO:
-    return io.FileIO(0, closefd=False) if path == STDIN else io.FileIO(path)
+    try:
+        return io.FileIO(0, closefd=False) if path == STDIN else io.FileIO(path)
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
 
 
 def _input_id(path: str, raw: io.FileIO, run_name: str) -> str:

@@ -94,6 +94,16 @@ def test_what_cannot_be_compared_is_told_in_one_line(words: list[str], complaint
     assert run.stderr.count(b"\n") == 1
 
 
+@pytest.mark.parametrize("length", [256, 5_000])
+def test_an_id_longer_than_a_file_name_is_an_id(index: StoredIndex, length: int) -> None:
+    index.hold(page_json("a", essay(1)))
+
+    told = index.call("explain", "n" * length, "m" * length)
+
+    assert told.returncode == 2
+    assert b"is stored" in told.stderr
+
+
 def test_an_unknown_page_is_told(index: StoredIndex) -> None:
     index.hold(page_json("a", essay(1)))
 

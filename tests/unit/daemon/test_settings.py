@@ -231,6 +231,34 @@ def test_a_missing_file_and_a_broken_one_are_refused(tmp_path: Path) -> None:
     assert refusal(config=broken).startswith(f"{broken} is not valid TOML: ")
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param("x = " + "[" * 20_000 + "]" * 20_000, "is nested too deeply", id="nested-arrays"),
+        pytest.param(
+            "x = " + "{a=" * 20_000 + "1" + "}" * 20_000, "is nested too deeply", id="nested-tables"
+        ),
+        pytest.param("[http]\nport = " + "9" * 5_000, "is not valid TOML", id="integer-of-5,000-digits"),
+        pytest.param("[http]\nport = " + "9" * 4_000, "expected int <= 65535", id="integer-of-4,000"),
+        pytest.param("x = 1\n" * 200_000, "has more than 1,048,576 bytes", id="too-large"),
+        pytest.param("[" + ".".join("a" * 20_000) + "]\nx = 1", "no setting 'a'", id="deep-table"),
+        pytest.param("x = \ud800", "is not valid TOML", id="no-utf-8"),
+    ],
+)
+def test_a_hostile_settings_file_is_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_bytes(content.encode(errors="surrogatepass"))
+
+    refused = refusal(config=file)
+
+    assert message in refused
+    assert "\n" not in refused
+
+
+def test_a_settings_file_without_an_end_is_refused() -> None:
+    assert "has more than" in refusal(config=Path("/dev/zero"))
+
+
 def test_settings_are_frozen() -> None:
     with pytest.raises(AttributeError):
         Settings().http.port = 1  # type: ignore[misc] # the claim

@@ -146,6 +146,9 @@ async def test_what_stands_before_the_damage_is_read(tmp_path: Path) -> None:
         pytest.param("absent.jsonl", "no such file", id="missing"),
         pytest.param("folder.jsonl", "is a directory", id="directory"),
         pytest.param("pages.csv", "ends in none of .jsonl, ", id="unknown-kind"),
+        pytest.param("n" * 300 + ".jsonl", "File name too long", id="long-name"),
+        pytest.param("good.jsonl/pages.jsonl", "no such file", id="below-a-file"),
+        pytest.param("circle.jsonl", "symbolic links", id="links-in-a-circle"),
     ],
 )
 async def test_a_file_that_cannot_be_read_is_refused_before_work_starts(
@@ -153,6 +156,7 @@ async def test_a_file_that_cannot_be_read_is_refused_before_work_starts(
 ) -> None:
     (tmp_path / "folder.jsonl").mkdir()
     write(tmp_path / "pages.csv", b"a\n")
+    (tmp_path / "circle.jsonl").symlink_to(tmp_path / "circle.jsonl")
     good = write(tmp_path / "good.jsonl", b"a\n")
 
     with pytest.raises(ConfigError, match=message):
