@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_
 import msgspec
 
 from daemon.redaction import redact_setting
+from daemon.settings_environment import PREFIX, setting_variables
 from neardup_stream.errors import ConfigError
 
 __all__ = ["Given", "Known", "SourceKind", "known_settings", "read_settings"]
@@ -23,7 +24,6 @@ SourceKind = Literal["file", "environment", "flag"]
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-_PREFIX = "NEARDUP_"
 _MAX_FILE_BYTES = 1 << 20
 _NAME = re.compile(r"[\w.]+")
 _ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5})?")
@@ -80,7 +80,7 @@ def read_settings(
         into: struct of structs with defaults everywhere.
         config: TOML file, or None.
         overrides: `section.key=value`, the later one wins.
-        environ: variables; only those that start with `NEARDUP_` count.
+        environ: variables; `setting_variables` says which of them count.
 
     Raises:
         ConfigError: a source cannot be read, names an unknown setting, or holds a value that is not allowed.
@@ -88,7 +88,7 @@ def read_settings(
     known = known_settings(into)
     values: dict[str, object] = {}
     kinds: dict[str, SourceKind] = {}
-    for given in (*_from_file(config, known), *_from_environment(environ), *_from_flags(overrides)):
+    for given in (*_from_file(config, known), *_from_environment(environ, known), *_from_flags(overrides)):
         values[given.name] = _converted(given, known)
         kinds[given.name] = given.kind
     return _built(into, values), kinds
@@ -145,11 +145,9 @@ def _leaves(
             yield name, value
 
 
-def _from_environment(environ: Mapping[str, str]) -> Iterator[Given]:
-    for variable in sorted(environ):
-        if variable.startswith(_PREFIX):
-            name = variable.removeprefix(_PREFIX).lower().replace("__", ".")
-            yield Given(name, environ[variable], "environment", f"environment variable {variable}")
+def _from_environment(environ: Mapping[str, str], known: Iterable[str]) -> Iterator[Given]:
+    for variable, name in setting_variables(environ, known):
+        yield Given(name, environ[variable], "environment", f"environment variable {variable}")
 
 
 def _from_flags(overrides: Sequence[str]) -> Iterator[Given]:
@@ -218,7 +216,7 @@ def _suggestion(given: Given, known: Iterable[str]) -> str:
 
 
 def _variable(name: str) -> str:
-    return _PREFIX + name.upper().replace(".", "__")
+    return PREFIX + name.upper().replace(".", "__")
 
 
 def _built(into: type[S], values: Mapping[str, object], prefix: str = "") -> S:

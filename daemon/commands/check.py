@@ -1,11 +1,14 @@
 """`check`: reach everything, say what is wrong and how to mend it."""
 
 import asyncio
+import os
 
 import click
 
 from daemon.commands.options import with_settings
 from daemon.settings import Settings
+from daemon.settings_environment import ignored_variables
+from daemon.settings_reading import known_settings
 from daemon.terminal import printable
 
 __all__ = ["check"]
@@ -30,6 +33,8 @@ def check(settings: Settings, partitions: int, *, create_topics: bool) -> int:
     """
     from daemon.checks import run_checks  # noqa: PLC0415 - Kafka and Redis are not for --help
 
+    for variable in ignored_variables(os.environ, known_settings(Settings)):
+        click.echo(f"ignored: environment variable {printable(variable)} names no setting", err=True)
     findings = asyncio.run(run_checks(settings, partitions if create_topics else None))
     marks = {"good": ("ok", "green"), "warning": ("warn", "yellow"), "bad": ("BAD", "red")}
     for finding in findings:

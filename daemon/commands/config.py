@@ -12,7 +12,9 @@ import msgspec
 from daemon.commands.options import flags_as_settings
 from daemon.redaction import redact_setting
 from daemon.settings import Settings
+from daemon.settings_environment import ignored_variables
 from daemon.settings_reading import Known, SourceKind, known_settings, read_settings
+from daemon.terminal import printable
 
 __all__ = ["config"]
 
@@ -32,8 +34,11 @@ def show(config: Path | None, overrides: Sequence[str], *, as_json: bool) -> Non
 
         neardup-stream config show --config crawl.toml --set index.blocks=5
     """
+    known = known_settings(Settings)
+    for variable in ignored_variables(os.environ, known):
+        click.echo(f"ignored: environment variable {printable(variable)} names no setting", err=True)
     settings, kinds = read_settings(Settings, config, overrides, os.environ)
-    values = {name: _shown(settings, name, known) for name, known in known_settings(Settings).items()}
+    values = {name: _shown(settings, name, setting) for name, setting in known.items()}
     click.echo(_as_json(values) if as_json else _as_toml(values, kinds), nl=False)
 
 

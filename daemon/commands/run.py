@@ -1,15 +1,21 @@
 """`run`: the daemon."""
 
 import asyncio
+import logging
+import os
 from collections.abc import Sequence
 
 import click
 
 from daemon.commands.options import with_settings
-from daemon.logs import configure_logs
+from daemon.logs import configure_logs, log_event
 from daemon.settings import Settings
+from daemon.settings_environment import ignored_variables
+from daemon.settings_reading import known_settings
 
 __all__ = ["run"]
+
+_logger = logging.getLogger(__name__)
 
 _FLAGS: Sequence[str] = (
     "kafka.bootstrap_servers",
@@ -36,6 +42,8 @@ def run(settings: Settings, *, embedded: bool) -> int:
         neardup-stream run --config neardup.toml
     """
     configure_logs(settings.log.level, settings.log.format)
+    if ignored := ignored_variables(os.environ, known_settings(Settings)):
+        log_event(_logger, "environment_ignored", level=logging.WARNING, variables=ignored)
     from daemon.service import run_service  # noqa: PLC0415 - Kafka, Redis and Numba load only for a valid run
 
     return asyncio.run(run_service(settings, embedded=embedded))

@@ -104,6 +104,16 @@ def test_a_secret_is_not_shown_wherever_it_stands(override: str, capsys: pytest.
     assert "hunter2" not in "".join(capsys.readouterr())
 
 
+def test_ignored_variables_are_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEARDUP_STREAM_PORT", "tcp://10.0.0.1:9464")
+
+    assert main(["config", "show"]) == 0
+
+    assert "NEARDUP_STREAM_PORT names no setting" in capsys.readouterr().err
+
+
 def test_the_schema_accepts_what_is_shown_and_refuses_what_is_not_a_setting(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -85,10 +85,17 @@ def test_the_later_of_two_flags_wins() -> None:
         ),
         pytest.param(
             [],
-            {"NEARDUP_UNRELATED": "x"},
-            "environment variable NEARDUP_UNRELATED: there is no setting 'unrelated';"
+            {"NEARDUP_UNRELATED__X": "x"},
+            "environment variable NEARDUP_UNRELATED__X: there is no setting 'unrelated.x';"
             " see 'neardup-stream config show' for all of them",
             id="nothing-close",
+        ),
+        pytest.param(
+            [],
+            {"NEARDUP_HTTP_PORT": "9000"},
+            "environment variable NEARDUP_HTTP_PORT: there is no setting 'http_port';"
+            " did you mean NEARDUP_HTTP__PORT?",
+            id="port-with-one-underscore",
         ),
     ],
 )
