@@ -11,8 +11,10 @@ __all__ = ["main"]
 
 
 def main() -> NoReturn:
-    """Run the command line; SIGTERM unwinds like an exit, so that whatever was opened is closed."""
-    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(after_signal(number)))
+    """Run the command line; SIGTERM and SIGHUP unwind like an exit, so that whatever was opened is closed."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, lambda received, _frame: sys.exit(after_signal(received)))
     sys.exit(run(sys.argv[1:]))
 
 

@@ -27,6 +27,7 @@ from time import monotonic
 from typing import Final, Self
 
 from daemon.logs import log_event
+from daemon.private_directory import private_directory
 from neardup_stream.errors import ConfigError, CorruptData
 
 __all__ = ["EmbeddedServer", "find_server"]
@@ -131,9 +132,7 @@ class EmbeddedServer:
         """
         program, state = self._program or find_server(), self._state_directory
         async with AsyncExitStack() as stack:
-            private = Path(
-                stack.enter_context(tempfile.TemporaryDirectory(prefix="nd-", dir=_short_directory()))
-            )
+            private = stack.enter_context(private_directory(_short_directory()))
             lock = stack.enter_context(_locked(state)) if state else None
             server = _start([str(program), *_arguments(private, state)], lock)
             stack.push_async_callback(asyncio.to_thread, _stop, server)
@@ -149,9 +148,9 @@ class EmbeddedServer:
         log_event(_logger, "embedded_server_stopped")
 
 
-def _short_directory() -> str:
+def _short_directory() -> Path:
     usual = tempfile.gettempdir()
-    return usual if len(usual) <= _LONGEST_DIRECTORY else "/tmp"  # noqa: S108 - a fresh 0700 directory is made in it
+    return Path(usual if len(usual) <= _LONGEST_DIRECTORY else "/tmp")  # noqa: S108 - a 0700 directory is made in it
 
 
 @contextmanager

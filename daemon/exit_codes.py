@@ -49,7 +49,9 @@ _WORST_FIRST: Final = (BUG, CORRUPT_DATA, USAGE, DEPENDENCY_LOST, READER_LEFT)
 
 
 def after_signal(signal_number: int) -> int:
-    """The code of a process that a signal stopped before it could finish: 130 for SIGINT, 143 for SIGTERM.
+    """The code of a process that a signal stopped before it could finish.
+
+    129 for SIGHUP, 130 for SIGINT, 143 for SIGTERM.
 
     >>> after_signal(2)
     130

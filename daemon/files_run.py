@@ -69,7 +69,7 @@ class FilesRunEnd(NamedTuple):
 async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMeters) -> FilesRunEnd:
     """Take every record of the files through the pipeline.
 
-    SIGTERM or SIGINT ends reading; what was read is finished.
+    SIGTERM, SIGINT or SIGHUP ends reading; what was read is finished.
 
     Raises:
         ConfigError: a file cannot be read or written, an output is an input or another output, or the stored

@@ -1,7 +1,7 @@
 """The daemon's life: start, wait for what it needs, run, drain, stop.
 
-The first SIGTERM or SIGINT ends reading; what is under way is finished, delivered and committed. The second
-stops at once, and commits nothing more.
+The first SIGTERM, SIGINT or SIGHUP ends reading; what is under way is finished, delivered and committed. The
+second stops at once, and commits nothing more.
 """
 
 import asyncio
@@ -33,8 +33,13 @@ __all__ = ["Stop", "redis_url", "run_service"]
 
 _logger = logging.getLogger(__name__)
 
-_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _WATCH_SECONDS = 1.0
+
+
+def is_ignored(number: signal.Signals) -> bool:
+    """Whether whoever started us wants it ignored, as nohup does with SIGHUP."""
+    return signal.getsignal(number) is signal.SIG_IGN
 
 
 class Stop:
@@ -56,7 +61,8 @@ class Stop:
         """Listen while the block runs; a second signal cuts it short, and `exit_code` says so."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task
-        for number in _SIGNALS:
+        heard = [number for number in _SIGNALS if number != signal.SIGHUP or not is_ignored(number)]
+        for number in heard:
             loop.add_signal_handler(number, partial(self._receive, number, task))
         try:
             yield
@@ -65,7 +71,7 @@ class Stop:
                 raise
             task.uncancel()
         finally:
-            for number in _SIGNALS:
+            for number in heard:
                 loop.remove_signal_handler(number)
 
     def _receive(self, number: signal.Signals, task: asyncio.Task[object]) -> None:

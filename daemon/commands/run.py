@@ -37,7 +37,8 @@ _FLAGS: Sequence[str] = (
 def run(settings: Settings, *, embedded: bool) -> int:
     """Read pages from Kafka, publish duplicate events to Kafka.
 
-    SIGTERM finishes what was read, delivers, commits and exits 0; a second one stops at once.
+    SIGTERM, SIGINT or SIGHUP finishes what was read, delivers, commits and exits 0; a second one stops at
+    once.
 
         neardup-stream run --config neardup.toml
     """

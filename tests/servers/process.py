@@ -10,6 +10,7 @@ from pathlib import Path
 from random import SystemRandom
 
 __all__ = [
+    "HEARING_SIGNALS",
     "ServerFailed",
     "ServerMissing",
     "ServerProcess",
@@ -27,6 +28,10 @@ LOG_TAIL_BYTES = 4096
 # Below the range from which the kernel takes the local ports of outgoing connections (32768 and up):
 # nobody else grabs one of these between our look and the server's bind.
 FIRST_PORT, LAST_PORT = 15000, 32000
+
+
+HEARING_SIGNALS = ("env", "--default-signal=INT,HUP")
+"""Before a command that is to be signaled: what runs in the background starts with SIGINT ignored."""
 
 
 class ServerMissing(Exception):  # noqa: N818 - it names what is wrong with the machine

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines import essay, page_json
-from tests.servers.process import wait_until
+from tests.servers.daemon import environment
+from tests.servers.process import HEARING_SIGNALS, wait_until
 from tests.system.conftest import call
 
 
@@ -169,6 +170,53 @@ def test_a_killed_run_leaves_the_files_of_the_earlier_one(tmp_path: Path) -> Non
             run.kill()
 
     assert events.read_bytes() == b"of the earlier run"
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT], ids=["HUP", "TERM", "INT"])
+def test_a_signal_finishes_what_was_read_and_leaves_nothing_behind(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    events, temporary = tmp_path / "events.jsonl", tmp_path / "t"
+    temporary.mkdir()
+    command = [sys.executable, "-m", "daemon", "dedup", "-", "--events", str(events)]
+    environ = {**environment({}), "TMPDIR": str(temporary)}
+
+    with subprocess.Popen(
+        [*HEARING_SIGNALS, *command], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environ
+    ) as run:
+        assert run.stdin
+        try:
+            run.stdin.write(MONDAY)
+            run.stdin.flush()
+            wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("*.partial")), 60)
+            run.send_signal(number)
+            code = run.wait(60)
+        finally:
+            run.kill()
+
+    assert code == 0
+    assert pairs(events.read_bytes()) == [("c", "a")]
+    assert not list(temporary.iterdir())
+
+
+def test_a_hangup_that_is_ignored_stops_nothing() -> None:
+    command = ["nohup", sys.executable, "-m", "daemon", "dedup", "-"]
+
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        assert run.stdin
+        assert run.stdout
+        try:
+            run.stdin.write(MONDAY)
+            run.stdin.flush()
+            first = run.stdout.readline()
+            run.send_signal(signal.SIGHUP)
+            rest, _ = run.communicate(TUESDAY, timeout=60)
+        finally:
+            run.kill()
+
+    assert (run.returncode, pairs(first + rest)) == (0, [("c", "a"), ("d", "b")])
 
 
 def test_a_damaged_file_ends_with_4_after_what_could_be_read(tmp_path: Path) -> None:

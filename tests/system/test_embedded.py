@@ -16,7 +16,7 @@ from redis.asyncio import Redis
 from daemon import embedded
 from daemon.embedded import EmbeddedServer, find_server
 from neardup_stream.errors import ConfigError, CorruptData
-from tests.servers.process import wait_until
+from tests.servers.process import HEARING_SIGNALS, wait_until
 from tests.servers.redis import find_redis, find_valkey
 
 STOP_SECONDS = 20
@@ -122,12 +122,15 @@ async def test_two_runs_cannot_share_a_state_directory(state: Path) -> None:
 @contextmanager
 def parent_of_server(state: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A process with an embedded server, and the server's process id."""
-    command = [sys.executable, "-c", PARENT, str(state)]
+    command = [*HEARING_SIGNALS, sys.executable, "-c", PARENT, str(state)]
     # What a killed parent cannot tidy up goes with the fixture's folder.
     environ = {**os.environ, "TMPDIR": str(state.parent)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environ) as parent:
         assert parent.stdout is not None
-        yield parent, int(parent.stdout.readline())
+        try:
+            yield parent, int(parent.stdout.readline())
+        finally:
+            parent.kill()
 
 
 async def test_it_dies_with_a_parent_that_is_killed_and_its_state_can_be_used_again(state: Path) -> None:
@@ -143,9 +146,40 @@ async def test_it_dies_with_a_parent_that_is_killed_and_its_state_can_be_used_ag
 def test_it_stops_when_the_parent_is_told_to(state: Path) -> None:
     with parent_of_server(state) as (parent, pid):
         parent.send_signal(signal.SIGINT)
-        parent.wait()
+        parent.wait(STOP_SECONDS)
 
         assert not is_running(pid)
+
+
+async def test_what_a_killed_process_left_is_removed_by_the_next(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with parent_of_server(state) as (parent, pid):
+        (left,) = state.parent.glob("nd-*")
+        parent.send_signal(signal.SIGKILL)
+    wait_until(lambda: not is_running(pid), STOP_SECONDS)
+    assert left.exists()
+    monkeypatch.setattr(tempfile, "tempdir", str(state.parent))
+
+    async with EmbeddedServer():
+        assert not left.exists()
+
+    assert not list(state.parent.glob("nd-*"))
+
+
+async def test_a_directory_in_use_is_left_alone(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(state.parent))
+    (state.parent / "nd-of-another-program").mkdir()
+    (state.parent / "nd-link").symlink_to(state.parent)
+
+    async with (
+        EmbeddedServer() as first,
+        EmbeddedServer(),
+        Redis.from_url(first.url) as redis,
+    ):
+        assert await redis.ping()
+
+    assert sorted(path.name for path in state.parent.glob("nd-*")) == ["nd-link", "nd-of-another-program"]
 
 
 async def test_a_server_that_is_loading_is_waited_for(tmp_path: Path) -> None:

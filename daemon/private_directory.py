@@ -1,0 +1,57 @@
+"""A directory for the socket of a private server: for its user alone, and gone with its process.
+
+A process that is killed cannot remove its directory, so the next one does. A lock in each directory tells
+those still in use.
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from stat import S_ISDIR
+
+__all__ = ["private_directory"]
+
+_PREFIX = "nd-"
+_LOCK = "owner"
+
+
+@contextmanager
+def private_directory(parent: Path) -> Iterator[Path]:
+    """Create a directory in `parent` and remove it, with all in it, when the block ends.
+
+    Directories that killed processes of this user left in `parent` are removed first.
+    """
+    for left in parent.glob(f"{_PREFIX}*"):
+        _remove_if_left(left)
+    with tempfile.TemporaryDirectory(prefix=_PREFIX, dir=parent, ignore_cleanup_errors=True) as name:
+        directory = Path(name)
+        with _locked(directory):
+            yield directory
+
+
+@contextmanager
+def _locked(directory: Path) -> Iterator[None]:
+    """Hold the lock of a new directory; it has its name only once it is held."""
+    unnamed = directory / f".{_LOCK}"
+    with unnamed.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        unnamed.rename(directory / _LOCK)
+        yield
+
+
+def _remove_if_left(directory: Path) -> None:
+    """Remove a directory of ours whose process has ended; leave any other, and one that just disappears."""
+    with suppress(OSError):
+        status = directory.lstat()
+        if not S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            return
+        lock = os.open(directory / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(directory, ignore_errors=True)
+        finally:
+            os.close(lock)
