@@ -12,6 +12,7 @@ import pytest
 from daemon import cli
 from daemon.cli import COMMANDS, main
 from neardup_stream.errors import ConfigError, CorruptData, DependencyLost, InvariantBroken
+from tests.servers.process import HEARING_SIGNALS
 
 PROGRAM = [sys.executable, "-m", "daemon"]
 HEAVY = {"aiohttp", "aiokafka", "numba", "numpy", "prometheus_client", "pydantic", "redis", "resiliparse"}
@@ -178,7 +179,9 @@ def test_a_full_disk_under_the_output_is_told_and_exits_3() -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)], ids=["TERM", "INT"]
+    ("number", "code"),
+    [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGHUP, 129)],
+    ids=["TERM", "INT", "HUP"],
 )
 def test_a_command_that_is_signaled_says_so_in_its_code(number: signal.Signals, code: int) -> None:
     script = dedent("""
@@ -190,13 +193,16 @@ def test_a_command_that_is_signaled_says_so_in_its_code(number: signal.Signals, 
         cli._invoke = wait_for_signal
         __main__.main()
     """)
-    command = [sys.executable, "-c", script]
+    command = [*HEARING_SIGNALS, sys.executable, "-c", script]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"ready\n"
         os.kill(process.pid, number)
-        _, errors = process.communicate()
+        try:
+            _, errors = process.communicate(timeout=60)
+        finally:
+            process.kill()
 
     assert (process.returncode, errors) == (code, b"")
