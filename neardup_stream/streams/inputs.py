@@ -23,6 +23,7 @@ from backports import zstd
 
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition
+from neardup_stream.streams.gzip_members import decompress_members
 
 __all__ = ["CHUNK_BYTES", "STDIN", "Input", "check_readable", "is_pipe", "open_input"]
 
@@ -49,6 +50,10 @@ _DECOMPRESSORS: dict[str, Callable[[io.RawIOBase], _ByteStream]] = {
     ".gz": lambda raw: gzip.GzipFile(fileobj=raw),
     ".zst": zstd.ZstdFile,
 }
+
+
+_ARCHIVES = ([".warc", ".gz"], [".wet", ".gz"])
+"""What has a gzip member for each record, so that a damaged one does not hide the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +140,9 @@ def _input_id(path: str, raw: io.FileIO, run_name: str) -> str:
 def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
     decompress = _DECOMPRESSORS.get(Path(path).suffix)
     try:
-        if decompress is not None:
+        if Path(path).suffixes[-2:] in _ARCHIVES:
+            yield from decompress_members(raw.read, _begins_record)
+        elif decompress is not None:
             stream = decompress(raw)
             yield from (
                 _gathered(stream) if Path(path).is_file() else iter(partial(stream.read1, CHUNK_BYTES), b"")
@@ -145,7 +152,7 @@ def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
         else:
             while chunk := raw.read(CHUNK_BYTES):
                 yield chunk
-    except _DAMAGE as error:
+    except (*_DAMAGE, CorruptData) as error:
         # The position runs up to a buffer ahead of the damage: near enough to look there.
         raise CorruptData(f"{path}: damaged or cut off before byte {raw.tell()}: {error}") from error
 
@@ -164,6 +171,10 @@ def _gathered(stream: _ByteStream) -> Iterator[bytes]:
         raise
     if chunk:
         yield bytes(chunk)
+
+
+def _begins_record(beginning: bytes) -> bool:
+    return beginning.startswith(b"WARC/")
 
 
 def _pipe_chunks(raw: io.FileIO) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 """WARC records as bytes, written by hand so that each part of them can be wrong."""
 
-__all__ = ["conversion", "http", "resource", "response", "warc_record"]
+__all__ = ["conversion", "http", "resource", "response", "warc_record", "with_lf"]
 
 
 def warc_record(
@@ -46,3 +46,11 @@ def http(body: bytes, content_type: str, headers: tuple[str, ...] = ()) -> bytes
     """Status line, headers, body."""
     head = ["HTTP/1.1 200 OK", f"Content-Type: {content_type}", *headers]
     return "\r\n".join([*head, "", ""]).encode() + body
+
+
+def with_lf(archived: bytes) -> bytes:
+    """The same record with lines that end in LF, as some tools write them, those of HTTP too."""
+    head, _, block = archived.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
+    shorter = block.replace(b"\r\n", b"\n")
+    stated = head.replace(b"Content-Length: %d" % len(block), b"Content-Length: %d" % len(shorter))
+    return stated.replace(b"\r\n", b"\n") + b"\n\n" + shorter + b"\n\n"

@@ -1,0 +1,244 @@
+"""Where each record of a WARC archive begins and ends, also behind records that are damaged.
+
+A record is a version line, headers, an empty line, and as many bytes as `Content-Length` says. Lines may end
+in LF alone. Where a record does not lead to the next one, its block is searched for the next version line,
+so that one wrong length costs one record.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from neardup_stream.errors import CorruptData
+
+__all__ = ["FramedRecord", "frame_records", "parse_headers"]
+
+_MAX_HEAD_BYTES = 1 << 16
+_MAX_LENGTH_DIGITS = 15
+_HELD_BYTES = 16 << 20
+"""Of a block, to be searched for records behind one whose length is wrong."""
+
+_VERSION = re.compile(rb"WARC/[0-9]+\.[0-9]+[ \t]*\r?\n")
+_LONGEST_VERSION_BYTES = 32
+_NEXT_VERSION = re.compile(rb"(?<=\n)WARC/[0-9]+\.[0-9]+[ \t]*\r?\n")
+_NEXT_RECORD = re.compile(rb"\n\r?\nWARC/[0-9]+\.[0-9]+[ \t]*\r?\nWARC-", re.IGNORECASE)
+_HEAD_END = re.compile(rb"\n\r?\n")
+_RECORD_END = re.compile(rb"\r?\n\r?\n")
+_LINE_ENDS = re.compile(rb"[\r\n]*+")
+
+
+@dataclass(frozen=True, slots=True)
+class FramedRecord:
+    """One record as it stands in the archive.
+
+    Attributes:
+        headers: by name in lower case, of equal names the first.
+        block: at most as many bytes as were asked for.
+        fault: why this is no whole record; empty for one that is.
+    """
+
+    headers: dict[str, str]
+    block: bytes
+    fault: str = ""
+
+
+def frame_records(chunks: Iterator[bytes], max_block_bytes: int) -> Iterator[FramedRecord]:
+    """Every record in order, damaged ones too.
+
+    Args:
+        chunks: of the archive, decompressed.
+        max_block_bytes: of each block; the rest of a longer one is passed over.
+
+    Raises:
+        CorruptData: at the end, when the archive was cut off, or held bytes that belong to no record.
+    """
+    archive = _Archive(chunks)
+    while archive.skip_line_ends():
+        if not archive.is_at_version():
+            archive.damage.append(f"no record begins at byte {archive.position}")
+            archive.skip_to_version()
+        elif (record := _next_record(archive, max_block_bytes)) is not None:
+            yield record
+    if archive.damage:
+        raise CorruptData(archive.damage[0])
+
+
+def _next_record(archive: "_Archive", max_block_bytes: int) -> FramedRecord | None:
+    """The record that begins here; None where the archive is cut off inside it."""
+    head = archive.take_head()
+    if head is None:
+        is_long = archive.has(_MAX_HEAD_BYTES)
+        archive.skip_to_version(behind=1)
+        if is_long:
+            return FramedRecord({}, b"", f"the header of the record has more than {_MAX_HEAD_BYTES} bytes")
+        archive.damage.append("cut off in the header of a record")
+        return None
+    headers, length_bytes = parse_headers(head), _length(head)
+    if length_bytes is None:
+        if not archive.is_at_version():
+            archive.skip_to_version()
+        return FramedRecord(
+            headers, b"", "the header of the record is cut off, or states no length or several"
+        )
+    block = archive.take(length_bytes, max(max_block_bytes, _HELD_BYTES))
+    if not block.is_cut and archive.skip_record_end():
+        return FramedRecord(headers, block.first(max_block_bytes))
+    if block.is_cut and not block.holds_version():
+        archive.damage.append("cut off inside a record")
+        return None
+    archive.put_back(block)
+    archive.skip_to_version()
+    return FramedRecord(headers, block.first(max_block_bytes), "no record follows where this one ends")
+
+
+def parse_headers(head: bytes) -> dict[str, str]:
+    """Header lines by name in lower case; of equal names the first counts, lines without a colon none."""
+    headers: dict[str, str] = {}
+    unfolded = re.sub(rb"\r?\n[ \t]+", b" ", head)
+    for line in unfolded.split(b"\n"):
+        name, colon, value = line.partition(b":")
+        if colon:
+            headers.setdefault(_text(name).strip().lower(), _text(value).strip())
+    return headers
+
+
+def _length(head: bytes) -> int | None:
+    """What the only Content-Length, or several equal ones, say."""
+    stated = set(re.findall(rb"(?im)^content-length[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", head))
+    if len(stated) != 1:
+        return None
+    digits = stated.pop()
+    return int(digits) if digits.isdigit() and len(digits) <= _MAX_LENGTH_DIGITS else None
+
+
+def _text(raw: bytes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+class _Block:
+    """The bytes of one block, or the beginning of a long one; `is_cut` where it has no such end."""
+
+    def __init__(self, held_bytes: int) -> None:
+        self._pieces: list[bytes] = []
+        self._room_bytes = held_bytes
+        self.is_cut = False
+
+    def add(self, piece: bytes) -> None:
+        if self._room_bytes <= 0:
+            return
+        self._pieces.append(piece)
+        self._room_bytes -= len(piece)
+        if self._room_bytes <= 0 and _NEXT_RECORD.search(self.all()):
+            self.is_cut = True
+
+    def first(self, size_bytes: int) -> bytes:
+        return self.all()[:size_bytes]
+
+    def all(self) -> bytes:
+        return b"".join(self._pieces)
+
+    def holds_version(self) -> bool:
+        return _NEXT_VERSION.search(self.all()) is not None
+
+
+class _Archive:
+    """Chunks as bytes that are taken from the front; some may be put back."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks = filter(None, chunks)  # an empty chunk means that a pipe is silent
+        self._data = b""
+        self._at = 0
+        self._chunks_bytes = 0
+        self.damage: list[str] = []
+
+    @property
+    def position(self) -> int:
+        """Bytes taken so far."""
+        return self._chunks_bytes - len(self._data) + self._at
+
+    def skip_line_ends(self) -> bool:
+        """Pass over empty lines; False at the end."""
+        while True:
+            found = _LINE_ENDS.match(self._data, self._at)
+            assert found is not None  # noqa: S101 - it matches nothing, too
+            self._at = found.end()
+            if self._at < len(self._data):
+                return True
+            if not self._fill():
+                return False
+
+    def has(self, size_bytes: int) -> bool:
+        """Whether so many bytes are left."""
+        while len(self._data) - self._at < size_bytes:
+            if not self._fill():
+                return False
+        return True
+
+    def is_at_version(self) -> bool:
+        self.has(_LONGEST_VERSION_BYTES)
+        return _VERSION.match(self._data, self._at) is not None
+
+    def skip_to_version(self, behind: int = 0) -> None:
+        """Pass over `behind` bytes, and over everything before the next version line."""
+        self._at += behind
+        while (found := _NEXT_VERSION.search(self._data, self._at)) is None:
+            # A version line may begin in this chunk and end in the next.
+            self._data, self._at = self._data[max(self._at, len(self._data) - _LONGEST_VERSION_BYTES) :], 0
+            if not self._fill():
+                self._data, self._at = b"", 0
+                return
+        self._at = found.start()
+
+    def take_head(self) -> bytes | None:
+        """Version line and headers; None where they have no end, or none within the limit."""
+        searched = 0
+        while (end := _HEAD_END.search(self._data, self._at + searched, self._at + _MAX_HEAD_BYTES)) is None:
+            searched = max(0, len(self._data) - self._at - 2)
+            if searched >= _MAX_HEAD_BYTES or not self._fill():
+                return None
+        head = self._data[self._at : end.start()]
+        inner = _NEXT_VERSION.search(head)
+        if inner is not None:  # this header has no end of its own
+            self._at += inner.start()
+            return head[: head.index(b"\n")]
+        self._at = end.end()
+        return head
+
+    def take(self, size_bytes: int, held_bytes: int) -> _Block:
+        """The next bytes; fewer at the end, or where so long a block holds records of its own."""
+        block = _Block(held_bytes)
+        while size_bytes and not block.is_cut:
+            if self._at == len(self._data):
+                self._data, self._at = b"", 0
+                if not self._fill():
+                    block.is_cut = True
+                    break
+            piece = self._data[self._at : self._at + size_bytes]
+            block.add(piece)
+            self._at += len(piece)
+            size_bytes -= len(piece)
+        return block
+
+    def put_back(self, block: _Block) -> None:
+        """So that it is searched; a line end in front, because its first line may be a version."""
+        self._data, self._at = b"\n" + block.all() + self._data[self._at :], 0
+
+    def skip_record_end(self) -> bool:
+        """Pass over what ends a record; False where the archive goes on with something else."""
+        self.has(_LONGEST_VERSION_BYTES)
+        has_empty_line = _RECORD_END.match(self._data, self._at) is not None
+        return not self.skip_line_ends() or has_empty_line or self.is_at_version()
+
+    def _fill(self) -> bool:
+        """Add the next chunk; False where none comes, because of damage or at the end."""
+        try:
+            chunk = next(self._chunks, b"")
+        except CorruptData as error:  # which ends the chunks
+            self.damage.insert(0, str(error))
+            return False
+        self._data, self._at = self._data[self._at :] + chunk, 0
+        self._chunks_bytes += len(chunk)
+        return bool(chunk)
