@@ -14,12 +14,13 @@ from daemon.logs import log_event
 from daemon.service import Stop, redis_url
 from daemon.settings import Settings
 from daemon.wiring import build_loop, build_retries, line_publication, open_stores
-from neardup_stream.errors import BadPage
+from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.jsonl import JsonLinesSink
 from neardup_stream.streams.outputs import check_outputs
+from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["FIRST_DEAD_LETTERS", "FilesRun", "FilesRunEnd", "run_over_files"]
 
@@ -60,10 +61,35 @@ class FilesRun(NamedTuple):
 
 
 class FilesRunEnd(NamedTuple):
-    """How a run ended: its exit code, and what the first dead letters were about."""
+    """How a run ended.
+
+    Attributes:
+        exit_code: of a stop: 0, or 128 + signal after a second signal.
+        first_dead_letters: what they were about.
+        damage: which files could not be read in full; None if all could.
+    """
 
     exit_code: int
     first_dead_letters: list[str]
+    damage: CorruptData | None
+
+
+class _ReadableSource(FileSource):
+    """Files as far as they can be read: where they are damaged the pipeline finishes what came before.
+
+    Attributes:
+        damage: of files, once all were read.
+    """
+
+    damage: CorruptData | None = None
+
+    async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
+        """The next records; damaged files end like others."""
+        try:
+            return await super().read(max_records, max_bytes)
+        except CorruptData as error:
+            self.damage = error
+            raise EndOfStream from error
 
 
 async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMeters) -> FilesRunEnd:
@@ -74,19 +100,20 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
     Raises:
         ConfigError: a file cannot be read or written, an output is an input or another output, or the stored
             index has another schema.
-        CorruptData: a file is damaged, or the stored index is.
+        CorruptData: the stored index is damaged.
         DependencyLost: the store stayed away.
     """
     check_outputs(run.files, run.outputs)
     sinks = [JsonLinesSink(path or os.devnull) for path in (run.events, run.dead_letters, run.clusters)]
     events, dead_letters, clusters = sinks
     first: list[str] = []
+    damage: CorruptData | None = None
     retries = build_retries(settings, meters, lambda _error: None)
     stop = Stop()
     with stop.on_signals(), _reporting_kept_outputs(sinks):
         async with AsyncExitStack() as stack:
             source = await stack.enter_async_context(
-                FileSource(run.files, settings.limits.max_page_bytes, uuid4().hex if run.is_kept else "")
+                _ReadableSource(run.files, settings.limits.max_page_bytes, uuid4().hex if run.is_kept else "")
             )
             for sink in sinks:
                 await stack.enter_async_context(sink)
@@ -109,7 +136,8 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
             if run.clusters is not None and stores.clusters is not None:
                 async for lines in cluster_lines(stores.clusters, stores.judged.records):
                     await clusters.send([Message(key=None, value=line) for line in lines])
-    return FilesRunEnd(stop.exit_code, first)
+            damage = source.damage
+    return FilesRunEnd(stop.exit_code, first, damage)
 
 
 @contextmanager

@@ -65,6 +65,8 @@ def dedup(
     _tell_summary(tally, perf_counter() - start)
     for letter in end.first_dead_letters:
         click.echo(f"dead letter: {printable(letter)}", err=True)
+    if end.damage is not None:
+        raise end.damage
     return end.exit_code
 
 

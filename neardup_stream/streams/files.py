@@ -84,7 +84,8 @@ class FileSource:
 
         Raises:
             EndOfStream: every file was read to its end.
-            CorruptData: a file is damaged; everything before the damage was returned.
+            CorruptData: a file is damaged; everything that could be read of it, and the files behind it, were
+                returned.
         """
         if not self._ready:
             await self._fill()
@@ -127,7 +128,14 @@ def _reader_of(path: str) -> _Reader:
 def _read_blocks(
     readers: Sequence[tuple[str, _Reader]], max_page_bytes: int, run_name: str
 ) -> Iterator[list[Record]]:
+    """Every file, also those behind a damaged one; raises CorruptData at the end if there was any."""
     seen: Counter[str] = Counter()
+    damage: list[str] = []
     for path, read in readers:
-        with open_input(path, seen, run_name) as source:
-            yield from read(source, max_page_bytes)
+        try:
+            with open_input(path, seen, run_name) as source:
+                yield from read(source, max_page_bytes)
+        except CorruptData as error:
+            damage.append(str(error))
+    if damage:
+        raise CorruptData("; ".join(damage))

@@ -219,14 +219,17 @@ def test_a_hangup_that_is_ignored_stops_nothing() -> None:
     assert (run.returncode, pairs(first + rest)) == (0, [("c", "a"), ("d", "b")])
 
 
-def test_a_damaged_file_ends_with_4_after_what_could_be_read(tmp_path: Path) -> None:
-    crawl = tmp_path / "cut.jsonl.gz"
-    crawl.write_bytes(gzip.compress(MONDAY)[:-9])
+def test_a_damaged_file_ends_with_4_after_all_that_could_be_read(tmp_path: Path) -> None:
+    crawl, next_crawl, events = (tmp_path / name for name in ("cut.jsonl.gz", "next.jsonl", "events.jsonl"))
+    crawl.write_bytes(gzip.compress(MONDAY) + gzip.compress(MONDAY)[:-9])
+    next_crawl.write_bytes(TUESDAY)
 
-    run = call("dedup", str(crawl))
+    run = call("dedup", str(crawl), str(next_crawl), "--events", str(events))
 
     assert run.returncode == 4
-    assert "cut.jsonl.gz" in run.stderr.decode()
+    assert "cut.jsonl.gz: damaged" in run.stderr.decode()
+    assert "pages in" in run.stderr.decode()
+    assert pairs(events.read_bytes()) == [("c", "a"), ("d", "b")]
 
 
 def test_a_reader_that_leaves_ends_the_run_quietly(tmp_path: Path) -> None:
