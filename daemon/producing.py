@@ -1,7 +1,10 @@
 """Pages of files as messages: for `produce`."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from time import time
+from typing import NamedTuple
 
 import msgspec
 
@@ -13,10 +16,14 @@ from neardup_stream.page import Page
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.protocol import EndOfStream
 
-__all__ = ["produce_files"]
+__all__ = ["FIRST_BAD_PAGES", "Limits", "Produced", "messages_of", "produce_files"]
+
+FIRST_BAD_PAGES = 5
+"""Bad pages shown after a run; the others are only counted."""
 
 _BATCH_RECORDS = 1_000
 _BATCH_BYTES = 8 << 20
+_KEY_BYTES_SHOWN = 200
 
 
 class _Named(msgspec.Struct):
@@ -29,49 +36,125 @@ class _Named(msgspec.Struct):
 _named = msgspec.json.Decoder(_Named)
 
 
+@dataclass
+class Produced:
+    """What became of the records of the files.
+
+    Attributes:
+        published: records that Kafka acknowledged.
+        skipped: records that hold no page, by reason.
+        bad: pages that can never succeed, by reason; of `over_limit`, those too large for the topic too.
+        first_bad: what the first of them were about.
+    """
+
+    published: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    bad: Counter[str] = field(default_factory=Counter)
+    first_bad: list[str] = field(default_factory=list)
+
+    def refuse(self, record: Record, error: BadPage) -> None:
+        """Count a page that is not published."""
+        self.bad[error.reason] += 1
+        if len(self.first_bad) < FIRST_BAD_PAGES:
+            self.first_bad.append(f"record {record.position.offset}: {error}")
+
+
 async def produce_files(
-    files: tuple[str, ...], settings: Settings, on_pages: Callable[[int], None] | None
-) -> int:
-    """Publish every page; returns how many records were acknowledged.
+    files: tuple[str, ...],
+    settings: Settings,
+    produced: Produced,
+    on_pages: Callable[[int], None] | None = None,
+    *,
+    skips_too_large: bool = False,
+) -> None:
+    """Publish every page.
+
+    Args:
+        files: paths, or `-` for standard input.
+        settings: topic, brokers and limits.
+        produced: counted up, also where this ends with an exception.
+        on_pages: called with the number of records published so far.
+        skips_too_large: refuse pages that are too large for the topic instead of stopping at the first.
 
     Raises:
         StreamUnavailable: Kafka cannot be reached.
-        ConfigError: a file cannot be read, or the topic cannot be written.
-        CorruptData: a file is damaged; everything before the damage was published.
+        ConfigError: a file cannot be read, the topic cannot be written, or a page is too large for it.
+        CorruptData: a file is damaged; all that could be read was published.
     """
-    count = 0
+    max_page_bytes = settings.limits.max_page_bytes
     async with (
         kafka_sink(settings, settings.kafka.pages_topic) as sink,
-        FileSource(files, settings.limits.max_page_bytes) as source,
+        FileSource(files, max_page_bytes) as source,
     ):
         while True:
             try:
                 records = await source.read(_BATCH_RECORDS, _BATCH_BYTES)
             except EndOfStream:
-                return count
-            messages = [message for record in records if (message := _message(record)) is not None]
-            _check_sizes(messages, sink.max_message_bytes)
+                return
+            limits = Limits(max_page_bytes, sink.max_message_bytes, skips_too_large)
+            messages = messages_of(records, limits, produced)
             await sink.send(messages)
-            count += len(messages)
+            produced.published += len(messages)
             if on_pages is not None:
-                on_pages(count)
+                on_pages(produced.published)
 
 
-def _check_sizes(messages: Sequence[Message], max_message_bytes: int | None) -> None:
-    for message in messages:
-        if max_message_bytes is not None and message.size_bytes > max_message_bytes:
-            raise ConfigError(
-                f"the page with key {message.key!r} has {message.size_bytes} bytes, the topic takes"
-                f" {max_message_bytes}: raise its max.message.bytes"
-            )
+class Limits(NamedTuple):
+    """What a page may weigh.
+
+    Attributes:
+        max_page_bytes: as read; a longer line was cut by the reader.
+        max_message_bytes: as published; None where the topic has no limit.
+        skips_too_large: whether larger ones are refused, instead of an error.
+    """
+
+    max_page_bytes: int
+    max_message_bytes: int | None
+    skips_too_large: bool = False
 
 
-def _message(record: Record) -> Message | None:
+def messages_of(records: Sequence[Record], limits: Limits, produced: Produced) -> list[Message]:
+    """The pages among records, as messages; all others are counted.
+
+    Raises:
+        ConfigError: a page is too large, and such pages are not to be skipped.
+    """
+    messages: list[Message] = []
+    for record in records:
+        if isinstance(record.decoded, Skipped):
+            produced.skipped[record.decoded.reason] += 1
+        elif isinstance(record.decoded, BadPage):
+            produced.refuse(record, record.decoded)
+        else:
+            message = _message(record)
+            problem = _too_large(record, message, limits)
+            if not problem:
+                messages.append(message)
+            elif limits.skips_too_large:
+                produced.refuse(record, BadPage("over_limit", problem))
+            else:
+                raise ConfigError(f"{problem}; or leave such pages out with --skip-too-large")
+    return messages
+
+
+def _too_large(record: Record, message: Message, limits: Limits) -> str:
+    """What is wrong and the remedy; empty for a message that fits."""
+    key = repr((message.key or b"")[:_KEY_BYTES_SHOWN])
+    if record.decoded is None and len(record.value or b"") > limits.max_page_bytes:
+        limit = limits.max_page_bytes
+        return f"the page with key {key} has more than {limit} bytes: raise limits.max_page_bytes"
+    if limits.max_message_bytes is not None and message.size_bytes > limits.max_message_bytes:
+        return (
+            f"the page with key {key} has {message.size_bytes} bytes, the topic takes"
+            f" {limits.max_message_bytes}: raise its max.message.bytes"
+        )
+    return ""
+
+
+def _message(record: Record) -> Message:
     now_ms = int(time() * 1000)
     if isinstance(record.decoded, Page):
         return Message(key=record.decoded.id.encode(), value=_page_json(record.decoded), timestamp_ms=now_ms)
-    if isinstance(record.decoded, Skipped | BadPage):
-        return None
     return Message(key=_key(record.value or b""), value=record.value, timestamp_ms=now_ms)
 
 

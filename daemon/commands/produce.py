@@ -1,30 +1,57 @@
 """`produce`: pages of files, published to Kafka."""
 
 import asyncio
+from typing import TYPE_CHECKING
 
 import click
 
 from daemon.commands.options import with_settings
 from daemon.progress import page_progress
 from daemon.settings import Settings
+from daemon.terminal import printable
+
+if TYPE_CHECKING:
+    from daemon.producing import Produced
 
 __all__ = ["produce"]
 
 
 @click.command()
 @with_settings("kafka.bootstrap_servers", "kafka.pages_topic", "kafka.compression")
+@click.option(
+    "--skip-too-large",
+    "skips_too_large",
+    is_flag=True,
+    help="Leave out pages that are too large for the topic, and count them, instead of stopping.",
+)
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
-def produce(settings: Settings, files: tuple[str, ...]) -> None:
+def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool) -> None:
     """Publish the pages of files to the pages topic, each under its id or URL as key.
 
     Lines of .jsonl files go as they are, right or wrong: the daemon judges them. Pages of .warc and .wet
-    files become JSON; their other records are left out. Keys, and pages made of WARC records, use the names
-    of docs/pages.md: [page.fields] is for the daemon that reads them.
+    files become JSON; their other records, and bad pages, are counted and left out. Keys, and pages made of
+    WARC records, use the names of docs/pages.md: [page.fields] is for the daemon that reads them.
 
         neardup-stream produce crawl.jsonl.gz --config neardup.toml
     """
-    from daemon.producing import produce_files  # noqa: PLC0415 - Kafka is not for --help
+    from daemon.producing import Produced, produce_files  # noqa: PLC0415 - Kafka is not for --help
 
-    with page_progress() as on_pages:
-        count = asyncio.run(produce_files(files, settings, on_pages))
-    click.echo(f"{count:,} records published to {settings.kafka.pages_topic}", err=True)
+    produced = Produced()
+    try:
+        with page_progress() as on_pages:
+            asyncio.run(produce_files(files, settings, produced, on_pages, skips_too_large=skips_too_large))
+    except BaseException:
+        if produced != Produced():
+            _report(produced, settings.kafka.pages_topic)
+        raise
+    _report(produced, settings.kafka.pages_topic)
+
+
+def _report(produced: "Produced", topic: str) -> None:
+    click.echo(f"{produced.published:,} records published to {topic}", err=True)
+    for what, counts in (("bad pages", produced.bad), ("records without a page", produced.skipped)):
+        if counts:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
+            click.echo(f"{counts.total():,} {what} left out: {reasons}", err=True)
+    for bad in produced.first_bad:
+        click.echo(f"bad page: {printable(bad)}", err=True)

@@ -1,6 +1,67 @@
+from collections.abc import Sequence
+
 import pytest
 
-from daemon.producing import _key
+from daemon.producing import FIRST_BAD_PAGES, Limits, Produced, _key, messages_of
+from neardup_stream.errors import BadPage, ConfigError
+from neardup_stream.message import Partition, Position, Record, Skipped
+from neardup_stream.page import Page, PageId
+
+PAGE = Page(id=PageId("a"), url="http://a.example/", fetched_at_seconds=0, text="words")
+
+
+def records(*decoded: Page | Skipped | BadPage | None) -> Sequence[Record]:
+    return [
+        Record(position=Position(Partition("file", 0), offset), key=None, value=b'{"url": "u"}', decoded=each)
+        for offset, each in enumerate(decoded)
+    ]
+
+
+def test_every_record_is_published_or_counted() -> None:
+    produced = Produced()
+    bad = BadPage("bad_encoding", "the body is labelled gzip: it is cut off")
+
+    messages = messages_of(
+        records(PAGE, bad, Skipped("warc_type"), None, Skipped("warc_type"), bad),
+        Limits(1000, 1000),
+        produced,
+    )
+
+    assert [message.key for message in messages] == [b"a", b"u"]
+    assert produced.bad == {"bad_encoding": 2}
+    assert produced.skipped == {"warc_type": 2}
+    assert produced.first_bad == [f"record {offset}: {bad}" for offset in (1, 5)]
+
+
+def test_only_the_first_bad_pages_are_shown() -> None:
+    produced = Produced()
+
+    messages_of(records(*[BadPage("bad_url", "empty")] * 20), Limits(1000, 1000), produced)
+
+    assert (len(produced.first_bad), produced.bad["bad_url"]) == (FIRST_BAD_PAGES, 20)
+
+
+@pytest.mark.parametrize(
+    ("max_page_bytes", "max_message_bytes", "remedy"),
+    [(11, 1000, "raise limits.max_page_bytes"), (1000, 12, "raise its max.message.bytes")],
+    ids=["cut-by-the-reader", "too-large-for-the-topic"],
+)
+def test_a_page_that_is_too_large_ends_the_run_or_is_counted(
+    max_page_bytes: int, max_message_bytes: int, remedy: str
+) -> None:
+    produced = Produced()
+
+    assert (
+        messages_of(records(None), Limits(max_page_bytes, max_message_bytes, skips_too_large=True), produced)
+        == []
+    )
+    assert produced.bad == {"over_limit": 1}
+    with pytest.raises(ConfigError, match=rf"{remedy}; or leave such pages out with --skip-too-large"):
+        messages_of(records(None), Limits(max_page_bytes, max_message_bytes), produced)
+
+
+def test_a_page_as_large_as_may_be_is_published() -> None:
+    assert len(messages_of(records(None), Limits(12, 13), Produced())) == 1
 
 
 @pytest.mark.parametrize(
