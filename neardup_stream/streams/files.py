@@ -4,6 +4,8 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from itertools import chain
 from typing import Self
 
 from neardup_stream.errors import ConfigError, CorruptData
@@ -18,10 +20,29 @@ __all__ = ["FileSource"]
 
 _Reader = Callable[[Input, int], Iterator[list[Record]]]
 
+
+def _read_sniffed(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
+    """WARC or JSON Lines, as the first bytes tell."""
+    beginning = b""
+    for chunk in source.chunks:
+        beginning += chunk
+        if len(beginning) >= len(_WARC):
+            break
+        if not chunk:
+            yield []
+    chunks = chain(filter(None, [beginning]), source.chunks)
+    read = read_warc if beginning.startswith(_WARC) else read_json_lines
+    yield from read(replace(source, chunks=chunks), max_page_bytes)
+
+
+_WARC = b"WARC/"
+
 _READERS: dict[str, _Reader] = {
-    ".jsonl": read_json_lines,
-    ".jsonl.gz": read_json_lines,
-    ".jsonl.zst": read_json_lines,
+    **{
+        name + compression: read_json_lines
+        for name in (".jsonl", ".jl", ".ndjson")
+        for compression in ("", ".gz", ".zst")
+    },
     ".warc": read_warc,
     ".warc.gz": read_warc,
     ".wet": read_warc,
@@ -38,7 +59,7 @@ class FileSource:
 
     Args:
         paths: files whose names end in one of the known ways, or `-`; a pipe under any other name is
-            taken for JSON Lines.
+            taken for what its first bytes tell: WARC, else JSON Lines, either of them compressed or not.
         max_page_bytes: larger pages are cut and refused, without holding more of them in memory.
         run_name: part of the identity of pipes, for a store that outlives the run: a pipe has something else
             to say each time, where a file is known by its bytes.
@@ -121,7 +142,7 @@ def _reader_of(path: str) -> _Reader:
         if path.endswith(suffix):
             return reader
     if path == STDIN or is_pipe(path):
-        return read_json_lines
+        return _read_sniffed
     raise ConfigError(f"{path}: the name ends in none of {', '.join(_READERS)}")
 
 

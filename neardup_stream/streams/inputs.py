@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from stat import S_ISDIR
 from typing import Protocol
@@ -24,6 +23,7 @@ from backports import zstd
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition
 from neardup_stream.streams.gzip_members import decompress_members
+from neardup_stream.streams.sniffing import decompress_sniffed
 
 __all__ = ["CHUNK_BYTES", "STDIN", "Input", "check_readable", "is_pipe", "open_input"]
 
@@ -142,19 +142,20 @@ def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
     try:
         if Path(path).suffixes[-2:] in _ARCHIVES:
             yield from decompress_members(raw.read, _begins_record)
-        elif decompress is not None:
+        elif decompress is not None and os.fstat(raw.fileno()).st_size:  # an empty file holds no lines
             stream = decompress(raw)
-            yield from (
-                _gathered(stream) if Path(path).is_file() else iter(partial(stream.read1, CHUNK_BYTES), b"")
-            )
-        elif is_pipe(path):
-            yield from _pipe_chunks(raw)
+            yield from _gathered(stream)
         else:
-            while chunk := raw.read(CHUNK_BYTES):
-                yield chunk
+            yield from decompress_sniffed(_pipe_chunks(raw) if is_pipe(path) else _file_chunks(raw))
     except (*_DAMAGE, CorruptData) as error:
         # The position runs up to a buffer ahead of the damage: near enough to look there.
-        raise CorruptData(f"{path}: damaged or cut off before byte {raw.tell()}: {error}") from error
+        place = "" if is_pipe(path) else f" before byte {raw.tell()}"
+        raise CorruptData(f"{path}: damaged or cut off{place}: {error}") from error
+
+
+def _file_chunks(raw: io.FileIO) -> Iterator[bytes]:
+    while chunk := raw.read(CHUNK_BYTES):
+        yield chunk
 
 
 def _gathered(stream: _ByteStream) -> Iterator[bytes]:

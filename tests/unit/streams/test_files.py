@@ -3,7 +3,7 @@ import gzip
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.inputs import CHUNK_BYTES
 from neardup_stream.streams.protocol import EndOfStream
 from tests.contracts.streams import read_records
+from tests.unit.streams.archives import resource
 
 MAX_PAGE_BYTES = 100
 
@@ -161,6 +162,86 @@ async def test_a_file_that_cannot_be_read_is_refused_before_work_starts(
 
     with pytest.raises(ConfigError, match=message):
         await read_files(good, tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["p.jsonl", "p.jl", "p.ndjson"])
+@pytest.mark.parametrize("compression", ["", ".gz", ".zst"])
+async def test_lines_are_read_under_all_their_usual_names(
+    tmp_path: Path, name: str, compression: str
+) -> None:
+    compressors: dict[str, Callable[[bytes], bytes]] = {
+        "": bytes,
+        ".gz": gzip.compress,
+        ".zst": zstd.compress,
+    }
+    compress = compressors[compression]
+
+    records = await read_files(write(tmp_path / (name + compression), compress(b"a\nb\n")))
+
+    assert [record.value for record in records] == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("name", ["p.jsonl", "p.jsonl.gz", "p.jsonl.zst", "p.warc", "p.warc.gz"])
+async def test_an_empty_file_holds_no_records(tmp_path: Path, name: str) -> None:
+    assert await read_files(write(tmp_path / name, b"")) == []
+
+
+ARCHIVE = b"".join(resource(f"http://a.example/{number}", b"text") for number in range(3))
+
+
+MANY_LINES = b"".join(b"line %d\n" % number for number in range(5_000))
+
+
+def one_byte_at_a_time(path: Path, content: bytes) -> None:
+    with path.open("wb", buffering=0) as pipe:
+        for byte in content:
+            pipe.write(bytes([byte]))
+
+
+@pytest.mark.parametrize(
+    ("content", "count"),
+    [
+        pytest.param(b"a\nb\n", 2, id="lines"),
+        pytest.param(b"a", 1, id="fewer-bytes-than-tell"),
+        pytest.param(b"", 0, id="nothing"),
+        pytest.param(gzip.compress(b"a\n") + gzip.compress(b"b\n") + bytes(9), 2, id="gzip"),
+        pytest.param(zstd.compress(b"a\n") + zstd.compress(b"b\n"), 2, id="zstd"),
+        pytest.param(gzip.compress(MANY_LINES), 5_000, id="gzip-of-many-lines"),
+        pytest.param(zstd.compress(MANY_LINES), 5_000, id="zstd-of-many-lines"),
+        pytest.param(ARCHIVE, 3, id="warc"),
+        pytest.param(gzip.compress(ARCHIVE), 3, id="warc-in-gzip"),
+        pytest.param(zstd.compress(ARCHIVE), 3, id="warc-in-zstd"),
+    ],
+)
+@pytest.mark.parametrize("write_to", [Path.write_bytes, one_byte_at_a_time], ids=["whole", "in-bytes"])
+async def test_a_pipe_is_taken_for_what_it_begins_with(
+    tmp_path: Path, content: bytes, count: int, write_to: Callable[[Path, bytes], object]
+) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    writing = asyncio.create_task(asyncio.to_thread(write_to, path, content))
+
+    async with FileSource([str(path)], MAX_PAGE_BYTES) as source:
+        records = await read_records(source, silence=1_000)
+        with pytest.raises(EndOfStream):
+            await _read_until_any(source)
+    await writing
+
+    assert len(records) == count
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
+async def test_a_compressed_pipe_that_is_cut_off_is_damaged(
+    tmp_path: Path, compress: Callable[[bytes], bytes]
+) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    writing = asyncio.create_task(asyncio.to_thread(path.write_bytes, compress(b"a\nb\n")[:-4]))
+
+    async with FileSource([str(path)], MAX_PAGE_BYTES) as source:
+        with pytest.raises(CorruptData, match="cut off"):
+            await read_records(source, silence=1_000)
+    await writing
 
 
 async def test_a_pipe_gives_what_was_written_so_far_and_then_nothing(tmp_path: Path) -> None:
