@@ -8,7 +8,6 @@ import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Annotated
 
 import msgspec
@@ -19,13 +18,14 @@ from neardup_stream.message import Record, Skipped
 from neardup_stream.page import Page, PageId
 from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.foreign_fields import ForeignFields
-from neardup_stream.wire.times import LATEST_SECONDS
+from neardup_stream.wire.times import LATEST_SECONDS, parse_time
 from neardup_stream.wire.urls import canonical_url
 
 __all__ = ["PageDecoder", "PageInput", "PageLimits", "forget_ids"]
 
 _BOM = b"\xef\xbb\xbf"
 
+_DETAIL_CHARACTERS = 100
 _LONGEST_KEY_URL_BYTES = 64 * 1024
 """Keys have no limit of ours, and the canonical spelling of a megabyte takes seconds."""
 
@@ -67,7 +67,8 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Attributes:
         url: address as crawled.
         id: identity across re-crawls; by default the canonical URL.
-        fetched_at: RFC 3339 with an offset, or epoch seconds; by default the record's timestamp.
+        fetched_at: RFC 3339, in UTC where it has no offset, or epoch seconds; by default the record's
+            timestamp.
         html: markup.
         text: visible text.
         body: bytes as fetched, base64 with padding and without line breaks.
@@ -81,7 +82,7 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     url: Annotated[str, Meta(extra_json_schema={"minLength": 1})]
     id: Annotated[str, Meta(min_length=1)] | None = None
-    fetched_at: Annotated[datetime, Meta(tz=True)] | int | float | None = None
+    fetched_at: Annotated[str, Meta(extra_json_schema={"format": "date-time"})] | int | float | None = None
     html: str | None = None
     text: str | None = None
     body: bytes | None = None
@@ -217,10 +218,13 @@ def _check_one_body(given: PageInput) -> None:
         raise BadPage("not_one_body", f"has {' and '.join(bodies) or 'none'} of html, text and body")
 
 
-def _epoch_seconds(fetched_at: datetime | float | None, timestamp_ms: int) -> float:
+def _epoch_seconds(fetched_at: str | float | None, timestamp_ms: int) -> float:
     if fetched_at is None:
         return max(timestamp_ms, 0) / 1000
-    seconds = fetched_at.timestamp() if isinstance(fetched_at, datetime) else fetched_at
+    try:
+        seconds = parse_time(fetched_at) if isinstance(fetched_at, str) else fetched_at
+    except ValueError as error:
+        raise BadPage("wrong_type", f"fetched_at: {str(error)[:_DETAIL_CHARACTERS]}") from error
     if not 0 <= seconds <= LATEST_SECONDS:
         raise BadPage("wrong_type", f"fetched_at: {str(seconds)[:24]} s is outside the years 1970 to 9999")
     return float(seconds)

@@ -1,12 +1,21 @@
-"""Times as events write them: RFC 3339, UTC, milliseconds."""
+"""Times as events write them, RFC 3339 in UTC with milliseconds, and as crawlers write them."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 
-__all__ = ["LATEST_SECONDS", "rfc3339"]
+__all__ = ["LATEST_SECONDS", "parse_time", "rfc3339"]
 
 LATEST_SECONDS = 253_402_300_799
 """The last second of the year 9999, the latest RFC 3339 can write, in epoch seconds."""
+
+_TIME = re.compile(
+    r"""(\d{4}-\d\d-\d\d)
+        (?: [Tt\x20] (\d\d:\d\d) : (\d\d) (?: [.,] (\d{1,30}) )?
+            \x20? (?: [Zz] | ([+-]\d\d) :? (\d\d) )? )?""",
+    re.VERBOSE | re.ASCII,
+)
+_LEAP_SECOND = "60"
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -30,3 +39,27 @@ def rfc3339(epoch_ms: int) -> str:
 def _to_the_second(epoch_seconds: int) -> str:
     """Remembered: the pages of a batch came within a few seconds."""
     return (_EPOCH + timedelta(seconds=epoch_seconds)).isoformat()[:-6]
+
+
+def parse_time(text: str) -> float:
+    """Epoch seconds of a time in RFC 3339, or nearly so.
+
+    A space may stand for the `T`; without an offset it is UTC, without a time of day midnight. A leap second
+    is the second behind it.
+
+    >>> parse_time("2023-11-14 22:13:20") == parse_time("2023-11-14T23:13:20+01:00")
+    True
+
+    Raises:
+        ValueError: it is no time.
+    """
+    found = _TIME.fullmatch(text)
+    if found is None:
+        raise ValueError("no time in RFC 3339")
+    day, minute, second, fraction, hours, minutes = found.groups()
+    is_leap = second == _LEAP_SECOND
+    moment = (
+        f"{day}T{minute or '00:00'}:{'59' if is_leap else second or '00'}{hours or '+00'}:{minutes or '00'}"
+    )
+    whole = (datetime.fromisoformat(moment) - _EPOCH) // timedelta(seconds=1)
+    return whole + is_leap + float(f"0.{fraction or 0}")
