@@ -14,6 +14,10 @@ __all__ = ["ForeignFields"]
 
 _PAGE = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _INNER = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
+_LIST = msgspec.json.Decoder(list[msgspec.Raw])
+_OPENING = ord("[")
+_VERBATIM = "meta"
+"""The field that may be a list itself."""
 
 
 class ForeignFields:
@@ -21,7 +25,8 @@ class ForeignFields:
 
     Args:
         paths: our name → dotted path, e.g. `{"html": "content", "url": "target.url"}`; names left out are
-            their own path. Two names may share a path, or one lie inside another.
+            their own path. Two names may share a path, or one lie inside another. Of a list of one value,
+            which crawlers make of what could be several, the value is taken.
         names: every name a page may have.
 
     Raises:
@@ -44,7 +49,10 @@ class ForeignFields:
         """
         page = _PAGE.decode(json)
         found = ((name, _at(page, steps)) for name, steps in self._steps.items())
-        fields = [b'"%b":%b' % (name.encode(), raw) for name, raw in found if raw is not None]
+        values = (
+            (name, raw if raw is None or name == _VERBATIM else _only_value(raw)) for name, raw in found
+        )
+        fields = [b'"%b":%b' % (name.encode(), raw) for name, raw in values if raw is not None]
         return b"{%b}" % b",".join(fields)
 
 
@@ -52,5 +60,13 @@ def _at(members: Mapping[str, msgspec.Raw], steps: list[str]) -> msgspec.Raw | N
     for step in steps[:-1]:
         if step not in members:
             return None
-        members = _INNER.decode(members[step]) or {}
+        members = _INNER.decode(_only_value(members[step])) or {}
     return members.get(steps[-1])
+
+
+def _only_value(raw: msgspec.Raw) -> msgspec.Raw:
+    """The one value of a list of one; anything else as it is."""
+    if memoryview(raw)[0] != _OPENING:
+        return raw
+    values = _LIST.decode(raw)
+    return values[0] if len(values) == 1 else raw

@@ -44,6 +44,23 @@ def test_one_path_may_lead_through_what_another_takes_whole() -> None:
     assert bytes(page.meta) == b'{"status": 200,  "big": 1e999}'
 
 
+def test_the_only_value_of_a_list_is_taken() -> None:
+    page = read(
+        {"html": "content", "url": "target.url"},
+        {"target": [{"url": ["http://a/"]}], "content": ["<p>x"], "status": [200], "meta": [1]},
+    )
+
+    assert (page.url, page.html, page.status) == ("http://a/", "<p>x", 200)
+    assert page.meta is not None
+    assert bytes(page.meta) == b"[1]"
+
+
+@pytest.mark.parametrize("url", [[], ["http://a/", "http://b/"], [["http://a/"]], [None], [1]])
+def test_no_other_list_is_read(url: list[object]) -> None:
+    with pytest.raises(BadPage, match="wrong_type"):
+        read({"url": "address"}, {"address": url, "text": "x"})
+
+
 def test_two_names_may_share_a_path() -> None:
     page = read({"id": "address", "url": "address"}, {"address": "http://a", "text": "x"})
 
