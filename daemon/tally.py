@@ -8,6 +8,9 @@ from neardup_stream.meters import NoMeters, Outcome
 __all__ = ["Tally"]
 
 
+_NEARLY_ALL = 0.95
+
+
 class Tally(NoMeters):
     """Meters that add up.
 
@@ -24,6 +27,16 @@ class Tally(NoMeters):
         self.bucket_cap_hit_count = 0
         self._on_pages = on_pages
         self._page_count = 0
+
+    def complaint(self) -> str:
+        """What to say where nearly all records are dead letters; empty otherwise."""
+        judged, dead = self.outcomes.total() - self.outcomes["skipped"], self.outcomes["dead_letter"]
+        if not dead or dead < _NEARLY_ALL * judged:
+            return ""
+        return (
+            f"{dead:,} of {judged:,} records are dead letters, the first of them above: see docs/pages.md for"
+            " what a page is, and map a crawler's own names of fields with [page.fields]"
+        )
 
     def pages(self, count: int, size_bytes: int) -> None:
         """Add, and tell."""

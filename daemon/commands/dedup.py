@@ -14,6 +14,7 @@ from daemon.progress import page_progress
 from daemon.settings import Settings
 from daemon.tally import Tally
 from daemon.terminal import printable
+from neardup_stream.errors import ConfigError
 
 __all__ = ["dedup"]
 
@@ -67,6 +68,8 @@ def dedup(
         click.echo(f"dead letter: {printable(letter)}", err=True)
     if end.damage is not None:
         raise end.damage
+    if complaint := tally.complaint():
+        raise ConfigError(complaint)
     return end.exit_code
 
 

@@ -104,6 +104,18 @@ def test_dead_letters_are_counted_shown_and_written(tmp_path: Path) -> None:
     assert json.loads(letters.read_bytes().splitlines()[0])["value"] == "json failed to parse"
 
 
+def test_an_input_of_which_nothing_is_a_page_ends_with_2_and_a_hint(tmp_path: Path) -> None:
+    letters = tmp_path / "dead.jsonl"
+    foreign = [b'{"address": "http://a.example/%d", "content": "words"}' % number for number in range(20)]
+
+    run = call("dedup", "-", "--dead-letters", str(letters), stdin=lines(*foreign))
+
+    assert run.returncode == 2
+    assert "20 of 20 records are dead letters" in run.stderr.decode()
+    assert "[page.fields]" in run.stderr.decode()
+    assert len(letters.read_bytes().splitlines()) == 20
+
+
 def test_an_empty_input_is_no_error() -> None:
     run = call("dedup", "-")
 
