@@ -169,7 +169,7 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
             f"use {given.name}_file or the environment variable {_variable(given.name)}"
         )
     try:
-        return _convert(given, setting)
+        return _without_line_end(_convert(given, setting), setting)
     except msgspec.ValidationError as error:
         got = "***" if setting.is_secret else _shown(given)
         raise ConfigError(f"{given.origin}: {_wanted(error, setting)}, got {got}") from error
@@ -183,6 +183,13 @@ def _convert(given: Given, setting: Known) -> object:
     if isinstance(setting.default, tuple):
         text = [item.strip() for item in str(given.value).strip("[] ").split(",") if item.strip()]
     return msgspec.convert(text, setting.type, strict=False)
+
+
+def _without_line_end(value: object, setting: Known) -> object:
+    """Refuse what a pattern lets pass: the `$` at its end stands in front of a last line end too."""
+    if isinstance(value, str) and value.endswith("\n") and any(note.pattern for note in _notes(setting.type)):
+        raise msgspec.ValidationError("Expected no line end")
+    return value
 
 
 def _shown(given: Given) -> str:

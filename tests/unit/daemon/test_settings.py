@@ -211,6 +211,13 @@ def test_a_password_is_not_repeated_in_a_refusal() -> None:
 
 
 @pytest.mark.parametrize(
+    "name", ["kafka.pages_topic", "kafka.group_instance_id", "redis.namespace", "redis.url"]
+)
+def test_a_name_does_not_end_in_a_line_end(name: str) -> None:
+    assert refusal([f"{name}=redis\n"]).startswith(f"--set {name}: expected")
+
+
+@pytest.mark.parametrize(
     "override",
     [
         "redis.url=redis://me:hunter2 x@cache:6379/0",
