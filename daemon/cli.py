@@ -130,7 +130,8 @@ def main(argv: Sequence[str]) -> int:
 def _invoke(argv: Sequence[str]) -> int:
     """Parse and run; `click`'s own `main` would turn a broken pipe into exit code 1."""
     try:
-        with _neardup_stream.make_context(_PROGRAM, list(argv)) as context:
+        color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org
+        with _neardup_stream.make_context(_PROGRAM, list(argv), color=color) as context:
             code = _neardup_stream.invoke(context)
     except click.exceptions.Exit as ended:
         code = ended.exit_code

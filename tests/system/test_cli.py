@@ -206,3 +206,18 @@ def test_a_command_that_is_signaled_says_so_in_its_code(number: signal.Signals, 
             process.kill()
 
     assert (process.returncode, errors) == (code, b"")
+
+
+@pytest.mark.parametrize(("value", "is_colored"), [("1", False), ("", True)], ids=["set", "empty"])
+def test_no_color_is_heeded(value: str, monkeypatch: pytest.MonkeyPatch, *, is_colored: bool) -> None:
+    contexts: list[bool | None] = []
+
+    @click.command()
+    def show() -> None:
+        contexts.append(click.get_current_context().color)
+
+    monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setattr(cli._neardup_stream, "get_command", lambda *_: show)
+
+    assert main(["config"]) == 0
+    assert contexts == [None if is_colored else False]
