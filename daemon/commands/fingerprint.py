@@ -18,6 +18,7 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.inputs import STDIN
+from neardup_stream.streams.outputs import check_outputs
 from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["fingerprint"]
@@ -48,6 +49,7 @@ def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
         neardup-stream fingerprint crawl.jsonl.gz |
             jq -r '.simhash // empty' | neardup-stream find-all
     """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    check_outputs(files or (STDIN,), ("-",))
     configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
     asyncio.run(_print_fingerprints(settings, files or (STDIN,)))
 

@@ -69,3 +69,20 @@ def test_a_crawler_s_own_field_names_are_read(tmp_path: Path) -> None:
     lines, _ = fingerprint("--config", str(config), "-", stdin=record)
 
     assert [line["url"] for line in lines] == ["https://example.com/1"]
+
+
+def test_an_input_that_is_appended_to_is_refused(tmp_path: Path) -> None:
+    crawl = tmp_path / "crawl.jsonl"
+    crawl.write_bytes(page(1))
+
+    with crawl.open("ab") as output:
+        run = subprocess.run(
+            [sys.executable, "-m", "daemon", "fingerprint", str(crawl)],
+            stdout=output,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+
+    assert run.returncode == 2
+    assert b"is an input and an output" in run.stderr
