@@ -17,12 +17,16 @@ _MAX_HEAD_BYTES = 1 << 16
 _MAX_LENGTH_DIGITS = 15
 _HELD_BYTES = 16 << 20
 """Of a block, to be searched for records behind one whose length is wrong."""
+_PIECE_BYTES = 1 << 16
+_SEARCHED_BYTES = 64 << 20
+"""Of all such blocks; from then on a block ends at the next version line, wherever its length leads."""
 
 _VERSION = re.compile(rb"WARC/[0-9]+\.[0-9]+[ \t]*\r?\n")
 _LONGEST_VERSION_BYTES = 32
 _NEXT_VERSION = re.compile(rb"(?<=\n)WARC/[0-9]+\.[0-9]+[ \t]*\r?\n")
 _NEXT_RECORD = re.compile(rb"\n\r?\nWARC/[0-9]+\.[0-9]+[ \t]*\r?\nWARC-", re.IGNORECASE)
-_HEAD_END = re.compile(rb"\n\r?\n")
+_HEAD_END = re.compile(rb"\n(?:\r?\n|(?=WARC/[0-9]+\.[0-9]+[ \t]*\r?\n))")
+"""An empty line, or the next record: then this header is cut off."""
 _RECORD_END = re.compile(rb"\r?\n\r?\n")
 _LINE_ENDS = re.compile(rb"[\r\n]*+")
 
@@ -119,19 +123,29 @@ def _text(raw: bytes) -> str:
 
 
 class _Block:
-    """The bytes of one block, or the beginning of a long one; `is_cut` where it has no such end."""
+    """The bytes of one block, or the beginning of a long one; `is_cut` where it has no such end.
 
-    def __init__(self, held_bytes: int) -> None:
+    It began at `start` of `buffer`, and is put back there if that is still at hand.
+    """
+
+    def __init__(self, held_bytes: int, *, ends_at_version: bool) -> None:
         self._pieces: list[bytes] = []
         self._room_bytes = held_bytes
+        self._ends_at_version = ends_at_version
         self.is_cut = False
+        self.buffer = b""
+        self.start = 0
+        self.held_bytes = 0
 
     def add(self, piece: bytes) -> None:
         if self._room_bytes <= 0:
             return
         self._pieces.append(piece)
         self._room_bytes -= len(piece)
-        if self._room_bytes <= 0 and _NEXT_RECORD.search(self.all()):
+        self.held_bytes += len(piece)
+        if self._ends_at_version:
+            self.is_cut = _NEXT_VERSION.search(piece) is not None
+        elif self._room_bytes <= 0 and _NEXT_RECORD.search(self.all()):
             self.is_cut = True
 
     def first(self, size_bytes: int) -> bytes:
@@ -152,6 +166,7 @@ class _Archive:
         self._data = b""
         self._at = 0
         self._chunks_bytes = 0
+        self._searched_bytes = 0
         self.damage: list[str] = []
 
     @property
@@ -193,30 +208,30 @@ class _Archive:
         self._at = found.start()
 
     def take_head(self) -> bytes | None:
-        """Version line and headers; None where they have no end, or none within the limit."""
+        """Version line and headers, or nothing where the next record cuts them off.
+
+        None where they have no end, or none within the limit.
+        """
         searched = 0
         while (end := _HEAD_END.search(self._data, self._at + searched, self._at + _MAX_HEAD_BYTES)) is None:
-            searched = max(0, len(self._data) - self._at - 2)
+            searched = max(0, len(self._data) - self._at - _LONGEST_VERSION_BYTES)
             if searched >= _MAX_HEAD_BYTES or not self._fill():
                 return None
         head = self._data[self._at : end.start()]
-        inner = _NEXT_VERSION.search(head)
-        if inner is not None:  # this header has no end of its own
-            self._at += inner.start()
-            return head[: head.index(b"\n")]
         self._at = end.end()
-        return head
+        return head if end[0].count(b"\n") > 1 else b""
 
     def take(self, size_bytes: int, held_bytes: int) -> _Block:
         """The next bytes; fewer at the end, or where so long a block holds records of its own."""
-        block = _Block(held_bytes)
+        block = _Block(held_bytes, ends_at_version=self._searched_bytes > _SEARCHED_BYTES)
+        block.buffer, block.start = self._data, self._at
         while size_bytes and not block.is_cut:
             if self._at == len(self._data):
                 self._data, self._at = b"", 0
                 if not self._fill():
                     block.is_cut = True
                     break
-            piece = self._data[self._at : self._at + size_bytes]
+            piece = self._data[self._at : self._at + min(size_bytes, _PIECE_BYTES)]
             block.add(piece)
             self._at += len(piece)
             size_bytes -= len(piece)
@@ -224,7 +239,11 @@ class _Archive:
 
     def put_back(self, block: _Block) -> None:
         """So that it is searched; a line end in front, because its first line may be a version."""
-        self._data, self._at = b"\n" + block.all() + self._data[self._at :], 0
+        self._searched_bytes += block.held_bytes
+        if block.buffer is self._data:
+            self._at = block.start
+        else:
+            self._data, self._at = b"\n" + block.all() + self._data[self._at :], 0
 
     def skip_record_end(self) -> bool:
         """Pass over what ends a record; False where the archive goes on with something else."""

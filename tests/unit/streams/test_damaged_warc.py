@@ -281,3 +281,22 @@ async def test_a_length_that_swallows_a_large_archive_costs_one_record(tmp_path:
     records, damage = await read(tmp_path / "a.warc", FIRST + lying + many + LAST)
 
     assert (urls(records), reasons(records), damage) == (BOTH, ["bad_encoding"], None)
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "unit",
+    [
+        b"WARC/1.0\r\n",
+        b"WARC/1.0\r\n\r\n",
+        b"WARC/1.0\r\nContent-Length: 900000000\r\n\r\n",
+        b"WARC/1.0\r\nContent-Length: 900000\r\n\r\n",
+        b"WARC/1.0\r\nContent-Length: 9\r\n\r\nx\r\n\r\n",
+        b"\r\n",
+        b"junk\n",
+    ],
+)
+async def test_a_hostile_archive_takes_time_in_proportion_to_its_bytes(tmp_path: Path, unit: bytes) -> None:
+    records, _ = await read(tmp_path / "a.warc", unit * (2_000_000 // len(unit)))
+
+    assert not urls(records)
