@@ -32,7 +32,7 @@ from neardup_stream.indexes.meeting import meeting
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Candidate, Match
 from neardup_stream.pipeline.indexed import banded_page, indexed_pages
-from neardup_stream.pipeline.likeness import VerdictConfig, least_content_inside
+from neardup_stream.pipeline.likeness import VerdictConfig, are_alike_known, least_content_inside
 from neardup_stream.pipeline.verification import compare, verify
 from neardup_stream.stores.page_record import PageRecord
 
@@ -211,14 +211,14 @@ def _whole_texts(one: PageRecord, other: PageRecord, sketch: SketchConfig | None
     if sketch is None or not (one.whole_count or other.whole_count):
         return UNSET
     counts = [record.whole_count or record.shingle_count for record in (one, other)]
-    are_known = np.array([one.whole_count > 0 and other.whole_count > 0])
+    alike_known = are_alike_known([one], [other])
     overlaps = whole_overlaps([one], [other], sketch)
     ratios = [
         round(float(each[0]), _DIGITS)
         for each in (
             *overlaps[:5],
-            least_content_inside(overlaps.own_samples, are_known),
-            least_content_inside(overlaps.other_samples, are_known),
+            least_content_inside(overlaps.own_samples, alike_known),
+            least_content_inside(overlaps.other_samples, alike_known),
         )
     ]
     return WholeTexts(

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from neardup_stream.errors import ConfigError
 
-__all__ = ["MIN_CONTENT_TOKENS", "FrameBounds", "FrameConfig", "content_lines", "frame_bounds"]
+__all__ = [
+    "MIN_CONTENT_TOKENS",
+    "FrameBounds",
+    "FrameConfig",
+    "asks_for_landmarks",
+    "content_lines",
+    "frame_bounds",
+]
 
 MIN_CONTENT_TOKENS = 20
 """If the lenient bounds leave fewer tokens than this, only `markup_pages` counts."""
@@ -94,6 +101,12 @@ def content_lines(
     bounds = frame_bounds(page_count, config)
     content = counts < bounds.markup
     in_question = token_counts[content & (counts >= bounds.landmark)].sum()
-    if in_question >= max(MIN_CONTENT_TOKENS, LANDMARK_SHARE * token_counts.sum()):
+    if asks_for_landmarks(in_question, token_counts.sum()):
         content &= (counts < bounds.landmark) | ~landmarks()
     return content if token_counts[content].sum() >= MIN_CONTENT_TOKENS else strict
+
+
+def asks_for_landmarks(in_question: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether so many of the tokens of pages are in question that their markup is asked for landmarks."""
+    asks: NDArray[np.bool_] = in_question >= np.maximum(MIN_CONTENT_TOKENS, LANDMARK_SHARE * tokens)
+    return asks

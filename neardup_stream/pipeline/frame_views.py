@@ -16,11 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.fingerprints.framed import pack_whole
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_whole
 from neardup_stream.fingerprints.simhash import PageLines, SimhashConfig, fingerprint_lines, view_lines
 from neardup_stream.fingerprints.sketch import SketchConfig
-from neardup_stream.frames.lines import FrameConfig, content_lines
-from neardup_stream.frames.table import FrameTable, LineHashes
+from neardup_stream.frames.lines import FrameConfig, asks_for_landmarks, content_lines
+from neardup_stream.frames.table import FrameTable, LineHashes, counts_in_tables
 from neardup_stream.match import Match
 from neardup_stream.message import Position
 from neardup_stream.pipeline.arrival import Arrival, Lesson
@@ -29,10 +29,13 @@ from neardup_stream.pipeline.near_copies import COPY_CONTAINMENT, band_words
 from neardup_stream.text.markup import Extraction
 from neardup_stream.text.page_text import page_text
 
-__all__ = ["FrameViewer", "Viewed", "is_distinct"]
+__all__ = ["SETTLED_PAGES", "FrameViewer", "Viewed", "is_distinct"]
 
-_SETTLED_PAGES = 64
+SETTLED_PAGES = 64
 """A site of which so many pages are counted is known: what is under way adds nothing to it."""
+
+_TAUGHT_OF_SETTLED = 4
+"""Of the pages of such a site one in so many is counted: its frame is known, and changes slowly."""
 
 _MOST_COMPARED = 8
 """Of the pages under way that share a band with a page, so many are compared with it, the latest."""
@@ -187,15 +190,16 @@ class _Work:
             if arrival.site and arrival.is_decided and lines is not None and lines.hashes.size:
                 self._by_site[arrival.site].append(row)
                 self._lines[row] = lines
-                self._lessons[arrival.record.position] = Lesson(arrival.site, np.unique(lines.hashes))
+                if not self._is_settled(arrival.site) or _is_sampled(arrival):
+                    self._lessons[arrival.record.position] = Lesson(arrival.site, np.unique(lines.hashes))
 
     def view_all(self) -> None:
         """View every page; those of young sites one after the other, and again when all have been counted."""
         settled: list[list[int]] = []
         young: list[list[int]] = []
         for site, rows in self._by_site.items():
-            (settled if self._tables[site].page_count >= _SETTLED_PAGES else young).append(rows)
-        self._view([row for rows in settled for row in rows])
+            (settled if self._is_settled(site) else young).append(rows)
+        self._view_settled([row for rows in settled for row in rows])
         for wave in zip_longest(*young):
             rows = [row for row in wave if row is not None]
             self._view(rows)
@@ -211,6 +215,31 @@ class _Work:
             sum(self._viewed[row].token_count for row in rows),
         )
 
+    def _is_settled(self, site: str) -> bool:
+        return self._tables[site].page_count >= SETTLED_PAGES
+
+    def _view_settled(self, rows: Sequence[int]) -> None:
+        """View pages of settled sites, whose lines are looked up together; few need a closer look."""
+        if not rows:
+            return
+        config = self._reading.config
+        lines = [self._lines[row] for row in rows]
+        line_counts = np.array([page.hashes.size for page in lines])
+        starts = np.cumsum(line_counts) - line_counts
+        counts = counts_in_tables(
+            [self._tables[self._arrivals[row].site] for row in rows], [page.hashes for page in lines]
+        )
+        is_markup = np.repeat([self._arrivals[row].is_markup for row in rows], line_counts)
+        is_content = counts < np.where(is_markup, config.markup_pages, config.text_pages)
+        tokens = np.concatenate([page.token_counts for page in lines])
+        asked = tokens * (is_markup & is_content & (counts >= config.landmark_pages))
+        asks = asks_for_landmarks(np.add.reduceat(asked, starts), np.add.reduceat(tokens, starts))
+        for row, start, count, must_ask in zip(
+            rows, starts.tolist(), line_counts.tolist(), asks.tolist(), strict=True
+        ):
+            self._masks[row] = self.mask(row) if must_ask else is_content[start : start + count]
+        self._replace(rows)
+
     def _view(self, rows: Sequence[int]) -> None:
         """Bring the views of pages up to date with what is known now."""
         changed = []
@@ -220,10 +249,16 @@ class _Work:
             if former is None or not np.array_equal(mask, former):
                 self._masks[row] = mask
                 changed.append(row)
-        whole = [row for row in changed if self._masks[row].all()]
-        for row in whole:
-            self._viewed[row] = self._arrivals[row]
-        framed = [row for row in changed if not self._masks[row].all()]
+        self._replace(changed)
+
+    def _replace(self, rows: Sequence[int]) -> None:
+        """View pages by their masks."""
+        framed = []
+        for row in rows:
+            if self._masks[row].all():
+                self._viewed[row] = self._arrivals[row]
+            else:
+                framed.append(row)
         for row, arrival in zip(framed, self._framed(framed), strict=True):
             self._viewed[row] = arrival
 
@@ -233,7 +268,7 @@ class _Work:
         table = self._tables[arrival.site]
         counts, page_count = table.counts_of(lines.hashes), table.page_count
         under_way = self._under_way.get(arrival.site)
-        if under_way is not None and page_count < _SETTLED_PAGES:
+        if under_way is not None and not self._is_settled(arrival.site):
             own = row in self._taught
             more = under_way.line_counts
             counts += np.array([more[line] for line in lines.hashes.tolist()], np.int64) - own
@@ -269,9 +304,13 @@ class _Work:
                 bands=bands[i].tobytes() if shingle_count >= MIN_CONTENT_SHINGLES else arrival.bands,
                 whole=pack_whole(whole, views.is_kept_sample[i], arrival.shingle_count, self._sketch),
                 whole_count=arrival.shingle_count,
-                whole_bands=arrival.bands,
+                whole_bands=arrival.bands if self._looks_for_wholes(arrival) else b"",
                 content_token_count=int(views.token_counts[i]),
             )
+
+    def _looks_for_wholes(self, arrival: Arrival) -> bool:
+        """Whether pages may be stored by their whole texts that this one is like."""
+        return arrival.shingle_count <= SHORT_SHINGLES or not self._is_settled(arrival.site)
 
     def _teach(self, rows: Sequence[int]) -> None:
         """Count those pages that nearly equal none that is under way."""
@@ -300,3 +339,7 @@ class _Work:
             is_same = self._arrivals[row].text_fingerprint == other.text_fingerprint
             if is_same or (is_near and share >= COPY_CONTAINMENT):
                 yield row
+
+
+def _is_sampled(arrival: Arrival) -> bool:
+    return arrival.text_fingerprint % _TAUGHT_OF_SETTLED == 0

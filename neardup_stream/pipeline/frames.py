@@ -18,7 +18,7 @@ from neardup_stream.hashing.handles import handle_of
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.arrival import Arrival, Lesson, Prepared
-from neardup_stream.pipeline.frame_views import FrameViewer
+from neardup_stream.pipeline.frame_views import SETTLED_PAGES, FrameViewer
 from neardup_stream.pipeline.preparation import timed
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.stores.frame_store import FrameChange, FrameStore
@@ -33,10 +33,6 @@ _MAX_SITES = 20_000
 
 _ATTEMPTS = 3
 """How often a lesson is tried against other daemons' writes before it is dropped."""
-
-_WELL_KNOWN_PAGES = 64
-_TAUGHT_OF_WELL_KNOWN = 4
-"""Of a site with so many counted pages one lesson in so many is taught: its frame changes slowly."""
 
 
 class _Known(NamedTuple):
@@ -176,8 +172,6 @@ class Frames:
 
     def _learned(self, known: _Known, pages: Sequence[LineHashes]) -> _Known:
         """The table after these pages; the same where none of them is to be counted."""
-        if known.table.page_count >= _WELL_KNOWN_PAGES:
-            pages = [lines for lines in pages if int(lines.sum()) % _TAUGHT_OF_WELL_KNOWN == 0]
         if not pages:
             return known
         table = known.table.learn(pages, self._config.max_lines)
@@ -190,7 +184,7 @@ class Frames:
         self._known.update(tables)
         self._settled.difference_update(tables)
         self._settled.update(
-            site for site, known in tables.items() if known.table.page_count >= _WELL_KNOWN_PAGES
+            site for site, known in tables.items() if known.table.page_count >= SETTLED_PAGES
         )
 
     def _forget_oldest(self) -> None:

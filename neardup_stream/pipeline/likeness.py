@@ -2,7 +2,7 @@
 
     contents      near_resemblance and near_containment; content_containment where both have a known frame
     whole texts   the same, and most of either content is inside the other's whole text: nine tenths where
-                  both frames were known; where one was not, half, and more the fewer samples tell of it
+                  both lost as much to frames; where not, half, and more the fewer samples tell of it
     short pages   four fifths of either whole text inside the other
 
 Where the frame of a site is known for one page only, its content cannot be like the other's, which still has
@@ -25,6 +25,7 @@ __all__ = [
     "SHORT_CONTAINMENT",
     "Likeness",
     "VerdictConfig",
+    "are_alike_known",
     "judge_likeness",
     "least_content_inside",
 ]
@@ -34,6 +35,7 @@ MIN_CONTENT_SHINGLES = 8
 
 _CONTENT_INSIDE_UNKNOWN = 0.5
 _CHANCE_MARGIN = 0.75
+_ALIKE_KNOWN = 0.15
 _CONTENT_INSIDE_KNOWN = 0.9
 
 SHORT_CONTAINMENT = 0.8
@@ -115,7 +117,7 @@ def judge_likeness(
     likeness = Likeness(is_near, ~any_framed, resemblances, own, other)
     open_pairs = np.flatnonzero(any_framed & ~is_near)
     if open_pairs.size:
-        _judge_wholes(lefts, rights, open_pairs, both_framed, likeness, config)
+        _judge_wholes(lefts, rights, open_pairs, likeness, config)
     return likeness
 
 
@@ -123,7 +125,6 @@ def _judge_wholes(
     lefts: Sequence[FramedSketch],
     rights: Sequence[FramedSketch],
     at: NDArray[np.intp],
-    both_framed: NDArray[np.bool_],
     likeness: Likeness,
     config: VerdictConfig,
 ) -> None:
@@ -132,8 +133,9 @@ def _judge_wholes(
     one, two = [lefts[row] for row in rows], [rights[row] for row in rows]
     whole = whole_overlaps(one, two, _sketch_of(config))
     mutual = np.minimum(whole.own, whole.other)
-    is_inside = whole.own_content >= least_content_inside(whole.own_samples, both_framed[at])
-    is_inside &= whole.other_content >= least_content_inside(whole.other_samples, both_framed[at])
+    alike_known = are_alike_known(one, two)
+    is_inside = whole.own_content >= least_content_inside(whole.own_samples, alike_known)
+    is_inside &= whole.other_content >= least_content_inside(whole.other_samples, alike_known)
     counts = np.array([[page.whole_count or page.shingle_count for page in side] for side in (one, two)])
     has_content = np.array([a.shingle_count + b.shingle_count > 0 for a, b in zip(one, two, strict=True)])
     is_near = (
@@ -148,14 +150,29 @@ def _judge_wholes(
         column[near_at] = values[is_near]
 
 
-def least_content_inside(samples: NDArray[np.float64], both_framed: NDArray[np.bool_]) -> NDArray[np.float64]:
+def are_alike_known(lefts: Sequence[FramedSketch], rights: Sequence[FramedSketch]) -> NDArray[np.bool_]:
+    """Whether both pages of a pair lost about the same share of their shingles as frame, and some at all.
+
+    If they did not, their sites' frames were not equally known when they came.
+    """
+    shares = np.array([[_frame_share(page) for page in side] for side in (lefts, rights)])
+    alike: NDArray[np.bool_] = np.abs(shares[0] - shares[1]) <= _ALIKE_KNOWN
+    alike &= (shares[0] > 0) & (shares[1] > 0)
+    return alike
+
+
+def _frame_share(page: FramedSketch) -> float:
+    return 1 - page.shingle_count / page.whole_count if page.whole_count else 0.0
+
+
+def least_content_inside(samples: NDArray[np.float64], alike_known: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The least share of a content inside the other whole text that is no chance, by its number of samples.
 
     Codes of 4 bits agree by chance once in 15: of few samples nearly all must agree. Nothing is inside
     everything.
     """
     unknown = _CONTENT_INSIDE_UNKNOWN + _CHANCE_MARGIN / np.sqrt(np.maximum(samples, 1))
-    least = np.where(both_framed, _CONTENT_INSIDE_KNOWN, unknown)
+    least = np.where(alike_known, _CONTENT_INSIDE_KNOWN, unknown)
     return np.where(samples > 0, least, 0.0)
 
 
