@@ -168,12 +168,12 @@ def _frame_share(page: FramedSketch) -> float:
 def least_content_inside(samples: NDArray[np.float64], alike_known: NDArray[np.bool_]) -> NDArray[np.float64]:
     """The least share of a content inside the other whole text that is no chance, by its number of samples.
 
-    Codes of 4 bits agree by chance once in 15: of few samples nearly all must agree. Nothing is inside
-    everything.
+    Codes of 4 bits agree by chance once in 15: of few samples nearly all must agree. An empty content, whose
+    share is 1, is inside everything; one of which there is no sample, whose share is 0, inside nothing.
     """
     unknown = _CONTENT_INSIDE_UNKNOWN + _CHANCE_MARGIN / np.sqrt(np.maximum(samples, 1))
     least = np.where(alike_known, _CONTENT_INSIDE_KNOWN, unknown)
-    return np.where(samples > 0, least, 0.0)
+    return np.where(samples > 0, least, 1.0)
 
 
 def _sketches(pages: Sequence[FramedSketch], sketch: SketchConfig) -> NDArray[np.uint8]:
