@@ -80,9 +80,10 @@ class _UnderWay:
         self.line_counts: Counter[int] = Counter()
         self.page_count = 0
         self.lessons: defaultdict[int, list[LineHashes]] = defaultdict(list)
-        self.banded: defaultdict[int, defaultdict[int, list[Arrival]]] = defaultdict(
+        self.banded: defaultdict[int, defaultdict[int, list[tuple[int, Arrival]]]] = defaultdict(
             lambda: defaultdict(list)
         )
+        self.banded_count = 0
 
     def add(self, batch: int, lines: LineHashes) -> None:
         self.lessons[batch].append(lines)
@@ -96,15 +97,21 @@ class _UnderWay:
         self.line_counts += Counter()  # drops what is 0
         self.banded.pop(batch, None)
 
+    def remember(self, batch: int, words: Sequence[int], page: Arrival) -> None:
+        """Let later pages find a page by its bands."""
+        self.banded_count += 1
+        for word in words:
+            self.banded[batch][word].append((self.banded_count, page))
+
     def sharing_bands(self, words: Sequence[int]) -> list[Arrival]:
         """The latest pages that share a band with a page."""
         found = {
-            id(page): page
+            number: page
             for of_batch in self.banded.values()
             for word in words
-            for page in of_batch.get(word, ())
+            for number, page in of_batch.get(word, ())
         }
-        return list(found.values())[-_MOST_COMPARED:]
+        return [found[number] for number in sorted(found)[-_MOST_COMPARED:]]
 
 
 class FrameViewer:
@@ -326,8 +333,7 @@ class _Work:
             if row not in copies:
                 under_way.add(self._batch, self._lessons[arrival.record.position].lines)
                 self._taught.add(row)
-            for word in words[row]:
-                under_way.banded[self._batch][word].append(arrival)
+            under_way.remember(self._batch, words[row], arrival)
 
     def _copies(self, pairs: Sequence[tuple[int, Arrival]]) -> Iterator[int]:
         if not pairs:

@@ -108,7 +108,7 @@ class NearCopies:
 def band_words(arrival: Arrival) -> list[int]:
     """The bands of content and whole text, each a number of its own."""
     words = []
-    for packed in {arrival.bands, arrival.whole_bands}:
+    for packed in dict.fromkeys((arrival.bands, arrival.whole_bands)):
         bands = struct.unpack(f">{len(packed) // 4}I", packed)
         words += [band << 32 | word for band, word in enumerate(bands)]
     return words
