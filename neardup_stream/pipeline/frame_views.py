@@ -135,7 +135,7 @@ class FrameViewer:
         for site in sites:
             under_way = self._under_way[site]
             under_way.remove(batch)
-            if not under_way.lessons:
+            if not under_way.lessons and not under_way.banded:
                 del self._under_way[site]
 
     def content_of(self, arrival: Arrival, table: FrameTable) -> NDArray[np.bool_]:
