@@ -117,7 +117,8 @@ class Frames:
         for lesson in lessons:
             by_site[lesson.site].append(lesson.lines)
         learned: dict[str, _Known] = {}
-        await self._retries.persist(partial(self._teach, by_site, learned))
+        tried: set[bytes] = set()
+        await self._retries.persist(partial(self._teach, by_site, learned, tried))
         sites = list(dict.fromkeys(lesson.site for lesson in prepared.lessons.values()))
         self._finished.append((prepared.frame_batch, sites, learned))
 
@@ -145,30 +146,48 @@ class Frames:
         packed = await self._store.fetch([self._hash(site) for site in sites])
         return {site: self._unpacked(each) for site, each in zip(sites, packed, strict=True)}
 
-    async def _teach(self, by_site: Mapping[str, Sequence[LineHashes]], learned: dict[str, _Known]) -> None:
-        """May be repeated as a whole: what was stored is in `learned`."""
+    async def _teach(
+        self, by_site: Mapping[str, Sequence[LineHashes]], learned: dict[str, _Known], tried: set[bytes]
+    ) -> None:
+        """May be repeated as a whole: `learned` has what was stored, `tried` the stamps of each attempt."""
         waiting = {site: lines for site, lines in by_site.items() if site not in learned}
         seen = {site: self._known[site] for site in waiting if site in self._known}
         for _ in range(_ATTEMPTS):
             unknown = [site for site in waiting if site not in seen]
             if unknown:
                 seen |= await self._fetched(unknown)
-            taught = {site: self._learned(seen[site], lines) for site, lines in waiting.items()}
-            changes = {
-                site: FrameChange(self._hash(site), seen[site].stamp, new.table.pack(new.stamp))
-                for site, new in taught.items()
-                if new is not seen[site]
+            taught = {
+                site: self._learned(seen[site], lines)
+                for site, lines in waiting.items()
+                if seen[site].stamp not in tried
             }
-            if not changes:
-                return
-            answers = dict(zip(changes, await self._store.replace(list(changes.values())), strict=True))
-            learned |= {site: taught[site] for site, answer in answers.items() if answer is None}
-            waiting = {site: waiting[site] for site, answer in answers.items() if answer is not None}
-            seen = {site: self._unpacked(answers[site]) for site in waiting}
+            changed = {site: new for site, new in taught.items() if new is not seen[site]}
+            stored = await self._written(changed, seen, tried)
+            learned |= {site: known for site, known in stored.items() if known.stamp in tried}
+            seen = {site: known for site, known in stored.items() if known.stamp not in tried}
+            waiting = {site: waiting[site] for site in seen}
             if not waiting:
                 break
         self._meters.frame_lessons(taught=len(learned), dropped=len(waiting))
         learned |= {site: seen[site] for site in waiting}
+
+    async def _written(
+        self, tables: Mapping[str, _Known], seen: Mapping[str, _Known], tried: set[bytes]
+    ) -> dict[str, _Known]:
+        """Write tables, unless others did since they were seen; return what is stored of each site then."""
+        if not tables:
+            return {}
+        tried.update(new.stamp for new in tables.values())
+        answers = await self._store.replace(
+            [
+                FrameChange(self._hash(site), seen[site].stamp, new.table.pack(new.stamp))
+                for site, new in tables.items()
+            ]
+        )
+        return {
+            site: new if answer is None else self._unpacked(answer)
+            for (site, new), answer in zip(tables.items(), answers, strict=True)
+        }
 
     def _learned(self, known: _Known, pages: Sequence[LineHashes]) -> _Known:
         """The table after these pages; the same where none of them is to be counted."""
