@@ -201,6 +201,8 @@ class Frames:
 
     def _keep(self, tables: Mapping[str, _Known]) -> None:
         self._known.update(tables)
+        for site in tables:
+            self._known.move_to_end(site)
         self._settled.difference_update(tables)
         self._settled.update(
             site for site, known in tables.items() if known.table.page_count >= SETTLED_PAGES
