@@ -72,7 +72,7 @@ class Estimated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WholeTexts(msgspec.Struct, frozen=True, kw_only=True):
-    """How alike two whole texts are, estimated; one page at least has a known frame.
+    """How alike two whole texts are, estimated; at least one page has a known frame.
 
     Attributes:
         are_short: whether both have so few shingles that they are compared by the rule for short pages too.
