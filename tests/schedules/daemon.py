@@ -4,18 +4,22 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.errors import BadPage, StoreUnavailable
 from neardup_stream.fingerprints.simhash import SimhashConfig
+from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.frame_views import FrameViewer
+from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.judgement import Judgement, JudgementStores
 from neardup_stream.pipeline.likeness import VerdictConfig
@@ -25,30 +29,60 @@ from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
 from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message
 from neardup_stream.wire.pages import PageDecoder
 from tests.schedules.broker import Broker
+from tests.schedules.frame_faults import FaultyFrames
 from tests.schedules.member import GroupMember, TopicSink, TopicTransactions
 from tests.schedules.network import Network
 from tests.schedules.story import Climate, Story
+from tests.schedules.views import WatchedRecords
 
-__all__ = ["DEAD_LETTERS", "EVENTS", "LAYOUT", "PREPARATION", "VERDICT", "Protocol", "Shared", "live"]
+__all__ = ["DEAD_LETTERS", "EVENTS", "Protocol", "Reading", "Shared", "Stores", "live"]
 
 EVENTS, DEAD_LETTERS = "events", "dead letters"
-LAYOUT = IndexLayout(IndexConfig(shards=1))
-VERDICT = VerdictConfig(sketch=None, distance_bits=LAYOUT.config.permuted.distance_bits)
-PREPARATION = Preparation(
-    decoder=PageDecoder(),
-    extraction="all_text",
-    simhash=SimhashConfig(),
-    sketch=None,
-    scope_of=scope_by(EVERYTHING),
-    meters=NoMeters(),
-)
 _SWEEP_SECONDS = 9.0
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How pages are read, indexed and compared.
+
+    Attributes:
+        sketch: how sketches are made; None: pages are compared by simhash alone, and frames are left in.
+    """
+
+    sketch: SketchConfig | None = None
+
+    @cached_property
+    def layout(self) -> IndexLayout:
+        """How the tables are laid out."""
+        return IndexLayout(IndexConfig(shards=1, bands=self.sketch.bands if self.sketch else 0))
+
+    @cached_property
+    def verdict(self) -> VerdictConfig:
+        """When two pages match."""
+        return VerdictConfig(self.sketch, self.layout.config.permuted.distance_bits)
+
+    @cached_property
+    def preparation(self) -> Preparation:
+        """Turns records into arrivals."""
+        return Preparation(
+            decoder=PageDecoder(),
+            extraction="all_text",
+            simhash=SimhashConfig(),
+            sketch=self.sketch,
+            scope_of=scope_by(EVERYTHING),
+            site_of=scope_by("host") if self.sketch else None,
+            meters=NoMeters(),
+        )
+
+
+BY_SIMHASH = Reading()
+WITHOUT_FRAMES = Reading(SketchConfig(bins=256, code_bits=8, bands=16, band_bins=2))
+"""So many bins that texts which are alike are hardly ever missed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +92,7 @@ class Stores:
     records: Any
     tables: Any
     clusters: Any
+    frames: Any
 
 
 def _as_it_is(part: Any) -> Any:
@@ -109,7 +144,17 @@ class Shared:
 
     def __post_init__(self) -> None:
         """Found the stores."""
-        self.stores = Stores(MemoryRecords(slot_bits=0), MemoryTables(), MemoryClusters(self.now_seconds))
+        self.stores = Stores(
+            WatchedRecords(slot_bits=0),
+            MemoryTables(),
+            MemoryClusters(self.now_seconds),
+            FaultyFrames(self.now_seconds),
+        )
+
+    @property
+    def reading(self) -> Reading:
+        """How pages are read."""
+        return WITHOUT_FRAMES if self.climate.has_frames else BY_SIMHASH
 
     def decider(self, stores: Stores) -> Clusters:
         """Who decides, over these stores."""
@@ -120,7 +165,9 @@ class Shared:
         )
 
 
-async def live(name: str, shared: Shared, stop: asyncio.Event, ahead_seconds: float) -> None:
+async def live(
+    name: str, shared: Shared, stop: asyncio.Event, ahead_seconds: float, *, is_stale: bool = False
+) -> None:
     """Live until told to stop.
 
     Args:
@@ -128,6 +175,7 @@ async def live(name: str, shared: Shared, stop: asyncio.Event, ahead_seconds: fl
         shared: with all others.
         stop: finish what is under way, and leave.
         ahead_seconds: how wrong the daemon's clock is.
+        is_stale: whether it never reads a frame table again.
     """
     stores = _far_away(shared)
     member = GroupMember(name, shared.broker, shared.network)
@@ -136,7 +184,8 @@ async def live(name: str, shared: Shared, stop: asyncio.Event, ahead_seconds: fl
     def now_seconds() -> float:
         return shared.now_seconds() + ahead_seconds
 
-    loop = _loop(shared, stores, member, retries, now_seconds)
+    frames = _frames(shared, stores, retries, is_stale=is_stale) if shared.climate.has_frames else None
+    loop = _loop(shared, stores, member, retries, now_seconds, frames)
     async with member, asyncio.TaskGroup() as group:
         sweeping = group.create_task(_sweep(shared, stores, retries, now_seconds))
         await loop.run(stop)
@@ -146,22 +195,43 @@ async def live(name: str, shared: Shared, stop: asyncio.Event, ahead_seconds: fl
 def _far_away(shared: Shared) -> Stores:
     stores = shared.protocol.stores(shared.stores)
     to = partial(shared.network.to, away=StoreUnavailable)
-    return Stores(to(stores.records), to(stores.tables), to(stores.clusters))
+    return Stores(to(stores.records), to(stores.tables), to(stores.clusters), to(stores.frames))
+
+
+def _frames(shared: Shared, stores: Stores, retries: Retries, *, is_stale: bool) -> Frames:
+    reading, config = shared.reading, FrameConfig()
+    assert reading.sketch is not None
+    return Frames(
+        store=stores.frames,
+        viewer=FrameViewer(config, SimhashConfig(), reading.verdict, "all_text"),
+        sketch=reading.sketch,
+        config=config,
+        handle_key=bytes(16),
+        retries=retries,
+        meters=NoMeters(),
+        now_seconds=(lambda: 0.0) if is_stale else asyncio.get_running_loop().time,
+    )
 
 
 def _loop(
-    shared: Shared, stores: Stores, member: GroupMember, retries: Retries, now_seconds: Callable[[], float]
+    shared: Shared,
+    stores: Stores,
+    member: GroupMember,
+    retries: Retries,
+    now_seconds: Callable[[], float],
+    frames: Frames | None,
 ) -> Loop:
+    reading = shared.reading
     protocol, meters = shared.protocol, NoMeters()
     broker, network, batch_pages = shared.broker, shared.network, shared.story.batch_pages
     return Loop(
         source=protocol.source(member),
-        preparation=PREPARATION,
+        preparation=reading.preparation,
         judgement=protocol.judgement(
             stores=JudgementStores(
-                PermutedIndex(stores.tables, LAYOUT), stores.records, shared.decider(stores), bytes(16)
+                PermutedIndex(stores.tables, reading.layout), stores.records, shared.decider(stores), bytes(16)
             ),
-            verdict=VERDICT,
+            verdict=reading.verdict,
             events=EventConfig(),
             retries=retries,
             meters=meters,
@@ -183,6 +253,7 @@ def _loop(
         transactions=TopicTransactions((EVENTS, DEAD_LETTERS), broker, network)
         if shared.climate.is_exactly_once
         else None,
+        frames=frames,
     )
 
 
@@ -196,7 +267,7 @@ async def _sweep(shared: Shared, stores: Stores, retries: Retries, now_seconds: 
         return
     sweeper = Sweeper(
         records=stores.records,
-        index=PermutedIndex(stores.tables, LAYOUT),
+        index=PermutedIndex(stores.tables, shared.reading.layout),
         clusters=shared.decider(stores),
         config=RetentionConfig(climate.page_seconds, climate.stub_seconds, stores.records.slot_count),
     )

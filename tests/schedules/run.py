@@ -10,9 +10,11 @@ from neardup_stream.invariants.history import Expectations, History, Matching, S
 from neardup_stream.invariants.inputs import read_inputs
 from neardup_stream.invariants.judging import judge
 from neardup_stream.stores.page_record import PageRecord
-from tests.schedules.daemon import DEAD_LETTERS, EVENTS, LAYOUT, PREPARATION, VERDICT, Protocol, Shared
+from tests.schedules.daemon import DEAD_LETTERS, EVENTS, Protocol, Shared
+from tests.schedules.sites import page_of
 from tests.schedules.stage import Stage
 from tests.schedules.story import Climate, draw_story
+from tests.schedules.views import judge_views
 from tests.schedules.virtual_loop import Stuck
 
 __all__ = ["Outcome", "run"]
@@ -55,7 +57,9 @@ def run(
     try:
         with protocol.sabotage():
             stage.loop.run_until_complete(stage.play())
-        found = [f"invariant {number}: {detail}" for number, detail in judge(*_evidence(stage.shared, seed))]
+        history, expectations = _evidence(stage.shared, seed)
+        found = [f"invariant {number}: {detail}" for number, detail in judge(history, expectations)]
+        found += _judge_views(stage.shared, history)
         found += _repeats(stage.shared) if climate.is_exactly_once else ()
     except Stuck:
         found = [f"never quiet, {stage.seconds:.0f} s after the beginning"]
@@ -75,7 +79,7 @@ def _evidence(shared: Shared, seed: int) -> tuple[History, Expectations]:
     broker, records = shared.broker, shared.stores.records
     stored = [packed for slot in range(records.slot_count) for packed in _at_once(records.walk(slot))]
     history = History(
-        inputs=read_inputs([record for log in broker.logs.values() for record in log], PREPARATION),
+        inputs=read_inputs([record for log in broker.logs.values() for record in log], shared.reading.preparation),
         committed=broker.committed,
         events=broker.topics[EVENTS],
         dead_letters=broker.topics[DEAD_LETTERS],
@@ -85,10 +89,21 @@ def _evidence(shared: Shared, seed: int) -> tuple[History, Expectations]:
     )
     expectations = Expectations(
         may_expire=shared.climate.page_seconds is not None,
-        matching=Matching(VERDICT, LAYOUT, links=lambda _: True),
+        matching=Matching(shared.reading.verdict, shared.reading.layout, links=lambda _: True),
         seed=seed,
     )
     return history, expectations
+
+
+def _judge_views(shared: Shared, history: History) -> Iterator[str]:
+    """What happened to the views of pages."""
+    pages = {
+        record.position: page
+        for log in shared.broker.logs.values()
+        for record in log
+        if (page := page_of(record.value)) is not None
+    }
+    return judge_views(history, shared.stores.records, pages, shared.reading.verdict.distance_bits)
 
 
 def _repeats(shared: Shared) -> Iterator[str]:

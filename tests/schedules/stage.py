@@ -12,6 +12,7 @@ from neardup_stream.errors import DependencyLost
 from tests.schedules.broker import Broker
 from tests.schedules.daemon import Protocol, Shared, live
 from tests.schedules.network import Network
+from tests.schedules.sites import site_hashes
 from tests.schedules.story import Climate, Fault, Story
 from tests.schedules.virtual_loop import Process, Stuck, VirtualLoop
 
@@ -97,8 +98,14 @@ class Stage:
         Raises:
             Stuck: it does not come to one.
         """
+        trouble = self._story.frame_trouble
         for seat in self._seats:
-            self.loop.call_later(self._dice.uniform(0, 4), self._begin, seat)
+            late_seconds = trouble.start_seconds.get(seat.number, 0.0)
+            self.loop.call_later(late_seconds + self._dice.uniform(0, 4), self._begin, seat)
+        sites, frames = site_hashes(), self.shared.stores.frames
+        for fault in trouble.faults:
+            self.loop.call_at(START_SECONDS + fault.at_seconds, frames.befall, fault, sites[fault.site])
+            self.loop.call_at(START_SECONDS + fault.at_seconds, self._tell, fault)
         for at_seconds, *record in self._story.writes:
             self.loop.call_at(START_SECONDS + at_seconds, self.shared.broker.append, *record)
         await asyncio.sleep(self._story.writes[-1].at_seconds + CALM_SECONDS)
@@ -134,7 +141,8 @@ class Stage:
 
     async def _live(self, name: str, seat: _Seat, stop: asyncio.Event) -> None:
         try:
-            await live(name, self.shared, stop, seat.ahead_seconds)
+            is_stale = seat.number in self._story.frame_trouble.stale
+            await live(name, self.shared, stop, seat.ahead_seconds, is_stale=is_stale)
         except BaseExceptionGroup as ended:
             _, unexpected = ended.split(DependencyLost)
             self.deaths += unexpected.exceptions if unexpected else ()

@@ -7,7 +7,9 @@ from typing import Final, Literal, NamedTuple
 
 from neardup_stream.message import Partition
 from tests.pipelines import page_json
+from tests.schedules.frame_faults import FrameTrouble, draw_frame_faults
 from tests.schedules.network import Weather
+from tests.schedules.sites import SITE_COUNT, draw_page, page_url
 
 __all__ = ["CLIMATES", "Climate", "Fault", "Story", "Write", "draw_story"]
 
@@ -61,6 +63,7 @@ class Climate:
         stub_seconds: of what is gone; longer than the longest stop.
         longest_stop_seconds: past the session, and past the graves.
         is_exactly_once: whether messages leave in transactions.
+        has_frames: whether pages are HTML of sites with frames, compared by sketches, and the frame store has faults.
     """
 
     daemons: int = 3
@@ -77,6 +80,7 @@ class Climate:
     stub_seconds: int = 120
     longest_stop_seconds: float = 60.0
     is_exactly_once: bool = False
+    has_frames: bool = False
 
 
 CLIMATES: Final[Mapping[str, Climate]] = {
@@ -97,6 +101,18 @@ CLIMATES: Final[Mapping[str, Climate]] = {
         duration_seconds=60.0,
         writes=20,
     ),
+    "frames": Climate(
+        weather=Weather(broken_share=0.03), pages=8, writes=24, duration_seconds=40.0, has_frames=True
+    ),
+    "frames and retention": Climate(
+        weather=Weather(slow_seconds=2.0, broken_share=0.03),
+        pages=8,
+        writes=24,
+        duration_seconds=90.0,
+        page_seconds=30,
+        grave_seconds=3.0,
+        has_frames=True,
+    ),
 }
 """By what they are likely to bring about."""
 
@@ -109,18 +125,23 @@ class Story(NamedTuple):
     faults: list[Fault]
     batch_pages: int
     commit_interval_seconds: float
+    frame_trouble: FrameTrouble = FrameTrouble()
 
 
 def draw_story(climate: Climate, dice: random.Random) -> Story:
     """A story of this climate."""
     partitions = [Partition("pages", number) for number in range(dice.randint(1, climate.partitions))]
-    return Story(
+    story = Story(
         partitions,
         _draw_writes(climate, partitions, dice),
         [_draw_fault(climate, dice) for _ in range(dice.randint(0, climate.faults))],
         dice.choice([1, 2, 2, 3, 5]),
         dice.choice([0.0, 0.0, 5.0]),
     )
+    if not climate.has_frames:
+        return story
+    trouble = draw_frame_faults(climate.daemons, climate.duration_seconds, SITE_COUNT, dice)
+    return story._replace(frame_trouble=trouble)
 
 
 def _draw_writes(climate: Climate, partitions: list[Partition], dice: random.Random) -> list[Write]:
@@ -131,7 +152,7 @@ def _draw_writes(climate: Climate, partitions: list[Partition], dice: random.Ran
     writes = []
     for at_seconds in _draw_moments(climate, dice):
         page = dice.randrange(climate.pages)
-        value = _draw_value(page, topics, dice)
+        value = _draw_value(page, topics, dice, has_frames=climate.has_frames)
         if value is None and page not in places:
             page = climate.pages  # which nobody knows
         partition = places.get(page)
@@ -139,7 +160,8 @@ def _draw_writes(climate: Climate, partitions: list[Partition], dice: random.Ran
             partition = dice.choice(partitions)
         if value not in (None, _NONSENSE):
             places[page] = partition
-        writes.append(Write(at_seconds, partition, f"https://example.com/{page}".encode(), value))
+        url = page_url(page) if climate.has_frames else f"https://example.com/{page}"
+        writes.append(Write(at_seconds, partition, url.encode(), value))
     return writes
 
 
@@ -148,13 +170,15 @@ def _draw_moments(climate: Climate, dice: random.Random) -> list[float]:
     return sorted(dice.choice(bursts) + dice.random() for _ in range(climate.writes))
 
 
-def _draw_value(page: int, topics: list[int], dice: random.Random) -> bytes | None:
-    """Mostly a text; sometimes a forget, nonsense, or a text too short to be judged."""
+def _draw_value(page: int, topics: list[int], dice: random.Random, *, has_frames: bool) -> bytes | None:
+    """Mostly a page; sometimes a forget, nonsense, or a text too short to be judged."""
     fate = dice.random()
     if fate < 0.15:
         return None
     if fate < 0.18:
         return _NONSENSE
+    if has_frames:
+        return draw_page(page, dice).value(page)
     text = "too short" if fate < 0.24 else text_of(dice.choice(topics), dice.randrange(_EDITS))
     return page_json(str(page), text)
 
