@@ -1,0 +1,375 @@
+"""Frames are taken out of the pages of a batch by what is stored of their sites and by what is under way."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines
+from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.frames.lines import FrameConfig
+from neardup_stream.frames.table import FrameTable
+from neardup_stream.match import Match
+from neardup_stream.message import Partition, Position, Record
+from neardup_stream.meters import NoMeters
+from neardup_stream.page import Fingerprint64, Handle, PageId
+from neardup_stream.pipeline.arrival import Arrival
+from neardup_stream.pipeline.frame_views import FrameViewer, Viewed, is_distinct
+from neardup_stream.pipeline.likeness import VerdictConfig
+from neardup_stream.pipeline.preparation import Preparation
+from neardup_stream.pipeline.scopes import scope_by
+from neardup_stream.wire.pages import PageDecoder
+from tests.pages_of_sites import framed_page, framed_site
+from tests.pipelines import page_json
+
+SKETCH = SketchConfig()
+SHOP = "shop.example"
+CONTENT_WORDS = 60
+EMPTY = FrameTable.empty()
+
+
+def viewer(config: FrameConfig | None = None) -> FrameViewer:
+    return FrameViewer(config or FrameConfig(), SimhashConfig(), VerdictConfig(SKETCH), "all_text")
+
+
+def arrive(pages: Sequence[bytes], first: int = 0, scope: str = "host") -> list[Arrival]:
+    """Pages as they come out of preparation, at offsets from `first` on."""
+    preparation = Preparation(
+        decoder=PageDecoder(),
+        extraction="all_text",
+        simhash=SimhashConfig(),
+        sketch=SKETCH,
+        scope_of=scope_by("everything"),
+        site_of=scope_by(scope),
+        meters=NoMeters(),
+    )
+    records = [
+        Record(position=Position(Partition("pages", 0), first + row), key=None, value=page)
+        for row, page in enumerate(pages)
+    ]
+    prepared = preparation.prepare(records)
+    assert not prepared.rejected
+    return prepared.arrivals
+
+
+def view(
+    of: FrameViewer,
+    arrivals: Sequence[Arrival],
+    batch: int = 1,
+    tables: Mapping[str, FrameTable] | None = None,
+) -> Viewed:
+    sites = {arrival.site for arrival in arrivals if arrival.site}
+    return of.view(arrivals, batch, {site: (tables or {}).get(site, EMPTY) for site in sites}, SKETCH)
+
+
+def at(url: str, page: bytes) -> bytes:
+    """The same page at another place."""
+    return msgspec.json.encode({**msgspec.json.decode(page), "url": url})
+
+
+def content_tokens(viewed: Viewed) -> list[int]:
+    return [arrival.content_token_count for arrival in viewed.arrivals]
+
+
+def is_whole(arrival: Arrival) -> bool:
+    return arrival.content_token_count == arrival.token_count and not arrival.whole
+
+
+def taught_by(arrivals: Iterable[Arrival], times: int = 1) -> FrameTable:
+    """What is stored of a site of which so many pages had the lines of these."""
+    lines = [arrival.lines.hashes for arrival in arrivals if arrival.lines is not None]
+    return EMPTY.learn(lines * times, 1024)
+
+
+def test_pages_of_one_batch_teach_each_other_in_either_direction() -> None:
+    viewed = view(viewer(), arrive(framed_site(SHOP, 1, 6)))
+
+    assert content_tokens(viewed) == [CONTENT_WORDS] * 6
+
+
+def test_a_lone_page_of_a_site_stays_whole() -> None:
+    arrivals = arrive([framed_page(SHOP, "one"), framed_page("other.example", "two")])
+
+    viewed = view(viewer(), arrivals)
+
+    assert viewed.arrivals == [arrival._replace(lines=None) for arrival in arrivals]
+
+
+def test_of_two_pages_each_keeps_the_lines_that_only_it_has() -> None:
+    assert content_tokens(view(viewer(), arrive(framed_site(SHOP, 1, 2)))) == [CONTENT_WORDS] * 2
+
+
+def test_pages_of_earlier_batches_that_are_under_way_teach_those_of_later_ones() -> None:
+    of = viewer()
+    view(of, arrive(framed_site(SHOP, 1, 4)), batch=1)
+
+    assert content_tokens(view(of, arrive(framed_site(SHOP, 5, 1), 4), batch=2)) == [CONTENT_WORDS]
+
+
+def test_what_a_finished_batch_taught_is_forgotten() -> None:
+    of = viewer()
+    view(of, arrive(framed_site(SHOP, 1, 4)), batch=1)
+    of.finish(1, [SHOP])
+
+    (alone,) = view(of, arrive(framed_site(SHOP, 5, 1), 4), batch=2).arrivals
+
+    assert is_whole(alone)
+
+
+def test_what_other_batches_taught_outlasts_a_finished_one() -> None:
+    of = viewer()
+    view(of, arrive(framed_site(SHOP, 1, 4)), batch=1)
+    view(of, arrive(framed_site(SHOP, 5, 4), 4), batch=2)
+    of.finish(1, [SHOP])
+
+    assert content_tokens(view(of, arrive(framed_site(SHOP, 9, 1), 8), batch=3)) == [CONTENT_WORDS]
+
+
+def test_finishing_a_batch_of_a_site_that_taught_nothing_is_no_error() -> None:
+    viewer().finish(1, ["nowhere.example"])
+
+
+@pytest.mark.parametrize("edits", [0, 1])
+def test_near_copies_of_a_page_teach_it_nothing(edits: int) -> None:
+    """They learn from it: to each of them it is another page of the site."""
+    pages = [
+        at(f"https://{SHOP}/{row}", framed_page(SHOP, "same", words=400, edits=min(row, edits)))
+        for row in range(8)
+    ]
+
+    original, *copies = view(viewer(), arrive(pages)).arrivals
+
+    assert is_whole(original)
+    assert {copy.content_token_count for copy in copies} == {400 if edits else original.token_count}
+
+
+def test_copies_in_different_batches_teach_nothing() -> None:
+    of = viewer()
+    for batch in range(1, 9):
+        (page,) = view(of, arrive([framed_page(SHOP, "same")], batch), batch).arrivals
+        assert is_whole(page)
+
+
+def test_a_copy_of_a_copy_teaches_nothing_after_the_original_is_finished() -> None:
+    of = viewer()
+    for batch in (1, 2):
+        view(of, arrive([framed_page(SHOP, "same")], batch), batch)
+    of.finish(1, [SHOP])
+    view(of, arrive([framed_page(SHOP, "same")], 3), batch=3)
+
+    (other,) = view(of, arrive([framed_page(SHOP, "other")], 4), batch=4).arrivals
+
+    assert is_whole(other)
+
+
+def test_a_page_is_compared_with_the_latest_pages_that_share_a_band() -> None:
+    """Nine others share its second band; its original came after them and shares the first."""
+    texts = [" ".join(f"own{number}x{word}" for word in range(50)) for number in range(10)]
+    pages = arrive([page_json(f"{number}", text) for number, text in enumerate([*texts, texts[-1]])])
+    others = [
+        page._replace(bands=number.to_bytes(4, "big") + bytes(4))
+        for number, page in enumerate(pages[:9], start=1)
+    ]
+    original = pages[9]._replace(bands=bytes([9] * 4 + [1] * 4))
+    copy = pages[10]._replace(bands=bytes([9] * 4 + [0] * 4))
+    of, (site,) = viewer(), {page.site for page in pages}
+
+    view(of, [*others, original])
+    assert of._under_way[site].page_count == 10
+    view(of, [copy], batch=2)
+
+    assert of._under_way[site].page_count == 10
+
+
+def test_the_lines_of_a_page_do_not_count_for_itself() -> None:
+    """One more page than the bound have a line: each is on as many others as the bound."""
+    config = FrameConfig(text_pages=3)
+    shared = "the same words stand on every page of this site"
+    for count, is_frame in ((3, False), (4, True)):
+        pages = [
+            page_json(f"{number}", f"{shared}\n" + " ".join(f"own{number}x{word}" for word in range(50)))
+            for number in range(count)
+        ]
+        expected = 50 if is_frame else 60
+        assert content_tokens(view(viewer(config), arrive(pages))) == [expected] * count
+
+
+def test_a_line_that_one_page_repeats_is_on_one_page() -> None:
+    config = FrameConfig(text_pages=2)
+    refrain = "a refrain that comes again and again in this song of mine"
+    pages = [
+        page_json(f"{number}", f"{refrain}\n" * 9 + " ".join(f"own{number}x{word}" for word in range(50)))
+        for number in range(2)
+    ]
+
+    assert all(is_whole(arrival) for arrival in view(viewer(config), arrive(pages)).arrivals)
+
+
+def test_what_is_stored_of_a_site_counts_from_its_first_page_on() -> None:
+    table = taught_by(arrive(framed_site(SHOP, 1, 5)))
+
+    (page,) = view(viewer(), arrive(framed_site(SHOP, 9, 1)), tables={SHOP: table}).arrivals
+
+    assert page.content_token_count == CONTENT_WORDS
+
+
+@pytest.mark.parametrize(("page_count", "adds"), [(63, True), (64, False)])
+def test_to_a_well_known_site_pages_under_way_add_nothing(*, page_count: int, adds: bool) -> None:
+    table = EMPTY.learn([np.array([number], np.uint32) for number in range(page_count)], 1024)
+
+    viewed = view(viewer(), arrive(framed_site(SHOP, 1, 6)), tables={SHOP: table})
+
+    assert content_tokens(viewed) == [CONTENT_WORDS if adds else viewed.arrivals[0].token_count] * 6
+
+
+@pytest.mark.parametrize("scope", ["meta.shop", "domain"])
+def test_pages_of_no_known_site_stay_whole_and_teach_nothing(scope: str) -> None:
+    """Without the `meta` field, or with a URL that has no domain."""
+    pages = [at(f"urn:page:{number}", page) for number, page in enumerate(framed_site(SHOP, 1, 6))]
+
+    viewed = view(viewer(), arrive(pages, scope=scope))
+
+    assert all(is_whole(arrival) and not arrival.site for arrival in viewed.arrivals)
+    assert (viewed.lessons, viewed.tokens, viewed.frame_tokens) == ({}, 0, 0)
+
+
+def test_a_site_may_be_named_by_meta() -> None:
+    pages = [
+        msgspec.json.encode({**msgspec.json.decode(page), "meta": {"shop": f"s{number % 2}"}})
+        for number, page in enumerate(framed_site(SHOP, 1, 8))
+    ]
+
+    viewed = view(viewer(), arrive(pages, scope="meta.shop"))
+
+    assert content_tokens(viewed) == [CONTENT_WORDS] * 8
+    assert {lesson.site for lesson in viewed.lessons.values()} == {"s0", "s1"}
+
+
+def test_a_page_with_too_few_tokens_is_left_alone_and_teaches_nothing() -> None:
+    pages = [page_json(str(number), "nine words are too few for any page here") for number in range(20)]
+
+    viewed = view(viewer(), arrive(pages))
+
+    assert all(is_whole(arrival) and not arrival.is_decided for arrival in viewed.arrivals)
+    assert viewed.lessons == {}
+
+
+def test_every_page_of_a_known_site_has_a_lesson_copies_too() -> None:
+    arrivals = arrive([framed_page(SHOP, "same"), framed_page(SHOP, "same"), framed_page(SHOP, "other")])
+
+    viewed = view(viewer(), arrivals)
+
+    assert list(viewed.lessons) == [arrival.record.position for arrival in arrivals]
+    for arrival in arrivals:
+        assert arrival.lines is not None
+        lesson = viewed.lessons[arrival.record.position]
+        assert (lesson.site, lesson.lines.tolist()) == (SHOP, sorted(set(arrival.lines.hashes.tolist())))
+    assert all(arrival.lines is None for arrival in viewed.arrivals)
+
+
+def test_tokens_that_were_taken_out_are_counted() -> None:
+    arrivals = arrive([*framed_site(SHOP, 1, 6), framed_page("other.example", "one")])
+    total = sum(arrival.token_count for arrival in arrivals)
+
+    viewed = view(viewer(), arrivals)
+
+    assert viewed.tokens == total
+    assert viewed.frame_tokens == sum(each.token_count for each in arrivals[:6]) - 6 * CONTENT_WORDS
+
+
+def test_a_view_has_the_sketch_of_the_content_and_keeps_the_whole_beside_it() -> None:
+    arrivals = arrive(framed_site(SHOP, 1, 6))
+    content = " ".join(f"page1xword{number}" for number in range(CONTENT_WORDS))
+    alone, _ = fingerprint_lines([content], SimhashConfig(), SKETCH)
+
+    first, before = view(viewer(), arrivals).arrivals[0], arrivals[0]
+
+    assert first.sketch == alone.sketches[0].tobytes()
+    assert first.shingle_count == CONTENT_WORDS - 2
+    assert first.bands == alone.bands[0].astype(">u4").tobytes()
+    assert (first.whole_count, first.whole_bands) == (before.shingle_count, before.bands)
+    assert first.whole.startswith(before.sketch[:32])
+    assert (first.fingerprint, first.text_fingerprint) == (before.fingerprint, before.text_fingerprint)
+
+
+def test_of_a_page_with_next_to_no_content_the_bands_are_those_of_the_whole_text() -> None:
+    table = taught_by(arrive(framed_site(SHOP, 1, 5)))
+    (before,) = arrive([framed_page(SHOP, "empty", words=9)])
+
+    (page,) = view(viewer(), [before], tables={SHOP: table}).arrivals
+
+    assert (page.content_token_count, page.shingle_count) == (9, 7)
+    assert page.bands == page.whole_bands == before.bands
+
+
+def test_a_landmark_is_frame_earlier_than_other_markup() -> None:
+    lines = [f"line {number} of what all pages of the site have" for number in range(4)]
+    common = "".join(f"<p>{line}</p>" for line in lines)
+
+    def page(name: str, element: str) -> bytes:
+        words = " ".join(f"{name}x{number}" for number in range(CONTENT_WORDS))
+        html = f"<{element}>{common}</{element}><p>{words}</p>"
+        return msgspec.json.encode({"url": f"https://{SHOP}/{name}", "html": html})
+
+    others = [page_json(f"{number}", f"{number} others of the site") for number in range(9)]
+    table = taught_by(arrive(others)).learn(
+        [arrival.lines.hashes for arrival in arrive([page("a", "p"), page("b", "p")]) if arrival.lines], 1024
+    )
+
+    viewed = view(viewer(), arrive([page("c", "nav")]), tables={SHOP: table})
+    beside = view(viewer(), arrive([page("c", "div")]), tables={SHOP: table})
+    in_both = page("c", "nav").replace(b"<p>cx0 ", f"{common}<p>cx0 ".encode())
+    repeated = view(viewer(), arrive([in_both]), tables={SHOP: table})
+
+    assert content_tokens(viewed) == [CONTENT_WORDS]
+    assert is_whole(beside.arrivals[0])
+    assert is_whole(repeated.arrivals[0])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations([f"{site}.example" for site in "aabbbcccc"]))
+def test_the_view_of_a_page_does_not_depend_on_pages_of_other_sites(sites: list[str]) -> None:
+    """Whichever stand beside or between them."""
+    pages = {site: framed_site(site, 1, sites.count(site)) for site in set(sites)}
+    alone = {
+        (arrival.site, arrival.page.id): (arrival.sketch, arrival.whole, arrival.bands)
+        for of_site in pages.values()
+        for arrival in view(viewer(), arrive(of_site)).arrivals
+    }
+
+    together = view(viewer(), arrive([pages[site].pop(0) for site in sites])).arrivals
+
+    assert {
+        (arrival.site, arrival.page.id): (arrival.sketch, arrival.whole, arrival.bands)
+        for arrival in together
+    } == alone
+
+
+def test_an_empty_batch_is_viewed() -> None:
+    assert view(viewer(), []) == Viewed([], {}, 0, 0)
+
+
+def match(kind: str = "near", containment: float | None = None) -> Match:
+    return Match(
+        handle=Handle(1),
+        id=PageId("other"),
+        url="other",
+        version=1,
+        distance_bits=0,
+        kind="exact" if kind == "exact" else "near",
+        fingerprint=Fingerprint64(0),
+        rank=1,
+        resemblance=containment,
+        containment=containment,
+        contained_in=1.0,
+    )
+
+
+def test_a_page_is_distinct_unless_it_nearly_equals_another() -> None:
+    assert is_distinct([])
+    assert is_distinct([match(containment=0.89), match(containment=0.5)])
+    assert not is_distinct([match(containment=0.5), match(containment=0.9)])
+    assert not is_distinct([match("exact", 1.0)])
