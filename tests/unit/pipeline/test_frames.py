@@ -1,0 +1,323 @@
+"""Frame tables between the store and the pages: fetched, taught by several writers, read again when stale."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from neardup_stream.errors import StoreUnavailable
+from neardup_stream.fingerprints.simhash import SimhashConfig
+from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.frames.lines import FrameConfig
+from neardup_stream.frames.table import FrameTable
+from neardup_stream.message import Partition, Position, Record
+from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.arrival import Arrival, Forget, Lesson, Prepared
+from neardup_stream.pipeline.frame_views import FrameViewer
+from neardup_stream.pipeline.frames import Frames, site_hash
+from neardup_stream.pipeline.likeness import VerdictConfig
+from neardup_stream.pipeline.preparation import Preparation
+from neardup_stream.pipeline.retries import Retries
+from neardup_stream.pipeline.scopes import scope_by
+from neardup_stream.stores.frame_store import FrameChange
+from neardup_stream.stores.memory_frames import MemoryFrames
+from neardup_stream.wire.pages import PageDecoder
+from tests.pages_of_sites import framed_site
+from tests.pipelines import QUICK
+
+KEY = bytes(16)
+SKETCH = SketchConfig()
+SHOP, OTHER = "shop.example", "other.example"
+CONTENT_WORDS = 60
+
+
+class FrameMeters(NoMeters):
+    """Keeps what became of lessons."""
+
+    def __init__(self) -> None:
+        self.taught = self.dropped = 0
+
+    def frame_lessons(self, taught: int, dropped: int) -> None:
+        self.taught += taught
+        self.dropped += dropped
+
+
+class BusyFrames(MemoryFrames):
+    """Another daemon teaches a line of its own before so many of our writes."""
+
+    def __init__(self, conflicts: int) -> None:
+        super().__init__()
+        self.conflicts = conflicts
+        self.fetches = 0
+        self.calls = 0
+
+    async def fetch(self, sites: Sequence[int]) -> list[bytes | None]:
+        self.fetches += 1
+        return await super().fetch(sites)
+
+    async def replace(self, changes: Sequence[FrameChange]) -> list[bytes | None]:
+        self.calls += 1
+        if self.conflicts:
+            self.conflicts -= 1
+            for change in changes:
+                (stored,) = await super().fetch([change.site])
+                table = FrameTable.unpack(stored).learn([np.array([self.calls], np.uint32)], 1024)
+                theirs = table.pack(b"theirs%2d" % self.calls)
+                await super().replace([FrameChange(change.site, (stored or b"")[:8], theirs)])
+        return await super().replace(changes)
+
+
+class LostAnswers(MemoryFrames):
+    """Does what it is asked to, and fails the first times."""
+
+    def __init__(self, failures: int) -> None:
+        super().__init__()
+        self.failures = failures
+
+    async def replace(self, changes: Sequence[FrameChange]) -> list[bytes | None]:
+        answers = await super().replace(changes)
+        if self.failures:
+            self.failures -= 1
+            raise StoreUnavailable("the answer was lost")
+        return answers
+
+
+class Daemon:
+    """Frames over a store that others may use too, with a clock of its own."""
+
+    def __init__(self, store: MemoryFrames, config: FrameConfig | None = None) -> None:
+        self.seconds = 0.0
+        self.meters = FrameMeters()
+        self.store = store
+        config = config or FrameConfig()
+        self.frames = Frames(
+            store=store,
+            viewer=FrameViewer(config, SimhashConfig(), VerdictConfig(SKETCH), "all_text"),
+            sketch=SKETCH,
+            config=config,
+            handle_key=KEY,
+            retries=Retries(QUICK, self.meters, lambda _error: None),
+            meters=self.meters,
+            now_seconds=lambda: self.seconds,
+        )
+
+    async def view(self, pages: Sequence[bytes]) -> Prepared:
+        return await self.frames.view(prepared(pages))
+
+    async def teach(self, *pages: Sequence[int], site: str = SHOP) -> None:
+        """Count pages that have just these lines."""
+        lessons = [Lesson(site, np.array(lines, np.uint32)) for lines in pages]
+        await self.frames.learn(Prepared([], [], [], 0), lessons)
+
+    async def crawl(self, pages: Sequence[bytes]) -> Prepared:
+        """A whole batch, all pages of which turn out to be distinct."""
+        viewed = await self.view(pages)
+        await self.frames.learn(viewed, list(viewed.lessons.values()))
+        return viewed
+
+
+def prepared(pages: Sequence[bytes | None]) -> Prepared:
+    preparation = Preparation(
+        decoder=PageDecoder(),
+        extraction="all_text",
+        simhash=SimhashConfig(),
+        sketch=SKETCH,
+        scope_of=scope_by("everything"),
+        site_of=scope_by("host"),
+        meters=NoMeters(),
+    )
+    return preparation.prepare(
+        [
+            Record(position=Position(Partition("pages", 0), row), key=b"https://shop.example/1", value=page)
+            for row, page in enumerate(pages)
+        ]
+    )
+
+
+async def stored(store: MemoryFrames, site: str = SHOP) -> tuple[int, dict[int, int]]:
+    """How many pages of a site are counted, and its lines with their counts."""
+    (packed,) = await store.fetch([site_hash(site, KEY)])
+    table = FrameTable.unpack(packed)
+    return table.page_count, dict(zip(table.hashes.tolist(), table.counts.tolist(), strict=True))
+
+
+def content_tokens(viewed: Prepared) -> list[int]:
+    return [arrival.content_token_count for arrival in viewed.arrivals]
+
+
+async def test_what_a_daemon_was_taught_is_stored_by_site() -> None:
+    store = MemoryFrames()
+    daemon = Daemon(store)
+
+    await daemon.teach([1, 2], [2, 3])
+    await daemon.teach([4], site=OTHER)
+
+    assert await stored(store) == (2, {1: 1, 2: 2, 3: 1})
+    assert await stored(store, OTHER) == (1, {4: 1})
+    assert (daemon.meters.taught, daemon.meters.dropped) == (2, 0)
+
+
+async def test_what_one_daemon_learned_another_takes_out() -> None:
+    store = MemoryFrames()
+    await Daemon(store).crawl(framed_site(SHOP, 1, 6))
+
+    assert content_tokens(await Daemon(store).view(framed_site(SHOP, 7, 1))) == [CONTENT_WORDS]
+
+
+async def test_a_conflict_merges_what_both_writers_learned() -> None:
+    store = MemoryFrames()
+    one, other = Daemon(store), Daemon(store)
+    for daemon in (one, other):
+        await daemon.view(framed_site(SHOP, 1, 1))  # both have seen the empty table
+
+    await one.teach([1, 2])
+    await other.teach([2, 3])
+
+    assert await stored(store) == (2, {1: 1, 2: 2, 3: 1})
+    assert [one.meters.taught, other.meters.taught] == [1, 1]
+
+
+async def test_a_lesson_stands_two_conflicts() -> None:
+    store = BusyFrames(conflicts=2)
+    daemon = Daemon(store)
+
+    await daemon.teach([7])
+
+    assert await stored(store) == (3, {1: 1, 2: 1, 7: 1})
+    assert (daemon.meters.taught, daemon.meters.dropped) == (1, 0)
+
+
+async def test_after_three_conflicts_a_lesson_is_dropped_and_counted() -> None:
+    store = BusyFrames(conflicts=3)
+    daemon = Daemon(store)
+
+    await daemon.teach([7])
+    assert await stored(store) == (3, {1: 1, 2: 1, 3: 1})
+    assert (daemon.meters.taught, daemon.meters.dropped) == (0, 1)
+
+    await daemon.teach([8])
+    assert await stored(store) == (4, {1: 1, 2: 1, 3: 1, 8: 1})
+
+
+async def test_a_conflict_about_one_site_does_not_hold_back_another() -> None:
+    store = MemoryFrames()
+    one, other = Daemon(store), Daemon(store)
+    await other.view([*framed_site(SHOP, 1, 1), *framed_site(OTHER, 1, 1)])
+    await one.teach([1])
+
+    lessons = [Lesson(SHOP, np.array([2], np.uint32)), Lesson(OTHER, np.array([3], np.uint32))]
+    await other.frames.learn(Prepared([], [], [], 0), lessons)
+
+    assert await stored(store) == (2, {1: 1, 2: 1})
+    assert await stored(store, OTHER) == (1, {3: 1})
+    assert (other.meters.taught, other.meters.dropped) == (2, 0)
+
+
+async def test_a_lesson_whose_write_is_repeated_counts_once() -> None:
+    store = LostAnswers(failures=2)
+    daemon = Daemon(store)
+
+    await daemon.teach([1, 2])
+    await daemon.teach([2])
+
+    assert await stored(store) == (2, {1: 1, 2: 2})
+    assert (daemon.meters.taught, daemon.meters.dropped) == (2, 0)
+
+
+async def test_without_lessons_nothing_is_written() -> None:
+    store = BusyFrames(conflicts=0)
+    daemon = Daemon(store)
+
+    await daemon.teach()
+
+    assert (store.calls, daemon.meters.taught, daemon.meters.dropped) == (0, 0, 0)
+
+
+async def test_a_table_is_read_again_after_10_seconds() -> None:
+    store = BusyFrames(conflicts=0)
+    one, other = Daemon(store), Daemon(store)
+    first, second = framed_site(SHOP, 1, 1), framed_site(SHOP, 2, 1)
+    assert content_tokens(await one.view(first)) != [CONTENT_WORDS]
+    await other.crawl(framed_site(SHOP, 10, 6))
+
+    fetches = store.fetches
+    one.seconds = 10.0
+    one.frames._viewer.finish(1, [SHOP])
+    assert content_tokens(await one.view(second)) != [CONTENT_WORDS]
+    assert store.fetches == fetches
+
+    one.seconds = 10.1
+    assert content_tokens(await one.view(second)) == [CONTENT_WORDS]
+    assert store.fetches == fetches + 1
+
+
+async def test_what_a_daemon_wrote_itself_it_does_not_read_again() -> None:
+    store = BusyFrames(conflicts=0)
+    daemon = Daemon(store)
+    await daemon.crawl(framed_site(SHOP, 1, 6))
+    fetches = store.fetches
+
+    daemon.seconds = 10.0
+
+    assert content_tokens(await daemon.view(framed_site(SHOP, 7, 1))) == [CONTENT_WORDS]
+    assert store.fetches == fetches
+
+
+async def test_a_page_that_was_learned_is_not_counted_as_under_way_too() -> None:
+    """A line of the one other page must not count as if two pages had it."""
+    config = FrameConfig(markup_pages=2, landmark_pages=2)
+    daemon = Daemon(MemoryFrames(), config)
+    numbers = [np.array([number], np.uint32) for number in range(30)]
+    await daemon.frames.learn(Prepared([], [], [], 0), [Lesson(SHOP, each) for each in numbers])
+    await daemon.crawl(framed_site(SHOP, 1, 1))
+
+    (page,) = (await daemon.view(framed_site(SHOP, 2, 1))).arrivals
+
+    assert page.content_token_count == page.token_count
+
+
+async def test_only_the_distinct_pages_of_a_batch_are_learned() -> None:
+    store = MemoryFrames()
+    daemon = Daemon(store)
+    viewed = await daemon.view(framed_site(SHOP, 1, 6))
+
+    await daemon.frames.learn(viewed, list(viewed.lessons.values())[:2])
+
+    assert (await stored(store))[0] == 2
+    daemon.seconds = 0
+    assert (await daemon.view([])).arrivals == []
+    assert not daemon.frames._viewer._under_way
+
+
+async def test_of_a_well_known_site_one_page_in_four_is_learned() -> None:
+    store = MemoryFrames()
+    daemon = Daemon(store)
+    await daemon.teach(*[[number] for number in range(64)])
+
+    await daemon.teach(*[[1000 + number] for number in range(40)])
+
+    page_count, lines = await stored(store)
+    assert page_count == 64 + 10
+    assert sorted(line for line in lines if line >= 1000) == list(range(1000, 1040, 4))
+
+
+async def test_no_more_lines_are_kept_than_configured() -> None:
+    store = MemoryFrames()
+
+    await Daemon(store, FrameConfig(max_lines=16)).teach([*range(100)])
+
+    assert len((await stored(store))[1]) == 16
+
+
+async def test_other_items_keep_their_places() -> None:
+    batch = prepared([*framed_site(SHOP, 1, 2), None, b"no page", *framed_site(OTHER, 1, 1)])
+
+    viewed = await Daemon(MemoryFrames()).frames.view(batch)
+
+    assert [type(item) for item in viewed.items] == [Arrival, Arrival, Forget, Arrival]
+    assert [item.record for item in viewed.items] == [item.record for item in batch.items]
+    assert viewed.rejected == batch.rejected
+
+
+def test_the_store_sees_no_names_of_sites() -> None:
+    assert site_hash(SHOP, KEY) != site_hash(SHOP, bytes([1] * 16))
+    assert len({site_hash(site, KEY) for site in (SHOP, OTHER, "")}) == 3
