@@ -35,6 +35,9 @@ def test_metrics_are_the_meters_of_the_pipeline(metrics: Metrics) -> None:
     meters.rejected_candidates("ghost", 1)
     meters.bucket_cap_hits(2)
     meters.charset_fallbacks(3)
+    meters.frame_tokens(60, 100)
+    meters.frame_lessons(5, 1)
+    meters.frame_sites(9, 2)
     meters.truncated_dead_letters(4)
     meters.in_flight(5, 600)
     meters.retry("store")
@@ -52,6 +55,12 @@ def test_metrics_are_the_meters_of_the_pipeline(metrics: Metrics) -> None:
     assert found["neardup_rejected_candidates_total", "ghost"] == 1
     assert found["neardup_bucket_cap_hits_total",] == 2
     assert found["neardup_charset_fallbacks_total",] == 3
+    assert found["neardup_frame_tokens_total",] == 60
+    assert found["neardup_viewed_tokens_total",] == 100
+    assert found["neardup_frame_lessons_total", "taught"] == 5
+    assert found["neardup_frame_lessons_total", "dropped"] == 1
+    assert found["neardup_frame_sites", "young"] == 7
+    assert found["neardup_frame_sites", "settled"] == 2
     assert found["neardup_truncated_dead_letters_total",] == 4
     assert found["neardup_in_flight_pages",] == 5
     assert found["neardup_in_flight_bytes",] == 600

@@ -1,6 +1,7 @@
 import click
 import pytest
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from daemon.page_facts import MatchFacts, PageFacts
 from daemon.querying import Answer, readable
@@ -30,9 +31,17 @@ def answer(
     is_stored: bool = True,
     is_truncated: bool = False,
     matches: tuple[MatchFacts, ...] = (),
+    frame_share: float | UnsetType = UNSET,
 ) -> Answer:
     page = PageFacts(
-        id="page", url="page", version=version, is_stored=is_stored, state=state, fingerprint="1", scope=""
+        id="page",
+        url="page",
+        version=version,
+        is_stored=is_stored,
+        state=state,
+        fingerprint="1",
+        scope="",
+        frame_share=frame_share,
     )
     cluster = CLUSTER if matches else None
     return Answer(page=page, matches=matches, containers=(), is_truncated=is_truncated, cluster=cluster)
@@ -64,6 +73,18 @@ def answer(
                 "  and perhaps more: many pages are this near, and only some were read",
             ],
             id="matches",
+        ),
+        pytest.param(
+            answer(matches=(replace(MATCH, view="content"), MATCH), frame_share=0.62),
+            [
+                "page  version 1",
+                "  cluster 00ff.1: 2,000 in all, a speaks for it",
+                "  frame of its site: 62% of the page, which is not compared",
+                "  matches: 2",
+                "       near 81.2% alike by content   7 bits  https://example.com/a",
+                "       near 81.2% alike by whole text   7 bits  https://example.com/a",
+            ],
+            id="frame",
         ),
     ],
 )

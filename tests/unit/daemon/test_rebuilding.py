@@ -1,11 +1,18 @@
 import asyncio
 from collections import Counter
 
+import msgspec
+
 from daemon.rebuilding import Rebuilt, rebuild_slot
+from neardup_stream.hashing.handles import handle_of
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.indexed import banded_page
 from neardup_stream.pipeline.judgement import JudgementStores
 from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import RecordChange
 from neardup_stream.streams.memory import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
@@ -57,3 +64,27 @@ async def test_rebuilding_twice_is_rebuilding_once() -> None:
 
     assert await rebuilt(stores) == first == {"indexed": 2}
     assert repr(index._store.__dict__) == tables
+
+
+async def test_a_short_page_with_a_frame_is_found_by_content_and_by_whole_text_again() -> None:
+    pipeline = Pipeline()
+    async with MemorySource(numbered([page_json("a", essay(1)), page_json("b", essay(2))])) as source:
+        await pipeline.loop(source).run(asyncio.Event())
+    whole, content = [record for _, record in await stored(pipeline)]
+    framed = msgspec.structs.replace(content, whole_bands=whole.bands)
+    handle = handle_of(framed.id, bytes(16))
+    await pipeline.records.replace([RecordChange(handle, content.pack(), framed.pack())])
+    stores, index = emptied(pipeline)
+
+    assert await rebuilt(stores) == {"indexed": 2}
+
+    for bands in (framed.bands, framed.whole_bands):
+        probed = await index.probe([banded_page(Handle(7), whole, bands)])
+        assert handle in {candidate.handle for candidate in probed.candidates[0]}
+
+
+async def stored(pipeline: Pipeline) -> list[tuple[Handle, PageRecord]]:
+    """All records, in the order of their ids."""
+    slots = [await pipeline.records.walk(slot) for slot in range(pipeline.records.slot_count)]
+    found = [(handle, PageRecord.unpack(packed)) for slot in slots for handle, packed in slot]
+    return sorted(found, key=lambda each: each[1].id)

@@ -1,5 +1,6 @@
 import msgspec
 import pytest
+from msgspec import UNSET, UnsetType
 
 from neardup_stream.clusters.placements import ClusterState, Placement
 from neardup_stream.clusters.requests import ClusterNode
@@ -69,3 +70,40 @@ def test_a_change_is_told_where_nobody_told_what_became_of_the_page_before(
     messages = page_row(judged, placement, EventConfig(), to_message).events
 
     assert [from_message(message).type for message in messages] == [event_type("unique")] * is_told
+
+
+@pytest.mark.parametrize(
+    ("whole_count", "share"), [(0, UNSET), (300, 0.67), (100, 0.0)], ids=["no-frame", "two-thirds", "nothing"]
+)
+def test_the_share_of_the_frame_is_told_as_the_record_has_it(
+    whole_count: int, share: float | UnsetType
+) -> None:
+    """Not as the arrival has it, which may be viewed with another table when it is processed again."""
+    record = msgspec.structs.replace(RECORD, shingle_count=100, whole_count=whole_count)
+    placement = Placement(
+        matches=(match_with("a", "near", 0.8),),
+        cluster=ClusterState("c", 1, 3, ClusterNode(Handle(1), 1, PageId("a"), "a")),
+        is_duplicate=True,
+        merges=(),
+        departure=None,
+        was_linked=False,
+        is_superseded=False,
+    )
+    replayed = Judged(Registered(ARRIVAL._replace(whole_count=77), Handle(2), record, "replayed"))
+
+    (message,) = page_row(replayed, placement, EventConfig(), to_message).events
+
+    event = msgspec.json.decode(message.value or b"", type=DuplicateFound)
+    assert event.page.frame_share == share
+    assert event.matches[0].view == "whole"
+
+
+def test_the_view_of_a_match_is_told_as_it_was_found() -> None:
+    by_content = msgspec.structs.replace(match_with("a", "near", 0.8), view="content")
+    node = ClusterNode(Handle(1), 1, PageId("a"), "a")
+    placement = Placement((by_content,), ClusterState("c", 1, 2, node), True, (), None, False, False)  # noqa: FBT003 - a duplicate
+    judged = Judged(Registered(ARRIVAL, Handle(2), RECORD, "new"), (by_content,))
+
+    (message,) = page_row(judged, placement, EventConfig(), to_message).events
+
+    assert b'"view":"content"' in (message.value or b"")

@@ -1,0 +1,160 @@
+"""`frames`, and the commands that take the frames of sites out of pages."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.framed_pages import framed_page, framed_site
+from tests.system.conftest import StoredIndex, call
+
+SITE = "shop.example"
+SMALL = ("--set", "index.expected_pages=1000")
+
+
+def file_of(folder: Path, *pages: bytes) -> str:
+    crawl = folder / "crawl.jsonl"
+    crawl.write_bytes(b"".join(page + b"\n" for page in pages))
+    return str(crawl)
+
+
+def renamed(page: bytes, path: str) -> bytes:
+    """The same page under another path."""
+    return json.dumps(json.loads(page) | {"url": f"https://{SITE}/{path}"}).encode()
+
+
+def told(*words: str, stdin: bytes = b"") -> list[Any]:
+    run = call(*words, *SMALL, stdin=stdin)
+    assert run.returncode == 0, run.stderr
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def test_frames_are_learned_shown_and_forgotten_without_storing_a_page(tmp_path: Path) -> None:
+    state = ("--state", str(tmp_path / "state"))
+    pages = framed_site(SITE, 0, 20)
+    crawl = file_of(
+        tmp_path, *pages, renamed(pages[3], "copy"), b"no page", framed_page(SITE, "tiny", words=1)
+    )
+
+    run = call("frames", "learn", crawl, *state, *SMALL)
+
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.decode() == (
+        "22 pages of 1 sites: 21 learned from, 1 near-copies, 0 too short or of no site;"
+        " 18 lines are frame now\n"
+    )
+    assert b"1 records are no pages" in run.stderr
+    assert b"at most 10 seconds" in run.stderr
+
+    (shown,) = told("frames", "show", SITE, *state)
+    assert (shown["pages"], shown["lines"], shown["markup"], shown["landmark"]) == (21, 39, 18, 18)
+
+    forgets = [call("frames", "forget", SITE, *state, *SMALL) for _ in range(2)]
+    assert [run.returncode for run in forgets] == [0, 0]
+    assert b"forgotten; daemons that run keep their copy for at most 10 seconds" in forgets[0].stdout
+    assert b"nothing was stored" in forgets[1].stdout
+    (shown,) = told("frames", "show", SITE, *state)
+    assert (shown["pages"], shown["lines"]) == (0, 0)
+
+
+def test_the_lines_of_given_pages_are_shown_with_their_frame_marked(tmp_path: Path) -> None:
+    state = ("--state", str(tmp_path / "state"))
+    told_pages = [framed_page(SITE, "one"), framed_page("other.example", "two")]
+    assert (
+        call("frames", "learn", file_of(tmp_path, *framed_site(SITE, 0, 20)), *state, *SMALL).returncode == 0
+    )
+
+    site, page = told("frames", "show", f"https://{SITE}/", "-", *state, stdin=b"\n".join(told_pages))
+
+    assert site["site"] == SITE
+    assert page["id"] == f"https://{SITE}/one"
+    assert [line["is_frame"] for line in page["lines"]] == [True] * 12 + [False] + [True] * 6
+    assert {line["count"] for line in page["lines"]} == {0, 20}
+    assert page["lines"][0]["text"] == f"menu entry 0 leads to section 0 of this shop of {SITE}"
+
+
+def test_a_second_run_over_a_state_directory_knows_the_frame_of_the_first(tmp_path: Path) -> None:
+    """Of a single page nothing can be told."""
+    crawl = file_of(tmp_path, *framed_site(SITE, 20, 1))
+    state = ("--state", str(tmp_path / "state"))
+
+    (alone,) = told("dedup", "--events-unique", crawl)
+    told("dedup", "-", *state, stdin=b"\n".join(framed_site(SITE, 0, 20)))
+    (after,) = told("dedup", "--events-unique", crawl, *state)
+
+    assert [event["data"]["page"].get("frame_share") for event in (alone, after)] == [None, 0.8]
+    assert after["type"] == "io.neardup.unique.v1"
+
+
+def test_dedup_tells_the_view_that_decided() -> None:
+    """Pages of one site, the copy of one of them, and its mirror, of whose site nothing is known."""
+    pages = framed_site(SITE, 0, 20)
+    mirror = framed_page(SITE, "page5x").replace(b'"https://shop', b'"https://mirror')
+
+    events = told(
+        "dedup",
+        "-",
+        stdin=b"\n".join([*pages, renamed(framed_page(SITE, "page7x", edits=2), "copy"), mirror]),
+    )
+
+    matches = {event["data"]["page"]["id"]: event["data"]["matches"] for event in events}
+    assert [(match["id"], match["view"]) for match in matches[f"https://{SITE}/copy"]] == [
+        (f"https://{SITE}/page7x", "content")
+    ]
+    assert [(match["id"], match["view"]) for match in matches["https://mirror.example/page5x"]] == [
+        (f"https://{SITE}/page5x", "whole")
+    ]
+
+
+def test_given_pages_are_viewed_with_the_stored_frames(index: StoredIndex, tmp_path: Path) -> None:
+    index.hold(*framed_site(SITE, 0, 20))
+    copy = renamed(framed_page(SITE, "page7x", edits=2), "copy")
+    (tmp_path / "copy.json").write_bytes(copy)
+    (tmp_path / "other.json").write_bytes(framed_page(SITE, "elsewhere"))
+
+    answer = index.tell("query", "-", stdin=copy)
+    stored = index.tell("explain", str(tmp_path / "copy.json"), f"https://{SITE}/page7x")
+    given = index.tell("explain", str(tmp_path / "copy.json"), str(tmp_path / "other.json"), "--with-index")
+    whole = index.tell("explain", str(tmp_path / "copy.json"), str(tmp_path / "other.json"))
+
+    assert answer["page"]["frame_share"] == 0.8
+    assert [(match["id"], match["view"]) for match in answer["matches"]] == [
+        (f"https://{SITE}/page7x", "content")
+    ]
+    assert (stored["verdict"], stored["view"], stored["is_match"]) == ("near", "content", True)
+    assert (stored["second"]["frame_share"], stored["second"]["is_stored"]) == (0.8, True)
+    assert (given["verdict"], given["frames_unknown"]) == ("unlike", False)
+    assert whole["frames_unknown"]
+    assert "frame_share" not in whole["first"]
+
+
+def test_frames_are_learned_into_a_redis_that_daemons_use(index: StoredIndex, tmp_path: Path) -> None:
+    crawl = file_of(tmp_path, *framed_site(SITE, 0, 20))
+
+    assert index.call("frames", "learn", crawl).returncode == 0
+
+    assert index.tell("frames", "show", SITE)["pages"] == 20
+    run = index.call("dedup", "-", "--redis", "--events-unique", stdin=framed_page(SITE, "new"))
+    assert json.loads(run.stdout)["data"]["page"]["frame_share"] == 0.8
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        pytest.param(["show", SITE], "nothing is stored under", id="no-index"),
+        pytest.param(["forget", SITE], "nothing is stored under", id="nothing-to-forget"),
+        pytest.param(["show", "-", "--set", "frames.scope=off"], "frames.scope = off", id="off"),
+        pytest.param(["learn", "nowhere.jsonl"], "nowhere.jsonl: no such file", id="no-file"),
+        pytest.param(["learn"], "FILE", id="no-file-named"),
+        pytest.param(
+            ["learn", "-", "--set", "verdict.scheme=simhash"], "verdict.scheme = simhash", id="simhash"
+        ),
+    ],
+)
+def test_what_cannot_be_is_told_in_one_line(index: StoredIndex, words: list[str], complaint: str) -> None:
+    run = index.call("frames", *words)
+
+    assert (run.returncode, run.stdout) == (2, b"")
+    assert complaint in run.stderr.decode()
+    assert run.stderr.count(b"\n") == 1
