@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.framed_pages import framed_page, framed_site
+from tests.pages_of_sites import framed_page, framed_site
 from tests.system.conftest import StoredIndex, call
 
 SITE = "shop.example"

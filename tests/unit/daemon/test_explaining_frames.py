@@ -24,7 +24,7 @@ from neardup_stream.stores.memory_frames import MemoryFrames
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.streams.memory import numbered
-from tests.framed_pages import framed_page, framed_site
+from tests.pages_of_sites import framed_page, framed_site
 
 SETTINGS = Settings()
 KEY = bytes(16)
