@@ -162,7 +162,8 @@ class Frames:
                 if seen[site].stamp not in tried
             }
             changed = {site: new for site, new in taught.items() if new is not seen[site]}
-            stored = await self._written(changed, seen, tried)
+            stored = {site: seen[site] for site in waiting if seen[site].stamp in tried}
+            stored |= await self._written(changed, seen, tried)
             learned |= {site: known for site, known in stored.items() if known.stamp in tried}
             seen = {site: known for site, known in stored.items() if known.stamp not in tried}
             waiting = {site: waiting[site] for site in seen}
