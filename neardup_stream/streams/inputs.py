@@ -168,7 +168,8 @@ def _gathered(stream: _ByteStream) -> Iterator[bytes]:
                 yield bytes(chunk)
                 chunk.clear()
     except _DAMAGE:
-        yield bytes(chunk)
+        if chunk:
+            yield bytes(chunk)
         raise
     if chunk:
         yield bytes(chunk)
