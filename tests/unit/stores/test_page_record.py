@@ -30,6 +30,8 @@ def record(page_id: str = "https://example.com/", **fields: Any) -> PageRecord:
         record("crawl-17"),
         record("ünïcode"),
         record(sketch=b"\xff" * 128, shingle_count=2**31, bands=b"\x00" * 40),
+        record(sketch=b"\1", shingle_count=1, bands=b"\2" * 4, whole=b"\3" * 40, whole_count=2**31),
+        record(whole=b"\xff" * 100, whole_count=110, whole_bands=bytes(48)),
         record(later=(("pages", 4, 0),)),
         record(scope="example.com"),
         record(state="gone"),
@@ -41,6 +43,8 @@ def record(page_id: str = "https://example.com/", **fields: Any) -> PageRecord:
         "id",
         "unicode",
         "sketch",
+        "whole-text",
+        "short-whole-text",
         "later",
         "scope",
         "state",
@@ -146,3 +150,49 @@ def test_a_page_was_last_seen_at_the_latest_time_told() -> None:
 
     assert stored.seen_again(POSITION, 99).seen_seconds == 100
     assert stored.seen_again(POSITION, 101).seen_seconds == 101
+
+
+FRAMED = record(
+    sketch=b"\1" * 80,
+    shingle_count=60,
+    bands=b"\2" * 48,
+    whole=b"\3" * 100,
+    whole_count=80,
+    whole_bands=b"\4" * 48,
+)
+
+
+def test_a_page_without_a_frame_takes_no_bytes_for_one() -> None:
+    plain = msgspec.structs.replace(FRAMED, whole=b"", whole_count=0, whole_bands=b"")
+    fields = msgspec.msgpack.decode(plain.pack()[7:])
+
+    assert fields[-1] == plain.bands
+
+
+@pytest.mark.parametrize(
+    "gone",
+    [FRAMED.expired(seen_seconds=1), FRAMED.forgotten_by(POSITION, seen_seconds=1)],
+    ids=["expired", "forgotten"],
+)
+def test_nothing_of_its_text_stays_of_a_page_that_is_gone(gone: PageRecord) -> None:
+    assert (gone.sketch, gone.shingle_count, gone.bands) == (b"", 0, b"")
+    assert (gone.whole, gone.whole_count, gone.whole_bands) == (b"", 0, b"")
+    assert gone.frame_share == 0
+
+
+def test_a_page_that_is_seen_again_or_about_to_go_keeps_its_views() -> None:
+    for later in (FRAMED.seen_again(POSITION, 2), FRAMED.expiring()):
+        assert (later.sketch, later.bands) == (FRAMED.sketch, FRAMED.bands)
+        assert (later.whole, later.whole_count) == (FRAMED.whole, 80)
+        assert later.whole_bands == FRAMED.whole_bands
+
+
+def test_a_new_version_has_the_views_of_its_own_content() -> None:
+    followed = FRAMED.followed_by(record(sketch=b"\5", shingle_count=1))
+
+    assert (followed.version, followed.sketch, followed.whole, followed.whole_count) == (2, b"\5", b"", 0)
+
+
+def test_the_frame_share_is_that_of_the_shingles_that_are_left_out() -> None:
+    assert FRAMED.frame_share == 0.25
+    assert record(shingle_count=60).frame_share == 0
