@@ -229,7 +229,10 @@ def _loop(
         preparation=reading.preparation,
         judgement=protocol.judgement(
             stores=JudgementStores(
-                PermutedIndex(stores.tables, reading.layout), stores.records, shared.decider(stores), bytes(16)
+                PermutedIndex(stores.tables, reading.layout),
+                stores.records,
+                shared.decider(stores),
+                bytes(16),
             ),
             verdict=reading.verdict,
             events=EventConfig(),

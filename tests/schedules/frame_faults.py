@@ -13,8 +13,9 @@ from neardup_stream.stores.memory_frames import MemoryFrames
 __all__ = ["FaultyFrames", "FrameFault", "FrameFaultKind", "FrameTrouble", "draw_frame_faults"]
 
 FrameFaultKind = Literal["lost", "older copy", "rewritten", "unavailable"]
-"""lost: the table is removed, as by `frames forget`. older copy: an earlier table is restored, as after a failover.
-rewritten: its stamp changes, so that every daemon's next write conflicts. unavailable: all calls fail for a while."""
+"""lost: the table is removed, as by `frames forget`. older copy: an earlier table is restored, as after a
+failover. rewritten: its stamp changes, so that every daemon's next write conflicts. unavailable: all calls
+fail for a while."""
 
 
 class FrameFault(NamedTuple):
@@ -86,7 +87,9 @@ class FaultyFrames(MemoryFrames):
             self._tables[site] = self._older[site][len(self._older[site]) // 2]
         elif fault.kind == "rewritten" and site in self._tables:
             self._rewrites += 1
-            self._tables[site] = self._rewrites.to_bytes(STAMP_BYTES, "big") + self._tables[site][STAMP_BYTES:]
+            self._tables[site] = (
+                self._rewrites.to_bytes(STAMP_BYTES, "big") + self._tables[site][STAMP_BYTES:]
+            )
 
     def _check_available(self) -> None:
         if self._now_seconds() < self._available_from:
@@ -99,7 +102,7 @@ _KINDS: Final = get_args(FrameFaultKind)
 def draw_frame_faults(
     daemons: int, duration_seconds: float, site_count: int, dice: random.Random
 ) -> FrameTrouble:
-    """Some faults of the store, perhaps a daemon that starts late, perhaps one that never reads a table again."""
+    """Some faults of the store, perhaps a daemon that starts late or never reads a table again."""
     faults = [
         FrameFault(
             dice.uniform(0, duration_seconds),

@@ -79,7 +79,9 @@ def _evidence(shared: Shared, seed: int) -> tuple[History, Expectations]:
     broker, records = shared.broker, shared.stores.records
     stored = [packed for slot in range(records.slot_count) for packed in _at_once(records.walk(slot))]
     history = History(
-        inputs=read_inputs([record for log in broker.logs.values() for record in log], shared.reading.preparation),
+        inputs=read_inputs(
+            [record for log in broker.logs.values() for record in log], shared.reading.preparation
+        ),
         committed=broker.committed,
         events=broker.topics[EVENTS],
         dead_letters=broker.topics[DEAD_LETTERS],

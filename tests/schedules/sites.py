@@ -1,6 +1,7 @@
 """HTML pages of a few sites: each site repeats a frame, and pages of one site differ in their topic only.
 
-A page says in its `meta` what it is made of, so that a judge need not compare texts to know which pages are copies.
+A page says in its `meta` what it is made of, so that a judge need not compare texts to know which pages are
+copies.
 """
 
 import random
@@ -21,7 +22,7 @@ _LINE_WORDS = 15
 _PARAGRAPHS, _PARAGRAPH_WORDS = 4, 20
 
 _EDITS = (((8, "e5"), (64, "e6")), ((8, "e3"), (36, "e1")), ((8, "e3"), (16, "e4")))
-"""Of each topic: a word of the content, and what replaces it. On every site the simhash moves by at most 3 bits."""
+"""Of each topic a word of the content, and what replaces it: the simhash moves by at most 3 bits."""
 
 SITE_COUNT = len(_FRAME_LINES)
 CONTENT_WORDS = _PARAGRAPHS * _PARAGRAPH_WORDS
@@ -113,4 +114,7 @@ def _host(site: int) -> str:
 
 def _blocks(lines: list[str]) -> list[str]:
     """The first two lines as one block, each other one by itself."""
-    return ["".join(f"<div>{line}</div>" for line in lines[:2]), *(f"<div>{line}</div>" for line in lines[2:])]
+    return [
+        "".join(f"<div>{line}</div>" for line in lines[:2]),
+        *(f"<div>{line}</div>" for line in lines[2:]),
+    ]

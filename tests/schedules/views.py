@@ -1,8 +1,8 @@
 """What frames must never do to pages, judged from all record versions that were ever written.
 
-    a version's views never change after its record is first written
-    living pages whose whole texts are copies are in one cluster, whatever each daemon knew of their site's frame
-    pages of two topics never match once the frame of either was taken out
+a version's views never change after its record is first written
+living pages whose whole texts are copies are in one cluster, whatever each daemon knew of their site's frame
+pages of two topics never match once the frame of either was taken out
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -90,13 +90,9 @@ def judge_views(
     yield from _siblings_matched(history, records, pages)
 
 
-def _copies_apart(
-    history: History, pages: Mapping[Position, SitePage], distance_bits: int
-) -> Iterator[str]:
+def _copies_apart(history: History, pages: Mapping[Position, SitePage], distance_bits: int) -> Iterator[str]:
     cluster_of: dict[Handle, str] = {
-        handle: cluster_id
-        for cluster_id, cluster in history.clusters.items()
-        for handle in cluster.members
+        handle: cluster_id for cluster_id, cluster in history.clusters.items() for handle in cluster.members
     }
     living = [
         (handle, record, page)
@@ -123,7 +119,9 @@ def _siblings_matched(
     for data in _duplicates(history):
         page = data.page
         for match in data.matches:
-            found = [records.versions.get(each) for each in ((page.id, page.version), (match.id, match.version))]
+            found = [
+                records.versions.get(each) for each in ((page.id, page.version), (match.id, match.version))
+            ]
             both = [record for record in found if record is not None]
             made_of = [made for record in both if (made := pages.get(record.maker)) is not None]
             if len(made_of) == 2 and made_of[0].topic != made_of[1].topic and any(map(_has_no_frame, both)):
