@@ -17,7 +17,7 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Fingerprint64, Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
-from neardup_stream.pipeline.frame_views import FrameViewer, Viewed, is_distinct
+from neardup_stream.pipeline.frame_views import SETTLED_PAGES, FrameViewer, Viewed, is_distinct
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.scopes import scope_by
@@ -268,6 +268,17 @@ def test_every_page_of_a_known_site_has_a_lesson_copies_too() -> None:
         lesson = viewed.lessons[arrival.record.position]
         assert (lesson.site, lesson.lines.tolist()) == (SHOP, sorted(set(arrival.lines.hashes.tolist())))
     assert all(arrival.lines is None for arrival in viewed.arrivals)
+
+
+def test_of_a_well_known_site_one_page_in_four_teaches() -> None:
+    arrivals = arrive(framed_site(SHOP, 1, 40))
+    table = taught_by(arrivals[:1], times=SETTLED_PAGES)
+
+    viewed = view(viewer(), arrivals, tables={SHOP: table})
+
+    sampled = [each.record.position for each in arrivals if each.text_fingerprint % 4 == 0]
+    assert 0 < len(sampled) < 20
+    assert list(viewed.lessons) == sampled
 
 
 def test_tokens_that_were_taken_out_are_counted() -> None:

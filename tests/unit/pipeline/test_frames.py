@@ -288,18 +288,6 @@ async def test_only_the_distinct_pages_of_a_batch_are_learned() -> None:
     assert not daemon.frames._viewer._under_way
 
 
-async def test_of_a_well_known_site_one_page_in_four_is_learned() -> None:
-    store = MemoryFrames()
-    daemon = Daemon(store)
-    await daemon.teach(*[[number] for number in range(64)])
-
-    await daemon.teach(*[[1000 + number] for number in range(40)])
-
-    page_count, lines = await stored(store)
-    assert page_count == 64 + 10
-    assert sorted(line for line in lines if line >= 1000) == list(range(1000, 1040, 4))
-
-
 async def test_no_more_lines_are_kept_than_configured() -> None:
     store = MemoryFrames()
 
