@@ -228,6 +228,7 @@ def _whole_texts(one: PageRecord, other: PageRecord, sketch: SketchConfig | None
         second_in_first=ratios[2],
         first_content_in_second=ratios[3],
         second_content_in_first=ratios[4],
+        are_alike_known=bool(alike_known[0]),
         first_least_inside=ratios[5],
         second_least_inside=ratios[6],
     )

@@ -81,6 +81,7 @@ class WholeTexts(msgspec.Struct, frozen=True, kw_only=True):
         second_in_first: the share of the second whole text that is inside the first.
         first_content_in_second: the share of the first page's content that is inside the second whole text.
         second_content_in_first: the share of the second page's content that is inside the first whole text.
+        are_alike_known: whether about the same share of both pages is known as frame.
         first_least_inside: what the first of the last two must reach for a match; fewer samples ask for
             more.
         second_least_inside: the same for the second.
@@ -92,6 +93,7 @@ class WholeTexts(msgspec.Struct, frozen=True, kw_only=True):
     second_in_first: float
     first_content_in_second: float
     second_content_in_first: float
+    are_alike_known: bool
     first_least_inside: float
     second_least_inside: float
 

@@ -28,7 +28,7 @@ def content_containment(told: Explanation) -> tuple[str, float]:
 
 def near_by_whole_text(told: Explanation, wholes: WholeTexts) -> str:
     """Why whole texts match; of the two rules the first that holds."""
-    if list(_what_alike_texts_lack(told, wholes)):
+    if wholes.are_short and list(_what_alike_texts_lack(told, wholes)):
         return (
             f"They match by whole text: both are short, of at most {SHORT_SHINGLES} shingles, and"
             f" {_mutual(wholes):.2f} of either is inside the other, at least {SHORT_CONTAINMENT:g}."
@@ -40,7 +40,7 @@ def near_by_whole_text(told: Explanation, wholes: WholeTexts) -> str:
         f" inside the other, at least verdict.near_containment ({at_least.near_containment:g}), and"
         f" {wholes.first_content_in_second:.2f} of the first content is inside the second whole text, at"
         f" least {wholes.first_least_inside:.2f}, {wholes.second_content_in_first:.2f} of the second inside"
-        f" the first, at least {wholes.second_least_inside:.2f} ({_known_frames(told)})."
+        f" the first, at least {wholes.second_least_inside:.2f} ({_known_frames(told, wholes)})."
     )
 
 
@@ -105,16 +105,19 @@ def _what_alike_texts_lack(told: Explanation, wholes: WholeTexts) -> Iterator[st
         if share < least:
             yield (
                 f"only {share:.2f} of the {name} content is inside the other whole text, less than"
-                f" {least:.2f} ({_known_frames(told)})"
+                f" {least:.2f} ({_known_frames(told, wholes)})"
             )
 
 
-def _known_frames(told: Explanation) -> str:
+def _known_frames(told: Explanation, wholes: WholeTexts) -> str:
+    """What decides how much of a content must be inside the other whole text."""
     if told.second.frame_share is UNSET:
         return "only the first page has a known frame"
     if told.first.frame_share is UNSET:
         return "only the second page has a known frame"
-    return "both pages have a known frame"
+    if wholes.are_alike_known:
+        return "about the same share of both pages is known as frame"
+    return "much more of one page than of the other is known as frame"
 
 
 def _mutual(wholes: WholeTexts) -> float:

@@ -11,6 +11,7 @@ from daemon.frame_sites import frame_lines, named_site
 from daemon.preparing import build_preparation, build_viewer, simhash_config
 from daemon.settings import Settings
 from daemon.stored_index import open_stored_index
+from daemon.terminal import printable
 from neardup_stream.fingerprints.simhash import fingerprint_lines
 from neardup_stream.frames.lines import frame_bounds
 from neardup_stream.frames.table import FrameTable
@@ -178,7 +179,7 @@ def _page_lines(arrival: Arrival, table: FrameTable, settings: Settings) -> Page
 
 def readable(frame: FrameFacts) -> Iterator[str]:
     """The same for a person."""
-    name = click.style(frame.site, bold=True)
+    name = click.style(printable(frame.site), bold=True)
     yield f"{name}  pages counted: {frame.pages:,}, lines stored: {frame.lines:,}"
     if not frame.pages:
         yield "  nothing is stored of this site: its pages are compared whole until some have come"
@@ -194,7 +195,7 @@ def readable(frame: FrameFacts) -> Iterator[str]:
 def readable_page(page: PageLinesFacts) -> Iterator[str]:
     """The lines of a page for a person: its frame is marked and dim."""
     yield ""
-    yield click.style(page.id, bold=True)
+    yield click.style(printable(page.id), bold=True)
     for line in page.lines:
-        shown = f"{line.count:>5} {'|' if line.is_frame else ' '} {line.text}"
+        shown = f"{line.count:>5} {'|' if line.is_frame else ' '} {printable(line.text)}"
         yield click.style(shown, dim=True) if line.is_frame else shown

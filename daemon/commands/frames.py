@@ -11,6 +11,7 @@ from daemon.commands.options import with_json, with_settings, with_state
 from daemon.logs import configure_logs
 from daemon.progress import page_progress
 from daemon.settings import Settings
+from daemon.terminal import printable, printable_json
 
 __all__ = ["frames"]
 
@@ -98,10 +99,14 @@ async def _show(
     )
 
     frame = await stored_frame(site, settings, state_dir)
-    click.echo("\n".join(readable(frame.facts)) if is_readable else msgspec.json.encode(frame.facts))
+    click.echo("\n".join(readable(frame.facts)) if is_readable else _as_json(frame.facts))
     if files:
         async for page in page_lines(files, frame, settings):
-            click.echo("\n".join(readable_page(page)) if is_readable else msgspec.json.encode(page))
+            click.echo("\n".join(readable_page(page)) if is_readable else _as_json(page))
+
+
+def _as_json(facts: object) -> str:
+    return printable_json(msgspec.json.encode(facts).decode())
 
 
 @frames.command()
@@ -119,4 +124,5 @@ def forget(settings: Settings, site: str, state_dir: Path | None) -> None:
     from daemon.frame_showing import forget_site  # noqa: PLC0415 - Redis is not for --help
 
     was_stored = asyncio.run(forget_site(site, settings, state_dir))
-    click.echo(f"{site}: forgotten; {_CACHE_NOTE}" if was_stored else f"{site}: nothing was stored")
+    outcome = f"forgotten; {_CACHE_NOTE}" if was_stored else "nothing was stored"
+    click.echo(f"{printable(site)}: {outcome}")

@@ -91,7 +91,7 @@ async def test_different_pages_of_one_site_do_not_match_by_their_frame(tmp_path:
     first = sentences(told)[0]
     assert "By content, without the frames of their sites: resemblance 0.0" in first
     assert "By whole text: only " in first
-    assert "less than 0.90 (both pages have a known frame)" in first
+    assert "less than 0.90 (about the same share of both pages is known as frame)" in first
 
 
 async def test_a_copy_of_a_page_whose_frame_was_not_known_matches_by_whole_text(tmp_path: Path) -> None:
