@@ -83,7 +83,9 @@ async def learn_frames(
                 redis_url(settings, embedded=state_dir is not None, state_dir=state_dir)
             )
             stores = await stack.enter_async_context(open_stores(settings, url, retries))
-            frames = build_frames(settings, stores.frames, stores.judged.handle_key, retries, meters)
+            frames = build_frames(
+                settings, stores.frames, stores.judged.handle_key, retries, meters, taught_of_settled=1
+            )
             if frames is None:
                 raise InvariantBroken("frames are on, but nothing takes them out")
             stop.is_watched = True

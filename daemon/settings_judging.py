@@ -135,7 +135,7 @@ class Verdict(Section, frozen=True):
             le=1,
             description="The same as `near_containment` for pages without their frames, where both have one.",
         ),
-    ] = 0.75
+    ] = 0.73
     scope: Annotated[
         str,
         Meta(description="Compare within `everything`, `host`, `domain`, `language` or `meta.<field>`."),

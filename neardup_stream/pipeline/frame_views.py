@@ -29,12 +29,12 @@ from neardup_stream.pipeline.near_copies import COPY_CONTAINMENT, band_words
 from neardup_stream.text.markup import Extraction
 from neardup_stream.text.page_text import page_text
 
-__all__ = ["SETTLED_PAGES", "FrameViewer", "Viewed", "is_distinct"]
+__all__ = ["SETTLED_PAGES", "TAUGHT_OF_SETTLED", "FrameViewer", "Viewed", "is_distinct"]
 
 SETTLED_PAGES = 64
 """A site of which so many pages are counted is known: what is under way adds nothing to it."""
 
-_TAUGHT_OF_SETTLED = 4
+TAUGHT_OF_SETTLED = 4
 """Of the pages of such a site one in so many is counted: its frame is known, and changes slowly."""
 
 _MOST_COMPARED = 8
@@ -71,6 +71,7 @@ class _Reading(NamedTuple):
     simhash: SimhashConfig
     verdict: VerdictConfig
     extraction: Extraction
+    taught_of_settled: int
 
 
 class _UnderWay:
@@ -122,12 +123,18 @@ class FrameViewer:
         simhash: how texts are read.
         verdict: when pages are alike; it has a sketch.
         extraction: which part of a page's markup counts as its text.
+        taught_of_settled: of the pages of a well-known site one in so many has a lesson.
     """
 
     def __init__(
-        self, config: FrameConfig, simhash: SimhashConfig, verdict: VerdictConfig, extraction: Extraction
+        self,
+        config: FrameConfig,
+        simhash: SimhashConfig,
+        verdict: VerdictConfig,
+        extraction: Extraction,
+        taught_of_settled: int = TAUGHT_OF_SETTLED,
     ) -> None:
-        self._reading = _Reading(config, simhash, verdict, extraction)
+        self._reading = _Reading(config, simhash, verdict, extraction, taught_of_settled)
         self._under_way: defaultdict[str, _UnderWay] = defaultdict(_UnderWay)
 
     def finish(self, batch: int, sites: Sequence[str]) -> None:
@@ -197,7 +204,8 @@ class _Work:
             if arrival.site and arrival.is_decided and lines is not None and lines.hashes.size:
                 self._by_site[arrival.site].append(row)
                 self._lines[row] = lines
-                if not self._is_settled(arrival.site) or _is_sampled(arrival):
+                is_sampled = arrival.text_fingerprint % self._reading.taught_of_settled == 0
+                if is_sampled or not self._is_settled(arrival.site):
                     self._lessons[arrival.record.position] = Lesson(arrival.site, np.unique(lines.hashes))
 
     def view_all(self) -> None:
@@ -345,7 +353,3 @@ class _Work:
             is_same = self._arrivals[row].text_fingerprint == other.text_fingerprint
             if is_same or (is_near and share >= COPY_CONTAINMENT):
                 yield row
-
-
-def _is_sampled(arrival: Arrival) -> bool:
-    return arrival.text_fingerprint % _TAUGHT_OF_SETTLED == 0

@@ -61,7 +61,7 @@ class VerdictConfig:
     near_resemblance: float = 0.55
     near_containment: float = 0.715
     contained_containment: float = 0.9
-    content_containment: float = 0.75
+    content_containment: float = 0.73
 
     def __post_init__(self) -> None:
         """Refuse a threshold that everything or nothing meets.

@@ -76,7 +76,7 @@ async def test_copies_of_one_content_match_by_content(tmp_path: Path) -> None:
     assert told.first.frame_share == told.second.frame_share == 0.8
     words = sentences(told)
     assert words[0].startswith("They match by content, without the frames of their sites: resemblance 0.9")
-    assert "verdict.content_containment (0.75)" in words[0]
+    assert "verdict.content_containment (0.73)" in words[0]
     assert "Of the first page 0.80 is frame; of the second 0.80 is frame (share of shingles)." in words
     assert told.estimated is not UNSET
     assert abs(told.estimated.first_in_second - 55 / 58) < 4 * told.estimated.first_in_second_error
