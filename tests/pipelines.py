@@ -14,12 +14,15 @@ from neardup_stream.errors import BadPage
 from neardup_stream.events import DuplicateFound
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import NoMeters, Outcome
 from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.frame_views import FrameViewer
+from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.judgement import Judgement, JudgementStores
 from neardup_stream.pipeline.likeness import VerdictConfig
@@ -28,7 +31,9 @@ from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
 from neardup_stream.stores.cluster_store import ClusterStore
+from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory_frames import MemoryFrames
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.protocol import RecordStore, TableStore
@@ -84,6 +89,8 @@ class Pipeline:
     rule: Rule = components
     grave_seconds: float = 600.0
     scope: str = EVERYTHING
+    frame_store: FrameStore = field(default_factory=MemoryFrames)
+    site: str | None = None
     now_seconds: float = 1_700_000_000
     commit_interval_seconds: float = 0
     is_exactly_once: bool = field(default_factory=lambda: Pipeline.is_exactly_once_by_default)
@@ -107,6 +114,7 @@ class Pipeline:
             simhash=SimhashConfig(),
             sketch=self.sketch,
             scope_of=scope_by(self.scope),
+            site_of=None if self.site is None else scope_by(self.site),
             meters=self.meters,
         )
 
@@ -131,6 +139,23 @@ class Pipeline:
             config=LoopConfig(self.limits, self.commit_interval_seconds, drain_seconds),
             meters=self.meters,
             transactions=self._transactions(source) if self.is_exactly_once else None,
+            frames=self._frames(retries),
+        )
+
+    def _frames(self, retries: Retries) -> Frames | None:
+        """Takes frames out of pages where `site` says whose they are."""
+        if self.site is None or self.sketch is None:
+            return None
+        config = FrameConfig()
+        return Frames(
+            store=self.frame_store,
+            viewer=FrameViewer(config, SimhashConfig(), self.verdict, "all_text"),
+            sketch=self.sketch,
+            config=config,
+            handle_key=bytes(16),
+            retries=retries,
+            meters=self.meters,
+            now_seconds=lambda: self.now_seconds,
         )
 
     def _transactions(self, source: Source) -> MemoryTransactions:
