@@ -170,7 +170,7 @@ class Frames(Section, frozen=True):
         int,
         Meta(
             ge=1,
-            le=200,
+            le=32,
             description="A line of HTML is frame if as many other pages of the site have it; a larger"
             " number learns a frame later, a smaller one takes more repeated content for frame.",
         ),
@@ -179,12 +179,12 @@ class Frames(Section, frozen=True):
         int,
         Meta(
             ge=1,
-            le=200,
+            le=32,
             description="The same for a line in navigation, footer or another landmark of the markup.",
         ),
     ] = 2
     text_pages: Annotated[
-        int, Meta(ge=1, le=200, description="The same for a line of a page that comes as plain text.")
+        int, Meta(ge=1, le=120, description="The same for a line of a page that comes as plain text.")
     ] = 10
     max_lines: Annotated[
         int,

@@ -56,7 +56,7 @@ class FramedSketch(Protocol):
 
     @property
     def whole_count(self) -> int:
-        """Distinct shingles of the whole text; 0 where no frame was taken out."""
+        """Shingles of the whole text, repeats included; 0 where no frame was taken out."""
         ...
 
 
@@ -91,7 +91,7 @@ def pack_whole(
     Args:
         sketch: of the whole text, uint8[sketch_bytes].
         is_content: for each bin whether its sample is content, uint8[bins].
-        shingle_count: distinct shingles of the whole text.
+        shingle_count: shingles of the whole text, repeats included.
         config: that made the sketch.
     """
     bins = _kept_bins(shingle_count, config)

@@ -129,7 +129,7 @@ class Views(NamedTuple):
     Attributes:
         token_counts: int64, from 0.
         sketches: uint8[pages, sketch_bytes].
-        shingle_counts: distinct shingles, int64, from 0.
+        shingle_counts: shingles, repeats included, int64, from 0.
         bands: uint32[pages, bands].
         is_kept_sample: uint8[pages, bins]; 1 where the sample of the whole page's bin is a shingle that is
             left.

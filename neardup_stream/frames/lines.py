@@ -29,6 +29,9 @@ __all__ = [
 MIN_CONTENT_TOKENS = 20
 """If the lenient bounds leave fewer tokens than this, only `markup_pages` counts."""
 
+COPY_SHARE = 0.9
+"""While one page is enough for a line to be frame, a page that shares so much with it is rather its copy."""
+
 LANDMARK_SHARE = 0.05
 """Of a page's tokens so many must be in question before its markup is asked for landmarks: that costs as much
 as extracting its text."""
@@ -103,7 +106,9 @@ def content_lines(
     in_question = token_counts[content & (counts >= bounds.landmark)].sum()
     if asks_for_landmarks(in_question, token_counts.sum()):
         content &= (counts < bounds.landmark) | ~landmarks()
-    return content if token_counts[content].sum() >= MIN_CONTENT_TOKENS else strict
+    left = token_counts[content].sum()
+    is_copy = bounds.markup == 1 and left <= (1 - COPY_SHARE) * token_counts.sum()
+    return strict if is_copy or left < MIN_CONTENT_TOKENS else content
 
 
 def asks_for_landmarks(in_question: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -1,6 +1,6 @@
 """The values that one batch of records passes through, in the order of its journey.
 
-    Record ──prepare──► Arrival ──register──► Registered ──detect──► Judged ──publish──► messages
+    Record ──prepare, view──► Arrival ──register──► Registered ──detect──► Judged ──publish──► messages
 
 Records that are no page leave on the way, each with its outcome.
 """

@@ -74,6 +74,15 @@ class _Reading(NamedTuple):
     taught_of_settled: int
 
 
+class _Remembered(NamedTuple):
+    """What is kept of a page that is under way: a FramedSketch, and none of its text."""
+
+    sketch: bytes
+    shingle_count: int
+    whole: bytes
+    whole_count: int
+
+
 class _UnderWay:
     """Pages of one site that are in flight and not counted in its table yet, batch by batch."""
 
@@ -81,10 +90,11 @@ class _UnderWay:
         self.line_counts: Counter[int] = Counter()
         self.page_count = 0
         self.lessons: defaultdict[int, list[LineHashes]] = defaultdict(list)
-        self.banded: defaultdict[int, defaultdict[int, list[tuple[int, Arrival]]]] = defaultdict(
+        self.banded: defaultdict[int, defaultdict[int, list[tuple[int, _Remembered]]]] = defaultdict(
             lambda: defaultdict(list)
         )
         self.banded_count = 0
+        self.texts: defaultdict[int, set[int]] = defaultdict(set)
 
     def add(self, batch: int, lines: LineHashes) -> None:
         self.lessons[batch].append(lines)
@@ -92,19 +102,31 @@ class _UnderWay:
         self.page_count += 1
 
     def remove(self, batch: int) -> None:
+        counts = self.line_counts
         for lines in self.lessons.pop(batch, ()):
-            self.line_counts.subtract(lines.tolist())
             self.page_count -= 1
-        self.line_counts += Counter()  # drops what is 0
+            for line in lines.tolist():
+                counts[line] -= 1
+                if not counts[line]:
+                    del counts[line]
         self.banded.pop(batch, None)
+        self.texts.pop(batch, None)
 
     def remember(self, batch: int, words: Sequence[int], page: Arrival) -> None:
-        """Let later pages find a page by its bands."""
+        """Let later pages find a page by its text and, the latest of each band, by its bands."""
+        self.texts[batch].add(page.text_fingerprint)
         self.banded_count += 1
+        kept = _Remembered(page.sketch, page.shingle_count, page.whole, page.whole_count)
         for word in words:
-            self.banded[batch][word].append((self.banded_count, page))
+            latest = self.banded[batch][word]
+            latest.append((self.banded_count, kept))
+            del latest[:-_MOST_COMPARED]
 
-    def sharing_bands(self, words: Sequence[int]) -> list[Arrival]:
+    def has_text(self, page: Arrival) -> bool:
+        """Whether a page with the same sequence of tokens is under way."""
+        return any(page.text_fingerprint in texts for texts in self.texts.values())
+
+    def sharing_bands(self, words: Sequence[int]) -> list[_Remembered]:
         """The latest pages that share a band with a page."""
         found = {
             number: page
@@ -206,7 +228,9 @@ class _Work:
                 self._lines[row] = lines
                 is_sampled = arrival.text_fingerprint % self._reading.taught_of_settled == 0
                 if is_sampled or not self._is_settled(arrival.site):
-                    self._lessons[arrival.record.position] = Lesson(arrival.site, np.unique(lines.hashes))
+                    self._lessons[arrival.record.position] = Lesson(
+                        arrival.site, np.unique(lines.hashes)[: reading.config.max_lines]
+                    )
 
     def view_all(self) -> None:
         """View every page; those of young sites one after the other, and again when all have been counted."""
@@ -329,12 +353,16 @@ class _Work:
 
     def _teach(self, rows: Sequence[int]) -> None:
         """Count those pages that nearly equal none that is under way."""
-        pairs: list[tuple[int, Arrival]] = []
+        pairs: list[tuple[int, _Remembered]] = []
+        copies: set[int] = set()
         words = {row: band_words(self._viewed[row]) for row in rows}
         for row in rows:
             under_way = self._under_way[self._arrivals[row].site]
-            pairs += [(row, other) for other in under_way.sharing_bands(words[row])]
-        copies = set(self._copies(pairs))
+            if under_way.has_text(self._arrivals[row]):
+                copies.add(row)
+            else:
+                pairs += [(row, other) for other in under_way.sharing_bands(words[row])]
+        copies.update(self._near_copies(pairs))
         for row in rows:
             arrival = self._viewed[row]
             under_way = self._under_way[arrival.site]
@@ -343,13 +371,12 @@ class _Work:
                 self._taught.add(row)
             under_way.remember(self._batch, words[row], arrival)
 
-    def _copies(self, pairs: Sequence[tuple[int, Arrival]]) -> Iterator[int]:
+    def _near_copies(self, pairs: Sequence[tuple[int, _Remembered]]) -> Iterator[int]:
         if not pairs:
             return
         lefts, rights = [self._viewed[row] for row, _ in pairs], [other for _, other in pairs]
         likeness = judge_likeness(lefts, rights, self._reading.verdict)
         mutual = np.minimum(likeness.own, likeness.other)
-        for (row, other), is_near, share in zip(pairs, likeness.is_near, mutual, strict=True):
-            is_same = self._arrivals[row].text_fingerprint == other.text_fingerprint
-            if is_same or (is_near and share >= COPY_CONTAINMENT):
+        for (row, _), is_near, share in zip(pairs, likeness.is_near, mutual, strict=True):
+            if is_near and share >= COPY_CONTAINMENT:
                 yield row

@@ -5,12 +5,14 @@ teach it again. What a page's views are is written into its record and never cha
 """
 
 import asyncio
+import logging
 import secrets
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from neardup_stream.errors import CorruptData
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.frames.table import STAMP_BYTES, FrameTable, LineHashes
@@ -18,18 +20,20 @@ from neardup_stream.hashing.handles import handle_of
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.arrival import Arrival, Lesson, Prepared
-from neardup_stream.pipeline.frame_views import SETTLED_PAGES, FrameViewer
+from neardup_stream.pipeline.frame_views import SETTLED_PAGES, FrameViewer, Viewed
 from neardup_stream.pipeline.preparation import timed
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.stores.frame_store import FrameChange, FrameStore
 
 __all__ = ["Frames", "site_hash"]
 
+_logger = logging.getLogger(__name__)
+
 _FRESH_SECONDS = 10.0
 """A table that was read longer ago is read again: other daemons teach too."""
 
 _MAX_SITES = 20_000
-"""Tables kept in this process, those used longest ago go first; some 3 KB each."""
+"""Tables kept in this process, those used longest ago go first; at most 5 KB each by default."""
 
 _ATTEMPTS = 3
 """How often a lesson is tried against other daemons' writes before it is dropped."""
@@ -88,15 +92,16 @@ class Frames:
         Raises:
             DependencyLost: the store stayed away.
         """
-        self._take_finished()
+        finished = self._take_finished()
         arrivals = prepared.arrivals
         sites = list(dict.fromkeys(arrival.site for arrival in arrivals if arrival.site))
         with timed(self._meters, "frames"):
             await self._retries.persist(partial(self._read, sites))
+            finished += self._take_finished()
             tables = {site: self._known[site].table for site in sites}
             self._forget_oldest()
             self._batch += 1
-            viewed = await asyncio.to_thread(self._viewer.view, arrivals, self._batch, tables, self._sketch)
+            viewed = await asyncio.to_thread(self._view, finished, arrivals, tables)
         self._meters.frame_tokens(viewed.frame_tokens, viewed.tokens)
         self._meters.frame_sites(len(self._known), len(self._settled))
         content = iter(viewed.arrivals)
@@ -122,12 +127,24 @@ class Frames:
         sites = list(dict.fromkeys(lesson.site for lesson in prepared.lessons.values()))
         self._finished.append((prepared.frame_batch, sites, learned))
 
-    def _take_finished(self) -> None:
-        """Exchange what finished batches taught under way for what was stored of it."""
+    def _take_finished(self) -> list[tuple[int, Sequence[str]]]:
+        """Keep what was stored of finished batches; return them, with their sites, for the viewer."""
+        finished = []
         while self._finished:
             batch, sites, learned = self._finished.popleft()
-            self._viewer.finish(batch, sites)
             self._keep(learned)
+            finished.append((batch, sites))
+        return finished
+
+    def _view(
+        self,
+        finished: Iterable[tuple[int, Sequence[str]]],
+        arrivals: Sequence[Arrival],
+        tables: Mapping[str, FrameTable],
+    ) -> Viewed:
+        for batch, sites in finished:
+            self._viewer.finish(batch, sites)
+        return self._viewer.view(arrivals, self._batch, tables, self._sketch)
 
     async def _read(self, sites: Iterable[str]) -> None:
         """May be repeated as a whole."""
@@ -198,16 +215,24 @@ class Frames:
         return _Known(secrets.token_bytes(STAMP_BYTES), table, self._now_seconds())
 
     def _unpacked(self, packed: bytes | None) -> _Known:
-        return _Known((packed or b"")[:STAMP_BYTES], FrameTable.unpack(packed or None), self._now_seconds())
+        """A stored table; one that cannot be read is empty, and is replaced by the next lesson."""
+        try:
+            table = FrameTable.unpack(packed or None)
+        except CorruptData as error:
+            _logger.warning("frame_table_unreadable", extra={"fields": {"error": str(error)}})
+            table = FrameTable.empty()
+        return _Known((packed or b"")[:STAMP_BYTES], table, self._now_seconds())
 
     def _keep(self, tables: Mapping[str, _Known]) -> None:
-        self._known.update(tables)
-        for site in tables:
+        """Keep tables, but not over those that were read later."""
+        for site, known in tables.items():
+            former = self._known.get(site)
+            if former is None or former.seconds <= known.seconds:
+                self._known[site] = known
+                self._settled.discard(site)
+                if known.table.page_count >= SETTLED_PAGES:
+                    self._settled.add(site)
             self._known.move_to_end(site)
-        self._settled.difference_update(tables)
-        self._settled.update(
-            site for site, known in tables.items() if known.table.page_count >= SETTLED_PAGES
-        )
 
     def _forget_oldest(self) -> None:
         while len(self._known) > _MAX_SITES:

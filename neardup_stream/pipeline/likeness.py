@@ -113,7 +113,9 @@ def judge_likeness(
     bound = np.where(both_framed, config.content_containment, config.near_containment)
     is_near = (resemblances >= config.near_resemblance) & (np.minimum(own, other) >= bound)
     for is_framed, count in zip(framed, counts, strict=True):
-        is_near &= ~is_framed | (count >= MIN_CONTENT_SHINGLES)
+        is_too_little = is_framed & (count < MIN_CONTENT_SHINGLES)
+        is_near &= ~is_too_little
+        own[is_too_little] = other[is_too_little] = 0.0  # nor do they contain each other
     likeness = Likeness(is_near, ~any_framed, resemblances, own, other)
     open_pairs = np.flatnonzero(any_framed & ~is_near)
     if open_pairs.size:

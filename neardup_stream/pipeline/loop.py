@@ -273,13 +273,13 @@ class Loop:
             batch, prepared, runs = item
             conclusion = conclude(prepared, runs)
             await self._judgement.follow_up(conclusion.follow_up)
-            if self._frames is not None:
-                await self._frames.learn(prepared, conclusion.follow_up.lessons)
             parcel = self._parcel(batch, prepared, conclusion)
             with timed(self._meters, "send"):
                 await self._delivery.send(parcel)
             if batch.epoch == self._epoch:
                 self._delivery.finish(parcel)
+            if self._frames is not None:
+                await self._frames.learn(prepared, conclusion.follow_up.lessons)
             if self._is_commit_due(batch):
                 await self._retries.persist(self._commit)
             await self._in_flight.remove(len(batch.records), batch.size_bytes)

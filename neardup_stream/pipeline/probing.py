@@ -1,8 +1,9 @@
 """Probes and fills the index with pages that may stand there twice: by content and by whole text.
 
 A page whose frame is known is stored by the bands of its content; a short one by those of its whole text as
-well. It looks for both in any case, because a page that came before the frame of its site was known is stored
-by its whole text. The simhash is always that of the whole text.
+well. While its site is young it looks for both, because a page that came before the frame of its site was
+known is stored by its whole text. The other way round, a page without a known frame finds one with it by
+content, or by the simhash, which is always that of the whole text.
 """
 
 from collections.abc import Sequence

@@ -15,6 +15,7 @@ from publicsuffixlist import PublicSuffixList
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.page import Page
+from neardup_stream.wire.urls import canonical_url
 
 __all__ = ["EVERYTHING", "UNKNOWN", "ScopeOf", "scope_by"]
 
@@ -51,10 +52,14 @@ def _everything(page: Page) -> str:
 
 
 def _host(page: Page) -> str:
+    """The host as the canonical URL spells it, without the dot of the root."""
     try:
-        return urlsplit(page.url).hostname or UNKNOWN
+        host = urlsplit(page.url).hostname or ""
+        if not host.isascii() or "%" in host:
+            host = urlsplit(canonical_url(page.url)).hostname or ""
     except ValueError:
         return UNKNOWN
+    return host.rstrip(".") or UNKNOWN
 
 
 def _domain(page: Page) -> str:

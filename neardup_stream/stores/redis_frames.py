@@ -1,4 +1,4 @@
-"""Frame tables in Redis: one string a site, of at most some 2.5 KB."""
+"""Frame tables in Redis: one string a site, of at most some 5 KB by default."""
 
 from collections.abc import Sequence
 from typing import Any, Final
