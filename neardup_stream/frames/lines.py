@@ -24,6 +24,7 @@ __all__ = [
     "asks_for_landmarks",
     "content_lines",
     "frame_bounds",
+    "strict_content_lines",
 ]
 
 MIN_CONTENT_TOKENS = 20
@@ -98,9 +99,9 @@ def content_lines(
         landmarks: finds which lines are in landmarks, called if it matters; None for plain text.
         config: the bounds.
     """
+    strict = strict_content_lines(counts, config, is_markup=landmarks is not None)
     if landmarks is None:
-        return counts < config.text_pages
-    strict = counts < config.markup_pages
+        return strict
     bounds = frame_bounds(page_count, config)
     content = counts < bounds.markup
     in_question = token_counts[content & (counts >= bounds.landmark)].sum()
@@ -109,6 +110,14 @@ def content_lines(
     left = token_counts[content].sum()
     is_copy = bounds.markup == 1 and left <= (1 - COPY_SHARE) * token_counts.sum()
     return strict if is_copy or left < MIN_CONTENT_TOKENS else content
+
+
+def strict_content_lines(
+    counts: NDArray[np.int64], config: FrameConfig, *, is_markup: bool
+) -> NDArray[np.bool_]:
+    """The same by the full bound alone, however few pages are known, and without landmarks."""
+    is_content: NDArray[np.bool_] = counts < (config.markup_pages if is_markup else config.text_pages)
+    return is_content
 
 
 def asks_for_landmarks(in_question: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.bool_]:

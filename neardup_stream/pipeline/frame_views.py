@@ -19,7 +19,12 @@ from numpy.typing import NDArray
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_whole
 from neardup_stream.fingerprints.simhash import PageLines, SimhashConfig, fingerprint_lines, view_lines
 from neardup_stream.fingerprints.sketch import SketchConfig
-from neardup_stream.frames.lines import FrameConfig, asks_for_landmarks, content_lines
+from neardup_stream.frames.lines import (
+    FrameConfig,
+    asks_for_landmarks,
+    content_lines,
+    strict_content_lines,
+)
 from neardup_stream.frames.table import FrameTable, LineHashes, counts_in_tables
 from neardup_stream.match import Match
 from neardup_stream.message import Position
@@ -33,6 +38,9 @@ __all__ = ["SETTLED_PAGES", "TAUGHT_OF_SETTLED", "FrameViewer", "Viewed", "is_di
 
 SETTLED_PAGES = 64
 """A site of which so many pages are counted is known: what is under way adds nothing to it."""
+
+_FEW_PAGES = 10
+"""While fewer pages of a site are known, a page that matches one of them counts as its copy."""
 
 TAUGHT_OF_SETTLED = 4
 """Of the pages of such a site one in so many is counted: its frame is known, and changes slowly."""
@@ -218,6 +226,7 @@ class _Work:
         self._masks: dict[int, _Mask] = {}
         self._landmarks: dict[int, _Mask] = {}
         self._taught: set[int] = set()
+        self._copies: set[int] = set()
         self._lessons: dict[Position, Lesson] = {}
         self._lines: dict[int, PageLines] = {}
         self._by_site: defaultdict[str, list[int]] = defaultdict(list)
@@ -312,6 +321,8 @@ class _Work:
             more = under_way.line_counts
             counts += np.array([more[line] for line in lines.hashes.tolist()], np.int64) - own
             page_count += under_way.page_count - own
+        if row in self._copies and page_count < _FEW_PAGES:  # what copies share is no frame for that
+            return strict_content_lines(counts, self._reading.config, is_markup=arrival.is_markup)
         return content_lines(
             counts,
             lines.token_counts,
@@ -354,19 +365,18 @@ class _Work:
     def _teach(self, rows: Sequence[int]) -> None:
         """Count those pages that nearly equal none that is under way."""
         pairs: list[tuple[int, _Remembered]] = []
-        copies: set[int] = set()
         words = {row: band_words(self._viewed[row]) for row in rows}
         for row in rows:
             under_way = self._under_way[self._arrivals[row].site]
             if under_way.has_text(self._arrivals[row]):
-                copies.add(row)
+                self._copies.add(row)
             else:
                 pairs += [(row, other) for other in under_way.sharing_bands(words[row])]
-        copies.update(self._near_copies(pairs))
+        self._copies.update(self._near_copies(pairs))
         for row in rows:
             arrival = self._viewed[row]
             under_way = self._under_way[arrival.site]
-            if row not in copies:
+            if row not in self._copies:
                 under_way.add(self._batch, self._lessons[arrival.record.position].lines)
                 self._taught.add(row)
             under_way.remember(self._batch, words[row], arrival)
@@ -378,5 +388,9 @@ class _Work:
         likeness = judge_likeness(lefts, rights, self._reading.verdict)
         mutual = np.minimum(likeness.own, likeness.other)
         for (row, _), is_near, share in zip(pairs, likeness.is_near, mutual, strict=True):
-            if is_near and share >= COPY_CONTAINMENT:
+            if is_near and (share >= COPY_CONTAINMENT or self._is_young(self._arrivals[row].site)):
                 yield row
+
+    def _is_young(self, site: str) -> bool:
+        """Whether so few pages of a site are known that any match is rather a copy than a sibling."""
+        return self._tables[site].page_count + self._under_way[site].page_count < _FEW_PAGES

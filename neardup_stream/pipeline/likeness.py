@@ -2,7 +2,7 @@
 
     contents      near_resemblance and near_containment; content_containment where both have a known frame
     whole texts   the same, and most of either content is inside the other's whole text: nine tenths where
-                  both lost as much to frames; where not, half, and more the fewer samples tell of it
+                  both lost as much to frames; where not, a third, and more the fewer samples tell of it
     short pages   four fifths of either whole text inside the other
 
 Where the frame of a site is known for one page only, its content cannot be like the other's, which still has
@@ -33,7 +33,7 @@ __all__ = [
 MIN_CONTENT_SHINGLES = 8
 """What is left of a page beside its frame must have as many to be compared: as many as ten tokens have."""
 
-_CONTENT_INSIDE_UNKNOWN = 0.5
+_CONTENT_INSIDE_UNKNOWN = 0.3
 _CHANCE_MARGIN = 0.75
 _ALIKE_KNOWN = 0.15
 _CONTENT_INSIDE_KNOWN = 0.9

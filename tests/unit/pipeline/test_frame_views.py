@@ -134,16 +134,12 @@ def test_finishing_a_batch_of_a_site_that_taught_nothing_is_no_error() -> None:
 
 @pytest.mark.parametrize("edits", [0, 1])
 def test_near_copies_of_a_page_teach_it_nothing(edits: int) -> None:
-    """They learn from it: to each of them it is another page of the site."""
     pages = [
         at(f"https://{SHOP}/{row}", framed_page(SHOP, "same", words=400, edits=min(row, edits)))
         for row in range(8)
     ]
 
-    original, *copies = view(viewer(), arrive(pages)).arrivals
-
-    assert is_whole(original)
-    assert {copy.content_token_count for copy in copies} == {400 if edits else original.token_count}
+    assert all(is_whole(arrival) for arrival in view(viewer(), arrive(pages)).arrivals)
 
 
 def test_copies_in_different_batches_teach_nothing() -> None:

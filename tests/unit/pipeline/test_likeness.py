@@ -102,16 +102,16 @@ def test_whole_texts_are_near_if_nine_tenths_of_what_is_known_as_content_is_in_b
 @pytest.mark.parametrize(
     ("content_bins", "content_count", "is_near"),
     [
-        pytest.param(9, 1201, False, id="9-samples-below-3-quarters"),
-        pytest.param(9, 1199, True, id="9-samples-3-quarters"),
-        pytest.param(36, 5761, False, id="36-samples-below-5-eighths"),
-        pytest.param(36, 5759, True, id="36-samples-5-eighths"),
+        pytest.param(9, 1637, False, id="9-samples-below-11-twentieths"),
+        pytest.param(9, 1635, True, id="9-samples-11-twentieths"),
+        pytest.param(36, 8472, False, id="36-samples-below-17-fortieths"),
+        pytest.param(36, 8470, True, id="36-samples-17-fortieths"),
     ],
 )
 def test_the_fewer_samples_tell_of_a_content_the_more_of_it_must_be_in_a_page_of_unknown_frame(
     *, content_bins: int, content_count: int, is_near: bool
 ) -> None:
-    """A half, and three quarters of one by the root of the number of samples."""
+    """Three tenths, and three quarters of one by the root of the number of samples."""
     framed = with_frame(page(codes(NONE, 2), content_count), codes(ALL, 1), content_bins, 6400)
     unknown = page(codes(ALL, 1), 6400)
 
