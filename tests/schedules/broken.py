@@ -10,11 +10,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
+import numpy as np
 
 from neardup_stream.clusters.cells import PageCell
 from neardup_stream.events import Event, Gone
+from neardup_stream.fingerprints.framed import WholeOverlaps, whole_overlaps
 from neardup_stream.message import Message, Partition, Record
-from neardup_stream.pipeline import registration
+from neardup_stream.pipeline import likeness, registration
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.judgement import Judgement
 from neardup_stream.pipeline.offsets import next_offsets
@@ -103,6 +105,41 @@ def _plan_again(
         later = tuple(each for each in stored.later if each != applied)
         stored = msgspec.structs.replace(stored, later=later)
     return plan(arrival, stored, *rest)
+
+
+def _plan_with_new_views(
+    arrival: Arrival,
+    stored: PageRecord | None,
+    *rest: int,
+    plan: Callable[..., Plan] = registration.plan,
+) -> Plan:
+    """Writes the views of a redelivered page anew, with what is known of its site's frame by now."""
+    planned = plan(arrival, stored, *rest)
+    if planned.verdict != "replayed" or planned.record.state != "live":
+        return planned
+    record = msgspec.structs.replace(
+        planned.record,
+        sketch=arrival.sketch,
+        shingle_count=arrival.shingle_count,
+        bands=arrival.bands,
+        whole=arrival.whole,
+        whole_count=arrival.whole_count,
+        whole_bands=arrival.whole_bands if arrival.is_whole_indexed else b"",
+    )
+    return planned._replace(record=record, is_write=True)
+
+
+def _judge_no_wholes(*_arguments: object) -> None:
+    """Compares contents only, so a page whose frame was not known matches no page without its frame."""
+
+
+def _overlap_wholes(
+    *arguments: Any, overlaps: Callable[..., WholeOverlaps] = whole_overlaps
+) -> WholeOverlaps:
+    """Compares whole texts without asking whether what they share is content."""
+    whole = overlaps(*arguments)
+    everything = np.ones(len(whole.own))
+    return whole._replace(own_content=everything, other_content=everything)
 
 
 async def _open_to_all(broker: Broker, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
@@ -235,5 +272,14 @@ BROKEN: Final[Mapping[str, Protocol]] = {
     "no pending edges": _with_clusters(_WithoutEdges),
     "entries without versions": Protocol(stores=_with_tables),
     "gone without a version of its own": Protocol(render=_gone_as_it_was),
+    "views made anew on redelivery": Protocol(
+        sabotage=lambda: _swapped(registration, "plan", _plan_with_new_views)
+    ),
+    "no comparison of whole texts": Protocol(
+        sabotage=lambda: _swapped(likeness, "_judge_wholes", _judge_no_wholes)
+    ),
+    "whole texts that share only their frame": Protocol(
+        sabotage=lambda: _swapped(likeness, "whole_overlaps", _overlap_wholes)
+    ),
     "transactions without a fence": Protocol(sabotage=lambda: _swapped(Broker, "open", _open_to_all)),
 }

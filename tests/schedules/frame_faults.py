@@ -13,9 +13,8 @@ from neardup_stream.stores.memory_frames import MemoryFrames
 __all__ = ["FaultyFrames", "FrameFault", "FrameFaultKind", "FrameTrouble", "draw_frame_faults"]
 
 FrameFaultKind = Literal["lost", "older copy", "rewritten", "unavailable"]
-"""lost: the table is removed, as by `frames forget`. older copy: an earlier table is restored, as after a
-failover. rewritten: its stamp changes, so that every daemon's next write conflicts. unavailable: all calls
-fail for a while."""
+"""lost: the table is removed, as by `frames forget`. older copy: an earlier table is restored.
+rewritten: its stamp changes, so that every daemon's next write conflicts. unavailable: all calls fail."""
 
 
 class FrameFault(NamedTuple):
@@ -102,7 +101,7 @@ _KINDS: Final = get_args(FrameFaultKind)
 def draw_frame_faults(
     daemons: int, duration_seconds: float, site_count: int, dice: random.Random
 ) -> FrameTrouble:
-    """Some faults of the store, perhaps a daemon that starts late or never reads a table again."""
+    """Draw faults of the store, perhaps a late daemon, perhaps some that never read a table again."""
     faults = [
         FrameFault(
             dice.uniform(0, duration_seconds),

@@ -30,12 +30,14 @@ class Outcome(NamedTuple):
         events: how many were told, repeats included.
         generations: how often partitions were dealt.
         late_commits: how many were refused.
+        frame_shares: how much of each page version was taken out as frame, in [0, 1].
     """
 
     violations: list[str]
     events: int
     generations: int
     late_commits: int
+    frame_shares: list[float]
 
 
 def run(
@@ -71,6 +73,7 @@ def run(
         events=len(broker.topics[EVENTS]),
         generations=broker.generation_count,
         late_commits=broker.dropped_commit_count,
+        frame_shares=[each.frame_share for each in stage.shared.stores.records.versions.values()],
     )
 
 

@@ -1,7 +1,6 @@
 """HTML pages of a few sites: each site repeats a frame, and pages of one site differ in their topic only.
 
-A page says in its `meta` what it is made of, so that a judge need not compare texts to know which pages are
-copies.
+A page says in its `meta` what it is made of, so that a judge knows which pages are copies of each other.
 """
 
 import random
@@ -19,10 +18,10 @@ _FRAME_LINES = (16, 6)
 """Of each site, in lines: with the first one, pages of different topics match until the frame is known."""
 
 _LINE_WORDS = 15
-_PARAGRAPHS, _PARAGRAPH_WORDS = 4, 20
+_PARAGRAPHS, _PARAGRAPH_WORDS = 5, 16
 
-_EDITS = (((8, "e5"), (64, "e6")), ((8, "e3"), (36, "e1")), ((8, "e3"), (16, "e4")))
-"""Of each topic a word of the content, and what replaces it: the simhash moves by at most 3 bits."""
+_EDITS = (((17, "e8"), (25, "e8")), ((19, "e1"), (29, "e4")), ((17, "e0"), (23, "e0")))
+"""Of each topic: words of the content, and what replaces them. The simhash moves by at most 3 bits."""
 
 SITE_COUNT = len(_FRAME_LINES)
 CONTENT_WORDS = _PARAGRAPHS * _PARAGRAPH_WORDS

@@ -63,8 +63,8 @@ class Climate:
         stub_seconds: of what is gone; longer than the longest stop.
         longest_stop_seconds: past the session, and past the graves.
         is_exactly_once: whether messages leave in transactions.
-        has_frames: whether pages are HTML of sites with frames, compared by sketches, and the frame store has
-        faults.
+        has_frames: whether pages are HTML, compared by sketches without their sites' frames, and the
+            frame store has faults.
     """
 
     daemons: int = 3

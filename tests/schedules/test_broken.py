@@ -21,6 +21,9 @@ FOUND_BY = {
     "no pending edges": ("usual", 80),
     "entries without versions": ("usual", 28),
     "gone without a version of its own": ("usual", 14),
+    "views made anew on redelivery": ("frames", 2),
+    "no comparison of whole texts": ("frames", 1),
+    "whole texts that share only their frame": ("frames", 8),
     "transactions without a fence": ("exactly once", 9),
 }
 """A climate, and a seed that found it. Changes elsewhere may shift that, so the next ones are tried too."""

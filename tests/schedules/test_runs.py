@@ -41,3 +41,11 @@ def test_daemons_meet_what_the_climates_promise() -> None:
     assert sum(outcome.events for outcome in outcomes) > 100
     assert sum(outcome.generations for outcome in outcomes) > 100
     assert any(outcome.late_commits for outcome in outcomes)
+
+
+def test_daemons_know_different_frames() -> None:
+    """Pages with none, a part and all of their frames taken out; else views would not differ."""
+    shares = [share for seed in range(10) for share in run(seed, CLIMATES["frames"]).frame_shares]
+    assert sum(share == 0 for share in shares) > 20
+    assert sum(share > 0.5 for share in shares) > 20
+    assert len(set(shares)) > 4
