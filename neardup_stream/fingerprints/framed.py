@@ -18,7 +18,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
+from neardup_stream.fingerprints.sketch import (
+    SketchConfig,
+    containments,
+    estimate_resemblances,
+    stack_sketches,
+)
 
 __all__ = [
     "SHORT_SHINGLES",
@@ -188,8 +193,7 @@ def _bins_of(page: FramedSketch, config: SketchConfig) -> int:
 
 
 def _whole_sketches(pages: Sequence[FramedSketch], size: int) -> NDArray[np.uint8]:
-    packed = b"".join((page.whole or page.sketch)[:size] for page in pages)
-    return np.frombuffer(packed, np.uint8).reshape(len(pages), size)
+    return stack_sketches([(page.whole or page.sketch)[:size] for page in pages], size)
 
 
 def _content_bits(pages: Sequence[FramedSketch], bins: int, config: SketchConfig) -> NDArray[np.bool_]:

@@ -7,6 +7,7 @@ agree in a bin with the probability that a shingle of either is a shingle of bot
 `reference.py` says how sketches and bands are made.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,7 @@ __all__ = [
     "containments",
     "estimate_resemblances",
     "sketch_schema_fields",
+    "stack_sketches",
     "standard_errors",
 ]
 
@@ -78,6 +80,11 @@ class SketchConfig:
     def sketch_bytes(self) -> int:
         """Size of one sketch."""
         return self.bins * self.code_bits // 8
+
+
+def stack_sketches(sketches: Sequence[bytes], size_bytes: int) -> NDArray[np.uint8]:
+    """Sketches of so many bytes each as rows, uint8[sketches, size_bytes]."""
+    return np.frombuffer(b"".join(sketches), np.uint8).reshape(len(sketches), size_bytes)
 
 
 def estimate_resemblances(

@@ -44,7 +44,7 @@ _KNOWN_PAGES = 24
 """If so many pages of a site are counted, what is under way adds nothing to its table."""
 
 _FEW_PAGES = 10
-"""While fewer pages of a site are known, a page that matches one of them counts as its copy."""
+"""While fewer pages of a site are counted it is young: content may be taken for its frame."""
 
 TAUGHT_OF_SETTLED = 4
 """Of the pages of a settled site one in so many is counted."""

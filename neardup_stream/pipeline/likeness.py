@@ -25,7 +25,12 @@ from neardup_stream.fingerprints.framed import (
     text_shingle_count,
     whole_overlaps,
 )
-from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
+from neardup_stream.fingerprints.sketch import (
+    SketchConfig,
+    containments,
+    estimate_resemblances,
+    stack_sketches,
+)
 
 __all__ = [
     "MIN_CONTENT_SHINGLES",
@@ -187,8 +192,7 @@ def least_content_inside(samples: NDArray[np.float64], alike_known: NDArray[np.b
 
 
 def _sketches(pages: Sequence[FramedSketch], sketch: SketchConfig) -> NDArray[np.uint8]:
-    packed = b"".join(page.sketch for page in pages)
-    return np.frombuffer(packed, dtype=np.uint8).reshape(len(pages), sketch.sketch_bytes)
+    return stack_sketches([page.sketch for page in pages], sketch.sketch_bytes)
 
 
 def _sketch_of(config: VerdictConfig) -> SketchConfig:

@@ -15,7 +15,12 @@ from numpy.typing import NDArray
 from neardup_stream.errors import ConfigError, InvariantBroken
 from neardup_stream.fingerprints.remainders import compare_remainders
 from neardup_stream.fingerprints.simhash import PageLines
-from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
+from neardup_stream.fingerprints.sketch import (
+    SketchConfig,
+    containments,
+    estimate_resemblances,
+    stack_sketches,
+)
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.likeness import VerdictConfig, judge_likeness
@@ -207,17 +212,21 @@ class NearCopies:
         views = judge_likeness(
             [pages[row].viewed for row, _ in pairs], [other.view for _, other in pairs], self._verdict
         )
-        is_copy = views.is_near & (np.minimum(views.own, views.other) >= COPY_CONTAINMENT)
-        shares = _whole_shares([(pages[row].arrival, other) for row, other in pairs], self._sketch)
         is_open = views.is_near | np.array([pages[row].is_young for row, _ in pairs])
+        open_at = np.flatnonzero(is_open)
+        if not open_at.size:
+            return {}
+        is_copy = (views.is_near & (np.minimum(views.own, views.other) >= COPY_CONTAINMENT))[open_at]
+        open_pairs = [pairs[at] for at in open_at.tolist()]
+        shares = _whole_shares([(pages[row].arrival, other) for row, other in open_pairs], self._sketch)
         found: dict[int, Relation] = {}
         read: Counter[int] = Counter()
         for at in np.argsort(-shares, kind="stable").tolist():
-            row, other = pairs[at]
+            row, other = open_pairs[at]
             if found.get(row) == "copy":
                 continue
             relation: Relation = "copy" if is_copy[at] else "unlike"
-            if shares[at] >= EDITED_CONTAINMENT and is_open[at] and read[row] < _MOST_READ:
+            if shares[at] >= EDITED_CONTAINMENT and read[row] < _MOST_READ:
                 read[row] += 1
                 relation = _relation(_lines_of(pages[row].arrival), other.lines) or relation
             if relation != "unlike":
@@ -237,12 +246,9 @@ def band_words(arrival: Arrival) -> list[int]:
 def _whole_shares(pairs: Sequence[tuple[Arrival, _Remembered]], config: SketchConfig) -> NDArray[np.float64]:
     """What either whole text has of the other at least, float64[pairs]."""
     sides = list(zip(*pairs, strict=True))
-    packed = [
-        np.frombuffer(b"".join(page.sketch for page in side), np.uint8).reshape(len(pairs), -1)
-        for side in sides
-    ]
+    left, right = (stack_sketches([page.sketch for page in side], config.sketch_bytes) for side in sides)
     counts = [np.array([page.shingle_count for page in side]) for side in sides]
-    own, other = containments(estimate_resemblances(packed[0], packed[1], config), counts[0], counts[1])
+    own, other = containments(estimate_resemblances(left, right, config), *counts)
     return np.minimum(own, other)
 
 
