@@ -1,11 +1,11 @@
 """Publishes the corrections of an index that was built anew: for `recover`."""
 
 from collections.abc import AsyncIterator, Sequence
-from itertools import islice
 
 from daemon.settings import Settings
 from daemon.told_pages import ToldPages
 from daemon.wiring import Stores, kafka_sink
+from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
 from neardup_stream.clusters.requests import ClusterNode
 from neardup_stream.clusters.walking import WalkedCluster
@@ -78,8 +78,7 @@ class Publisher:
         representative = (await fetch_records([speaker], kept))[speaker]
         self.cluster_count += 1
         self._clustered.update(cluster.members)
-        handles = iter(cluster.members)
-        while some := list(islice(handles, _AT_ONCE)):
+        for some in in_chunks(cluster.members, _AT_ONCE):
             records = await fetch_records(some, kept)
             self._held.difference_update(str(record.id) for record in records.values())
             for event in self._corrections.of_cluster(state, representative, records.items()):

@@ -1,9 +1,8 @@
 """Learns the frames of sites from pages of files, without storing the pages: for `frames learn`."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +11,7 @@ from daemon.preparing import build_frames, build_preparation
 from daemon.service import Stop, redis_url
 from daemon.settings import Settings
 from daemon.wiring import Stores, build_retries, open_stores
+from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.frames.table import FrameTable
 from neardup_stream.meters import NoMeters
@@ -157,15 +157,9 @@ class _Meters(NoMeters):
 async def _count_frame_lines(is_markup: Mapping[str, bool], settings: Settings, stores: Stores) -> int:
     """By the bound for HTML, where a site has some, else by that for plain text."""
     config, count = settings.frames.config(), 0
-    for sites in _chunks(is_markup):
+    for sites in in_chunks(is_markup, _FETCHED_AT_ONCE):
         hashes = [site_hash(site, stores.judged.handle_key) for site in sites]
         for site, packed in zip(sites, await stores.frames.fetch(hashes), strict=True):
             lines = frame_lines(FrameTable.unpack(packed), config)
             count += lines.markup if is_markup[site] else lines.text
     return count
-
-
-def _chunks(sites: Mapping[str, bool]) -> Iterator[list[str]]:
-    names = iter(sites)
-    while chunk := list(islice(names, _FETCHED_AT_ONCE)):
-        yield chunk

@@ -8,7 +8,6 @@ The same pages in the same order give the same bytes, whatever memory there is.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from hashlib import blake2b
-from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, Self
 
@@ -24,6 +23,7 @@ from neardup_stream.archive.pages import FrozenPage, pack_page, unpack_page
 from neardup_stream.archive.slots import KeyTables
 from neardup_stream.archive.spills import PARTITIONS, PartitionedRows, SortedRow, SortedRows
 from neardup_stream.archive.writing import ArchiveWriter
+from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import ConfigError
 
 __all__ = ["LEAST_MEMORY_BYTES", "ArchiveBuilder", "Built"]
@@ -127,7 +127,7 @@ class ArchiveBuilder:
             ConfigError: the name was taken meanwhile.
         """
         page_count = 0
-        for rows in _chunks(self._living(), _ADDED_AT_ONCE):
+        for rows in in_chunks(self._living(), _ADDED_AT_ONCE):
             self._add_pages(rows, page_count)
             page_count += len(rows)
             on_pages(page_count)
@@ -183,8 +183,3 @@ class ArchiveBuilder:
     def _keep_ids(self) -> None:
         self._ids.add(np.frombuffer(b"".join(self._new_ids), _NAMED))
         self._new_ids.clear()
-
-
-def _chunks(rows: Iterator[SortedRow], size: int) -> Iterator[list[SortedRow]]:
-    for first in rows:
-        yield [first, *islice(rows, size - 1)]

@@ -6,9 +6,9 @@ page whose probe met a limit may not have seen everything, now or when it was ju
 
 from collections import Counter
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, TypeVar
 
+from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import Probed
@@ -62,10 +62,10 @@ def _few_of_each(pages: Sequence[_Stored], matching: Matching) -> Iterator[_Stor
 def _matches(pages: Mapping[Handle, PageRecord], matching: Matching) -> Iterator[tuple[Handle, Handle]]:
     """The pairs whose match connects, unless either page cannot have seen everything."""
     index = PermutedIndex(MemoryTables(), matching.layout)
-    for batch in _batches(pages):
+    for batch in in_chunks(pages.items(), _BATCH_PAGES):
         _finished(insert(batch, index))
     found: dict[Handle, tuple[Match, ...]] = {}
-    for batch in _batches(pages):
+    for batch in in_chunks(pages.items(), _BATCH_PAGES):
         probed = _finished(probe([ProbingPage(*each) for each in batch], index))
         found |= _verified(batch, probed, pages, matching)
     for handle, matches in found.items():
@@ -86,12 +86,6 @@ def _verified(
         for row, ((handle, _), verdict) in enumerate(zip(batch, verdicts, strict=True))
         if row not in probed.truncated_rows
     }
-
-
-def _batches(pages: Mapping[Handle, PageRecord]) -> Iterator[list[_Stored]]:
-    rest = iter(pages.items())
-    while batch := list(islice(rest, _BATCH_PAGES)):
-        yield batch
 
 
 def _finished(work: Coroutine[Any, Any, _T]) -> _T:
