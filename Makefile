@@ -2,7 +2,11 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest --durations=10
+PYTEST := $(BIN)/python -m pytest
+
+# Tests run in so many processes, each with servers of its own: WORKERS=0 for one, with --pdb or -s.
+WORKERS ?= 2
+SUITE := $(PYTEST) -n $(WORKERS) --dist worksteal --durations=25
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -17,7 +21,7 @@ demo: .venv/.stamp-run ## Find the near-duplicates of a sample crawl, with every
 	$(BIN)/neardup-stream demo
 
 test: packages check jars ## Set up, then run all that CI runs: format, lint, types, floors, every tier
-	$(PYTEST)
+	$(SUITE)
 
 check: lint types floors ## Everything that can be said without running the code
 
@@ -33,10 +37,10 @@ floors: .venv/.stamp-dev ## Hold imports to the floors of the house
 	$(BIN)/lint-imports
 
 unit property schedules: .venv/.stamp-dev ## Tests of one tier, without servers
-	$(PYTEST) tests/$@
+	$(SUITE) tests/$@
 
 integration system: packages jars ## Tests of one tier, on real servers
-	$(PYTEST) tests/$@
+	$(SUITE) tests/$@
 
 chaos: packages jars ## Some twenty minutes of killed and stopped daemons; CHAOS_SEED chooses others
 	$(PYTEST) -m chaos -v -s tests/chaos tests/schedules

@@ -1,9 +1,12 @@
 """A server as a child process: started, awaited, stopped; it never outlives the process that started it."""
 
+import fcntl
+import os
 import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,6 +31,7 @@ LOG_TAIL_BYTES = 4096
 # Below the range from which the kernel takes the local ports of outgoing connections (32768 and up):
 # nobody else grabs one of these between our look and the server's bind.
 FIRST_PORT, LAST_PORT = 15000, 32000
+_LAST_PORT_FILE = Path(tempfile.gettempdir(), f"neardup-test-port-{os.getuid()}")
 
 
 HEARING_SIGNALS = ("env", "--default-signal=INT,HUP")
@@ -145,13 +149,23 @@ def wait_until(condition: Callable[[], bool], timeout_seconds: float) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """`count` different TCP ports of 127.0.0.1 on which nobody listens."""
-    found: set[int] = set()
-    while len(found) < count:
-        port = SystemRandom().randrange(FIRST_PORT, LAST_PORT)
-        if not is_listening(port):
-            found.add(port)
-    return list(found)
+    """Return `count` TCP ports of 127.0.0.1 on which no process listens.
+
+    They are handed out in turn to all test processes of this user, of any checkout: a port is not handed out
+    again before the range is used up, so its server has time to bind it.
+    """
+    found: list[int] = []
+    with _LAST_PORT_FILE.open("a+", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+        file.seek(0)
+        port = int(file.read() or SystemRandom().randrange(FIRST_PORT, LAST_PORT))
+        while len(found) < count:
+            port = port + 1 if port < LAST_PORT else FIRST_PORT
+            if not is_listening(port):
+                found.append(port)
+        file.truncate(0)
+        file.write(str(port))
+    return found
 
 
 def is_listening(port: int) -> bool:
