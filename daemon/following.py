@@ -28,7 +28,7 @@ class Follow(NamedTuple):
     Attributes:
         from_start: begin with the oldest event that is kept.
         max_events: stop after so many, None for no end.
-        idle_seconds: stop once nothing came for so long, None for no end.
+        idle_seconds: stop once the end was reached and nothing came for so long, None for no end.
         is_readable: a few colored lines an event instead of one line of JSON.
     """
 
@@ -61,8 +61,10 @@ async def follow_events(follow: Follow, settings: Settings) -> int:
             stop.is_watched = True
             while not stop.requested.is_set() and left != 0:
                 records = await source.read(min(_BATCH_RECORDS, left or _BATCH_RECORDS), _BATCH_BYTES)
-                if records:
+                lags = source.lag().values()
+                if records or not lags or any(lags):  # joining the group takes seconds on a busy broker
                     last_event = monotonic()
+                if records:
                     left = None if left is None else left - len(records)
                     for record in records:
                         _show(record, follow)

@@ -16,7 +16,7 @@ __all__ = ["tail"]
 @click.option("--from-start", is_flag=True, help="Begin with the oldest event kept, not with the next one.")
 @click.option("--max-events", type=click.IntRange(min=1), metavar="N", help="Stop after so many events.")
 @click.option(
-    "--idle-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop once nothing came for so long."
+    "--idle-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop this long after the last event."
 )
 @click.option("--json", "as_json", is_flag=True, help="Lines of JSON on a terminal too.")
 def tail(
