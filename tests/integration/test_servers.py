@@ -22,6 +22,7 @@ from tests.servers.process import (
     free_ports,
     wait_until,
 )
+from tests.servers.program import environment, run_program, start_program
 from tests.servers.redis import RedisCluster, RedisServer, find_redis, find_valkey, start_redis
 
 GONE_SECONDS = 20
@@ -143,6 +144,35 @@ def test_a_server_that_is_never_ready_is_ended(tmp_path: Path) -> None:
     with pytest.raises(ServerFailed, match="not ready"):
         process.wait_until_ready(lambda: False, timeout_seconds=0)
     assert not _exists(process.pid)
+
+
+def test_ports_are_handed_out_in_turn() -> None:
+    ports = [*free_ports(3), *free_ports(3)]
+
+    assert len(set(ports)) == 6
+
+
+def test_a_forked_program_does_what_a_started_one_does() -> None:
+    for words in (["--version"], ["query"], ["tail", "--set", "kafka.bootstrap_servers=127.0.0.1:1"]):
+        command = [sys.executable, "-m", "daemon", *words]
+        started = subprocess.run(command, capture_output=True, check=False, env=environment({}))
+        forked = run_program(words, b"", {}, GONE_SECONDS)
+
+        assert (forked.returncode, forked.stdout, forked.stderr) == (
+            started.returncode,
+            started.stdout,
+            started.stderr,
+        )
+
+
+def test_a_forked_program_gets_signals_and_tells_which_one_ended_it() -> None:
+    with Path(os.devnull).open("r+b") as nothing:
+        program = start_program(["tail"], {}, (nothing.fileno(),) * 3)
+    assert program.poll() is None
+
+    program.kill()
+
+    assert program.wait(GONE_SECONDS) == program.poll() == -signal.SIGKILL
 
 
 def _exists(pid: int) -> bool:

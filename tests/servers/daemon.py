@@ -4,8 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import tempfile
 import urllib.error
 import urllib.request
@@ -14,8 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.servers.process import free_ports, stands_still, wait_until
+from tests.servers.program import Child, start_program
 
-__all__ = ["Daemon", "environment", "start_daemon"]
+__all__ = ["Daemon", "start_daemon"]
 
 START_SECONDS = 60
 STOP_SECONDS = 60
@@ -25,7 +24,7 @@ _SAMPLE = re.compile(r"^(neardup_\w+)(\{[^}]*\})? (\S+)$", re.MULTILINE)
 class Daemon:
     """A running `neardup-stream run`."""
 
-    def __init__(self, child: subprocess.Popen[bytes], port: int, log: Path) -> None:
+    def __init__(self, child: Child, port: int, log: Path) -> None:
         self._child = child
         self._port = port
         self._log = log
@@ -63,7 +62,7 @@ class Daemon:
         """Wait until it takes pages."""
         wait_until(lambda: self.has_ended() or self.get("/readyz")[0] == 200, START_SECONDS)
         if self.has_ended():
-            raise AssertionError(f"the daemon ended with {self._child.returncode}:\n{self.log()}")
+            raise AssertionError(f"the daemon ended with {self.wait()}:\n{self.log()}")
 
     def wait_for_pages(self, count: int, timeout_seconds: float = 60) -> None:
         """Wait until so many records are finished."""
@@ -99,13 +98,6 @@ class Daemon:
         return [json.loads(line) for line in self.log().splitlines()]
 
 
-def environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """Ours, with these settings and no others."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("NEARDUP_")} | dict(
-        settings
-    )
-
-
 @contextmanager
 def start_daemon(
     settings: Sequence[str],
@@ -127,13 +119,9 @@ def start_daemon(
     overrides = [word for setting in (*settings, f"http.port={port}") for word in ("--set", setting)]
     with tempfile.TemporaryDirectory(prefix="neardup-daemon-") as directory:
         log = Path(directory, "stderr.log")
-        with log.open("wb") as stderr:
-            child = subprocess.Popen(
-                [*before, sys.executable, "-m", "daemon", "run", *flags, *overrides],
-                stdin=subprocess.DEVNULL,
-                stderr=stderr,
-                env=environment(environ or {}),
-            )
+        with Path(os.devnull).open("r+b") as nothing, log.open("wb") as stderr:
+            streams = (nothing.fileno(), nothing.fileno(), stderr.fileno())
+            child = start_program(["run", *flags, *overrides], environ or {}, streams, before)
         try:
             yield Daemon(child, port, log)
         finally:

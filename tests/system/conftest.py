@@ -1,20 +1,25 @@
 """The program on real servers: topics and name space of each test's own."""
 
+import asyncio
 import json
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pytest
 import redis
+from aiokafka import AIOKafkaConsumer
 
-from tests.servers.daemon import environment
+from neardup_stream.message import Message
+from neardup_stream.wire.events import from_message
 from tests.servers.kafka import KafkaBroker
+from tests.servers.program import run_program
 from tests.servers.redis import RedisServer
 
 COMMAND_SECONDS = 90
+POLL_MILLISECONDS = 200
 
 
 @dataclass(frozen=True)
@@ -38,10 +43,33 @@ class Site:
         return call(*words, *overrides, stdin=stdin)
 
     def events(self) -> list[dict[str, object]]:
-        """Every event on the topic, as `tail` tells them."""
-        told = self.call("tail", "--from-start", "--idle-seconds", "1")
-        assert told.returncode == 0, told.stderr
-        return [json.loads(line) for line in told.stdout.splitlines()]
+        """Return every event on the topic, up to its end, as `tail` prints them."""
+        return [json.loads(msgspec.json.encode(from_message(each))) for each in self.messages(self.topics[1])]
+
+    def messages(self, topic: str) -> list[Message]:
+        """Return what is on a topic, one partition behind the other, without aborted transactions."""
+        return asyncio.run(_read_topic(self.broker.bootstrap_servers, topic))
+
+
+async def _read_topic(bootstrap_servers: str, topic: str) -> list[Message]:
+    consumer = AIOKafkaConsumer(
+        topic,
+        bootstrap_servers=bootstrap_servers,
+        auto_offset_reset="earliest",
+        isolation_level="read_committed",
+    )
+    found: list[Message] = []
+    async with consumer:
+        partitions = sorted(consumer.assignment())
+        ends = await consumer.end_offsets(partitions)
+        for one in partitions:
+            consumer.pause(*partitions)
+            consumer.resume(one)
+            while await consumer.position(one) < ends[one]:
+                for record in (await consumer.getmany(one, timeout_ms=POLL_MILLISECONDS)).get(one, []):
+                    headers = tuple((name, value) for name, value in record.headers)
+                    found.append(Message(key=record.key, value=record.value, headers=headers))
+    return found
 
 
 @dataclass(frozen=True)
@@ -77,14 +105,7 @@ def call(
     *words: str, stdin: bytes = b"", environ: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command of ours, in an environment without settings other than these."""
-    return subprocess.run(
-        [sys.executable, "-m", "daemon", *words],
-        input=stdin,
-        capture_output=True,
-        env=environment(environ or {}),
-        timeout=COMMAND_SECONDS,
-        check=False,
-    )
+    return run_program(words, stdin, environ or {}, COMMAND_SECONDS)
 
 
 @pytest.fixture

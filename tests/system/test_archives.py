@@ -12,7 +12,7 @@ import pytest
 
 from neardup_stream.archive.frozen import FrozenIndex
 from tests.pipelines import essay, page_json
-from tests.servers.daemon import environment
+from tests.servers.program import environment
 from tests.system.conftest import Site, call
 from tests.system.test_full_disk import MOUNT_AND_RUN, PRIVATE_MOUNTS
 

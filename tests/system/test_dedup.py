@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines import essay, page_json
-from tests.servers.daemon import environment
 from tests.servers.process import HEARING_SIGNALS, wait_until
+from tests.servers.program import environment
 from tests.system.conftest import call
 
 

@@ -1,6 +1,5 @@
 """An index that Redis lost in three ways, and `recover`: events and clusters agree, no text is given up."""
 
-import asyncio
 import json
 import signal
 from collections import defaultdict
@@ -11,8 +10,6 @@ from typing import NamedTuple
 
 import pytest
 import redis
-from aiokafka import AIOKafkaConsumer
-from aiokafka.structs import TopicPartition
 
 from neardup_stream.fold import Fold
 from neardup_stream.message import Message
@@ -130,29 +127,9 @@ def deletions_for_another_text(
                 yield number, page, speaker
 
 
-def read_events(site: Site) -> list[Message]:
-    """The events topic in order."""
-
-    async def read() -> list[Message]:
-        one = TopicPartition(site.topics[1], 0)
-        consumer = AIOKafkaConsumer(bootstrap_servers=site.broker.bootstrap_servers)
-        async with consumer:
-            consumer.assign([one])
-            await consumer.seek_to_beginning(one)
-            end = (await consumer.end_offsets([one]))[one]
-            found: list[Message] = []
-            while await consumer.position(one) < end:
-                record = await consumer.getone()
-                headers = tuple((name, value) for name, value in record.headers)
-                found.append(Message(key=record.key, value=record.value, headers=headers))
-            return found
-
-    return asyncio.run(read())
-
-
 def check(own: Own, messages: Sequence[Message]) -> list[Message]:
     """Everything agrees; returns the events."""
-    events = read_events(own.site)
+    events = own.site.messages(own.site.topics[1])
     fold = Fold()
     for event in events:
         fold.feed(from_message(event))

@@ -1,0 +1,102 @@
+"""A process that imports the program once and forks a process for each run of it.
+
+    tests ── control socket ──► this process ── fork ──► watcher ── fork ──► the program
+      └──────────── one socket for each run ────────────────┘
+
+`python -m tests.servers.forking DESCRIPTOR` serves until the other end of its control socket is closed. For
+each run it receives one end of a socket and the standard streams of the program. The command line comes over
+that socket as JSON; the process id and, when the program ends, its exit code are sent back.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import pkgutil
+import signal
+import socket
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn, TextIO
+
+import daemon
+import neardup_stream
+from daemon.__main__ import main as run_program
+from neardup_stream.archive.kernels import load_archive_kernel
+from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
+from neardup_stream.text.markup_costs import load_markup_kernel
+from tests.servers.program import Invocation, pack_number
+
+__all__: list[str] = []
+
+STREAM_COUNT = 3
+
+
+def _load() -> None:
+    """Import every module that a command may import, and the compiled kernels first."""
+    load_archive_kernel()
+    load_markup_kernel()
+    fingerprint_texts(["one page"], SimhashConfig())
+    for package in (daemon, neardup_stream):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            import_module(module.name)
+    gc.collect()
+    gc.freeze()
+
+
+def _serve(control: socket.socket) -> None:
+    _load()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nothing waits for the watchers
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1, 1 + STREAM_COUNT)
+        if not message:
+            return
+        if os.fork() == 0:
+            control.close()
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _watch(descriptors[0], descriptors[1:])
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _watch(link_descriptor: int, streams: Sequence[int]) -> NoReturn:
+    """Start the program, and report its process id and how it ends."""
+    link = socket.socket(fileno=link_descriptor)
+    with link.makefile("rb") as sent:
+        invocation = Invocation(*json.loads(sent.readline()))
+    child = os.fork()
+    if child == 0:
+        link.close()
+        _become_program(invocation, streams)
+    for descriptor in streams:
+        os.close(descriptor)
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the test process ended
+        link.sendall(pack_number(child))
+        _, status = os.waitpid(child, 0)
+        link.sendall(pack_number(os.waitstatus_to_exitcode(status)))
+    os._exit(0)
+
+
+def _become_program(invocation: Invocation, streams: Sequence[int]) -> NoReturn:
+    """Run the program as `python -m daemon` does; the interpreter ends as usual."""
+    for number, descriptor in enumerate(streams):
+        os.dup2(descriptor, number)
+        os.close(descriptor)
+    sys.stdin = _opened(0, "r", sys.stdin)
+    sys.stdout = _opened(1, "w", sys.stdout)
+    sys.stderr = _opened(2, "w", sys.stderr, buffering=1)  # flushed after each line
+    os.environ.clear()
+    os.environ.update(invocation.environ)
+    os.chdir(invocation.directory)
+    sys.argv[1:] = invocation.words
+    run_program()
+
+
+def _opened(descriptor: int, mode: str, like: TextIO, buffering: int = -1) -> TextIO:
+    """Return a text stream on a descriptor, without what the stream of this process holds in its buffer."""
+    return os.fdopen(descriptor, mode, buffering, encoding=like.encoding, errors=like.errors, closefd=False)  # type: ignore[return-value]
+
+
+if __name__ == "__main__":
+    _serve(socket.socket(fileno=int(sys.argv[1])))
