@@ -23,6 +23,7 @@ _PROMISES: Final = {
     5: "pages that match are together",
     6: "nothing unfinished is committed",
     7: "ranks and merges never turn back",
+    8: "members of a cluster match",
 }
 """The invariants in a few words each."""
 
@@ -31,7 +32,7 @@ class InvariantFinding(msgspec.Struct, frozen=True, kw_only=True):
     """How one invariant came out.
 
     Attributes:
-        invariant: 1 to 7.
+        invariant: 1 to 8.
         promise: what it says.
         state: not_judged where this history says nothing about it.
         reason: why it was not judged.

@@ -109,7 +109,12 @@ async def read_stores(told: History, stores: Stores) -> History:
     records: dict[Handle, PageRecord] = {}
     async for walked in all_records(kept):
         records |= {handle: PageRecord.unpack(packed) for handle, packed in walked.records}
-    return told._replace(records=records, clusters=clusters, index_token=stores.namespace.index)
+    return told._replace(
+        records=records,
+        clusters=clusters,
+        index_token=stores.namespace.index,
+        version_floor=stores.namespace.version_floor,
+    )
 
 
 def expectations_of(
@@ -117,7 +122,8 @@ def expectations_of(
 ) -> Expectations:
     """What may be concluded from the history of daemons with these settings."""
     # Pages that were judged by an earlier policy may match by this one and stand apart.
-    links = connecting(settings) if settings.verdict.policy == 0 else None
+    verdict = verdict_config(settings) if settings.verdict.policy == 0 else None
+    links = connecting(settings)
     return Expectations(
         is_quiet=is_quiet,
         events_since_ms=events_since_ms,
@@ -126,7 +132,10 @@ def expectations_of(
         tells_unique=settings.events.unique,
         tells_undecided=settings.events.undecided,
         may_expire=settings.retention.seconds > 0,
-        matching=None if links is None else Matching(verdict_config(settings), index_layout(settings), links),
+        matching=None
+        if verdict is None or links is None
+        else Matching(verdict, index_layout(settings), links),
+        verdict=verdict,
     )
 
 

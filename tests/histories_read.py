@@ -39,4 +39,5 @@ def expectations_of(pipeline: Pipeline, *, may_expire: bool = False) -> Expectat
         tells_undecided=pipeline.event_config.undecided,
         may_expire=may_expire,
         matching=Matching(pipeline.verdict, pipeline.layout, lambda _match: True) if is_connecting else None,
+        verdict=pipeline.verdict,
     )

@@ -47,7 +47,7 @@ def verify(
     """Read the topics and Redis, and judge whether every promise was kept.
 
     Takes the settings of the daemons, disturbs nobody and changes nothing. Beside running daemons it judges
-    what is committed; two of the promises need a moment in which nothing is under way. Exits with 0 if
+    what is committed; three of the promises need a moment in which nothing is under way. Exits with 0 if
     they held, with 4 if one is violated. Readable on a terminal, one line of JSON otherwise. Takes some
     5 KB of memory a page and 3 KB an event.
 

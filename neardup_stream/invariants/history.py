@@ -1,6 +1,6 @@
 """What a run leaves behind, as far as it is seen from outside, and what may be concluded from it.
 
-The seven invariants:
+The eight invariants:
 
 1. Every position below the committed offset has exactly one outcome: its events, a dead letter, or silence
    that its page's record accounts for.
@@ -12,6 +12,8 @@ The seven invariants:
 6. The committed offset never passes an unfinished position.
 7. Ranks never change; merges go to the cluster whose representative was decided first; an absorbed id never
    comes back.
+8. Members of a cluster are connected by matches that their stored sketches confirm, as far as the pages that
+   connected them are still stored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -55,6 +57,8 @@ class History(NamedTuple):
         clusters: every cluster of two or more, by id.
         ends: offset behind the last record of each partition, where it is known.
         index_token: which index of the namespace is stored: the events of others say nothing of it.
+        version_floor: page versions up to here were published before the index was recovered; 0 where it was
+            not.
     """
 
     inputs: Sequence[Input]
@@ -65,6 +69,7 @@ class History(NamedTuple):
     clusters: Mapping[str, StoredCluster]
     ends: Mapping[Partition, int] = {}
     index_token: str = ""
+    version_floor: int = 0
 
 
 class Matching(NamedTuple):
@@ -96,6 +101,7 @@ class Expectations:
         tells_undecided: whether every page that is too short is told.
         may_expire: whether pages that were not seen for long are let go.
         matching: None where matches need not connect their pages.
+        verdict: when two pages match; None where some were judged otherwise.
         seed: of the order in which the events are folded.
     """
 
@@ -107,6 +113,7 @@ class Expectations:
     tells_undecided: bool = False
     may_expire: bool = False
     matching: Matching | None = None
+    verdict: VerdictConfig | None = None
     seed: int = 0
 
 
@@ -114,7 +121,7 @@ class Violation(NamedTuple):
     """Where a history breaks an invariant.
 
     Attributes:
-        invariant: 1 to 7.
+        invariant: 1 to 8.
         detail: one line with the values that disagree.
     """
 

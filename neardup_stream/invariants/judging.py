@@ -12,6 +12,7 @@ from neardup_stream.invariants.outcomes import judge_outcomes
 from neardup_stream.invariants.payloads import judge_payloads
 from neardup_stream.invariants.ranks import judge_ranks
 from neardup_stream.invariants.recrawls import judge_recrawls
+from neardup_stream.invariants.soundness import judge_soundness
 from neardup_stream.message import topic_of
 
 __all__ = ["judge", "unjudged"]
@@ -24,6 +25,7 @@ _JUDGES: Final[Mapping[int, Callable[[Evidence], Iterator[Violation]]]] = {
     5: judge_matches,
     6: judge_commits,
     7: judge_ranks,
+    8: judge_soundness,
 }
 
 
@@ -46,17 +48,19 @@ def unjudged(history: History, expectations: Expectations) -> dict[int, str]:
     """The invariants that this history says nothing about, and why."""
     reasons: dict[int, str] = {}
     if not expectations.is_quiet:
-        reasons |= dict.fromkeys((4, 5), "pages are under way")
+        reasons |= dict.fromkeys((4, 5, 8), "pages are under way")
     if expectations.matching is None:
         reasons[5] = "matches need not connect their pages, by the rule or since verdicts have changed"
+    if expectations.verdict is None:
+        reasons[8] = "verdicts have changed since the first pages were judged"
     if expectations.events_since_ms is None:
         reasons[1] = "nobody can tell which events are still there"
     if expectations.events_since_ms != 0:
-        reasons[4] = "the first events are no longer there"
+        reasons |= dict.fromkeys((4, 8), "the first events are no longer there")
     if foreign := _foreign_inputs(history):
-        reasons[4] = f"there are pages of other inputs too: {foreign}"
+        reasons |= dict.fromkeys((4, 8), f"there are pages of other inputs too: {foreign}")
     if not expectations.keeps_clusters:
-        reasons |= dict.fromkeys((4, 5, 7), "no clusters are kept, and so no ranks")
+        reasons |= dict.fromkeys((4, 5, 7, 8), "no clusters are kept, and so no ranks")
     return reasons
 
 

@@ -28,7 +28,7 @@ from neardup_stream.page import Handle
 from neardup_stream.pipeline.likeness import VerdictConfig, judge_likeness
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["Verdict", "Verification", "best_first", "compare", "verify"]
+__all__ = ["Verdict", "Verification", "are_alike", "best_first", "compare", "verify"]
 
 
 class Verdict(NamedTuple):
@@ -107,6 +107,21 @@ def compare(page: PageRecord, handle: Handle, other: PageRecord, config: Verdict
     candidate = Candidate(handle, other.version & 0xFF)
     ((match, _),) = _compared([_Pair(0, page, candidate, other)], config)
     return match
+
+
+def are_alike(
+    pages: Sequence[PageRecord], others: Sequence[PageRecord], config: VerdictConfig
+) -> Iterator[bool]:
+    """Whether each page matches the other one at its place; all are indexed.
+
+    Cost: see `verify`.
+    """
+    pairs = [
+        _Pair(row, page, Candidate(Handle(0), other.version & 0xFF), other)
+        for row, (page, other) in enumerate(zip(pages, others, strict=True))
+    ]
+    for pair, (match, is_near) in zip(pairs, _compared(pairs, config), strict=True):
+        yield (match.kind == "exact" or is_near) and pair.page.scope == pair.other.scope
 
 
 def _living_pairs(

@@ -39,7 +39,7 @@ def stored_partition(settings: Sequence[str]) -> frozenset[frozenset[str]]:
 
 
 def violations(settings: Sequence[str]) -> list[Violation]:
-    """Where what is on the topics and in Redis breaks an invariant; all seven are judged.
+    """Where what is on the topics and in Redis breaks an invariant; all eight are judged.
 
     Raises:
         AssertionError: one of them cannot be judged.

@@ -109,6 +109,7 @@ def _evidence(shared: Shared, seed: int) -> tuple[History, Expectations]:
         matching=None
         if "records" in shared.climate.losses
         else Matching(shared.reading.verdict, shared.reading.layout, links=lambda _: True),
+        verdict=None if "records" in shared.climate.losses else shared.reading.verdict,
         seed=seed,
     )
     return history, expectations

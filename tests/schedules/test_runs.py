@@ -1,4 +1,4 @@
-"""Whatever befalls three daemons, and in whatever order they take their steps, the seven invariants hold.
+"""Whatever befalls three daemons, and in whatever order they take their steps, the eight invariants hold.
 
 A run that fails names its seed and climate; `python -m tests.schedules SEED --climate CLIMATE` lives it again
 and tells every call.

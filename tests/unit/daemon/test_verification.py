@@ -28,13 +28,13 @@ def lines(history: History, **expected: bool) -> list[str]:
     return click.unstyle(readable(verified(Reading(history, expectations)))).splitlines()
 
 
-def test_a_sound_history_is_seven_times_held() -> None:
+def test_a_sound_history_is_eight_times_held() -> None:
     verification = verified(Reading(sound_history(), sound_expectations()))
 
     assert verification.is_held
     assert (verification.records, verification.finished) == (len(RECORDS), len(RECORDS))
     assert (verification.clusters, verification.dead_letters) == (len(CLUSTERED), 1)
-    assert [line.split()[-1] for line in lines(sound_history())[1:]] == ["held"] * 7
+    assert [line.split()[-1] for line in lines(sound_history())[1:]] == ["held"] * 8
 
 
 def test_a_violation_is_counted_and_shown() -> None:
@@ -69,6 +69,7 @@ def test_what_was_not_judged_says_why_and_is_no_violation() -> None:
     assert [line for line in told if "not judged" in line] == [
         "  4  events add up to what is stored         not judged: pages are under way",
         "  5  pages that match are together           not judged: pages are under way",
+        "  8  members of a cluster match              not judged: pages are under way",
     ]
     busy = dataclasses.replace(sound_expectations(), is_quiet=False)
     assert verified(Reading(sound_history(), busy)).is_held
@@ -79,7 +80,7 @@ def test_as_json_every_violation_is_there() -> None:
 
     told = msgspec.json.decode(msgspec.json.encode(verified(Reading(history, sound_expectations()))))
 
-    assert [each["state"] for each in told["invariants"]] == ["violated"] + ["held"] * 6
+    assert [each["state"] for each in told["invariants"]] == ["violated"] + ["held"] * 7
     assert len(told["invariants"][0]["violations"]) == 2
 
 
@@ -121,7 +122,10 @@ def test_which_matches_must_connect_follows_from_the_rule(
     ],
 )
 def test_matches_may_stand_apart(overrides: tuple[str, ...]) -> None:
-    assert expected(*overrides).matching is None
+    expectations = expected(*overrides)
+
+    assert expectations.matching is None
+    assert (expectations.verdict is None) == ("verdict.policy=1" in overrides)
 
 
 def test_the_settings_say_what_is_told_and_kept() -> None:
