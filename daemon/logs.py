@@ -19,7 +19,7 @@ __all__ = ["LogFormat", "LogLevel", "are_for_collectors", "configure_logs", "hus
 LogFormat = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 
-_CHATTY_LIBRARIES = ("aiokafka", "aiohttp", "asyncio", "numba", "redis")
+_CHATTY_LIBRARIES = ("aiokafka", "aiohttp", "asyncio", "numba", "opentelemetry", "redis", "urllib3")
 
 
 def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None = None) -> None:

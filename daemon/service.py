@@ -17,10 +17,10 @@ from daemon.embedded import EmbeddedServer
 from daemon.exit_codes import OK, after_signal
 from daemon.health import Health, serve_health
 from daemon.logs import log_event
-from daemon.metrics import Metrics
 from daemon.preparing import open_preparation
 from daemon.settings import Settings
 from daemon.sweeping import sweeping
+from daemon.tracing import Tracing, build_tracing
 from daemon.watching import watching
 from daemon.wiring import (
     build_consultation,
@@ -97,11 +97,12 @@ async def run_service(settings: Settings, *, embedded: bool) -> int:
         The exit code of a stop: 0, or 128 + signal after a second signal.
 
     Raises:
-        ConfigError: the settings, Redis or Kafka do not fit.
+        ConfigError: the settings, Redis or Kafka do not fit, or tracing is not installed.
         DependencyLost: one of them stayed away.
         CorruptData: what is stored is not ours.
     """
-    metrics = Metrics(settings.metrics.top_sites)
+    tracing = await asyncio.to_thread(build_tracing, settings)
+    metrics = tracing.metrics
     metrics.process.settings(settings)
     health = Health(metrics.process)
     stop = Stop()
@@ -113,13 +114,16 @@ async def run_service(settings: Settings, *, embedded: bool) -> int:
                 lambda: health.condition,
                 metrics.registry.prometheus,
             ):
-                await _serve(settings, metrics, health, stop, embedded=embedded)
+                await _serve(settings, tracing, health, stop, embedded=embedded)
     finally:
         health.become("stopped")
+        await asyncio.to_thread(tracing.close)
     return stop.exit_code
 
 
-async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Stop, *, embedded: bool) -> None:
+async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Stop, *, embedded: bool) -> None:
+    metrics = tracing.metrics
+
     def on_away(error: Unavailable | None) -> None:
         if error is None:
             health.recover()
@@ -146,6 +150,7 @@ async def _serve(settings: Settings, metrics: Metrics, health: Health, stop: Sto
             preparation,
             transactions=streams.transactions,
             archives=archives,
+            tracer=tracing.tracer,
         )
         collect_rarely()
         metrics.process.service(settings, stores.namespace.schema_id)

@@ -7,13 +7,14 @@ which is built here, so that a contradiction is found before anything starts.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Self
 
 from msgspec import Meta
 
 from daemon.failpoints import Failpoint, parse_failpoints
 from daemon.settings_judging import Clusters, Frames, Index, Sketch, Text, Verdict
 from daemon.settings_reading import read_settings
+from daemon.settings_reporting import Http, Log, MetricSeries, Tracing
 from daemon.settings_section import Seconds, Section
 from daemon.settings_servers import Kafka, Redis
 from neardup_stream.pipeline.in_flight import InFlightLimits
@@ -36,6 +37,7 @@ __all__ = [
     "Pipeline",
     "Retention",
     "Settings",
+    "Tracing",
 ]
 
 FieldPath = Annotated[str, Meta(pattern=r"^[^.]+(\.[^.]+)*$")]
@@ -274,41 +276,6 @@ class Pipeline(Section, frozen=True):
         )
 
 
-class Http(Section, frozen=True):
-    """Where `/livez`, `/readyz` and `/metrics` are served."""
-
-    host: Annotated[str, Meta(min_length=1, description="Address to listen on.")] = "127.0.0.1"
-    port: Annotated[
-        int, Meta(ge=0, le=65_535, description="Port to listen on; 0 takes any free one and logs it.")
-    ] = 9464
-
-
-class MetricSeries(Section, frozen=True):
-    """Which series `/metrics` has beyond those of closed sets."""
-
-    top_sites: Annotated[
-        int,
-        Meta(
-            ge=0,
-            le=1000,
-            description="Sites with most duplicates that have series of their own, as `frames.scope` tells"
-            " sites; a larger number shows more and costs Prometheus more series, 0 shows none.",
-        ),
-    ] = 20
-
-
-class Log(Section, frozen=True):
-    """What is said on standard error."""
-
-    level: Annotated[
-        Literal["debug", "info", "warning", "error"], Meta(description="The least important lines to write.")
-    ] = "info"
-    format: Annotated[
-        Literal["json", "text"],
-        Meta(description="One JSON object a line for collectors, or text for people."),
-    ] = "json"
-
-
 class Failpoints(Section, frozen=True):
     """Where the daemon fails by itself, for tests of crashes; see `daemon/failpoints.py`."""
 
@@ -354,6 +321,7 @@ class Settings(Section, frozen=True):
     pipeline: Pipeline = Pipeline()
     http: Http = Http()
     metrics: MetricSeries = MetricSeries()
+    tracing: Tracing = Tracing()
     log: Log = Log()
     failpoints: Failpoints = Failpoints()
 

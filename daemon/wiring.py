@@ -70,6 +70,7 @@ from neardup_stream.streams.kafka_source import KafkaSource
 from neardup_stream.streams.kafka_transactions import KafkaTransactions, KafkaTransactionsConfig
 from neardup_stream.streams.protocol import Sink, Source
 from neardup_stream.streams.transactions import Transactions
+from neardup_stream.traces import NoTracer, Tracer
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
 from neardup_stream.wire.events import to_message, to_structured
 
@@ -381,6 +382,7 @@ def build_loop(
     *,
     transactions: Transactions | None = None,
     archives: Consultation | None = None,
+    tracer: Tracer | None = None,
     is_kept: bool = False,
     now_seconds: Callable[[], float] | None = None,
 ) -> Loop:
@@ -417,6 +419,7 @@ def build_loop(
         transactions=transactions,
         frames=build_frames(settings, stores.frames, stores.judged.handle_key, retries, meters),
         archives=archives,
+        tracer=tracer or NoTracer(),
     )
 
 

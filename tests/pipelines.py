@@ -42,6 +42,7 @@ from neardup_stream.stores.protocol import RecordStore, TableStore
 from neardup_stream.streams.memory import MemorySink, MemorySource
 from neardup_stream.streams.memory_transactions import MemoryTransactions
 from neardup_stream.streams.protocol import Source
+from neardup_stream.traces import NoTracer, Tracer
 from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message
 from neardup_stream.wire.pages import PageDecoder
@@ -126,12 +127,21 @@ class Pipeline:
             meters=meters or self.meters,
         )
 
-    def loop(self, source: Source, *, drain_seconds: float = 5, is_read_again: bool = False) -> Loop:
-        """A loop over this pipeline's stores and sinks."""
-        retries = Retries(self.patience, self.meters, lambda _error: None)
+    def loop(
+        self,
+        source: Source,
+        *,
+        drain_seconds: float = 5,
+        is_read_again: bool = False,
+        meters: PipelineMeters | None = None,
+        tracer: Tracer | None = None,
+    ) -> Loop:
+        """A loop over this pipeline's stores and sinks; `meters` take the place of the pipeline's own."""
+        meters = meters or self.meters
+        retries = Retries(self.patience, meters, lambda _error: None)
         return Loop(
             source=source,
-            preparation=self.preparation(),
+            preparation=self.preparation(meters),
             judgement=Judgement(
                 stores=JudgementStores(
                     PermutedIndex(self.tables, self.layout), self.records, self.decider(), bytes(16)
@@ -139,7 +149,7 @@ class Pipeline:
                 verdict=self.verdict,
                 events=self.event_config,
                 retries=retries,
-                meters=self.meters,
+                meters=meters,
                 now_seconds=lambda: self.now_seconds,
             ),
             publication=Publication(self.events, self.dead_letters, to_message, self._render_dead_letter),
@@ -147,10 +157,11 @@ class Pipeline:
             config=LoopConfig(
                 self.limits, self.commit_interval_seconds, drain_seconds, lambda _partition: is_read_again
             ),
-            meters=self.meters,
+            meters=meters,
             transactions=self._transactions(source) if self.is_exactly_once else None,
             frames=self._frames(retries),
-            archives=self.archives and Consultation(self.archives, self.verdict, 8, self.meters),
+            archives=self.archives and Consultation(self.archives, self.verdict, 8, meters),
+            tracer=tracer or NoTracer(),
         )
 
     def _frames(self, retries: Retries) -> Frames | None:

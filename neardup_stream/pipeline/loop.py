@@ -12,13 +12,14 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from neardup_stream.errors import BadPage, ConfigError, Unavailable
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.arrival import Prepared
-from neardup_stream.pipeline.conclusion import Conclusion, DecidedRun, conclude
+from neardup_stream.pipeline.batches import Batch, ComparedBatch, DecidedBatch, Part
+from neardup_stream.pipeline.conclusion import Conclusion, conclude
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.decision import RenderEvent
 from neardup_stream.pipeline.delivered import delivered
@@ -32,13 +33,14 @@ from neardup_stream.pipeline.preparation import Prepares, timed
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.streams.protocol import EndOfStream, Sink, Source
 from neardup_stream.streams.transactions import Transactions
+from neardup_stream.traces import NoTracer, Tracer
 from neardup_stream.wire.dead_letters import is_truncated
 
 __all__ = ["Loop", "LoopConfig", "Publication"]
 
 _logger = logging.getLogger(__name__)
 
-_R = TypeVar("_R")
+_NO_TRACER = NoTracer()
 
 
 def _is_read_on(_partition: Partition) -> bool:
@@ -83,38 +85,6 @@ class Publication(NamedTuple):
     render_dead_letter: Callable[[Record, BadPage], Message]
 
 
-class _Batch(NamedTuple):
-    """Records on their way; `epoch` counts how often partitions were given away before they were read."""
-
-    records: Sequence[Record]
-    size_bytes: int
-    epoch: int
-
-
-class _Part(NamedTuple, Generic[_R]):
-    """A run of a batch; None where the batch ends."""
-
-    batch: _Batch
-    prepared: Prepared
-    run: _R | None
-
-
-class _Compared(NamedTuple):
-    """A whole batch."""
-
-    batch: _Batch
-    prepared: Prepared
-    runs: list[ComparedRun]
-
-
-class _Decided(NamedTuple):
-    """A whole batch."""
-
-    batch: _Batch
-    prepared: Prepared
-    runs: list[DecidedRun]
-
-
 class Loop:
     """Runs a source through the pipeline until it ends or is told to stop.
 
@@ -130,6 +100,7 @@ class Loop:
             publication's sinks. None for at-least-once delivery.
         frames: takes the frames of their sites out of pages; None leaves them in.
         archives: asks frozen archives about pages; None where there are none.
+        tracer: receives the spans of each batch.
     """
 
     def __init__(
@@ -145,6 +116,7 @@ class Loop:
         transactions: Transactions | None = None,
         frames: Frames | None = None,
         archives: Consultation | None = None,
+        tracer: Tracer = _NO_TRACER,
     ) -> None:
         self._source = source
         self._preparation = preparation
@@ -158,6 +130,7 @@ class Loop:
             source.on_assign(exactly_once.take_over)
         self._frames = frames
         self._archives = archives
+        self._tracer = tracer
         self._retries = retries
         self._config = config
         self._meters = meters
@@ -180,12 +153,12 @@ class Loop:
         self._source.on_revoke(self._drain)
         self._last_commit = _now_seconds()
         meters = self._meters
-        read: Handoff[_Batch] = Handoff("read", "prepare", meters)
-        prepared: Handoff[tuple[_Batch, Prepared]] = Handoff("prepare", "register", meters)
-        registered: Handoff[_Part[Run]] = Handoff("register", "probe", meters)
-        probed: Handoff[_Part[ProbedRun]] = Handoff("probe", "verify", meters)
-        compared: Handoff[_Compared] = Handoff("verify", "decide", meters)
-        decided: Handoff[_Decided] = Handoff("decide", "deliver", meters)
+        read: Handoff[Batch] = Handoff("read", "prepare", meters)
+        prepared: Handoff[tuple[Batch, Prepared]] = Handoff("prepare", "register", meters)
+        registered: Handoff[Part[Run]] = Handoff("register", "probe", meters)
+        probed: Handoff[Part[ProbedRun]] = Handoff("probe", "verify", meters)
+        compared: Handoff[ComparedBatch] = Handoff("verify", "decide", meters)
+        decided: Handoff[DecidedBatch] = Handoff("decide", "deliver", meters)
         async with asyncio.TaskGroup() as stages:
             stages.create_task(self._read(stop, read))
             stages.create_task(self._prepare(read, prepared))
@@ -199,7 +172,7 @@ class Loop:
             await self._retries.persist(lambda: self._trim(self._untrimmed))
             await self._judgement.tidy()
 
-    async def _read(self, stop: asyncio.Event, out: Handoff[_Batch]) -> None:
+    async def _read(self, stop: asyncio.Event, out: Handoff[Batch]) -> None:
         while not stop.is_set():
             self._meters.activity("read", "waiting_for_output")
             await self._may_read.wait()
@@ -210,7 +183,8 @@ class Loop:
             except EndOfStream:
                 break
             if records:
-                batch = _Batch(records, sum(record.size_bytes for record in records), self._epoch)
+                size_bytes = sum(record.size_bytes for record in records)
+                batch = Batch(records, size_bytes, self._epoch, self._tracer.begin(records))
                 self._in_flight.add(len(records), batch.size_bytes)
                 self._meters.read(records)
                 await out.put(batch)
@@ -220,53 +194,61 @@ class Loop:
         """The next records; none once asked to stop, even while the source is away."""
         return () if stop.is_set() else await self._source.read(pages, size_bytes)
 
-    async def _prepare(self, into: Handoff[_Batch], out: Handoff[tuple[_Batch, Prepared]]) -> None:
+    async def _prepare(self, into: Handoff[Batch], out: Handoff[tuple[Batch, Prepared]]) -> None:
         while (batch := await into.get()) is not None:
-            prepared = await asyncio.to_thread(self._preparation.prepare, batch.records)
-            self._meters.charset_fallbacks(prepared.charset_fallbacks)
-            if self._frames is not None:
-                prepared = await self._frames.view(prepared)
-            if self._archives is not None:
-                prepared = await asyncio.to_thread(self._archives.consult, prepared)
+            with batch.trace.stage("prepare"):
+                prepared = await asyncio.to_thread(self._preparation.prepare, batch.records)
+                self._meters.charset_fallbacks(prepared.charset_fallbacks)
+                if self._frames is not None:
+                    prepared = await self._frames.view(prepared)
+                if self._archives is not None:
+                    prepared = await asyncio.to_thread(self._archives.consult, prepared)
             await out.put((batch, prepared))
         await out.put(None)
 
-    async def _register(self, into: Handoff[tuple[_Batch, Prepared]], out: Handoff[_Part[Run]]) -> None:
+    async def _register(self, into: Handoff[tuple[Batch, Prepared]], out: Handoff[Part[Run]]) -> None:
         while (item := await into.get()) is not None:
             batch, prepared = item
             for items in cut_at_repeats(prepared.items):
-                await out.put(_Part(batch, prepared, await self._judgement.register(items)))
-            await out.put(_Part(batch, prepared, None))
+                with batch.trace.stage("register"):
+                    run = await self._judgement.register(items)
+                await out.put(Part(batch, prepared, run))
+            await out.put(Part(batch, prepared, None))
         await out.put(None)
 
-    async def _probe(self, into: Handoff[_Part[Run]], out: Handoff[_Part[ProbedRun]]) -> None:
+    async def _probe(self, into: Handoff[Part[Run]], out: Handoff[Part[ProbedRun]]) -> None:
         while (item := await into.get()) is not None:
-            run = None if item.run is None else await self._judgement.probe(item.run)
-            await out.put(_Part(item.batch, item.prepared, run))
+            run = None
+            if item.run is not None:
+                with item.batch.trace.stage("probe"):
+                    run = await self._judgement.probe(item.run)
+            await out.put(Part(item.batch, item.prepared, run))
         await out.put(None)
 
-    async def _compare(self, into: Handoff[_Part[ProbedRun]], out: Handoff[_Compared]) -> None:
+    async def _compare(self, into: Handoff[Part[ProbedRun]], out: Handoff[ComparedBatch]) -> None:
         runs: list[ComparedRun] = []
         while (item := await into.get()) is not None:
             if item.run is not None:
-                runs.append(await self._judgement.compare(item.run))
+                with item.batch.trace.stage("verify"):
+                    runs.append(await self._judgement.compare(item.run))
             else:
-                await out.put(_Compared(item.batch, item.prepared, runs))
+                await out.put(ComparedBatch(item.batch, item.prepared, runs))
                 runs = []
         await out.put(None)
 
     async def _decide(
         self,
-        into: Handoff[_Compared],
-        out: Handoff[_Decided],
+        into: Handoff[ComparedBatch],
+        out: Handoff[DecidedBatch],
     ) -> None:
         render = self._publication.render_event
         while (item := await into.get()) is not None:
-            runs = await self._judgement.decide(item.runs, render)
-            await out.put(_Decided(item.batch, item.prepared, runs))
+            with item.batch.trace.stage("decide"):
+                runs = await self._judgement.decide(item.runs, render)
+            await out.put(DecidedBatch(item.batch, item.prepared, runs))
         await out.put(None)
 
-    def _parcel(self, batch: _Batch, prepared: Prepared, conclusion: Conclusion) -> Parcel:
+    def _parcel(self, batch: Batch, prepared: Prepared, conclusion: Conclusion) -> Parcel:
         render = self._publication.render_dead_letter
         letters = [
             Told(rejected.record.position, render(rejected.record, rejected.error))
@@ -281,24 +263,30 @@ class Loop:
             acknowledged=partial(self._count, batch, prepared, conclusion),
         )
 
-    async def _publish(self, into: Handoff[_Decided]) -> None:
+    async def _publish(self, into: Handoff[DecidedBatch]) -> None:
         while (item := await into.get()) is not None:
-            batch, prepared, runs = item
-            conclusion = conclude(prepared, runs)
-            await self._judgement.follow_up(conclusion.follow_up)
-            parcel = self._parcel(batch, prepared, conclusion)
-            with timed(self._meters, "deliver"):
-                await self._delivery.send(parcel)
-            if batch.epoch == self._epoch:
-                self._delivery.finish(parcel)
-            if self._frames is not None:
-                await self._frames.learn(prepared, conclusion.follow_up.lessons)
-            if self._is_commit_due(batch):
-                await self._retries.persist(self._commit)
+            batch = item.batch
+            with batch.trace.stage("deliver"):
+                await self._deliver(item)
+            batch.trace.end()
             await self._in_flight.remove(len(batch.records), batch.size_bytes)
         await self._retries.persist(self._commit)
 
-    def _is_commit_due(self, batch: _Batch) -> bool:
+    async def _deliver(self, item: DecidedBatch) -> None:
+        batch, prepared, runs = item
+        conclusion = conclude(prepared, runs)
+        await self._judgement.follow_up(conclusion.follow_up)
+        parcel = self._parcel(batch, prepared, conclusion)
+        with timed(self._meters, "deliver"):
+            await self._delivery.send(parcel)
+        if batch.epoch == self._epoch:
+            self._delivery.finish(parcel)
+        if self._frames is not None:
+            await self._frames.learn(prepared, conclusion.follow_up.lessons)
+        if self._is_commit_due(batch):
+            await self._retries.persist(self._commit)
+
+    def _is_commit_due(self, batch: Batch) -> bool:
         """Whether nothing else is under way, or the commit has waited for long enough, or for enough."""
         return (
             self._in_flight.pages == len(batch.records)
@@ -306,7 +294,7 @@ class Loop:
             or self._delivery.held_count >= self._config.limits.max_in_flight_pages
         )
 
-    def _count(self, batch: _Batch, prepared: Prepared, conclusion: Conclusion) -> None:
+    def _count(self, batch: Batch, prepared: Prepared, conclusion: Conclusion) -> None:
         self._meters.pages(len(batch.records), batch.size_bytes)
         for (outcome, reason), count in conclusion.outcomes.items():
             self._meters.outcome(outcome, count, reason)

@@ -1,0 +1,98 @@
+"""Spans of a real daemon, sent to a collector or to none."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import msgspec
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from tests.servers.daemon import start_daemon
+from tests.servers.process import free_ports
+from tests.system.conftest import Site
+from tests.system.test_run import pages, publish
+
+TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+class Collector(ThreadingHTTPServer):
+    """Takes OTLP over HTTP, and keeps the spans.
+
+    Attributes:
+        spans: in the order they came.
+        services: what the daemons call themselves.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Receiving)
+        self.spans: list[Span] = []
+        self.services: set[str] = set()
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/v1/traces"
+
+    def take(self, body: bytes) -> None:
+        for sent in ExportTraceServiceRequest.FromString(body).resource_spans:
+            self.services |= {
+                each.value.string_value for each in sent.resource.attributes if each.key == "service.name"
+            }
+            self.spans.extend(span for scope in sent.scope_spans for span in scope.spans)
+
+
+class _Receiving(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        assert isinstance(self.server, Collector)
+        self.server.take(self.rfile.read(int(self.headers["Content-Length"])))
+        self.send_response(200)
+        self.end_headers()
+
+    def log_message(self, *_words: object) -> None:
+        """Print nothing."""
+
+
+@contextmanager
+def start_collector() -> Iterator[Collector]:
+    with Collector() as collector:
+        serving = threading.Thread(target=collector.serve_forever)
+        serving.start()
+        yield collector
+        collector.shutdown()
+        serving.join()
+
+
+def test_a_stopped_daemon_has_sent_the_spans_of_all_its_batches_with_links_to_the_crawlers(
+    site: Site,
+) -> None:
+    site.create_topics()
+    traceparent = ("traceparent", f"00-{TRACE_ID}-00f067aa0ba902b7-01".encode())
+    publish(site, [msgspec.structs.replace(page, headers=[traceparent]) for page in pages(50, topics=25)])
+
+    with start_collector() as collector:
+        with start_daemon((*site.settings, f"tracing.endpoint={collector.endpoint}")) as daemon:
+            daemon.wait_until_ready()
+            daemon.wait_for_pages(50)
+            exit_code = daemon.stop()
+
+        batches = [span for span in collector.spans if not span.parent_span_id]
+        assert exit_code == 0
+        assert collector.services == {"neardup-stream"}
+        assert {link.trace_id.hex() for batch in batches for link in batch.links} == {TRACE_ID}
+        assert {each.name for each in collector.spans if each.parent_span_id} == {
+            "prepare", "register", "probe", "verify", "decide", "deliver",
+        }  # fmt: skip
+
+
+def test_without_a_collector_pages_are_processed_and_a_stop_is_clean(site: Site) -> None:
+    site.create_topics()
+    publish(site, pages(50, topics=25))
+    (nobody,) = free_ports(1)
+
+    with start_daemon((*site.settings, f"tracing.endpoint=http://127.0.0.1:{nobody}/v1/traces")) as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(50)
+        outcomes, exit_code = daemon.outcomes(), daemon.stop()
+
+    assert (outcomes, exit_code) == ({"unique": 25, "duplicate": 25}, 0)
