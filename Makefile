@@ -12,7 +12,7 @@ SUITE := $(PYTEST) -n $(WORKERS) --dist worksteal --durations=25
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test check lint types floors unit property schedules integration system chaos soak fuzz bench
-.PHONY: release monitoring pictures fmt schemas dashboards constraints clean packages jars
+.PHONY: release docs monitoring pictures fmt schemas dashboards constraints clean packages jars
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -72,6 +72,9 @@ fmt: .venv/.stamp-dev ## Format the code and mend what ruff can mend
 
 release: .venv/.stamp-dev ## Build both distributions, use the wheel in a fresh environment, write notes and bill
 	$(BIN)/python -m release
+
+docs: .venv/.stamp-dev ## Build the documentation as a site, strictly, into .cache/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 schemas: .venv/.stamp-run ## Write the event schemas anew from the code
 	$(BIN)/python -m neardup_stream.wire.schemas
