@@ -23,10 +23,11 @@ import numpy as np
 
 from benchmarks.crawls import text_pages
 from daemon.collector import collect_rarely
-from neardup_stream.archive.building import ArchiveBuilder
+from neardup_stream.archive.building import ArchiveBuilder, sorting_bytes
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.keys import KeyedPage, page_keys
 from neardup_stream.archive.log_blocks import LoggedPage
+from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.writing import ArchiveWriter
 
@@ -142,7 +143,12 @@ def build(path: Path, made: MadePages) -> float:
     seconds = 0.0
     with (
         ArchiveWriter(path) as writer,
-        ArchiveBuilder(writer, path.parent, SKETCH_BYTES, MEMORY_BYTES) as builder,
+        ArchiveBuilder(
+            writer,
+            path.parent,
+            MEMORY_BYTES,
+            [MatchingWriter(path.parent, SKETCH_BYTES, sorting_bytes(MEMORY_BYTES) // 4)],
+        ) as builder,
     ):
         for first in range(0, made.count, BATCH):
             batch = made.batch(first)

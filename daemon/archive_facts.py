@@ -7,8 +7,8 @@ import click
 import msgspec
 
 from daemon.terminal import printable
-from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.gone import read_gone
+from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["ArchiveFacts", "SectionFacts", "archive_facts", "check_archive", "readable"]
@@ -36,7 +36,7 @@ class ArchiveFacts(msgspec.Struct, frozen=True, kw_only=True):
         pages: in the document log, forgotten ones too.
         forgotten: of these.
         latest_fetched_at: of all pages; null without pages.
-        keys: distinct ones under which pages are found.
+        keys: distinct ones under which near-duplicates are found; 0 where it was frozen without.
         bits_per_key: what the perfect hash takes, without the slots.
         bytes: of the file.
         facts: what it was made of.
@@ -61,9 +61,13 @@ def archive_facts(path: Path) -> ArchiveFacts:
         ConfigError: there is no such file, or it is no archive.
         CorruptData: it is damaged.
     """
-    index = FrozenIndex(path)
+    index = LoggedArchive(path)
     header = index.header
-    hashed = sum(header.by_name[name].size_bytes for name in ("key.parts", "key.owners", "key.ranks"))
+    hashed = sum(
+        section.size_bytes
+        for section in header.sections
+        if section.name in {"key.parts", "key.owners", "key.ranks"}
+    )
     return ArchiveFacts(
         id=header.archive_id.hex(),
         pages=header.page_count,
@@ -87,7 +91,7 @@ def check_archive(path: Path) -> str:
         ConfigError: there is no such file, or it is no archive.
         CorruptData: it is damaged.
     """
-    index = FrozenIndex(path)
+    index = LoggedArchive(path)
     index.file.check_all()
     pages = sum(1 for _ in index.log.all_pages())
     read_gone(path, index.header)
@@ -106,6 +110,7 @@ def _lines(facts: ArchiveFacts) -> Iterator[str]:
     yield f"  {facts.pages:,} pages{forgotten}{until}"
     per_page = facts.bytes / max(facts.pages, 1)
     yield f"  {facts.bytes:,} bytes, {per_page:.1f} a page"
-    yield f"  {facts.keys:,} keys; their perfect hash takes {facts.bits_per_key:.2f} bits a key"
+    if facts.keys:
+        yield f"  {facts.keys:,} keys; their perfect hash takes {facts.bits_per_key:.2f} bits a key"
     for section in facts.sections:
         yield f"  {section.name:>16} {section.bytes:>14,} bytes {section.bytes_per_page:>8.2f} a page"

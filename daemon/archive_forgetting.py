@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from daemon.page_lookup import named_ids
-from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.gone import read_gone, write_gone
+from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.rewriting import rewrite_archive
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError
@@ -40,7 +40,7 @@ def forget_in_archive(names: Sequence[str], path: Path) -> Forgotten:
         CorruptData: the archive or its forgets are damaged.
         StreamUnavailable: the disk is full or failed.
     """
-    index = FrozenIndex(path)
+    index = LoggedArchive(path)
     spelled = {name: named_ids(name) for name in names}
     rows = index.log.find([page_id for page_ids in spelled.values() for page_id in page_ids])
     found = {
@@ -61,7 +61,7 @@ def rewrite_without(path: Path, output: Path, *, replaces: bool) -> int:
         CorruptData: the archive or its forgets are damaged.
         StreamUnavailable: the disk is full or failed.
     """
-    index = FrozenIndex(path)
+    index = LoggedArchive(path)
     gone = read_gone(path, index.header)
     if output.exists() and output.samefile(path):
         raise ConfigError(f"{output} is read: write the new archive to another file")

@@ -17,12 +17,14 @@ from neardup_stream.fingerprints.simhash import schema_fields
 from neardup_stream.fingerprints.sketch import sketch_schema_fields
 from neardup_stream.pipeline.consultation import OpenArchive
 
-__all__ = ["ReloadedArchives", "archive_schema", "open_archive", "open_archives"]
+__all__ = ["ReloadedArchives", "archive_schema", "open_archive", "open_archives", "text_schema"]
 
 _logger = logging.getLogger(__name__)
 
 _UNICODE: Final = "unicode"
 """The only field that may differ: characters added by a later Unicode are rare, and an archive is kept."""
+
+_TOKEN_FIELDS: Final = ("token_hash", "max_token_characters", _UNICODE)
 
 _SETTINGS: Final = {
     "window_tokens": "text.window_tokens",
@@ -35,6 +37,12 @@ _SETTINGS: Final = {
     "bands": "index.bands",
 }
 """Which setting decides a field of the schema; the others belong to the program."""
+
+
+def text_schema(settings: Settings) -> dict[str, str | int]:
+    """Everything that decides the tokens of a page, by name; part of the schema of every archive."""
+    simhash = schema_fields(simhash_config(settings))
+    return {name: simhash[name] for name in _TOKEN_FIELDS} | {"extraction": settings.text.extraction}
 
 
 def archive_schema(settings: Settings) -> dict[str, str | int]:

@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from time import time
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
-from daemon.archives import archive_schema
+from daemon.archives import archive_schema, text_schema
 from daemon.collector import collect_rarely
 from daemon.page_freezing import Filled, PageFreezer
 from daemon.preparing import open_preparation, sketch_config
@@ -17,19 +17,27 @@ from daemon.settings import Settings
 from daemon.stored_index import open_stored_index
 from daemon.tally import dead_letter_complaint
 from daemon.wiring import build_retries, kafka_connection
-from neardup_stream.archive.building import ArchiveBuilder, Built
+from neardup_stream.archive.building import ArchiveBuilder, Built, sorting_bytes
+from neardup_stream.archive.frozen import KEYS
+from neardup_stream.archive.matching import MatchingWriter
+from neardup_stream.archive.parts import PartWriter
+from neardup_stream.archive.texts import TEXTS, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.freezing import TimedRecord, freeze_pages
+from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.kafka_snapshot import open_snapshot
 from neardup_stream.streams.outputs import check_outputs
 from neardup_stream.streams.protocol import EndOfStream
 
-__all__ = ["FreezeRun", "Frozen", "Origin", "write_archive"]
+__all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "write_archive"]
+
+PARTS: Final = (KEYS, TEXTS)
+"""What an archive may hold beside the log; all but the first are made of texts."""
 
 _DAY_SECONDS = 86_400
 _MS = 1000
@@ -51,6 +59,7 @@ class FreezeRun(NamedTuple):
         output: of the archive.
         memory_bytes: what the process may take.
         replaces: whether a file of that name may be replaced.
+        parts: of the archive, of PARTS.
     """
 
     origin: Origin
@@ -60,6 +69,7 @@ class FreezeRun(NamedTuple):
     output: Path
     memory_bytes: int
     replaces: bool
+    parts: frozenset[str] = frozenset({KEYS})
 
 
 class Frozen(NamedTuple):
@@ -87,23 +97,30 @@ async def write_archive(run: FreezeRun, settings: Settings, on_pages: _Told) -> 
         Unavailable: the disk is full or failed, or a server is away.
     """
     check_outputs(run.files, [str(run.output)])
-    schema = archive_schema(settings)
-    sketch = sketch_config(settings)
+    schema = archive_schema(settings) if KEYS in run.parts else text_schema(settings)
     stop = Stop()
     frozen: Frozen | None = None
     async with AsyncExitStack() as stack:
         stack.enter_context(stop.on_signals())
         writer = stack.enter_context(ArchiveWriter(run.output, replaces=run.replaces))
         directory = run.output.absolute().parent
-        builder = stack.enter_context(
-            ArchiveBuilder(writer, directory, sketch.sketch_bytes if sketch else 0, run.memory_bytes)
-        )
+        parts = _part_writers(run, settings, directory)
+        builder = stack.enter_context(ArchiveBuilder(writer, directory, run.memory_bytes, parts))
         collect_rarely()
         filled = await _fills(run, settings, stop, on_pages)(builder)
         if not stop.requested.is_set():
             facts: dict[str, Any] = {"schema": schema, "inputs": dict(filled.inputs)}
             frozen = Frozen(await asyncio.to_thread(builder.finish, facts), filled)
     return frozen
+
+
+def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[PartWriter]:
+    sketch, sorting = sketch_config(settings), sorting_bytes(run.memory_bytes)
+    writers: list[PartWriter] = [
+        MatchingWriter(directory, sketch.sketch_bytes if sketch else 0, sorting // 4),
+        TextsWriter(directory),
+    ]
+    return [writer for writer in writers if writer.name in run.parts]
 
 
 def _fills(
@@ -113,18 +130,19 @@ def _fills(
     if run.origin == "index":
         return partial(_fill_from_index, run, settings, stop, on_pages)
     records = _topic_records(settings) if run.origin == "kafka" else _file_records(run.files, settings)
-    return partial(_fill_from_records, records, settings, stop, on_pages)
+    return partial(_fill_from_records, records, run.parts - {KEYS}, settings, stop, on_pages)
 
 
 async def _fill_from_records(
     records: AsyncIterator[Sequence[Record]],
+    text_parts: TextParts,
     settings: Settings,
     stop: Stop,
     on_pages: _Told,
     builder: ArchiveBuilder,
 ) -> Filled:
     """Freeze pages as they come, the next ones prepared meanwhile."""
-    async with open_preparation(settings, NoMeters()) as preparation:
+    async with open_preparation(settings, NoMeters(), text_parts) as preparation:
         freezer = PageFreezer(settings, builder)
         stop.is_watched = True
         pending: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -17,6 +17,7 @@ from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
+from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retries import Retries
@@ -136,8 +137,10 @@ def connecting(settings: Settings) -> Callable[[Match], bool] | None:
     return rules.get(settings.clusters.rule)
 
 
-def build_preparation(settings: Settings, meters: PipelineMeters) -> Preparation:
-    """Everything that a page needs no store for."""
+def build_preparation(
+    settings: Settings, meters: PipelineMeters, text_parts: TextParts = frozenset()
+) -> Preparation:
+    """Everything that a page needs no store for; for an archive with what its parts keep of texts."""
     return Preparation(
         decoder=PageDecoder(
             settings.limits.config(),
@@ -151,14 +154,17 @@ def build_preparation(settings: Settings, meters: PipelineMeters) -> Preparation
         sketch=sketch_config(settings),
         scope_of=scope_by(settings.verdict.scope),
         site_of=site_of(settings),
+        text_parts=text_parts,
         meters=meters,
     )
 
 
 @asynccontextmanager
-async def open_preparation(settings: Settings, meters: PipelineMeters) -> AsyncIterator[GuardedPreparation]:
+async def open_preparation(
+    settings: Settings, meters: PipelineMeters, text_parts: TextParts = frozenset()
+) -> AsyncIterator[GuardedPreparation]:
     """The same in a process that can be ended, for pages of strangers; ready once everything is compiled."""
-    build = partial(build_preparation, settings)
+    build = partial(build_preparation, settings, text_parts=text_parts)
     build(meters)  # else what is wrong with the settings would end the other process
     preparation = GuardedPreparation(build, settings.limits.worker(), meters)
     try:

@@ -7,7 +7,9 @@ from random import Random
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder, Built
 from neardup_stream.archive.keys import KeyedPage, page_keys
 from neardup_stream.archive.log_blocks import LoggedPage
+from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.pages import FrozenPage
+from neardup_stream.archive.parts import PartWriter
 from neardup_stream.archive.writing import ArchiveWriter
 
 SKETCH_BYTES = 8
@@ -29,12 +31,13 @@ def frozen_page(
     whole: bytes = b"",
     scope: int = 0,
     is_short: bool = False,
+    content: str = "",
 ) -> FrozenPage:
     """A page that says what its number, or its text, makes it say."""
     own_url = url or f"https://site{number % 3}.example/page/{number}"
     logged = LoggedPage(page_id or own_url, own_url, 1_700_000_000_000 + 1000 * number)
     if is_short:
-        return FrozenPage(logged)
+        return FrozenPage(logged, text=content.encode("utf-8", "surrogatepass"))
     keyed = keyed_page(number, text=text)
     return FrozenPage(
         logged=logged,
@@ -46,6 +49,7 @@ def frozen_page(
         whole_count=200 + number if whole else 0,
         scope=scope,
         keys=page_keys([keyed])[0].tobytes(),
+        text=content.encode("utf-8", "surrogatepass"),
     )
 
 
@@ -55,11 +59,14 @@ def build_archive(
     *,
     memory_bytes: int = LEAST_MEMORY_BYTES,
     replaces: bool = False,
+    parts: Sequence[PartWriter] = (),
 ) -> Built:
-    """Write an archive of these pages."""
+    """Write an archive of these pages, with the parts beside their keys."""
     with (
         ArchiveWriter(path, replaces=replaces) as writer,
-        ArchiveBuilder(writer, path.parent, SKETCH_BYTES, memory_bytes) as builder,
+        ArchiveBuilder(
+            writer, path.parent, memory_bytes, [MatchingWriter(path.parent, SKETCH_BYTES, 1 << 26), *parts]
+        ) as builder,
     ):
         for page in pages:
             builder.add(page)

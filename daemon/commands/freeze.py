@@ -40,6 +40,14 @@ _STOPPED = 130
     metavar="NAME.nda",
     help="The archive to write.",
 )
+@click.option(
+    "--with",
+    "parts",
+    default="archive",
+    show_default=True,
+    metavar="PART,…",
+    help="What to freeze: archive (finds near-duplicates) and texts (visible texts, to be read again).",
+)
 @click.option("--force", is_flag=True, help="Replace a file of that name; its readers keep the old one.")
 @click.option(
     "--memory",
@@ -54,6 +62,7 @@ def freeze(
     settings: Settings,
     files: tuple[str, ...],
     output: Path,
+    parts: str,
     memory_mib: int,
     state_dir: Path | None,
     unseen_days: float,
@@ -65,8 +74,8 @@ def freeze(
     """Keep the pages of a crawl in an archive, to compare later pages with.
 
     Files are .jsonl, .jl, .ndjson, .warc or .wet, also compressed; - is standard input. An archive keeps
-    URLs, times and sketches, no text: some 170 bytes a page. Of pages with one id the last stays. The same
-    files give the same bytes.
+    URLs, times and sketches, some 170 bytes a page; --with says what else, or what instead. Of pages with one
+    id the last stays. The same files give the same bytes.
 
     With --index (or --state) the pages come from the page records of an index, which need no text; their
     times are when they were last seen. Let them 'expire' afterwards, and they age from Redis to disk. With
@@ -77,18 +86,23 @@ def freeze(
         neardup-stream dedup november.warc.gz --archive october.nda
         neardup-stream freeze --index --unseen-days 30 -o old.nda --config neardup.toml
     """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
-    from daemon.freezing import FreezeRun, Origin, write_archive  # noqa: PLC0415 - Redis is not for --help
+    from daemon.freezing import PARTS, FreezeRun, Origin, write_archive  # noqa: PLC0415 - Redis is not for --help
 
     is_index = is_index or state_dir is not None
     if is_index + is_kafka + bool(files) != 1:
         raise click.UsageError("name files, or --index, or --kafka, and one of them only")
     origin: Origin = "index" if is_index else "kafka" if is_kafka else "files"
+    chosen = frozenset(parts.split(","))
+    if unknown := sorted(chosen - set(PARTS)):
+        raise click.UsageError(f"--with: no part is called {unknown[0]!r}; choose of {', '.join(PARTS)}")
+    if is_index and chosen != set(PARTS[:1]):
+        raise click.UsageError(f"--with: an index keeps no texts, so only {PARTS[0]!r} can be made of it")
     if unseen_days and not is_index:
         raise click.UsageError("--unseen-days is for --index")
     configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
     start = perf_counter()
     with page_progress() as on_pages:
-        run = FreezeRun(origin, files, state_dir, unseen_days, output, memory_mib * _MIB, replaces=force)
+        run = FreezeRun(origin, files, state_dir, unseen_days, output, memory_mib * _MIB, force, chosen)
         frozen = asyncio.run(write_archive(run, settings, on_pages or (lambda _count: None)))
     if frozen is None:
         click.echo("stopped: no archive was written", err=True)

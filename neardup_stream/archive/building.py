@@ -1,6 +1,6 @@
 """Builds an archive in bounded memory: pages in any order in, one file out.
 
-    pages ──► sorted by URL ──► without repeats ──► log, columns, keys ──► sections ──► file
+    pages ──► sorted by URL ──► without repeats ──► log, and the parts asked for ──► sections ──► file
 
 The same pages in the same order give the same bytes, whatever memory there is.
 """
@@ -15,18 +15,17 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.archive.columns import ColumnsWriter
 from neardup_stream.archive.document_log import LogWriter
 from neardup_stream.archive.layout import MAX_PAGES, Header
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, log_key
 from neardup_stream.archive.pages import FrozenPage, pack_page, unpack_page
-from neardup_stream.archive.slots import KeyTables
+from neardup_stream.archive.parts import PartWriter
 from neardup_stream.archive.spills import PARTITIONS, PartitionedRows, SortedRow, SortedRows
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import ConfigError
 
-__all__ = ["LEAST_MEMORY_BYTES", "ArchiveBuilder", "Built"]
+__all__ = ["LEAST_MEMORY_BYTES", "ArchiveBuilder", "Built", "sorting_bytes"]
 
 LEAST_MEMORY_BYTES: Final = 1 << 26
 """With less there would be too many runs to merge."""
@@ -47,14 +46,26 @@ class Built(NamedTuple):
         page_count: pages in it.
         repeat_count: pages left out because a later one has their id, or because they were forgotten.
         unindexed_count: pages in the log that are too short to be judged.
-        key_count: distinct keys.
     """
 
     header: Header
     page_count: int
     repeat_count: int
     unindexed_count: int
-    key_count: int
+
+
+def sorting_bytes(memory_bytes: int) -> int:
+    """How much of the memory that the process may take is for sorting; half of that is for the pages.
+
+    Args:
+        memory_bytes: what the process may take, from LEAST_MEMORY_BYTES; below some 400 MB it takes more.
+
+    Raises:
+        ConfigError: it is too little.
+    """
+    if memory_bytes < LEAST_MEMORY_BYTES:
+        raise ConfigError(f"{memory_bytes} bytes of memory are too few: at least {LEAST_MEMORY_BYTES}")
+    return max(LEAST_MEMORY_BYTES, memory_bytes - _PROCESS_BYTES)
 
 
 class ArchiveBuilder:
@@ -63,23 +74,22 @@ class ArchiveBuilder:
     Args:
         writer: entered, and without sections.
         directory: for temporary files.
-        sketch_bytes: size of a sketch.
-        memory_bytes: what the process may take, from LEAST_MEMORY_BYTES; below some 400 MB it takes more.
+        memory_bytes: what the process may take, see `sorting_bytes`.
+        parts: not entered; their sections follow the log in this order.
 
     Raises:
         ConfigError: there is too little memory.
     """
 
-    def __init__(self, writer: ArchiveWriter, directory: Path, sketch_bytes: int, memory_bytes: int) -> None:
-        if memory_bytes < LEAST_MEMORY_BYTES:
-            raise ConfigError(f"{memory_bytes} bytes of memory are too few: at least {LEAST_MEMORY_BYTES}")
-        sorting = max(LEAST_MEMORY_BYTES, memory_bytes - _PROCESS_BYTES)
+    def __init__(
+        self, writer: ArchiveWriter, directory: Path, memory_bytes: int, parts: Sequence[PartWriter]
+    ) -> None:
+        sorting = sorting_bytes(memory_bytes)
         self._writer = writer
         self._rows = SortedRows(directory, sorting // 2)
         self._ids = PartitionedRows(_NAMED, directory, sorting // 8)
-        self._keys = KeyTables(directory, sorting // 4)
         self._log = LogWriter(directory)
-        self._columns = ColumnsWriter(directory, sketch_bytes)
+        self._parts = tuple(parts)
         self._stack = ExitStack()
         self._new_ids: list[bytes] = []
         self._latest_ms = 0
@@ -87,7 +97,9 @@ class ArchiveBuilder:
 
     def __enter__(self) -> Self:
         """Create the temporary files."""
-        for part in (self._rows, self._ids, self._keys, self._log, self._columns):
+        for own in (self._rows, self._ids, self._log):
+            self._stack.enter_context(own)
+        for part in self._parts:
             self._stack.enter_context(part)
         return self
 
@@ -133,13 +145,14 @@ class ArchiveBuilder:
             on_pages(page_count)
         repeat_count = self._rows.count - page_count
         counts = {"pages": page_count, "repeats": repeat_count, "unindexed": self._unindexed_count}
-        described = msgspec.json.encode({**facts, "counts": counts}, order="deterministic")
+        of_parts = {part.name: dict(own) for part in self._parts if (own := part.facts())}
+        described = msgspec.json.encode({**facts, **of_parts, "counts": counts}, order="deterministic")
         self._writer.add("facts", [described], 1)
         self._log.write(self._writer)
-        self._columns.write(self._writer)
-        self._keys.write(self._writer, page_count)
+        for part in self._parts:
+            part.write(self._writer, page_count)
         header = self._writer.finish(page_count, self._latest_ms, seed=0, schema=facts["schema"])
-        return Built(header, page_count, repeat_count, self._unindexed_count, self._keys.key_count)
+        return Built(header, page_count, repeat_count, self._unindexed_count)
 
     def _add_pages(self, rows: Sequence[SortedRow], first_row: int) -> None:
         pages = [unpack_page(row.data) for row in rows]
@@ -147,13 +160,9 @@ class ArchiveBuilder:
             block = pages[start : start + BLOCK_PAGES]
             keys = [row.key for row in rows[start : start + BLOCK_PAGES]]
             self._log.add([page.logged for page in block], keys, keys[0])
-            self._columns.add(block)
-        words = np.frombuffer(b"".join(page.keys for page in pages), "<u8")
-        counts = np.array([len(page.keys) // 8 for page in pages])
-        self._keys.add(
-            words, np.repeat(np.arange(first_row, first_row + len(pages), dtype=np.uint32), counts)
-        )
-        self._unindexed_count += int(np.count_nonzero(counts == 0))
+        for part in self._parts:
+            part.add(pages, first_row)
+        self._unindexed_count += sum(not page.keys for page in pages)
         self._latest_ms = max(self._latest_ms, *(page.logged.fetched_ms for page in pages))
 
     def _living(self) -> Iterator[SortedRow]:

@@ -1,26 +1,25 @@
 """An index over an archive file: which frozen pages share a key with a page, and what is kept of them."""
 
-from collections.abc import Mapping
-from functools import cached_property
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
-import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.columns import WHOLE_ROWS
-from neardup_stream.archive.document_log import DocumentLog
 from neardup_stream.archive.kernels import load_archive_kernel
 from neardup_stream.archive.layout import Section
+from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.perfect import PART_BYTES
-from neardup_stream.archive.reading import ArchiveFile
 from neardup_stream.archive.slots import CHECK_BITS, MOST_POSTS
 from neardup_stream.bits.packed import MAX_PACKED_BITS, unpack
 from neardup_stream.errors import CorruptData
 
-__all__ = ["Candidates", "FrozenIndex", "FrozenSketch"]
+__all__ = ["KEYS", "Candidates", "FrozenIndex", "FrozenSketch"]
+
+KEYS: Final = "archive"
+"""The name of the part that finds near-duplicates."""
 
 _KEY_SECTIONS = ("key.parts", "key.owners", "key.ranks", "key.slots", "key.posts")
 
@@ -51,51 +50,25 @@ class FrozenSketch(NamedTuple):
     scope: int
 
 
-class FrozenIndex:
-    """Reads one archive file. Every byte is checked before an answer rests on it.
-
-    Several threads may ask at once.
+class FrozenIndex(LoggedArchive):
+    """Finds pages of one archive file by their keys.
 
     Args:
         path: of the file.
 
-    Attributes:
-        file: mapped.
-        header: of the file.
-        log: URLs, ids and times.
-
     Raises:
-        ConfigError: there is no such file, or it is no archive.
+        ConfigError: there is no such file, it is no archive, or it was frozen without keys.
         CorruptData: it is damaged or cut off.
     """
 
     def __init__(self, path: Path) -> None:
+        super().__init__(path)
         self._kernel: ModuleType = load_archive_kernel()
-        self.file = ArchiveFile(path)
-        self.header = self.file.header
-        self.log = DocumentLog(self.file)
+        self.require_part(KEYS, _KEY_SECTIONS[0])
         self._parts, self._owners, self._ranks, self._slots, self._posts = map(
             self.file.require, _KEY_SECTIONS
         )
         self._require_geometry()
-
-    @cached_property
-    def facts(self) -> Mapping[str, Any]:
-        """What the archive was made of, see docs/archive-format.md.
-
-        Raises:
-            CorruptData: they cannot be read.
-        """
-        try:
-            facts: dict[str, Any] = msgspec.json.decode(self.file.section("facts").tobytes(), type=dict)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise CorruptData(f"{self.file.path}: its facts cannot be read: {error}") from error
-        return facts
-
-    @property
-    def key_count(self) -> int:
-        """Distinct keys."""
-        return self._slots.item_count
 
     def values(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """What the slot of each key holds, and -1 where a key is not among those of the archive.

@@ -23,6 +23,7 @@ class FrozenPage(NamedTuple):
         scope: 64 bits of the scope within which the page is compared; 0 for everything.
         keys: under which it is found, uint64 little-endian one after the other; none for a page that is too
             short.
+        text: visible text, UTF-8 (lone surrogates encoded like other code points), where texts are kept.
     """
 
     logged: LoggedPage
@@ -34,6 +35,7 @@ class FrozenPage(NamedTuple):
     whole_count: int = 0
     scope: int = 0
     keys: bytes = b""
+    text: bytes = b""
 
 
 def pack_page(page: FrozenPage) -> bytes:

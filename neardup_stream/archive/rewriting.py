@@ -1,7 +1,7 @@
 """Writes an archive without the bytes of forgotten pages.
 
 Rows keep their numbers, so the keys, which tell nothing of a page but 16 bits of a hash, stay as they are. A
-forgotten row is left empty: no URL, no id, no time, no fingerprint, no sketch.
+forgotten row is left empty: no URL, no id, no time, no fingerprint, no sketch, no text.
 """
 
 from collections.abc import Iterator
@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.document_log import LogWriter
-from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.layout import CHECKS, Header, Section
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, LoggedPage, log_key
+from neardup_stream.archive.logged import LoggedArchive
+from neardup_stream.archive.texts import KeptTexts, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import pack, unpack
 
@@ -23,12 +24,13 @@ __all__ = ["rewrite_archive"]
 
 _LOG: Final = ("log.dict", "log.frames", "log.starts", "log.firsts")
 _COLUMNS: Final = ("simhash", "text", "shingles", "sketch", "scope", "whole.count")
+_TEXTS: Final = ("texts.frames", "texts.starts")
 _ROWS_AT_ONCE: Final = 1 << 15
 _CHUNK_BYTES: Final = 1 << 20
 
 
 def rewrite_archive(
-    index: FrozenIndex, gone: NDArray[np.bool_], writer: ArchiveWriter, directory: Path
+    index: LoggedArchive, gone: NDArray[np.bool_], writer: ArchiveWriter, directory: Path
 ) -> Header:
     """Write what an archive holds, but for some of its pages.
 
@@ -56,12 +58,14 @@ def rewrite_archive(
             writer.add(section.name, _rows(index, section, gone), section.item_count, section.item_bits)
         elif section.name == "whole":
             writer.add(section.name, [_wholes(index, section, gone)], section.item_count, section.item_bits)
-        elif section.name not in {"facts", CHECKS, *_LOG}:
+        elif section.name == _TEXTS[0]:
+            _write_texts(index, gone, writer, directory)
+        elif section.name not in {"facts", CHECKS, *_LOG, *_TEXTS}:
             writer.add(section.name, _copied(index, section), section.item_count, section.item_bits)
     return writer.finish(header.page_count, header.created_ms, header.seed, facts["schema"])
 
 
-def _write_log(index: FrozenIndex, gone: NDArray[np.bool_], writer: ArchiveWriter, directory: Path) -> None:
+def _write_log(index: LoggedArchive, gone: NDArray[np.bool_], writer: ArchiveWriter, directory: Path) -> None:
     with LogWriter(directory) as log:
         former = b""
         block: list[LoggedPage] = []
@@ -83,7 +87,7 @@ def _add_block(log: LogWriter, pages: list[LoggedPage], gone: NDArray[np.bool_],
     return first
 
 
-def _rows(index: FrozenIndex, section: Section, gone: NDArray[np.bool_]) -> Iterator[bytes]:
+def _rows(index: LoggedArchive, section: Section, gone: NDArray[np.bool_]) -> Iterator[bytes]:
     """A column with empty items for forgotten pages; a multiple of 8 items at once fills whole bytes."""
     file = index.file
     for start in range(0, section.item_count, _ROWS_AT_ONCE):
@@ -99,7 +103,7 @@ def _rows(index: FrozenIndex, section: Section, gone: NDArray[np.bool_]) -> Iter
             yield pack(values, section.item_bits)
 
 
-def _wholes(index: FrozenIndex, section: Section, gone: NDArray[np.bool_]) -> bytes:
+def _wholes(index: LoggedArchive, section: Section, gone: NDArray[np.bool_]) -> bytes:
     sizes = index.file.section("whole.sizes").astype(np.int64)
     is_gone = np.repeat(gone, sizes)
     wholes = index.file.bytes_of(section, 0, section.size_bytes).copy()
@@ -107,7 +111,17 @@ def _wholes(index: FrozenIndex, section: Section, gone: NDArray[np.bool_]) -> by
     return wholes.tobytes()
 
 
-def _copied(index: FrozenIndex, section: Section) -> Iterator[bytes]:
+def _write_texts(
+    index: LoggedArchive, gone: NDArray[np.bool_], writer: ArchiveWriter, directory: Path
+) -> None:
+    texts = KeptTexts(index)
+    with TextsWriter(directory) as kept:
+        for row, is_gone in enumerate(gone.tolist()):
+            kept.add_text(b"" if is_gone else texts.packed_text(row))
+        kept.write(writer, index.header.page_count)
+
+
+def _copied(index: LoggedArchive, section: Section) -> Iterator[bytes]:
     for start in range(0, section.size_bytes, _CHUNK_BYTES):
         end = min(start + _CHUNK_BYTES, section.size_bytes)
         yield index.file.bytes_of(section, start, end).tobytes()

@@ -60,11 +60,6 @@ class KeyTables:
         """Remove them."""
         self._stack.close()
 
-    @property
-    def key_count(self) -> int:
-        """Distinct keys, once they are written."""
-        return self._hasher.slot_count
-
     def add(self, keys: NDArray[np.uint64], pages: NDArray[np.uint32]) -> None:
         """Take in pairs, in the order of the pages."""
         pairs = np.empty(keys.size, _PAIR)

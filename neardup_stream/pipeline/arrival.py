@@ -17,6 +17,7 @@ from neardup_stream.match import Match
 from neardup_stream.message import Position, Record
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.archived import NOT_ARCHIVED, ArchivedMatches
+from neardup_stream.pipeline.kept_text import KeptText
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = [
@@ -64,6 +65,7 @@ class Arrival(NamedTuple):
         is_markup: whether its text was extracted from markup.
         is_sibling: whether a page was found that shares most of its text and is another page, line by line.
         archived: the frozen pages that it is like.
+        kept: what an archive keeps of its text; None where none is written.
     """
 
     record: Record
@@ -85,6 +87,7 @@ class Arrival(NamedTuple):
     is_markup: bool = False
     is_sibling: bool = False
     archived: ArchivedMatches = NOT_ARCHIVED
+    kept: KeptText | None = None
 
     @property
     def page_ids(self) -> tuple[PageId, ...]:

@@ -11,6 +11,7 @@ from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.indexed import banded_page, indexed_pages, scope_hash
+from neardup_stream.pipeline.kept_text import NOTHING_KEPT, KeptText
 from neardup_stream.pipeline.registration import plan
 from neardup_stream.stores.page_record import PageRecord
 
@@ -28,18 +29,20 @@ class TimedRecord(NamedTuple):
         fetched_ms: when its content was fetched, epoch milliseconds.
         whole_bands: band words of its whole text, while its site is young: later pages may come without a
             known frame, and must meet it all the same.
+        kept: of its text.
     """
 
     record: PageRecord
     fetched_ms: int
     whole_bands: bytes = b""
+    kept: KeptText = NOTHING_KEPT
 
 
 def timed_record(arrival: Arrival) -> TimedRecord:
     """The record that would stand for a page in an empty index."""
     record = plan(arrival, None, now_seconds=0).record
     fetched_ms = max(0, round(arrival.page.fetched_at_seconds * _MS))
-    return TimedRecord(record, fetched_ms, arrival.whole_bands)
+    return TimedRecord(record, fetched_ms, arrival.whole_bands, arrival.kept or NOTHING_KEPT)
 
 
 def freeze_pages(pages: Sequence[TimedRecord]) -> list[FrozenPage]:
@@ -49,7 +52,7 @@ def freeze_pages(pages: Sequence[TimedRecord]) -> list[FrozenPage]:
     ends = np.cumsum(np.bincount(owners, minlength=len(pages))).tolist() if len(pages) else []
     frozen = []
     start = 0
-    for (record, fetched_ms, _), end in zip(pages, ends, strict=True):
+    for (record, fetched_ms, _, kept), end in zip(pages, ends, strict=True):
         is_indexed = record.is_indexed
         frozen.append(
             FrozenPage(
@@ -62,6 +65,7 @@ def freeze_pages(pages: Sequence[TimedRecord]) -> list[FrozenPage]:
                 whole_count=record.whole_count,
                 scope=scope_hash(record.scope),
                 keys=keys[start:end].tobytes() if is_indexed else b"",
+                **kept._asdict(),
             )
         )
         start = end

@@ -12,6 +12,7 @@ from neardup_stream.message import Record, Skipped
 from neardup_stream.meters import PipelineMeters, Step
 from neardup_stream.page import Fingerprint64, Page
 from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared, Rejected, SkippedRecord
+from neardup_stream.pipeline.kept_text import TextParts, keep_text
 from neardup_stream.pipeline.scopes import UNKNOWN, ScopeOf
 from neardup_stream.text.limits import TextLimits
 from neardup_stream.text.markup import Extraction
@@ -60,6 +61,7 @@ class Preparation:
         sketch: shingles, bins, bands; None leaves sketches out.
         scope_of: tells within what a page is compared.
         site_of: tells whose frame a page has, UNKNOWN for nobody's; None leaves frames in.
+        text_parts: of an archive, what is to be kept of texts.
         meters: told the time of each step.
     """
 
@@ -73,6 +75,7 @@ class Preparation:
         sketch: SketchConfig | None,
         scope_of: ScopeOf,
         site_of: ScopeOf | None = None,
+        text_parts: TextParts = frozenset(),
         meters: PipelineMeters,
     ) -> None:
         self._decoder = decoder
@@ -82,6 +85,7 @@ class Preparation:
         self._sketch = sketch
         self._scope_of = scope_of
         self._site_of = site_of if sketch is not None else None
+        self._text_parts = text_parts
         self._meters = meters
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
@@ -115,7 +119,7 @@ class Preparation:
         texts = [page.text.text for page in pages]
         computed, lines = (
             (fingerprint_texts(texts, self._simhash, self._sketch), [])
-            if self._site_of is None
+            if self._site_of is None and not self._text_parts
             else fingerprint_lines(texts, self._simhash, self._sketch)
         )
         sketches, bands = computed.sketches.tobytes(), computed.bands.astype(">u4").tobytes()
@@ -144,8 +148,9 @@ class Preparation:
                 content_token_count=token_count,
                 scope=self._scope_of(page),
                 site=self._site(page),
-                lines=lines[i] if lines else None,
+                lines=None if self._site_of is None else lines[i],
                 is_markup=text.is_markup,
+                kept=keep_text(text.text, lines[i].tokens, self._text_parts) if self._text_parts else None,
             )
 
     def _site(self, page: Page) -> str:

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from neardup_stream.archive.frozen import FrozenIndex
+from neardup_stream.archive.logged import LoggedArchive
+from neardup_stream.archive.texts import KeptTexts
 from tests.pipelines import essay, page_json
 from tests.servers.program import environment
 from tests.system.conftest import Site, call
@@ -131,6 +133,38 @@ def test_a_forgotten_page_matches_nothing_and_leaves_a_rewritten_archive(archive
     assert told("archive", "query", "https://example.com/7", str(rewritten))["entries"] == []
     index = FrozenIndex(rewritten)
     assert all(page.url != "https://example.com/7" for page in index.log.all_pages())
+
+
+def test_texts_are_frozen_where_they_are_asked_for_and_not_left_when_forgotten(crawl: Path) -> None:
+    path, rewritten = crawl.with_name("texts.nda"), crawl.with_name("rewritten.nda")
+
+    frozen = call("freeze", str(crawl), "-o", str(path), "--with", "texts")
+    forgotten = call("archive", "forget", "https://example.com/7", str(path))
+    rewrite = call("archive", "rewrite", str(path), "-o", str(rewritten))
+    facts = told("archive", "info", str(path))
+    unfit = call("archive", "query", "-", str(path), stdin=PAGES[0])
+
+    assert (frozen.returncode, forgotten.returncode, rewrite.returncode) == (0, 0, 0)
+    assert (facts["keys"], facts["pages"]) == (0, 30)
+    archive = LoggedArchive(path)
+    rows = archive.log.find([f"https://example.com/{n}" for n in range(30)])
+    assert [KeptTexts(archive).text(row) for row in rows.values()] == [essay(n) for n in range(30)]
+    left = KeptTexts(LoggedArchive(rewritten))
+    assert [left.text(row) for row in rows.values()] == [essay(n) if n != 7 else "" for n in range(30)]
+    assert call("archive", "check", str(rewritten)).returncode == 0
+    assert unfit.returncode == 2
+    assert b"'--with archive'" in unfit.stderr
+
+
+def test_a_part_that_does_not_exist_or_needs_texts_that_are_not_there_is_refused(crawl: Path) -> None:
+    output = str(crawl.with_name("x.nda"))
+
+    unknown = call("freeze", str(crawl), "-o", output, "--with", "archive,pictures")
+    of_an_index = call("freeze", "--index", "-o", output, "--with", "texts")
+
+    assert (unknown.returncode, of_an_index.returncode) == (2, 2)
+    assert b"'pictures'; choose of archive" in unknown.stderr
+    assert b"an index keeps no texts" in of_an_index.stderr
 
 
 def test_a_full_disk_is_3_and_leaves_nothing(tmp_path: Path) -> None:

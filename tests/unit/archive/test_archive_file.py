@@ -7,10 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.keys import page_keys
 from neardup_stream.archive.layout import MAGIC, PAGE_BYTES
+from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.reading import ArchiveFile
+from neardup_stream.archive.texts import KeptTexts, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError, CorruptData
 from tests.archives import build_archive, frozen_page, keyed_page
@@ -24,8 +27,8 @@ _PADDING_STEP = 37
 _TRUNCATION_STEP = 61
 
 PAGES = [
-    frozen_page(1),
-    frozen_page(2, text=1),
+    frozen_page(1, content="what the first page says"),
+    frozen_page(2, text=1, content="what the second page says"),
     frozen_page(3, whole=b"whole"),
     frozen_page(4, page_id="four", scope=77),
     frozen_page(5, is_short=True),
@@ -35,7 +38,7 @@ PAGES = [
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
     path = tmp_path / "small.nda"
-    build_archive(path, PAGES)
+    build_archive(path, PAGES, parts=[TextsWriter(tmp_path)])
     return path
 
 
@@ -50,6 +53,7 @@ def answers(path: Path) -> object:
         [column.tolist() for column in found[:2]],
         dict(index.log.find(["four", "https://site1.example/page/1", "https://nowhere.example/"])),
         index.facts,
+        list(map(KeptTexts(index).text, rows.tolist())),
     )
 
 
@@ -201,6 +205,49 @@ def test_what_is_not_finished_leaves_nothing(tmp_path: Path) -> None:
 
 def test_an_archive_may_not_be_written(archive: Path) -> None:
     assert archive.stat().st_mode & 0o777 == 0o444
+
+
+def test_texts_are_read_back_to_the_character(tmp_path: Path) -> None:
+    path = tmp_path / "texts.nda"
+    said = [
+        "",
+        "one",
+        "\ud800 lone",
+        "naïve 東京",
+        *(f"{n} " * 9000 for n in range(9)),
+        *map(str, range(200)),
+    ]
+    pages = [frozen_page(number, content=text) for number, text in enumerate(said)]
+
+    build_archive(path, pages, parts=[TextsWriter(tmp_path)])
+
+    archive = LoggedArchive(path)
+    texts = KeptTexts(archive)
+    assert archive.facts["texts"]["text_bytes"] == sum(len(page.text) for page in pages)
+    rows = archive.log.find([page.logged.id for page in pages])
+    assert [texts.text(rows[page.logged.id]) for page in pages] == said
+
+
+def test_an_archive_without_pages_has_no_texts(tmp_path: Path) -> None:
+    build_archive(tmp_path / "empty.nda", [], parts=[TextsWriter(tmp_path)])
+
+    KeptTexts(LoggedArchive(tmp_path / "empty.nda"))
+
+
+def test_parts_that_were_not_frozen_are_named_with_the_remedy(tmp_path: Path) -> None:
+    texts_alone, without_texts = tmp_path / "alone.nda", tmp_path / "without.nda"
+    build_archive(without_texts, [])
+    with (
+        ArchiveWriter(texts_alone) as writer,
+        ArchiveBuilder(writer, tmp_path, LEAST_MEMORY_BYTES, [TextsWriter(tmp_path)]) as builder,
+    ):
+        builder.add(PAGES[0])
+        builder.finish({"schema": {}})
+
+    with pytest.raises(ConfigError, match=r"frozen without texts: .* '--with texts'"):
+        KeptTexts(LoggedArchive(without_texts))
+    with pytest.raises(ConfigError, match=r"frozen without archive: .* '--with archive'"):
+        FrozenIndex(texts_alone)
 
 
 def test_unknown_sections_are_ignored(tmp_path: Path) -> None:

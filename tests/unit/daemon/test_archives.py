@@ -13,6 +13,7 @@ from daemon.settings import Settings
 from daemon.settings_judging import Sketch, Verdict
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.gone import gone_path, write_gone
+from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError, CorruptData
@@ -25,7 +26,9 @@ def freeze(path: Path, *pages: FrozenPage, settings: Settings = SETTINGS, unicod
     schema = archive_schema(settings) | ({"unicode": unicode} if unicode else {})
     with (
         ArchiveWriter(path, replaces=True) as writer,
-        ArchiveBuilder(writer, path.parent, 8, LEAST_MEMORY_BYTES) as builder,
+        ArchiveBuilder(
+            writer, path.parent, LEAST_MEMORY_BYTES, [MatchingWriter(path.parent, 8, LEAST_MEMORY_BYTES)]
+        ) as builder,
     ):
         for page in pages:
             builder.add(page)

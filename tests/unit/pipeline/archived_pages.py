@@ -7,6 +7,7 @@ import numpy as np
 
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.frozen import FrozenIndex
+from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.fingerprints.sketch import SketchConfig
@@ -41,7 +42,12 @@ def frozen(path: Path, records: Sequence[PageRecord], *gone: int) -> OpenArchive
     """An archive of these pages, some of them forgotten."""
     with (
         ArchiveWriter(path) as writer,
-        ArchiveBuilder(writer, path.parent, SKETCH.sketch_bytes, LEAST_MEMORY_BYTES) as builder,
+        ArchiveBuilder(
+            writer,
+            path.parent,
+            LEAST_MEMORY_BYTES,
+            [MatchingWriter(path.parent, SKETCH.sketch_bytes, LEAST_MEMORY_BYTES)],
+        ) as builder,
     ):
         for page in freeze_pages([TimedRecord(record, 1000 * n) for n, record in enumerate(records)]):
             builder.add(page)

@@ -1,0 +1,61 @@
+"""The part of an archive that finds near-duplicates: columns of what is kept of each page, and its keys."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from neardup_stream.archive.columns import WHOLE_ROWS, ColumnsWriter
+from neardup_stream.archive.frozen import KEYS
+from neardup_stream.archive.pages import FrozenPage
+from neardup_stream.archive.slots import KeyTables
+from neardup_stream.archive.writing import ArchiveWriter
+
+__all__ = ["MatchingWriter"]
+
+
+class MatchingWriter:
+    """Collects sketches and keys, and writes their sections; see `PartWriter`.
+
+    Args:
+        directory: for temporary files.
+        sketch_bytes: size of a sketch.
+        memory_bytes: what keys in memory may take.
+    """
+
+    name = KEYS
+
+    def __init__(self, directory: Path, sketch_bytes: int, memory_bytes: int) -> None:
+        self._keys = KeyTables(directory, memory_bytes)
+        self._columns = ColumnsWriter(directory, sketch_bytes)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Create the temporary files."""
+        for part in (self._keys, self._columns):
+            self._stack.enter_context(part)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        """Remove them."""
+        self._stack.close()
+
+    def add(self, pages: Sequence[FrozenPage], first_row: int) -> None:
+        """See `PartWriter`; a multiple of WHOLE_ROWS pages, but for the last ones."""
+        for start in range(0, len(pages), WHOLE_ROWS):
+            self._columns.add(pages[start : start + WHOLE_ROWS])
+        words = np.frombuffer(b"".join(page.keys for page in pages), "<u8")
+        counts = np.array([len(page.keys) // 8 for page in pages])
+        rows = np.arange(first_row, first_row + len(pages), dtype=np.uint32)
+        self._keys.add(words, np.repeat(rows, counts))
+
+    def facts(self) -> Mapping[str, Any]:
+        """Nothing: the schema of the archive says all."""
+        return {}
+
+    def write(self, writer: ArchiveWriter, page_count: int) -> None:
+        """See `PartWriter`."""
+        self._columns.write(writer)
+        self._keys.write(writer, page_count)
