@@ -103,6 +103,7 @@ def flush(records: WatchedRecords, tables: MemoryTables, clusters: MemoryCluster
     """Everything is gone."""
     records._values.clear()
     records._floors.clear()
+    records._dropped.clear()
     tables._groups.clear()
     restore(clusters, snapshot(MemoryClusters()))
 

@@ -12,7 +12,7 @@ import msgspec
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.frames import site_hash
 
-__all__ = ["CONTENT_WORDS", "SITE_COUNT", "SitePage", "draw_page", "page_of", "page_url", "site_hashes"]
+__all__ = ["CONTENT_SHINGLES", "SITE_COUNT", "SitePage", "draw_page", "page_of", "page_url", "site_hashes"]
 
 _FRAME_LINES = (16, 6)
 """Of each site, in lines: with the first one, pages of different topics match until the frame is known."""
@@ -24,7 +24,8 @@ _EDITS = (((17, "e8"), (25, "e8")), ((19, "e1"), (29, "e4")), ((17, "e0"), (23, 
 """Of each topic: words of the content, and what replaces them. The simhash moves by at most 3 bits."""
 
 SITE_COUNT = len(_FRAME_LINES)
-CONTENT_WORDS = _PARAGRAPHS * _PARAGRAPH_WORDS
+_CONTENT_WORDS = _PARAGRAPHS * _PARAGRAPH_WORDS
+CONTENT_SHINGLES = _CONTENT_WORDS - 2
 
 
 class SitePage(NamedTuple):
@@ -67,7 +68,7 @@ class SitePage(NamedTuple):
             yield " ".join(f"s{self.site}v{version}l{line}w{word}" for word in range(_LINE_WORDS))
 
     def _content(self) -> Iterator[str]:
-        words = [f"t{self.topic}w{word}" for word in range(CONTENT_WORDS)]
+        words = [f"t{self.topic}w{word}" for word in range(_CONTENT_WORDS)]
         for word, edited in _EDITS[self.topic][: self.edits]:
             words[word] = f"t{self.topic}{edited}"
         for paragraph in range(_PARAGRAPHS):
