@@ -397,7 +397,6 @@ def build_loop(
             events=EventConfig(
                 namespace=settings.redis.namespace,
                 index=stores.namespace.index,
-                version_floor=stores.namespace.version_floor,
                 unique=settings.events.unique,
                 contained=settings.events.contained,
                 undecided=settings.events.undecided,

@@ -71,7 +71,6 @@ class EventConfig:
     Attributes:
         namespace: first part of every event's source.
         index: token of the index, see `stores.redis_namespace`; empty for one of a former release.
-        version_floor: page versions up to here were published before the index was recovered.
         unique: whether pages that stand alone are told as well.
         contained: whether pages inside other pages are told.
         undecided: whether pages that cannot be judged are told.
@@ -80,7 +79,6 @@ class EventConfig:
 
     namespace: str = "nd"
     index: str = ""
-    version_floor: int = 0
     unique: bool = False
     contained: bool = False
     undecided: bool = False
@@ -198,16 +196,16 @@ def _is_silent(judged: Judged, placement: Placement, config: EventConfig) -> boo
         or placement.departure
         or (config.contained and judged.containers)
         or judged.registered.arrival.archived.matches
-        or _must_tell(judged.registered, placement, config)
+        or _must_tell(judged.registered, placement)
     )
 
 
-def _must_tell(registered: Registered, placement: Placement, config: EventConfig) -> bool:
+def _must_tell(registered: Registered, placement: Placement) -> bool:
     """Whether subscribers may hold another place of the page than where it stands alone now.
 
     That is so where it once was in a cluster of two or more, which clusters forget when a page goes.
     """
-    return placement.was_linked or _may_have_been_told(registered, config.version_floor)
+    return placement.was_linked or registered.record.is_return
 
 
 def _place(
@@ -216,7 +214,7 @@ def _place(
     """Where the page is now; who stood alone before and does so again is told only if that is wanted."""
     left = _left(placement.departure, judged.registered.handle, judged.registered.former)
     previous = UNSET if left is None else PreviousPlace(version=left.version, cluster=left.cluster_id)
-    must_tell = _must_tell(judged.registered, placement, config)
+    must_tell = _must_tell(judged.registered, placement)
     if not judged.registered.arrival.is_decided:
         if config.undecided or must_tell:
             undecided = Undecided(page=page, reason="too_short", previous=previous)
@@ -236,20 +234,6 @@ def _place(
         cluster = placement.cluster
         own = UNSET if cluster is None else OwnCluster(id=cluster.id, epoch=cluster.epoch)
         yield envelope.around("unique", UniqueFound(page=page, cluster=own, previous=previous))
-
-
-def _may_have_been_told(registered: Registered, version_floor: int) -> bool:
-    """Whether subscribers may know an earlier version of the page that the clusters have forgotten.
-
-    The page went, perhaps silently, and comes back: over its stub, over the version floor that a stub has
-    left (which any page of its slot meets), in place of a version that was about to go, in a decision that
-    is taken again after a crash, or at another position, or in place of a version that came back so and was
-    never decided itself.
-    """
-    record, former = registered.record, registered.former
-    if former is None or former.state == "expiring" or registered.verdict == "claimed":
-        return record.version > version_floor + 1
-    return former.version > version_floor + 1 and not former.rank
 
 
 def _representative_distance(registered: Registered, cluster: ClusterState | None) -> int | UnsetType:

@@ -14,7 +14,7 @@ from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.arrival import Forget
 from neardup_stream.pipeline.page_places import PagePlace, find_places
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.stores.protocol import RecordChange, RecordStore
+from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordStore
 
 __all__ = ["ForgetPlan", "ForgetVerdict", "Forgotten", "forget", "plan_forget"]
 
@@ -111,7 +111,7 @@ async def forget(
     Cost: two round trips, two more for what others change meanwhile.
     """
     forgotten: dict[int, Forgotten] = {}
-    floors: dict[int, int] = {}
+    seen: dict[int, RecordAnswer] = {}
     pending = list(range(len(forgets)))
     while pending:
         page_ids = {each for row in pending for each in forgets[row].page_ids}
@@ -128,11 +128,11 @@ async def forget(
             verdict, record, is_write, former = planned
             forgotten[row] = Forgotten(forgets[row], verdict, place.handle, record, former)
             if is_write:
-                floor = floors.get(row, 0)
-                changes[row] = RecordChange(place.handle, place.packed, record.pack(), floor)
+                _, floor, was_dropped = seen.get(row, RecordAnswer(None, store.known_floor(place.handle)))
+                changes[row] = RecordChange(place.handle, place.packed, record.pack(), floor, was_dropped)
         answers = dict(zip(changes, await store.replace(list(changes.values())), strict=True))
         pending = [row for row, change in changes.items() if answers[row].value != change.new]
-        floors.update((row, answers[row].floor) for row in pending)
+        seen.update((row, answers[row]) for row in pending)
     return [forgotten[row] for row in range(len(forgets))]
 
 

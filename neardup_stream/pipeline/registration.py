@@ -44,6 +44,8 @@ def plan(
     now_seconds: int,
     floor: int = 0,
     known_version: int | None = None,
+    *,
+    was_dropped: bool = False,
 ) -> Plan:
     """Judge an arrival against what is stored of its page.
 
@@ -58,15 +60,18 @@ def plan(
         floor: version floor of its slot; counts only where there is no record.
         known_version: the version that the record must exceed, where the clusters have found it behind
             (`clusters.protocol.RecordsBehind`); None where they were not asked.
+        was_dropped: whether the page had a record before; counts only where there is none.
     """
-    planned = _plan(arrival, stored, now_seconds, floor)
+    planned = _plan(arrival, stored, now_seconds, floor, was_dropped=was_dropped)
     if known_version is None or planned.verdict == "superseded":
         return planned
     return _claim(planned, stored, arrival.record.position, now_seconds, known_version)
 
 
-def _plan(arrival: Arrival, stored: PageRecord | None, now_seconds: int, floor: int) -> Plan:
-    new = _first_record(arrival, now_seconds, floor)
+def _plan(
+    arrival: Arrival, stored: PageRecord | None, now_seconds: int, floor: int, *, was_dropped: bool
+) -> Plan:
+    new = _first_record(arrival, now_seconds, floor, was_dropped=was_dropped)
     if stored is None:
         return Plan("new", new, is_write=True)
     position = arrival.record.position
@@ -125,8 +130,8 @@ async def register(
     Raises:
         StoreUnavailable: some records may be written; registering again gives the same records.
         CorruptData: a stored record cannot be read.
-    Cost: one round trip when all pages are new, one more when some were known, or new in a slot whose
-        version floor has risen.
+    Cost: one round trip when all pages are new, one more when some were known, or when the version floor of
+        some slot has risen since it was last seen.
     """
     registered: dict[int, Registered] = {}
     known_versions = {
@@ -134,7 +139,8 @@ async def register(
         for row, arrival in enumerate(arrivals)
         if arrival.record.position in known
     }
-    pending = {row: _Pending(handle_of(arrival.page.id, handle_key)) for row, arrival in enumerate(arrivals)}
+    handles = [handle_of(arrival.page.id, handle_key) for arrival in arrivals]
+    pending = {row: _Pending(handle, floor=store.known_floor(handle)) for row, handle in enumerate(handles)}
     while pending:
         plans = {
             row: plan(
@@ -143,6 +149,7 @@ async def register(
                 now_seconds,
                 max(waiting.floor, version_floor),
                 known_versions.get(row),
+                was_dropped=waiting.was_dropped,
             )
             for row, waiting in pending.items()
         }
@@ -153,7 +160,7 @@ async def register(
         still_pending = {}
         for row, planned in plans.items():
             if row in changes and answers[row].value != changes[row].new:
-                still_pending[row] = pending[row].after(answers[row], arrivals[row])
+                still_pending[row] = pending[row].after(answers[row], arrivals[row], store)
             else:
                 registered[row] = Registered(
                     arrivals[row],
@@ -173,22 +180,24 @@ class _Pending(NamedTuple):
     handle: Handle
     seen: bytes | None = None
     floor: int = 0
+    was_dropped: bool = False
 
     def change_to(self, record: PageRecord) -> RecordChange:
-        return RecordChange(self.handle, self.seen, record.pack(), self.floor)
+        return RecordChange(self.handle, self.seen, record.pack(), self.floor, self.was_dropped)
 
-    def after(self, answer: RecordAnswer, arrival: Arrival) -> "_Pending":
+    def after(self, answer: RecordAnswer, arrival: Arrival, store: RecordStore) -> "_Pending":
         record = _unpack(answer.value)
         if record is not None and record.id != arrival.page.id:
-            return _Pending(next_handle(self.handle))
-        return _Pending(self.handle, answer.value, answer.floor)
+            handle = next_handle(self.handle)
+            return _Pending(handle, floor=store.known_floor(handle))
+        return _Pending(self.handle, answer.value, answer.floor, answer.was_dropped)
 
 
 def _unpack(packed: bytes | None) -> PageRecord | None:
     return None if packed is None else PageRecord.unpack(packed)
 
 
-def _first_record(arrival: Arrival, now_seconds: int, floor: int) -> PageRecord:
+def _first_record(arrival: Arrival, now_seconds: int, floor: int, *, was_dropped: bool) -> PageRecord:
     first = partial(
         PageRecord.first,
         page_id=arrival.page.id,
@@ -198,6 +207,7 @@ def _first_record(arrival: Arrival, now_seconds: int, floor: int) -> PageRecord:
         seen_seconds=now_seconds,
         scope=arrival.scope,
         floor=floor,
+        is_return=was_dropped,
     )
     if not arrival.is_decided:
         return first(state="short")

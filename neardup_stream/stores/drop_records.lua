@@ -1,18 +1,24 @@
--- Removes each page record that is still what its writer saw, and raises its slot's version floor.
+-- Removes each page record that is still what its writer saw, raises its slot's version floor and remembers
+-- that the handle had a record. See redis_records for what stands under the empty field.
 -- KEYS[i] is the hash of drop i; ARGV[1] the handles, 8 bytes each; then two for each drop: what the writer
--- saw; the floor that it asks for, kept under the empty field.
+-- saw; the floor that it asks for. The last one: how many handles a slot remembers.
 -- Returns 1 where the record is gone, now or since an earlier run of this call, else 0.
+local most = tonumber(ARGV[#ARGV])
 local gone = {}
 for i = 1, #KEYS do
   local handle = string.sub(ARGV[1], 8 * i - 7, 8 * i)
   local seen, floor = ARGV[2 * i], tonumber(ARGV[2 * i + 1])
-  local now = redis.call('HGET', KEYS[i], handle)
-  local stands = tonumber(redis.call('HGET', KEYS[i], '') or 0)
+  local now, slot = unpack(redis.call('HMGET', KEYS[i], handle, ''))
+  slot = slot or '0:'
+  local digits = string.match(slot, '^%d+')
+  local stands = tonumber(digits)
   if now == seen then
-    redis.call('HDEL', KEYS[i], handle)
-    if floor > stands then
-      redis.call('HSET', KEYS[i], '', floor)
+    local dropped = string.sub(slot, #digits + 1)
+    if dropped ~= '*' then
+      dropped = #dropped - 1 < 2 * most and dropped .. string.sub(handle, 7) or '*'
     end
+    redis.call('HDEL', KEYS[i], handle)
+    redis.call('HSET', KEYS[i], '', string.format('%.0f', math.max(floor, stands)) .. dropped)
   end
   gone[i] = (now == seen or (not now and stands >= floor)) and 1 or 0
 end

@@ -107,7 +107,11 @@ class Keys:
 
     def record(self, handle: int) -> str:
         """The hash that keeps a page's record."""
-        return self.record_slot(handle >> (64 - self._shard_bits - self._slot_bits))
+        return self.record_slot(self.slot_of_handle(handle))
+
+    def slot_of_handle(self, handle: int) -> int:
+        """The number of that hash, counted through all shards."""
+        return handle >> (64 - self._shard_bits - self._slot_bits)
 
     def record_slot(self, slot: int) -> str:
         """One hash of page records; `slot` counts through all shards, from 0."""

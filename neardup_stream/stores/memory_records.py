@@ -21,11 +21,16 @@ class MemoryRecords:
         self._slot_bits = slot_bits
         self._values: dict[Handle, bytes] = {}
         self._floors: defaultdict[int, int] = defaultdict(int)
+        self._dropped: set[Handle] = set()
 
     @property
     def slot_count(self) -> int:
         """See the contract."""
         return 1 << self._slot_bits
+
+    def known_floor(self, handle: Handle) -> int:
+        """See the contract."""
+        return self._floors[self._slot(handle)]
 
     async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
         """See the contract."""
@@ -55,14 +60,17 @@ class MemoryRecords:
 
     def _replace(self, change: RecordChange) -> RecordAnswer:
         stored, floor = self._values.get(change.handle), self._floors[self._slot(change.handle)]
-        if stored == change.expected and (stored is not None or change.floor == floor):
+        was_dropped = change.handle in self._dropped
+        is_known = (change.floor, change.was_dropped) == (floor, was_dropped)
+        if stored == change.expected and (stored is not None or is_known):
             self._values[change.handle] = stored = change.new
-        return RecordAnswer(stored, floor if stored is None else 0)
+        return RecordAnswer(stored) if stored is not None else RecordAnswer(None, floor, was_dropped)
 
     def _drop(self, drop: RecordDrop) -> bool:
         slot = self._slot(drop.handle)
         if self._values.get(drop.handle) == drop.expected:
             del self._values[drop.handle]
+            self._dropped.add(drop.handle)
             self._floors[slot] = max(self._floors[slot], drop.floor)
         return drop.handle not in self._values and self._floors[slot] >= drop.floor
 

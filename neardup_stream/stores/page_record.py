@@ -61,6 +61,8 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
             at most LATER_PARTITIONS of them.
         scope: within what the page is compared; empty for everything.
         state: where the page is in its life.
+        is_return: whether the page was known before and went: subscribers may hold an earlier version, which
+            the clusters have forgotten.
         rank: when this version was decided, below 2**48; 0 while it was not.
     """
 
@@ -81,6 +83,7 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
     later: tuple[_Applied, ...] = ()
     scope: str = ""
     state: PageState = "live"
+    is_return: bool = False
     rank: int = 0
 
     @property
@@ -141,13 +144,17 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         )
 
     def raised_above(self, version: int) -> Self:
-        """The same content as a version above `version`, not decided yet."""
-        return msgspec.structs.replace(self, version=version + 1, rank=0)
+        """The same content above `version`, which may have been published; not decided yet."""
+        return msgspec.structs.replace(self, version=version + 1, is_return=True, rank=0)
 
     def followed_by(self, new: Self) -> Self:
         """The next version of the page: the content of `new`, and what this record knows of offsets."""
         later = self._later_than(new.made_by)
-        return msgspec.structs.replace(new, version=self.version + 1, later=later)
+        has_gone = self.state in ("expiring", "gone")
+        is_return = has_gone or (
+            self.is_return and not self.rank
+        )  # a return that was not decided is still one
+        return msgspec.structs.replace(new, version=self.version + 1, later=later, is_return=is_return)
 
     def _later_than(self, made_by: _Applied) -> tuple[_Applied, ...]:
         """What `later` is once `made_by` makes a version: the other partitions, the latest last."""
@@ -213,8 +220,9 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         scope: str = "",
         state: PageState = "live",
         floor: int = 0,
+        is_return: bool = False,
     ) -> Self:
-        """The first version of a page, above the version `floor` of its slot."""
+        """The first version of a page that has no record, above the version `floor` of its slot."""
         return cls(
             url=url,
             fingerprint=fingerprint,
@@ -231,6 +239,7 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
             other_id="" if page_id == url else page_id,
             scope=scope,
             state=state,
+            is_return=is_return,
         )
 
     def pack(self) -> bytes:

@@ -162,12 +162,15 @@ class RecordChange(NamedTuple):
         new: what it wants to stand there.
         floor: the version floor of the handle's slot as the writer knows it. Counts only where nothing is
             expected: a first record that took no notice of the floor might bring a version back.
+        was_dropped: whether the writer knows that a record of this handle was dropped. Counts where the floor
+            does.
     """
 
     handle: Handle
     expected: bytes | None
     new: bytes
     floor: int = 0
+    was_dropped: bool = False
 
 
 class RecordAnswer(NamedTuple):
@@ -176,10 +179,13 @@ class RecordAnswer(NamedTuple):
     Attributes:
         value: the change's own `new` where it was written; None when nothing is stored.
         floor: version floor of the slot where nothing is stored, else 0.
+        was_dropped: whether a record of the handle was dropped before, where nothing is stored. May rarely be
+            true of a handle that never had one.
     """
 
     value: bytes | None
     floor: int = 0
+    was_dropped: bool = False
 
 
 class RecordMark(NamedTuple):
@@ -191,7 +197,10 @@ class RecordMark(NamedTuple):
 
 
 class RecordDrop(NamedTuple):
-    """Remove the record of `handle` if it is still `expected`, and raise its slot's version floor."""
+    """Remove the record of `handle` if it is still `expected`, and raise its slot's version floor.
+
+    That the handle had a record is remembered.
+    """
 
     handle: Handle
     expected: bytes
@@ -220,6 +229,10 @@ class RecordStore(Protocol):
     @property
     def slot_count(self) -> int:
         """How many slots there are, so that all records can be walked."""
+        ...
+
+    def known_floor(self, handle: Handle) -> int:
+        """The version floor of the handle's slot as it was last seen, 0 where it was not; asks no server."""
         ...
 
     async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:

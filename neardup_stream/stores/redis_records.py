@@ -1,11 +1,12 @@
 """Page records in Redis: small hashes that stay packed, about 64 records each.
 
 A slot is one hash: handle → record, and under the empty field, which can be no handle, the slot's version
-floor.
+floor, followed by a colon and the last two bytes of each handle whose record was dropped, or by an asterisk
+where those are too many (`DROPPED_HANDLES`).
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordDro
 from neardup_stream.stores.redis_client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis_walking import WALKED_SLOTS, walk_hashes
 
-__all__ = ["RedisRecords"]
+__all__ = ["DROPPED_HANDLES", "KNOWN_FLOORS", "RedisRecords"]
 
 _FETCH = Script.load("fetch_records")
 _REPLACE = Script.load("replace_records")
@@ -24,6 +25,13 @@ _MARK = Script.load("mark_records")
 _DROP = Script.load("drop_records")
 
 _FLOOR_FIELD = b""
+
+DROPPED_HANDLES: Final = 512
+"""Of which a slot remembers that they had a record; after more, any page there may have had one. A slot holds
+some 64 pages, and a page that had none is taken for one that had in 1 of 128 cases at most."""
+
+KNOWN_FLOORS: Final = 1 << 18
+"""Version floors that are remembered; each takes some 100 bytes."""
 
 
 class RedisRecords:
@@ -37,11 +45,16 @@ class RedisRecords:
     def __init__(self, client: RedisClient, keys: Keys) -> None:
         self._client = client
         self._keys = keys
+        self._floors: dict[int, int] = {}
 
     @property
     def slot_count(self) -> int:
         """See the contract."""
         return self._keys.slot_count
+
+    def known_floor(self, handle: Handle) -> int:
+        """See the contract."""
+        return self._floors.get(self._keys.slot_of_handle(handle), 0)
 
     async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
         """See the contract."""
@@ -52,9 +65,12 @@ class RedisRecords:
         answers = await self._run(
             _REPLACE,
             [change.handle for change in changes],
-            [(change.expected or b"", change.new, change.floor) for change in changes],
+            [
+                (change.expected or b"", change.new, 2 * change.floor + change.was_dropped)
+                for change in changes
+            ],
         )
-        return [_answer(change, answer) for change, answer in zip(changes, answers, strict=True)]
+        return [self._answer(change, answer) for change, answer in zip(changes, answers, strict=True)]
 
     async def mark(self, marks: Sequence[RecordMark]) -> None:
         """See the contract."""
@@ -64,7 +80,10 @@ class RedisRecords:
     async def drop(self, drops: Sequence[RecordDrop]) -> list[bool]:
         """See the contract."""
         gone = await self._run(
-            _DROP, [drop.handle for drop in drops], [(drop.expected, drop.floor) for drop in drops]
+            _DROP,
+            [drop.handle for drop in drops],
+            [(drop.expected, drop.floor) for drop in drops],
+            DROPPED_HANDLES,
         )
         return [bool(each) for each in gone]
 
@@ -80,10 +99,29 @@ class RedisRecords:
         ]
         return WalkedRecords(records, slot + walked.read_count)
 
+    def _answer(self, change: RecordChange, answer: bytes | int | None) -> RecordAnswer:
+        if answer is None:
+            return RecordAnswer(change.new)
+        if not isinstance(answer, int):
+            return RecordAnswer(answer)
+        floor, was_dropped = divmod(answer, 2)
+        self._remember_floor(change.handle, floor)
+        return RecordAnswer(None, floor, was_dropped=bool(was_dropped))
+
+    def _remember_floor(self, handle: Handle, floor: int) -> None:
+        slot = self._keys.slot_of_handle(handle)
+        if slot not in self._floors and len(self._floors) >= KNOWN_FLOORS:
+            del self._floors[next(iter(self._floors))]
+        self._floors[slot] = floor
+
     async def _run(
-        self, script: Script, handles: Sequence[Handle], arguments: Sequence[tuple[bytes | int, ...]]
+        self,
+        script: Script,
+        handles: Sequence[Handle],
+        arguments: Sequence[tuple[bytes | int, ...]],
+        *common: int,
     ) -> list[Any]:
-        """One answer for each handle, in order; each has arguments of its own."""
+        """One answer for each handle, in order; each has arguments of its own, before those of all."""
         parts = self._parts(handles)
         calls = [
             ScriptCall(
@@ -91,6 +129,7 @@ class RedisRecords:
                 (
                     np.array([handles[i] for i in part], dtype=">u8").tobytes(),
                     *(argument for i in part for argument in arguments[i]),
+                    *common,
                 ),
             )
             for part in parts
@@ -109,9 +148,3 @@ class RedisRecords:
         for i, handle in enumerate(handles):
             by_shard.setdefault(self._keys.shard_of_handle(handle), []).append(i)
         return list(by_shard.values())
-
-
-def _answer(change: RecordChange, answer: bytes | int | None) -> RecordAnswer:
-    if answer is None:
-        return RecordAnswer(change.new)
-    return RecordAnswer(None, answer) if isinstance(answer, int) else RecordAnswer(answer)

@@ -106,9 +106,35 @@ async def a_dropped_record_is_gone_and_leaves_its_floor(store: RecordStore) -> N
 
     assert await store.drop([RecordDrop(LOW, b"old", floor=3)]) == [True]
     assert await store.fetch([LOW]) == [None]
-    assert await store.replace([RecordChange(LOW, None, b"new", floor=0)]) == [RecordAnswer(None, floor=3)]
-    assert await store.replace([RecordChange(LOW, None, b"new", floor=4)]) == [RecordAnswer(None, floor=3)]
-    assert await store.replace([RecordChange(LOW, None, b"new", floor=3)]) == [RecordAnswer(b"new")]
+    assert await store.replace([RecordChange(NEXT_TO_LOW, None, b"new", floor=0)]) == [
+        RecordAnswer(None, floor=3)
+    ]
+    assert await store.replace([RecordChange(NEXT_TO_LOW, None, b"new", floor=4)]) == [
+        RecordAnswer(None, floor=3)
+    ]
+    assert await store.replace([RecordChange(NEXT_TO_LOW, None, b"new", floor=3)]) == [RecordAnswer(b"new")]
+
+
+async def a_handle_whose_record_was_dropped_is_remembered(store: RecordStore) -> None:
+    await store.replace([RecordChange(LOW, None, b"old")])
+    await store.drop([RecordDrop(LOW, b"old", floor=3)])
+
+    answer = RecordAnswer(None, floor=3, was_dropped=True)
+    assert await store.replace([RecordChange(LOW, None, b"new", floor=3)]) == [answer]
+    assert await store.replace([RecordChange(NEXT_TO_LOW, None, b"a", 3, was_dropped=True)]) == [
+        RecordAnswer(None, floor=3)
+    ]
+    change = RecordChange(LOW, None, b"new", floor=3, was_dropped=True)
+    assert await store.replace([change]) == [RecordAnswer(b"new")]
+    assert await store.replace([change]) == [RecordAnswer(b"new")]
+
+
+async def a_floor_that_was_answered_is_known(store: RecordStore) -> None:
+    await store.replace([RecordChange(LOW, None, b"old")])
+    await store.drop([RecordDrop(LOW, b"old", floor=3)])
+    await store.replace([RecordChange(NEXT_TO_LOW, None, b"new")])
+
+    assert (store.known_floor(LOW), store.known_floor(HIGH)) == (3, 0)
 
 
 async def a_record_that_changed_is_not_dropped(store: RecordStore) -> None:
@@ -131,7 +157,8 @@ async def a_floor_never_falls(store: RecordStore) -> None:
 
     await store.drop([RecordDrop(LOW, b"a", floor=9), RecordDrop(NEXT_TO_LOW, b"b", floor=2)])
 
-    assert await store.replace([RecordChange(LOW, None, b"new")]) == [RecordAnswer(None, floor=9)]
+    answer = RecordAnswer(None, floor=9, was_dropped=True)
+    assert await store.replace([RecordChange(LOW, None, b"new")]) == [answer]
 
 
 async def a_floor_holds_for_its_whole_slot_and_no_other(store: RecordStore) -> None:
@@ -212,6 +239,8 @@ RECORD_CLAIMS = [
     marking_twice_is_marking_once,
     a_marked_record_is_another_value_to_its_writer,
     a_dropped_record_is_gone_and_leaves_its_floor,
+    a_handle_whose_record_was_dropped_is_remembered,
+    a_floor_that_was_answered_is_known,
     a_record_that_changed_is_not_dropped,
     dropping_twice_is_dropping_once,
     a_floor_never_falls,

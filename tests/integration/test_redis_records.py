@@ -5,13 +5,20 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
+from neardup_stream.chunks import in_chunks
 from neardup_stream.page import Handle
 from neardup_stream.stores.keys import Keys
 from neardup_stream.stores.memory_records import MemoryRecords
-from neardup_stream.stores.protocol import RecordChange, RecordDrop, RecordMark, RecordStore
+from neardup_stream.stores.protocol import (
+    RecordAnswer,
+    RecordChange,
+    RecordDrop,
+    RecordMark,
+    RecordStore,
+)
 from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_records import RedisRecords
+from neardup_stream.stores.redis_records import DROPPED_HANDLES, RedisRecords
 from neardup_stream.stores.redis_servers import inspect_servers
 
 HANDLES = [Handle(slot << 60 | number) for slot in (0, 7, 15) for number in range(3)]
@@ -37,7 +44,13 @@ async def answers(store: RecordStore, random_source: random.Random) -> object:
     choose = random_source.choice
     replaced = await store.replace(
         [
-            RecordChange(choose(HANDLES), choose([None, *VALUES]), choose(VALUES), random_source.randrange(3))
+            RecordChange(
+                choose(HANDLES),
+                choose([None, *VALUES]),
+                choose(VALUES),
+                random_source.randrange(3),
+                random_source.random() < 0.5,
+            )
             for _ in range(4)
         ]
     )
@@ -79,3 +92,32 @@ async def test_a_hash_with_a_floor_and_records_within_the_limits_stays_packed(
     encoding = await client.execute("OBJECT", "ENCODING", records._keys.record_slot(0))
 
     assert encoding == b"listpack"
+
+
+@pytest.mark.parametrize(
+    ("count", "is_any_dropped"),
+    [
+        pytest.param(DROPPED_HANDLES, False, id="as many as are remembered"),
+        pytest.param(DROPPED_HANDLES + 1, True, id="more: any page may have been there"),
+    ],
+)
+async def test_a_slot_remembers_a_bounded_number_of_dropped_handles(
+    client: RedisClient, records: RedisRecords, count: int, *, is_any_dropped: bool
+) -> None:
+    await inspect_servers(client)
+    handles = [Handle(number) for number in range(count)]
+    for some in in_chunks(handles, 64):
+        await records.replace([RecordChange(handle, None, b"old") for handle in some])
+        await records.drop([RecordDrop(handle, b"old", floor=0) for handle in some])
+
+    changes = [
+        RecordChange(handle, None, b"new") for handle in (Handle(1), Handle(count - 1), Handle(2**16 - 1))
+    ]
+    answers = await records.replace(changes)
+
+    assert answers == [
+        RecordAnswer(None, 0, was_dropped=True),
+        RecordAnswer(None, 0, was_dropped=True),
+        RecordAnswer(None, 0, was_dropped=True) if is_any_dropped else RecordAnswer(b"new"),
+    ]
+    assert await client.execute("OBJECT", "ENCODING", records._keys.record_slot(0)) == b"listpack"

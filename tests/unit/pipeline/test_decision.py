@@ -1,3 +1,5 @@
+from typing import Any
+
 import msgspec
 import pytest
 from msgspec import UNSET, UnsetType
@@ -51,20 +53,23 @@ def test_a_copy_that_left_its_match_for_the_page_is_told_first_and_makes_it_exac
 
 
 @pytest.mark.parametrize(
-    ("version", "rank", "is_told"),
+    ("former", "is_told"),
     [
-        pytest.param(1, 0, False, id="its first version: nobody can know it"),
-        pytest.param(2, 0, True, id="a version that came back and was never decided, so nobody told it"),
-        pytest.param(2, 7, False, id="a version that was decided, and told if need be"),
+        pytest.param({"version": 1}, False, id="its first version: nobody can know it"),
+        pytest.param({"version": 2}, False, id="its first version, above the floor of its slot"),
+        pytest.param({"version": 2, "is_return": True}, True, id="a return that was not decided"),
+        pytest.param({"version": 2, "is_return": True, "rank": 7}, False, id="a return that was decided"),
+        pytest.param({"version": 2, "state": "expiring", "rank": 7}, True, id="a version that goes"),
+        pytest.param({"version": 2, "state": "gone", "rank": 7}, True, id="a stub"),
     ],
 )
 def test_a_change_is_told_where_nobody_told_what_became_of_the_page_before(
-    version: int, rank: int, *, is_told: bool
+    former: dict[str, Any], *, is_told: bool
 ) -> None:
-    former = msgspec.structs.replace(RECORD, version=version, rank=rank)
-    changed = msgspec.structs.replace(RECORD, version=version + 1)
-    judged = Judged(Registered(ARRIVAL, Handle(2), changed, "changed", former))
-    node = ClusterNode(Handle(2), version + 1, PageId("page"), "page")
+    replaced = msgspec.structs.replace(RECORD, **former)
+    changed = replaced.followed_by(RECORD)
+    judged = Judged(Registered(ARRIVAL, Handle(2), changed, "changed", replaced))
+    node = ClusterNode(Handle(2), changed.version, PageId("page"), "page")
     placement = Placement((), ClusterState("c", 1, 1, node), False, (), None, False, False)  # noqa: FBT003 - it stands alone
 
     messages = page_row(judged, placement, EventConfig(), to_message).events
