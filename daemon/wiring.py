@@ -105,6 +105,7 @@ class Stores:
         judged: what pages are judged with.
         frames: the frames of sites.
         clusters: None where they are switched off.
+        cluster_store: what is decided is kept there, with clusters or without.
         namespace: what was founded there.
         epochs: what is remembered of inputs.
         usage: how full Redis is.
@@ -116,6 +117,7 @@ class Stores:
     judged: JudgementStores
     frames: FrameStore
     clusters: Clusters | None
+    cluster_store: ClusterStore
     namespace: Namespace
     epochs: InputEpochs
     usage: RedisUsage
@@ -210,7 +212,8 @@ def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) 
     epochs = InputEpochs(client, settings.redis.namespace, cluster_store, cluster_keys, namespace.token)
     frames = with_failpoints("frames", RedisFrames(client, keys), points)
     rounds = RedisSweepRounds(client, settings.redis.namespace, namespace.schema_id)
-    return Stores(judged, frames, clusters, namespace, epochs, RedisUsage(client, keys), rounds)
+    usage = RedisUsage(client, keys)
+    return Stores(judged, frames, clusters, cluster_store, namespace, epochs, usage, rounds)
 
 
 def _cluster_keys(settings: Settings, namespace: Namespace) -> ClusterKeys:

@@ -21,7 +21,8 @@ def expire(settings: Settings, state_dir: Path | None) -> None:
     """Let pages go that were not seen for retention.seconds, and stubs after retention.stub_seconds.
 
     The daemon does the same by and by; this is one full round at once, and safe beside it. Expiry makes no
-    event. A page that speaks for others stays until they have gone.
+    event. A page that speaks for others stays until they have gone. What a killed run of 'dedup' decided for
+    a pipe is removed too, by a second call that is at least retention.stub_seconds later.
 
         neardup-stream expire --state ./index --retention-seconds 2592000
     """
@@ -31,8 +32,10 @@ def expire(settings: Settings, state_dir: Path | None) -> None:
     if not settings.retention.seconds:
         click.echo("retention.seconds is 0, so all pages are kept and only old stubs dropped", err=True)
     with share_progress("looking at page records") as on_slots:
-        counts = asyncio.run(expire_now(settings, state_dir, on_slots))
+        counts, dead_inputs = asyncio.run(expire_now(settings, state_dir, on_slots))
     click.echo(
         f"{counts['scanned']:,} records: {counts['expired']:,} pages expired,"
         f" {counts['speaks_for_others']:,} due but speaking for others, {counts['dropped']:,} stubs dropped"
     )
+    if dead_inputs:
+        click.echo(f"decisions of {dead_inputs:,} pipes that were cut and did not come again are removed")

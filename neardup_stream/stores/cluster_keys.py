@@ -9,6 +9,7 @@
 <namespace>:<schema>:{c}:rows:<input>:<n>  hash: offset → row, of one partition
 <namespace>:<schema>:{c}:trimmed           hash: partition → offset; rows below it are gone; counts of aging
 <namespace>:<schema>:{c}:decided           hash: partition → offset; no row lies at it or above
+<namespace>:<schema>:{c}:idle              hash: partition of a pipe → since when its rows are what they are
 <namespace>:<schema>:{c}:ranks             counter: the last rank that was taken
 <namespace>:<schema>:{c}:aging             list: time, rank, handle; the oldest in front
 """

@@ -187,6 +187,13 @@ class ClusterStore(Protocol):
         """Return some keys of `ABSORBED`, none if there are none."""
         ...
 
+    async def partitions(self) -> list[bytes]:
+        """Return the names of all partitions of which something was ever decided; no snapshot.
+
+        Cost: a round trip for some thousand.
+        """
+        ...
+
     async def age(self, cells: Sequence[Aged]) -> None:
         """Let these page cells begin to age."""
         ...

@@ -101,6 +101,10 @@ class GuardedClusters:
         """See the contract."""
         return await self._store.absorbed()
 
+    async def partitions(self) -> list[bytes]:
+        """See the contract."""
+        return await self._store.partitions()
+
     async def age(self, cells: Sequence[Aged]) -> None:
         """See the contract."""
         await self.check()

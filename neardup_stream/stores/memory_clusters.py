@@ -11,6 +11,7 @@ from neardup_stream.stores.cluster_store import (
     AGED,
     CLUSTERS,
     COUNT_BYTES,
+    DECIDED,
     PAGES,
     PROVISIONAL_RANK,
     RANK_BYTES,
@@ -97,6 +98,10 @@ class MemoryClusters:
     async def absorbed(self) -> list[bytes]:
         """See the contract."""
         return list(self._tables.get(ABSORBED, {}))[:_ABSORBED_AT_ONCE]
+
+    async def partitions(self) -> list[bytes]:
+        """See the contract."""
+        return list(self._tables.get(DECIDED, {}))
 
     async def age(self, cells: Sequence[Aged]) -> None:
         """See the contract."""

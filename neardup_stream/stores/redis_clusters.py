@@ -12,6 +12,7 @@ from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.cluster_store import (
     ABSORBED,
+    DECIDED,
     PAGES,
     RANK_BYTES,
     ROWS_AT_ONCE,
@@ -51,6 +52,8 @@ _FOUNDED_BYTES = 4
 
 _ABSORBED_AT_ONCE = 16
 """About so many keys are looked at together."""
+
+_PARTITIONS_AT_ONCE = 1000
 
 
 class RedisClusters:
@@ -118,6 +121,16 @@ class RedisClusters:
         key = self._keys.of(Cell(ABSORBED, b""))
         _, found = await self._client.execute("HSCAN", key, 0, "COUNT", _ABSORBED_AT_ONCE)
         return list(found)
+
+    async def partitions(self) -> list[bytes]:
+        """See the contract."""
+        key, found, cursor = self._keys.of(Cell(DECIDED, b"")), set(), 0
+        while True:
+            cursor, fields = await self._client.execute("HSCAN", key, cursor, "COUNT", _PARTITIONS_AT_ONCE)
+            found.update(fields)
+            cursor = int(cursor)
+            if not cursor:
+                return list(found)
 
     async def age(self, cells: Sequence[Aged]) -> None:
         """See the contract."""

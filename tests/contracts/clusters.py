@@ -9,6 +9,7 @@ from neardup_stream.stores.cluster_store import (
     ABSORBED,
     AGED,
     CLUSTERS,
+    DECIDED,
     PAGES,
     PROVISIONAL_RANK,
     ROWS_AT_ONCE,
@@ -397,6 +398,13 @@ async def a_walk_meets_every_cluster_once(store: ClusterStore) -> None:
     assert sorted(found) == [(key, ranked(1, key)) for key in keys]
 
 
+async def the_partitions_of_which_something_was_decided_are_found(store: ClusterStore) -> None:
+    names = {b"stdin:%032x:0" % number for number in range(3000)}
+    await store.commit(writing(*((Cell(DECIDED, name), ranked(0, b"7")) for name in names)))
+
+    assert set(await store.partitions()) == names
+
+
 async def of_eight_commits_at_once_one_is_first(store: ClusterStore) -> None:
     answers = await asyncio.gather(
         *(store.commit(Transaction({}, {page(LOW): None}, {page(LOW): ranked(i)})) for i in range(1, 9))
@@ -437,5 +445,6 @@ CLUSTER_STORE_CLAIMS = [
     a_row_that_is_trimmed_counts_as_aged,
     a_cell_that_aged_twice_outlives_what_follows_it,
     a_walk_meets_every_cluster_once,
+    the_partitions_of_which_something_was_decided_are_found,
     of_eight_commits_at_once_one_is_first,
 ]

@@ -1,0 +1,105 @@
+"""Removes what was decided for pipes that were cut and never come again.
+
+A run of `dedup` removes the rows of its pipes while it reads them. One that is killed leaves some. When a run
+ended is not stored, so a pipe counts as dead once nothing was decided or trimmed of it between two looks that
+are long enough apart. The bounds of its offsets stay: a process that was paused for even longer is refused by
+them.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from neardup_stream.chunks import in_chunks
+from neardup_stream.clusters.rows import trim_rows
+from neardup_stream.message import Partition
+from neardup_stream.stores.cluster_store import (
+    DECIDED,
+    RANK_BYTES,
+    TRIMMED,
+    Cell,
+    ClusterStore,
+    Transaction,
+    partition_name,
+)
+
+__all__ = ["IDLE", "drop_dead_inputs"]
+
+IDLE: Final = "idle"
+"""Table of the pipes that had rows when they were last looked at: field = name of the partition, value = no
+rank, then the bounds of its rows and since when they are so, in decimal."""
+
+_PIPE: Final = re.compile(rb"(?:stdin|pipe:.*):[0-9a-f]{32}:\d+", re.DOTALL)
+"""A partition of a pipe, with the name of its run."""
+
+_INPUTS_AT_ONCE: Final = 100
+
+
+class _Rows(NamedTuple):
+    """The rows of a pipe lie from `floor` to below `ceiling`, and did so at `since_seconds`."""
+
+    floor: int
+    ceiling: int
+    since_seconds: int
+
+    def pack(self) -> bytes:
+        return bytes(RANK_BYTES) + b"%d %d %d" % self
+
+    @classmethod
+    def unpack(cls, packed: bytes) -> "_Rows":
+        return cls(*map(int, packed[RANK_BYTES:].split()))
+
+
+async def drop_dead_inputs(store: ClusterStore, now_seconds: int, idle_seconds: int) -> int:
+    """Remove the rows of pipes of which nothing was heard for long; the pages that they decided begin to age.
+
+    Args:
+        store: keeps them.
+        now_seconds: epoch seconds, by the clock of the store.
+        idle_seconds: how long; more than any run may be paused.
+
+    Returns:
+        Of how many pipes.
+
+    Raises:
+        StoreUnavailable: calling again does the rest.
+    Cost: a round trip and two for each 100 pipes that ever were; see `trim_rows`.
+    """
+    pipes = [name for name in await store.partitions() if _PIPE.fullmatch(name)]
+    dropped = 0
+    for names in in_chunks(pipes, _INPUTS_AT_ONCE):
+        dropped += await _drop(store, names, now_seconds, idle_seconds)
+    return dropped
+
+
+async def _drop(store: ClusterStore, names: Sequence[bytes], now_seconds: int, idle_seconds: int) -> int:
+    tables = (TRIMMED, DECIDED, IDLE)
+    values, _ = await store.read([Cell(table, name) for name in names for table in tables])
+    expected: dict[Cell, bytes | None] = {}
+    writes: dict[Cell, bytes | None] = {}
+    dead: dict[Partition, int] = {}
+    for number, name in enumerate(names):
+        floor, ceiling, noted = values[3 * number : 3 * number + 3]
+        rows = _Rows(int(floor or 0), int((ceiling or b"")[RANK_BYTES:] or 0), now_seconds)
+        cell = Cell(IDLE, name)
+        if rows.floor >= rows.ceiling:
+            if noted is not None:
+                expected[cell], writes[cell] = noted, None
+            continue
+        before = None if noted is None else _Rows.unpack(noted)
+        if before is None or before[:2] != rows[:2]:
+            expected[cell], writes[cell] = noted, rows.pack()
+        elif now_seconds - before.since_seconds >= idle_seconds:
+            dead[_partition(name)] = rows.ceiling
+    if writes:
+        await store.commit(Transaction(floors={}, expected=expected, writes=writes))
+    await trim_rows(store, dead)
+    gone: dict[Cell, bytes | None] = {Cell(IDLE, partition_name(each)): None for each in dead}
+    if gone:
+        await store.commit(Transaction(floors={}, expected={}, writes=gone))
+    return len(dead)
+
+
+def _partition(name: bytes) -> Partition:
+    input_id, _, number = name.decode().rpartition(":")
+    return Partition(input_id, int(number))
