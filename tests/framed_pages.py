@@ -6,7 +6,7 @@ from random import Random
 import msgspec
 import numpy as np
 
-from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_whole
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_wholes
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines, view_lines
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES
@@ -43,12 +43,9 @@ def framed_record(content: Sequence[str], frame: Collection[str] = (), url: str 
         sketch=views.sketches[0].tobytes(),
         shingle_count=shingle_count,
         bands=bands,
-        whole=pack_whole(
-            computed.sketches[0],
-            views.is_kept_sample[0],
-            SKETCH,
-            keeps_all=whole.shingle_count <= SHORT_SHINGLES,
-        ),
+        whole=pack_wholes(
+            [whole.sketch], views.is_kept_sample, [whole.shingle_count <= SHORT_SHINGLES], SKETCH
+        )[0],
         whole_count=whole.shingle_count,
         whole_bands=whole.bands if is_short else b"",
     )

@@ -30,7 +30,7 @@ __all__ = [
     "FramedSketch",
     "WholeOverlaps",
     "frame_share",
-    "pack_whole",
+    "pack_wholes",
     "text_shingle_count",
     "whole_overlaps",
     "whole_sketches",
@@ -58,7 +58,7 @@ class FramedSketch(Protocol):
 
     @property
     def whole(self) -> bytes:
-        """Of the whole text, see `pack_whole`; empty where no frame was taken out."""
+        """Of the whole text, see `pack_wholes`; empty where no frame was taken out."""
         ...
 
     @property
@@ -100,20 +100,27 @@ class WholeOverlaps(NamedTuple):
     other_samples: NDArray[np.float64]
 
 
-def pack_whole(
-    sketch: NDArray[np.uint8], is_content: NDArray[np.uint8], config: SketchConfig, *, keeps_all: bool
-) -> bytes:
-    """The bytes kept of a whole text whose frame was taken out.
+def pack_wholes(
+    sketches: Sequence[bytes],
+    is_content: NDArray[np.uint8],
+    keeps_all: Sequence[bool],
+    config: SketchConfig,
+) -> list[bytes]:
+    """Return the bytes kept of whole texts whose frames were taken out.
 
     Args:
-        sketch: of the whole text, uint8[sketch_bytes].
-        is_content: for each bin whether its sample is content, uint8[bins].
-        config: that made the sketch.
-        keeps_all: whether all bins are kept, not only the first 64.
+        sketches: of the whole texts, sketch_bytes each.
+        is_content: for each page and bin whether its sample is content, uint8[pages, bins].
+        keeps_all: for each page whether all bins are kept, not only the first 64.
+        config: that made the sketches.
     """
-    bins = config.bins if keeps_all else min(_WHOLE_BINS, config.bins)
-    kept = sketch[: bins * config.code_bits // 8]
-    return kept.tobytes() + np.packbits(is_content[:bins], bitorder="little").tobytes()
+    few = min(_WHOLE_BINS, config.bins)
+    few_bytes = few * config.code_bits // 8
+    all_bits, few_bits = (np.packbits(is_content[:, :bins], 1, "little") for bins in (config.bins, few))
+    return [
+        sketch + all_bits[row].tobytes() if is_whole else sketch[:few_bytes] + few_bits[row].tobytes()
+        for row, (sketch, is_whole) in enumerate(zip(sketches, keeps_all, strict=True))
+    ]
 
 
 def whole_overlaps(

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ __all__ = [
     "Views",
     "fingerprint_lines",
     "fingerprint_texts",
+    "line_token_counts",
     "load_kernel",
     "schema_fields",
     "view_lines",
@@ -91,9 +92,21 @@ class PageLines(NamedTuple):
     @property
     def token_counts(self) -> NDArray[np.int64]:
         """Of each line, int64[lines], from 1."""
-        counts = self.ends.copy()
-        counts[1:] -= self.ends[:-1]
-        return counts
+        return np.diff(self.ends, prepend=0)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as one string of bytes, which takes a fourth of the time of three arrays."""
+        packed = b"".join((self.tokens.tobytes(), self.ends.tobytes(), self.hashes.tobytes()))
+        return _unpack_lines, (packed, self.tokens.size, self.ends.size)
+
+
+def _unpack_lines(packed: bytes, token_count: int, line_count: int) -> PageLines:
+    ends_at = token_count * 8
+    return PageLines(
+        np.frombuffer(packed, np.uint64, token_count),
+        np.frombuffer(packed, np.int64, line_count, ends_at),
+        np.frombuffer(packed, np.uint32, line_count, ends_at + line_count * 8),
+    )
 
 
 class Fingerprints(NamedTuple):
@@ -157,6 +170,16 @@ def fingerprint_lines(
 ) -> tuple[Fingerprints, list[PageLines]]:
     """The same with the tokens and lines of each page. Cost: 3 µs a page more."""
     return _fingerprint(texts, config, sketch, with_lines=True)
+
+
+def line_token_counts(pages: Sequence[PageLines]) -> NDArray[np.int64]:
+    """How many tokens each line of these pages has, int64[all lines], from 1; each page has a line."""
+    ends = np.concatenate([page.ends for page in pages])
+    counts = np.diff(ends, prepend=0)
+    line_counts = np.array([page.ends.size for page in pages])
+    starts = np.cumsum(line_counts) - line_counts
+    counts[starts] = ends[starts]
+    return counts
 
 
 def view_lines(

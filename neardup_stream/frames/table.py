@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from neardup_stream.errors import CorruptData
 
-__all__ = ["MAX_PAGES", "STAMP_BYTES", "FrameTable", "LineHashes", "counts_in_tables"]
+__all__ = ["MAX_PAGES", "STAMP_BYTES", "FrameTable", "LineHashes"]
 
 LineHashes = NDArray[np.uint32]
 """Hashes of lines: 32 bits over the sequence of tokens."""
@@ -62,7 +62,7 @@ class FrameTable(NamedTuple):
             pages: the lines of each page; a line that a page repeats counts once.
             max_lines: lines to keep, from 1.
 
-        Cost: 30 µs, and 5 µs a page.
+        Cost: 40 µs, and 10 µs a page.
         """
         table = self
         for start in range(0, len(pages), MAX_PAGES // 2):
@@ -72,15 +72,22 @@ class FrameTable(NamedTuple):
     def _learn(self, pages: Sequence[LineHashes], max_lines: int) -> "FrameTable":
         """At most MAX_PAGES // 2 pages."""
         known = self._halved() if self.page_count + len(pages) > MAX_PAGES else self
-        new = np.concatenate([np.unique(page) for page in pages])
-        hashes, where = np.unique(np.concatenate([known.hashes, new]), return_inverse=True)
-        weights = np.concatenate([known.counts.astype(np.int64), np.ones(new.size, np.int64)])
-        counts = np.bincount(where, weights, minlength=hashes.size).astype(np.int64)
+        lines, more = np.unique(np.concatenate([np.unique(page) for page in pages]), return_counts=True)
+        new = lines[known.counts_of(lines) == 0]
+        hashes = np.sort(np.concatenate([known.hashes, new]))
+        was_known = np.ones(hashes.size, np.bool_)
+        was_known[np.searchsorted(hashes, new)] = False
+        counts = np.zeros(hashes.size, np.uint8)
+        counts[was_known] = known.counts
+        taught = np.searchsorted(hashes, lines)
+        counts[taught] += more.astype(np.uint8)
         if hashes.size > max_lines:
-            is_new = np.bincount(where[known.hashes.size :], minlength=hashes.size) > 0
-            kept = np.sort(np.argsort(2 * counts + is_new, kind="stable")[-max_lines:])
-            hashes, counts = hashes[kept], counts[kept]
-        return FrameTable(known.page_count + len(pages), hashes, counts.astype(np.uint8))
+            rank = 2 * counts.astype(np.uint16)  # 16 bits are sorted fastest
+            rank[taught] += 1
+            is_kept = np.ones(hashes.size, np.bool_)
+            is_kept[np.argsort(rank, kind="stable")[:-max_lines]] = False
+            hashes, counts = hashes[is_kept], counts[is_kept]
+        return FrameTable(known.page_count + len(pages), hashes, counts)
 
     def _halved(self) -> "FrameTable":
         counts: NDArray[np.uint8] = np.right_shift(self.counts, np.uint8(1))
@@ -123,23 +130,3 @@ class FrameTable(NamedTuple):
         if self.page_count > MAX_PAGES or not np.all(self.hashes[:-1] < self.hashes[1:]):
             return False
         return not self.counts.size or 1 <= self.counts.min() <= self.counts.max() <= self.page_count
-
-
-def counts_in_tables(tables: Sequence[FrameTable], pages: Sequence[LineHashes]) -> NDArray[np.int64]:
-    """On how many counted pages each line was, of many pages at once: all counts, page after page.
-
-    Args:
-        tables: of each page's site, the same object for pages of one site.
-        pages: their lines.
-
-    Cost: 5 µs a page, and 1 µs a thousand lines of tables.
-    """
-    distinct = {id(table): table for table in tables}
-    places = {name: np.uint64(place << 32) for place, name in enumerate(distinct)}
-    known = np.concatenate([table.hashes | places[name] for name, table in distinct.items()])
-    wanted = np.concatenate([lines | places[id(table)] for table, lines in zip(tables, pages, strict=True)])
-    if not known.size:
-        return np.zeros(wanted.size, np.int64)
-    at = np.minimum(np.searchsorted(known, wanted), known.size - 1)
-    counts = np.concatenate([table.counts for table in distinct.values()])
-    return np.where(known[at] == wanted, counts[at], 0).astype(np.int64)

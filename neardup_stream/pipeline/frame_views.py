@@ -16,8 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_whole
-from neardup_stream.fingerprints.simhash import PageLines, SimhashConfig, fingerprint_lines, view_lines
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_wholes
+from neardup_stream.fingerprints.simhash import (
+    PageLines,
+    SimhashConfig,
+    fingerprint_lines,
+    line_token_counts,
+    view_lines,
+)
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.frames.lines import (
     FrameConfig,
@@ -25,7 +31,7 @@ from neardup_stream.frames.lines import (
     content_lines,
     strict_content_lines,
 )
-from neardup_stream.frames.table import FrameTable, counts_in_tables
+from neardup_stream.frames.table import FrameTable
 from neardup_stream.match import Match
 from neardup_stream.message import Position
 from neardup_stream.pipeline.arrival import Arrival, Lesson
@@ -46,8 +52,14 @@ _KNOWN_PAGES = 24
 _FEW_PAGES = 10
 """While fewer pages of a site are counted it is young: content may be taken for its frame."""
 
-TAUGHT_OF_SETTLED = 4
+TAUGHT_OF_SETTLED = 16
 """Of the pages of a settled site one in so many is counted."""
+
+TAUGHT_OF_REDESIGNED = 4
+"""The same of the pages in which hardly any frame is found: the site may have a new design."""
+
+REDESIGNED_CONTENT = 0.8
+"""In a page of a settled site with a larger share of content hardly any frame is found."""
 
 _REMEMBERED_BYTES = 32 << 20
 """Memory for the latest pages of sites that are not settled."""
@@ -199,19 +211,14 @@ class _Work:
             if lines is not None and can_teach(arrival):
                 self._by_site[arrival.site].append(row)
                 self._lines[row] = lines
-                is_sampled = arrival.text_fingerprint % TAUGHT_OF_SETTLED == 0
-                if is_sampled or reading.is_learning or not self._is_settled(arrival.site):
-                    self._lessons[arrival.record.position] = Lesson(
-                        arrival.site, np.unique(lines.hashes)[: reading.config.max_lines]
-                    )
+                if not self._is_settled(arrival.site) or reading.is_learning:
+                    self._give_lesson(row)
 
     def view_all(self) -> None:
         """View every page; those of sites not known yet one by one, and again when all are counted."""
-        known: list[list[int]] = []
-        others: list[list[int]] = []
-        for site, rows in self._by_site.items():
-            (known if self._is_known(site) else others).append(rows)
-        self._view_known([row for rows in known for row in rows])
+        known = {site: rows for site, rows in self._by_site.items() if self._is_known(site)}
+        others = [rows for site, rows in self._by_site.items() if site not in known]
+        self._view_known(known)
         for wave in zip_longest(*others):
             rows = [row for row in wave if row is not None]
             self._view(rows)
@@ -222,7 +229,9 @@ class _Work:
         rows = [row for rows in self._by_site.values() for row in rows]
         return Viewed(
             [
-                arrival._replace(lines=None, is_sibling=row in self._siblings)
+                arrival
+                if arrival.lines is None and row not in self._siblings
+                else arrival._replace(lines=None, is_sibling=row in self._siblings)
                 for row, arrival in enumerate(self._viewed)
             ],
             self._lessons,
@@ -236,27 +245,49 @@ class _Work:
     def _is_known(self, site: str) -> bool:
         return self._reading.is_known(self._tables[site])
 
-    def _view_known(self, rows: Sequence[int]) -> None:
+    def _give_lesson(self, row: int) -> None:
+        arrival, lines = self._arrivals[row], self._lines[row]
+        self._lessons[arrival.record.position] = Lesson(
+            arrival.site, np.unique(lines.hashes)[: self._reading.config.max_lines]
+        )
+
+    def _view_known(self, sites: Mapping[str, Sequence[int]]) -> None:
         """View pages of known sites, whose lines are looked up together; few need a closer look."""
-        if not rows:
+        if not sites:
             return
         config = self._reading.config
+        rows = [row for of_site in sites.values() for row in of_site]
         lines = [self._lines[row] for row in rows]
         line_counts = np.array([page.hashes.size for page in lines])
         starts = np.cumsum(line_counts) - line_counts
-        counts = counts_in_tables(
-            [self._tables[self._arrivals[row].site] for row in rows], [page.hashes for page in lines]
+        counts = np.concatenate(
+            [
+                self._tables[site].counts_of(np.concatenate([self._lines[row].hashes for row in of_site]))
+                for site, of_site in sites.items()
+            ]
         )
         is_markup = np.repeat([self._arrivals[row].is_markup for row in rows], line_counts)
         is_content = counts < np.where(is_markup, config.markup_pages, config.text_pages)
-        tokens = np.concatenate([page.token_counts for page in lines])
+        tokens = line_token_counts(lines)
+        page_tokens = np.add.reduceat(tokens, starts)
         asked = tokens * (is_markup & is_content & (counts >= config.landmark_pages))
-        asks = asks_for_landmarks(np.add.reduceat(asked, starts), np.add.reduceat(tokens, starts))
-        for row, start, count, must_ask in zip(
-            rows, starts.tolist(), line_counts.tolist(), asks.tolist(), strict=True
+        asks = asks_for_landmarks(np.add.reduceat(asked, starts), page_tokens)
+        shares = np.add.reduceat(tokens * is_content, starts) / page_tokens
+        for row, start, count, must_ask, share in zip(
+            rows, starts.tolist(), line_counts.tolist(), asks.tolist(), shares.tolist(), strict=True
         ):
             self._masks[row] = self.mask(row) if must_ask else is_content[start : start + count]
+            if self._is_taught(self._arrivals[row], share):
+                self._give_lesson(row)
         self._replace(rows)
+
+    def _is_taught(self, arrival: Arrival, content_share: float) -> bool:
+        """Whether a page of a known site is counted, beside those that have a lesson anyway."""
+        is_redesigned = content_share > REDESIGNED_CONTENT
+        return (
+            arrival.text_fingerprint % (TAUGHT_OF_REDESIGNED if is_redesigned else TAUGHT_OF_SETTLED) == 0
+            and arrival.record.position not in self._lessons
+        )
 
     def _view(self, rows: Sequence[int]) -> None:
         """Bring the views of pages up to date with what is known now."""
@@ -311,23 +342,36 @@ class _Work:
 
     def _framed(self, rows: Sequence[int]) -> Iterator[Arrival]:
         """The pages without the lines that are frame."""
+        if not rows:
+            return
         arrivals = [self._arrivals[row] for row in rows]
         masks = [self._masks[row] for row in rows]
         views = view_lines([self._lines[row] for row in rows], masks, self._sketch)
-        bands = views.bands.astype(">u4")
-        for i, arrival in enumerate(arrivals):
-            shingle_count = int(views.shingle_counts[i])
-            whole = np.frombuffer(arrival.sketch, np.uint8)
+        wholes = pack_wholes(
+            [arrival.sketch for arrival in arrivals],
+            views.is_kept_sample,
+            [self._keeps_all(arrival) for arrival in arrivals],
+            self._sketch,
+        )
+        columns = zip(
+            arrivals,
+            views.sketches,
+            views.shingle_counts.tolist(),
+            views.bands.astype(">u4"),
+            views.token_counts.tolist(),
+            wholes,
+            strict=True,
+        )
+        for arrival, sketch, shingle_count, bands, token_count, whole in columns:
             yield arrival._replace(
-                sketch=views.sketches[i].tobytes(),
+                sketch=sketch.tobytes(),
                 shingle_count=shingle_count,
-                bands=bands[i].tobytes() if shingle_count >= MIN_CONTENT_SHINGLES else arrival.bands,
-                whole=pack_whole(
-                    whole, views.is_kept_sample[i], self._sketch, keeps_all=self._keeps_all(arrival)
-                ),
+                bands=bands.tobytes() if shingle_count >= MIN_CONTENT_SHINGLES else arrival.bands,
+                whole=whole,
                 whole_count=arrival.shingle_count,
                 whole_bands=arrival.bands if self._looks_for_wholes(arrival) else b"",
-                content_token_count=int(views.token_counts[i]),
+                content_token_count=token_count,
+                lines=None,
             )
 
     def _looks_for_wholes(self, arrival: Arrival) -> bool:

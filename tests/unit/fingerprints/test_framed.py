@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_whole, whole_overlaps
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_wholes, whole_overlaps
 from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
 from neardup_stream.stores.page_record import PageRecord
 from tests.framed_pages import SKETCH, framed_record, prose
@@ -161,7 +161,7 @@ def test_of_a_whole_text_64_bins_are_kept_or_all(
     sketch = np.arange(config.sketch_bytes, dtype=np.uint8)
     is_content = np.ones(config.bins, np.uint8)
 
-    packed = pack_whole(sketch, is_content, config, keeps_all=keeps_all)
+    (packed,) = pack_wholes([sketch.tobytes()], is_content[None], [keeps_all], config)
 
     assert len(packed) == size
     bins = config.bins if keeps_all else min(config.bins, KEPT_BINS)

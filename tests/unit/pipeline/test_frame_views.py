@@ -296,14 +296,19 @@ def test_a_viewer_that_learns_takes_a_lesson_from_every_page_of_a_well_known_sit
     assert len(view(of, arrivals, tables={SHOP: table}).lessons) == 40
 
 
-def test_of_a_well_known_site_one_page_in_four_teaches() -> None:
-    arrivals = arrive(framed_site(SHOP, 1, 40))
+@pytest.mark.parametrize(("is_redesigned", "one_in"), [(False, 16), (True, 4)])
+def test_few_pages_of_a_well_known_site_teach_unless_it_has_a_new_design(
+    *, is_redesigned: bool, one_in: int
+) -> None:
+    arrivals = arrive(framed_site(SHOP, 1, 100))
     table = taught_by(arrivals[:1], times=SETTLED_PAGES)
+    if is_redesigned:
+        table = taught_by(arrive([framed_page("other.example", "one")]), times=SETTLED_PAGES)
 
     viewed = view(viewer(), arrivals, tables={SHOP: table})
 
-    sampled = [each.record.position for each in arrivals if each.text_fingerprint % 4 == 0]
-    assert 0 < len(sampled) < 20
+    sampled = [each.record.position for each in arrivals if each.text_fingerprint % one_in == 0]
+    assert 0 < len(sampled) < 50
     assert list(viewed.lessons) == sampled
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_whole
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_wholes
 from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES, VerdictConfig, judge_likeness
 from neardup_stream.stores.page_record import PageRecord
 from tests.framed_pages import SKETCH, framed_record, prose
@@ -45,9 +45,7 @@ def page(sketch: bytes, shingle_count: int = 1000) -> PageRecord:
 def with_frame(content: PageRecord, whole: bytes, content_bins: int = 0, count: int = 2000) -> PageRecord:
     """The page of which a whole text is kept too; the first bins of that hold samples of the content."""
     is_content = np.arange(SKETCH.bins) < content_bins
-    kept = pack_whole(
-        np.frombuffer(whole, np.uint8), is_content.astype(np.uint8), SKETCH, keeps_all=count <= SHORT_SHINGLES
-    )
+    (kept,) = pack_wholes([whole], is_content.astype(np.uint8)[None], [count <= SHORT_SHINGLES], SKETCH)
     return msgspec.structs.replace(content, whole=kept, whole_count=count)
 
 
