@@ -55,7 +55,7 @@ Step = Literal[
 """A step of a batch, as timed. `consult` asks frozen archives; `look_up` asks which records are decided
 already; `follow_up` writes ranks to page records and removes the index entries of former versions."""
 
-Stage = Literal["read", "prepare", "register", "probe", "verify", "decide", "deliver"]
+Stage = Literal["read", "prepare", "view", "register", "probe", "verify", "decide", "deliver"]
 """A task of the loop. All stages work at once, each on a batch of its own."""
 
 Activity = Literal["busy", "waiting_for_input", "waiting_for_output"]

@@ -1,6 +1,6 @@
-"""The loop: batches flow through seven stages at once, each batch in order.
+"""The loop: batches flow through eight stages at once, each batch in order.
 
-    read ──► prepare ──► register ──► probe ──► verify ──► decide ──► deliver and commit
+    read ──► prepare ──► view ──► register ──► probe ──► verify ──► decide ──► deliver and commit
 
 Each stage is a task with room for one batch before it, so while one batch waits for the store the next is
 fingerprinted. What is under way is bounded in pages and bytes. An offset is committed only after every
@@ -154,7 +154,8 @@ class Loop:
         self._last_commit = _now_seconds()
         meters = self._meters
         read: Handoff[Batch] = Handoff("read", "prepare", meters)
-        prepared: Handoff[tuple[Batch, Prepared]] = Handoff("prepare", "register", meters)
+        prepared: Handoff[tuple[Batch, Prepared]] = Handoff("prepare", "view", meters)
+        viewed: Handoff[tuple[Batch, Prepared]] = Handoff("view", "register", meters)
         registered: Handoff[Part[Run]] = Handoff("register", "probe", meters)
         probed: Handoff[Part[ProbedRun]] = Handoff("probe", "verify", meters)
         compared: Handoff[ComparedBatch] = Handoff("verify", "decide", meters)
@@ -162,7 +163,8 @@ class Loop:
         async with asyncio.TaskGroup() as stages:
             stages.create_task(self._read(stop, read))
             stages.create_task(self._prepare(read, prepared))
-            stages.create_task(self._register(prepared, registered))
+            stages.create_task(self._view(prepared, viewed))
+            stages.create_task(self._register(viewed, registered))
             stages.create_task(self._probe(registered, probed))
             stages.create_task(self._compare(probed, compared))
             stages.create_task(self._decide(compared, decided))
@@ -199,6 +201,16 @@ class Loop:
             with batch.trace.stage("prepare"):
                 prepared = await asyncio.to_thread(self._preparation.prepare, batch.records)
                 self._meters.charset_fallbacks(prepared.charset_fallbacks)
+            await out.put((batch, prepared))
+        await out.put(None)
+
+    async def _view(
+        self, into: Handoff[tuple[Batch, Prepared]], out: Handoff[tuple[Batch, Prepared]]
+    ) -> None:
+        """A stage of its own: the process that prepares pages works on meanwhile."""
+        while (item := await into.get()) is not None:
+            batch, prepared = item
+            with batch.trace.stage("view"):
                 if self._frames is not None:
                     prepared = await self._frames.view(prepared)
                 if self._archives is not None:
