@@ -8,7 +8,9 @@ the tests compare them under every interpreter that is installed.
 import functools
 import re
 import unicodedata
+from collections.abc import Iterator
 from importlib.resources import files
+from itertools import groupby
 from typing import Final
 
 __all__ = ["UNICODE_VERSION", "without_later_characters"]
@@ -38,6 +40,18 @@ def _later_characters() -> re.Pattern[str] | None:
         return None
     ranges = (files(__package__) / _UNASSIGNED).read_text(encoding="ascii").split()
     bounds = [(int(first, 16), int(last, 16)) for first, _, last in (each.partition("-") for each in ranges)]
-    points = (point for first, last in bounds for point in range(first, last + 1))
-    later = [chr(point) for point in points if unicodedata.category(chr(point)) != "Cn"]
-    return re.compile(f"[{''.join(map(re.escape, later))}]") if later else None
+    later = [span for first, last in bounds for span in _assigned(first, last)]
+    return re.compile(f"[{''.join(later)}]") if later else None
+
+
+def _assigned(first: int, last: int) -> Iterator[str]:
+    """Yield the ranges of characters between two code points that this Python knows, spelled for a class.
+
+    In ranges, because a class compares a character beyond U+FFFF with each of its items.
+    """
+    for is_unassigned, points in groupby(
+        range(first, last + 1), lambda point: unicodedata.category(chr(point)) == "Cn"
+    ):
+        if not is_unassigned:
+            span = list(points)
+            yield f"{re.escape(chr(span[0]))}-{re.escape(chr(span[-1]))}"
