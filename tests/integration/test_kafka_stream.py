@@ -160,14 +160,19 @@ async def test_a_rebalance_in_mid_batch_drains_and_loses_nothing(make_topic: Mak
 
     async with topic.source(session_timeout_seconds=60) as first:
         in_flight = await read_records(first, 150)
+        working = asyncio.Lock()  # what was read is committed before partitions are given away
 
         async def drain() -> None:
-            finished.extend(in_flight)
-            await first.commit(next_offsets(in_flight))
+            async with working:
+                finished.extend(in_flight)
+                await first.commit(next_offsets(in_flight))
+                in_flight.clear()
 
         first.on_revoke(drain)
-        async with topic.source(session_timeout_seconds=60) as second:
-            await asyncio.wait_for(collect_all((first, second), finished, len(values)), WAIT_SECONDS)
+        async with topic.source(session_timeout_seconds=60) as second, asyncio.timeout(WAIT_SECONDS):
+            await asyncio.gather(
+                collect(first, finished, len(values), working), collect(second, finished, len(values))
+            )
 
     assert sorted(record.value or b"" for record in finished) == sorted(values)
     assert first.dropped_commit_count == 0
@@ -221,15 +226,15 @@ async def test_a_drain_that_fails_is_raised_by_the_next_read(make_topic: MakeTop
                 await asyncio.wait_for(collect(first, [], enough=1_000_000), WAIT_SECONDS)
 
 
-async def collect_all(sources: Sequence[KafkaSource], finished: list[Record], enough: int) -> None:
-    await asyncio.gather(*(collect(source, finished, enough) for source in sources))
-
-
-async def collect(source: KafkaSource, finished: list[Record], enough: int) -> None:
+async def collect(
+    source: KafkaSource, finished: list[Record], enough: int, working: asyncio.Lock | None = None
+) -> None:
+    working = working or asyncio.Lock()
     while len(finished) < enough:
-        records = await source.read(10, 1 << 20)
-        finished.extend(records)
-        await source.commit(next_offsets(records))
+        async with working:
+            records = await source.read(10, 1 << 20)
+            finished.extend(records)
+            await source.commit(next_offsets(records))
 
 
 # What is wrong with the world.

@@ -243,7 +243,6 @@ async def test_chunks_are_taken_off_where_there_are_any(
     assert urls(records) == [URL] * is_page + [f"{URL}/2"]
 
 
-@pytest.mark.timeout(20)
 async def test_a_body_in_thousands_of_codings_is_over_the_limit(tmp_path: Path) -> None:
     body = zlib.compress(HTML)
 

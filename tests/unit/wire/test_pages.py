@@ -376,7 +376,6 @@ def test_a_forget_names_a_page_by_id_or_by_url(key: bytes, ids: tuple[str, ...])
     assert forget_ids(key) == ids
 
 
-@pytest.mark.timeout(5)
 def test_a_key_longer_than_any_url_is_an_id() -> None:
     key = "http://Example.com/" + "é" * 1_000_000
 
