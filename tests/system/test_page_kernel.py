@@ -1,4 +1,4 @@
-"""The page kernel's cache, seen from processes of their own: never stale, never in the way."""
+"""The cache of compiled kernels, seen from processes of their own: never stale, never in the way."""
 
 import os
 import subprocess
@@ -7,44 +7,50 @@ from pathlib import Path
 
 import pytest
 
-import neardup_stream.fingerprints
 from neardup_stream.fingerprints.reference import fingerprint_page
 from neardup_stream.fingerprints.simhash import SimhashConfig
 
-PACKAGE = Path(neardup_stream.fingerprints.__file__).parent
 TEXT = "the quick brown fox jumps over the lazy dog"
 NOWHERE = "/dev/null/nothing-can-be-made-here"
 
-FINGERPRINT_ONE_TEXT = f"""
-import logging
-from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
-logging.basicConfig(level=logging.INFO)
-print(fingerprint_texts([{TEXT!r}], SimhashConfig()).fingerprints[0])
-"""
-
 FINGERPRINT_IN_EIGHT_THREADS = f"""
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
+logging.basicConfig(level=logging.INFO)
 with ThreadPoolExecutor(8) as threads:
     found = list(threads.map(lambda text: fingerprint_texts([text], SimhashConfig()), [{TEXT!r}] * 8))
 print(*{{each.fingerprints[0] for each in found}})
 """
 
-# As the library does it, but with the kernel of another directory.
-FINGERPRINT_BY_ANOTHER_KERNEL = (
-    """
-import sys
-from neardup_stream.fingerprints import simhash
-sys.path.insert(0, sys.argv[1])
-simhash.__file__ = sys.argv[1] + "/simhash.py"
-simhash._KERNEL_MODULE = "kernel"
+# Compiled in a second; the page kernel takes ten.
+SMALL_KERNEL = """
+from numba import njit
+from helper import triple
+
+@njit(cache=True)
+def plus_one(number):
+    return triple(number) + 1
 """
-    + FINGERPRINT_ONE_TEXT
-)
+HELPER = """
+from numba import njit
+
+@njit
+def triple(number):
+    return number * 3
+"""
+RUN_SMALL_KERNEL = """
+import logging, sys
+from pathlib import Path
+from neardup_stream.kernel_cache import load_compiled
+logging.basicConfig(level=logging.INFO)
+sys.path.insert(0, sys.argv[1])
+print(load_compiled("small", "kernel", sorted(Path(sys.argv[1]).glob("*.py"))).plus_one(7))
+"""
 
 
 def _run(program: str, *arguments: str, cache: str) -> tuple[int, str]:
-    """The fingerprint printed, and what was logged."""
+    """Return the number printed, and what was logged."""
     places = {"HOME": cache, "XDG_CACHE_HOME": cache, "NUMBA_CACHE_DIR": ""}
     # Python's own cache tells sources apart by time and size alone; what is looked at here is the compiler's.
     places["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -54,55 +60,45 @@ def _run(program: str, *arguments: str, cache: str) -> tuple[int, str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
     )
     return int(finished.stdout), finished.stderr
 
 
 @pytest.fixture
 def kernel(tmp_path: Path) -> Path:
-    copy = tmp_path / "copy" / "kernel.py"
-    copy.parent.mkdir()
-    copy.write_text((PACKAGE / "kernel.py").read_text())
-    return copy
+    """The folder of a small kernel."""
+    folder = tmp_path / "kernel"
+    folder.mkdir()
+    (folder / "kernel.py").write_text(SMALL_KERNEL)
+    (folder / "helper.py").write_text(HELPER)
+    return folder
 
 
 def test_an_edited_helper_is_compiled_anew(kernel: Path, tmp_path: Path) -> None:
     """Even if size and time of the file stay the same, which is all that the compiler looks at."""
-    cache, stamp = str(tmp_path / "cache"), kernel.stat()
-    before, _ = _run(FINGERPRINT_BY_ANOTHER_KERNEL, str(kernel.parent), cache=cache)
+    cache, helper = str(tmp_path / "cache"), kernel / "helper.py"
+    before, _ = _run(RUN_SMALL_KERNEL, str(kernel), cache=cache)
 
-    source = kernel.read_text()
-    kernel.write_text(source.replace("0xFF51AFD7ED558CCD", "0xFF51AFD7ED558CCF"))
-    os.utime(kernel, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    after, _ = _run(FINGERPRINT_BY_ANOTHER_KERNEL, str(kernel.parent), cache=cache)
+    stamp = helper.stat()
+    helper.write_text(HELPER.replace("3", "5"))
+    os.utime(helper, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    after, _ = _run(RUN_SMALL_KERNEL, str(kernel), cache=cache)
 
-    assert kernel.stat().st_size == stamp.st_size
-    assert before == fingerprint_page(TEXT, SimhashConfig()).fingerprint
-    assert after != before
+    assert helper.stat().st_size == stamp.st_size
+    assert (before, after) == (22, 36)
 
 
-def test_the_first_compilation_is_announced_and_only_that(tmp_path: Path) -> None:
-    cache = str(tmp_path / "cache")
-
-    first, second = (_run(FINGERPRINT_ONE_TEXT, cache=cache) for _ in range(2))
+def test_threads_that_come_first_together_compile_one_kernel_and_announce_it_once(tmp_path: Path) -> None:
+    first, second = (_run(FINGERPRINT_IN_EIGHT_THREADS, cache=str(tmp_path)) for _ in range(2))
 
     assert first[0] == second[0] == fingerprint_page(TEXT, SimhashConfig()).fingerprint
-    assert "compiling the page kernel" in first[1]
-    assert "compiling the page kernel" not in second[1]
+    assert first[1].count("compiling the page kernel") == 1
+    assert "compiling" not in second[1]
 
 
-def test_threads_that_come_first_together_wait_for_one_kernel(tmp_path: Path) -> None:
-    fingerprint, _ = _run(FINGERPRINT_IN_EIGHT_THREADS, cache=str(tmp_path))
+def test_with_nothing_writable_it_works_and_warns(kernel: Path) -> None:
+    number, log = _run(RUN_SMALL_KERNEL, str(kernel), cache=NOWHERE)
 
-    assert fingerprint == fingerprint_page(TEXT, SimhashConfig()).fingerprint
-
-
-def test_with_nothing_writable_it_works_and_warns() -> None:
-    files_before = sorted(PACKAGE.rglob("*.nb*"))
-
-    fingerprint, log = _run(FINGERPRINT_ONE_TEXT, cache=NOWHERE)
-
-    assert fingerprint == fingerprint_page(TEXT, SimhashConfig()).fingerprint
+    assert number == 22
     assert "no writable cache directory" in log
-    assert sorted(PACKAGE.rglob("*.nb*")) == files_before
+    assert {path.name for path in kernel.iterdir()} == {"kernel.py", "helper.py"}
