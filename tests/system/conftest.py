@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import secrets
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -108,10 +109,16 @@ def call(
     return run_program(words, stdin, environ or {}, COMMAND_SECONDS)
 
 
+def new_index(server: RedisServer) -> StoredIndex:
+    """Return an index of its own name space, in which nothing is stored."""
+    name = f"t{secrets.token_hex(6)}"
+    settings = (f"redis.url={server.url}", f"redis.namespace={name}", "index.expected_pages=10000")
+    return StoredIndex(server, settings)
+
+
 @pytest.fixture
-def index(redis_server: RedisServer, namespace: str) -> StoredIndex:
-    settings = (f"redis.url={redis_server.url}", f"redis.namespace={namespace}", "index.expected_pages=10000")
-    return StoredIndex(redis_server, settings)
+def index(redis_server: RedisServer) -> StoredIndex:
+    return new_index(redis_server)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """`freeze` and `archive`: a crawl in one file, asked, checked, forgotten from, killed while it is written."""
 
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -22,20 +23,25 @@ PAGES = [page_json(str(n), essay(n)) for n in range(30)]
 KILLED_AFTER_SECONDS = (0.9, 1.2, 1.5, 1.8, 2.2)
 
 
-@pytest.fixture
-def crawl(tmp_path: Path) -> Path:
-    path = tmp_path / "crawl.jsonl"
-    path.write_bytes(b"\n".join(PAGES) + b"\n")
-    return path
+@pytest.fixture(scope="session")
+def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a crawl and of its archive, of which each test has copies."""
+    folder = tmp_path_factory.mktemp("frozen")
+    (folder / "crawl.jsonl").write_bytes(b"\n".join(PAGES) + b"\n")
+    run = call("freeze", str(folder / "crawl.jsonl"), "-o", str(folder / "crawl.nda"))
+    assert run.returncode == 0, run.stderr
+    assert b"30 pages" in run.stderr
+    return folder
 
 
 @pytest.fixture
-def archive(crawl: Path) -> Path:
-    path = crawl.with_name("crawl.nda")
-    frozen = call("freeze", str(crawl), "-o", str(path))
-    assert frozen.returncode == 0, frozen.stderr
-    assert b"30 pages" in frozen.stderr
-    return path
+def crawl(frozen: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy2(frozen / "crawl.jsonl", tmp_path))  # with its time, which dates the pages
+
+
+@pytest.fixture
+def archive(frozen: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copy2(frozen / "crawl.nda", tmp_path))
 
 
 def told(*words: str, stdin: bytes = b"") -> Any:

@@ -7,9 +7,18 @@ from typing import Any
 import pytest
 
 from tests.pipelines import essay, page_json
-from tests.system.conftest import StoredIndex, call
+from tests.servers.redis import RedisServer
+from tests.system.conftest import StoredIndex, call, new_index
 
 A, B, C = (f"https://example.com/{name}" for name in "abc")
+
+
+@pytest.fixture(scope="module")
+def held(redis_server: RedisServer) -> StoredIndex:
+    """Two pages that are alike and another one, in an index that no test writes to."""
+    index = new_index(redis_server)
+    index.hold(page_json("a", essay(1)), page_json("b", essay(1, edits=[50])), page_json("c", essay(2)))
+    return index
 
 
 @pytest.fixture
@@ -47,10 +56,8 @@ def test_one_of_the_pages_can_come_from_standard_input(files: tuple[str, str]) -
     assert told(files[0], "-", stdin=page_json("c", essay(2)))["verdict"] == "unlike"
 
 
-def test_two_stored_pages_are_told_their_clusters(index: StoredIndex) -> None:
-    index.hold(page_json("a", essay(1)), page_json("b", essay(1, edits=[50])), page_json("c", essay(2)))
-
-    alike, unlike = index.tell("explain", A, B), index.tell("explain", A, C)
+def test_two_stored_pages_are_told_their_clusters(held: StoredIndex) -> None:
+    alike, unlike = held.tell("explain", A, B), held.tell("explain", A, C)
 
     assert (alike["verdict"], alike["is_one_cluster"], "exact" in alike) == ("near", True, False)
     assert alike["words"][-1].endswith(f"2 in all; {A} speaks for it.")
@@ -66,10 +73,8 @@ def test_a_stored_page_and_a_given_one_are_compared(index: StoredIndex, files: t
     assert explanation["words"][-1] == "The second is not stored."
 
 
-def test_a_crawl_of_the_same_page_is_no_duplicate(index: StoredIndex, files: tuple[str, str]) -> None:
-    index.hold(page_json("a", essay(1)))
-
-    explanation = index.tell("explain", A, files[0])
+def test_a_crawl_of_the_same_page_is_no_duplicate(held: StoredIndex, files: tuple[str, str]) -> None:
+    explanation = held.tell("explain", A, files[0])
 
     assert (explanation["verdict"], explanation["is_match"], explanation["is_same_text"]) == (
         "same_page",
@@ -95,19 +100,15 @@ def test_what_cannot_be_compared_is_told_in_one_line(words: list[str], complaint
 
 
 @pytest.mark.parametrize("length", [256, 5_000])
-def test_an_id_longer_than_a_file_name_is_an_id(index: StoredIndex, length: int) -> None:
-    index.hold(page_json("a", essay(1)))
-
-    told = index.call("explain", "n" * length, "m" * length)
+def test_an_id_longer_than_a_file_name_is_an_id(held: StoredIndex, length: int) -> None:
+    told = held.call("explain", "n" * length, "m" * length)
 
     assert told.returncode == 2
     assert b"is stored" in told.stderr
 
 
-def test_an_unknown_page_is_told(index: StoredIndex) -> None:
-    index.hold(page_json("a", essay(1)))
-
-    run = index.call("explain", A, "no such page")
+def test_an_unknown_page_is_told(held: StoredIndex) -> None:
+    run = held.call("explain", A, "no such page")
 
     assert run.returncode == 2
     assert "no page 'no such page' is stored" in run.stderr.decode()

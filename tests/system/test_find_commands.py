@@ -2,10 +2,11 @@
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.system.conftest import call
 
 COMMANDS = ["find-all", "find-clusters"]
 
@@ -15,8 +16,8 @@ CLUSTERS = [[0, 1, 3, 1152921504606846976]]
 
 
 def run(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "daemon", *arguments]
-    return subprocess.run(command, input=given, capture_output=True, text=True, check=False)
+    done = call(*arguments, stdin=given.encode())
+    return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 
 def arrays(text: str) -> list[list[int]]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
+from tests.system.conftest import call
 
 TEXT = "the quick brown fox jumps over the lazy dog and runs far away"
 
@@ -15,8 +16,8 @@ def page(number: int, text: str = TEXT) -> bytes:
 
 def fingerprint(*arguments: str, stdin: bytes = b"") -> tuple[list[dict[str, Any]], str]:
     """The objects on standard output, and standard error; the exit code is 0."""
-    command = [sys.executable, "-m", "daemon", "fingerprint", *arguments]
-    run = subprocess.run(command, input=stdin, capture_output=True, check=True)
+    run = call("fingerprint", *arguments, stdin=stdin)
+    assert run.returncode == 0, run.stderr
     return [json.loads(line) for line in run.stdout.splitlines()], run.stderr.decode()
 
 

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines import essay, page_json
-from tests.system.conftest import StoredIndex, call
+from tests.servers.redis import RedisServer
+from tests.system.conftest import StoredIndex, call, new_index
 
 A, B, C = (f"https://example.com/{name}" for name in "abc")
 PAGES = (
@@ -18,23 +19,27 @@ PAGES = (
 )
 
 
-def test_a_stored_page_is_answered_with_its_matches_and_its_cluster(index: StoredIndex) -> None:
+@pytest.fixture(scope="module")
+def held(redis_server: RedisServer) -> StoredIndex:
+    """The pages in an index that no test writes to."""
+    index = new_index(redis_server)
     index.hold(*PAGES)
+    return index
 
-    answer = index.tell("query", B)
+
+def test_a_stored_page_is_answered_with_its_matches_and_its_cluster(held: StoredIndex) -> None:
+    answer = held.tell("query", B)
 
     assert (answer["page"]["id"], answer["page"]["version"], answer["page"]["is_stored"]) == (B, 1, True)
     (match,) = answer["matches"]
     assert (match["id"], match["kind"]) == (A, "near")
     assert 0.8 < match["resemblance"] < 1
     assert (answer["cluster"]["size"], answer["cluster"]["representative"]["id"]) == (2, A)
-    assert index.tell("query", A)["cluster"] == answer["cluster"]
+    assert held.tell("query", A)["cluster"] == answer["cluster"]
 
 
-def test_a_page_that_stands_alone_is_its_own_cluster(index: StoredIndex) -> None:
-    index.hold(*PAGES)
-
-    answer = index.tell("query", C)
+def test_a_page_that_stands_alone_is_its_own_cluster(held: StoredIndex) -> None:
+    answer = held.tell("query", C)
 
     assert (answer["matches"], answer["containers"], answer["is_truncated"]) == ([], [], False)
     assert (answer["cluster"]["size"], answer["cluster"]["representative"]["id"]) == (1, C)
@@ -45,16 +50,12 @@ def test_a_page_that_stands_alone_is_its_own_cluster(index: StoredIndex) -> None
     [("HTTPS://Example.com:443/a#top", A), ("page d", "page d")],
     ids=["another-spelling-of-the-url", "an-id-of-the-crawler"],
 )
-def test_a_page_is_found_by_id_or_url(index: StoredIndex, name: str, page_id: str) -> None:
-    index.hold(*PAGES)
-
-    assert index.tell("query", name)["page"]["id"] == page_id
+def test_a_page_is_found_by_id_or_url(held: StoredIndex, name: str, page_id: str) -> None:
+    assert held.tell("query", name)["page"]["id"] == page_id
 
 
-def test_a_page_that_is_not_stored_can_be_given(index: StoredIndex) -> None:
-    index.hold(*PAGES)
-
-    answer = index.tell("query", "-", stdin=page_json("new", essay(3)))
+def test_a_page_that_is_not_stored_can_be_given(held: StoredIndex) -> None:
+    answer = held.tell("query", "-", stdin=page_json("new", essay(3)))
 
     assert not answer["page"]["is_stored"]
     assert "version" not in answer["page"]
@@ -65,38 +66,33 @@ def test_a_page_that_is_not_stored_can_be_given(index: StoredIndex) -> None:
     assert answer["cluster"] is None
 
 
-def test_a_page_that_has_changed_since_does_not_match_itself(index: StoredIndex) -> None:
-    index.hold(*PAGES)
-
-    answer = index.tell("query", "-", stdin=page_json("a", essay(1, edits=[150])))
+def test_a_page_that_has_changed_since_does_not_match_itself(held: StoredIndex) -> None:
+    answer = held.tell("query", "-", stdin=page_json("a", essay(1, edits=[150])))
 
     assert (answer["page"]["version"], answer["page"]["is_stored"]) == (1, False)
     assert [match["id"] for match in answer["matches"]] == [B]
     assert answer["cluster"]["size"] == 2
 
 
-def test_a_short_page_is_equal_to_nothing(index: StoredIndex) -> None:
-    index.hold(*PAGES)
-
+def test_a_short_page_is_equal_to_nothing(held: StoredIndex) -> None:
     for answer in (
-        index.tell("query", "https://example.com/short"),
-        index.tell("query", "-", stdin=page_json("new", "too short")),
+        held.tell("query", "https://example.com/short"),
+        held.tell("query", "-", stdin=page_json("new", "too short")),
     ):
         assert (answer["page"]["state"], answer["matches"], answer["cluster"]) == ("short", [], None)
 
 
-def test_nothing_is_written_whatever_is_asked(index: StoredIndex) -> None:
+def test_nothing_is_written_whatever_is_asked(held: StoredIndex) -> None:
     """A peer keeps a bucket for everything that anybody ever asked for."""
-    index.hold(*PAGES)
-    before = index.keys()
+    before = held.keys()
 
     for name, page in ((A, b""), ("no such page", b""), ("-", page_json("new", essay(1)))):
-        index.call("query", name, stdin=page)
-    index.call("query", A, "--redis-namespace", "nobody")
-    index.call("explain", A, B)
-    index.call("explain", A, "no such page")
+        held.call("query", name, stdin=page)
+    held.call("query", A, "--redis-namespace", "nobody")
+    held.call("explain", A, B)
+    held.call("explain", A, "no such page")
 
-    assert index.keys() == before
+    assert held.keys() == before
 
 
 def test_a_state_directory_is_asked_as_well(tmp_path: Path) -> None:
@@ -123,11 +119,9 @@ def test_a_state_directory_is_asked_as_well(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_answered_is_told_in_one_line(
-    index: StoredIndex, words: list[str], stdin: bytes, code: int, complaint: str
+    held: StoredIndex, words: list[str], stdin: bytes, code: int, complaint: str
 ) -> None:
-    index.hold(PAGES[0])
-
-    run = index.call("query", *words, stdin=stdin)
+    run = held.call("query", *words, stdin=stdin)
 
     assert (run.returncode, run.stdout) == (code, b"")
     assert complaint in run.stderr.decode()
