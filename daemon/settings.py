@@ -133,6 +133,15 @@ class Limits(Section, frozen=True):
         Meta(ge=1, le=65_536, description="Most formatting elements, such as `b` and `font`, open at once."),
     ] = 256
     max_options: Annotated[int, Meta(ge=1, le=_MIB, description="Most `option` elements of a page.")] = 8192
+    max_copied_bytes: Annotated[
+        int,
+        Meta(
+            ge=_MIB,
+            le=1 << 40,
+            description="Most text of a page that a parser copies, in bytes, because tags that it ignores,"
+            " comments or table cells come between the pieces of one text.",
+        ),
+    ] = 64 * _MIB
     page_seconds: Annotated[
         Seconds,
         Meta(
@@ -167,6 +176,7 @@ class Limits(Section, frozen=True):
             max_formatting=self.max_formatting,
             max_options=self.max_options,
             max_text_bytes=self.max_text_bytes,
+            max_copied_bytes=self.max_copied_bytes,
         )
         return TextLimits(markup, self.max_text_bytes)
 

@@ -60,6 +60,7 @@ LimitName = Literal[
     "max_attributes",
     "max_formatting",
     "max_options",
+    "max_copied_bytes",
     "page_seconds",
     "page_memory_bytes",
 ]

@@ -50,12 +50,18 @@ HOSTILE_PAGES: Mapping[str, HostilePage] = {
     "options": _html("<select>" + "<option>x" * 100_000),
     "annotations-of-nothing": _html("</plaintext><rp>" * 50_000),
     "elements": _html("<p>" * 700_000),
-    "memory": _html(
+    "text-behind-the-body": _html(
         "</script></body></html><!-->" + _numbered("< a%dp>'</script></body></html><!-->", 25_000)
     ),
+    "text-around-ignored-tags": _html("<p>" + _numbered("some words <col a%d=b>", 30_000)),
+    "text-in-front-of-a-table": _html("<table>" + "some words<tr><td>x</td></tr>" * 25_000),
+    "markup-behind-a-comment-that-ends-early": _html("<!-->" + _numbered("<p><font size=%d>x</p>", 2_000)),
+    "markup-in-svg": _html("<svg><plaintext>" + "<p><div>" * 2_000),
     "marks": _text("a" + "\u0300\u0316" * 300_000, ""),
     "marks-between-joiners": _text(("a" + "\u0316" * 20 + "\u200d") * 20_000, ""),
     "expanding-characters": _text("\ufdfa" * 500_000),
+    "letters-of-other-planes": _text("\U00020000" * 700_000, ""),
+    "two-letters-for-one": _text("\u0d7a" * 600_000, ""),
     "jamo": _text("\u1100\u1161\u11a8" * 200_000, ""),
     "nested-json": HostilePage(b'{"url":"a","text":"b","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
     "half-a-surrogate": HostilePage(b'{"url":"a","text":"\\ud83d"}', "lone_surrogate"),

@@ -36,7 +36,9 @@ _WARM_UP = Record(
     position=Position(Partition("warm-up", 0), 0),
     key=None,
     value=b"",
-    decoded=Page(id=PageId("a"), url="https://example.com", fetched_at_seconds=0, html="<p>a\u0308\u0301"),
+    decoded=Page(
+        id=PageId("a"), url="https://example.com", fetched_at_seconds=0, html="<p>a" + "\u0308\u0301" * 20
+    ),
 )
 """A page for which all is loaded and computed that pages need: marks on a letter are canonicalized."""
 

@@ -13,7 +13,6 @@ the Unicode standard are equal from there on.
 
 import functools
 import itertools
-import re
 import unicodedata
 
 from neardup_stream.text.unicode_version import without_later_characters
@@ -65,10 +64,11 @@ _USUAL_SPELLINGS = {
     "\u0d7e": "\u0d33\u0d4d",
     "\u0d7f": "\u0d15\u0d4d",
 }
-_OTHER_SPELLING = re.compile(f"[{''.join(_USUAL_SPELLINGS)}]")
 _MARKS_IN_DISGUISE = "\u0344\u0f73\u0f75\u0f81"  # of combining class 0, but made of marks that are not
-_FIRST_PLANE_END = 0xFFFF
-_FORMAT_PLANES = range(0x20000)  # and plane 14, which is ignorable as a whole
+_SHORT_TEXT = 30  # characters; a loop is faster for these
+_CODE_POINTS = 0x110000
+_FIRST_PLANES = range(0x20000)
+"""All that have marks or characters of category Cf, but for plane 14, which is ignorable as a whole."""
 
 
 def canonicalize(text: str) -> str:
@@ -97,7 +97,7 @@ def fold_characters(text: str) -> str:
 
 def is_left_out(character: str) -> bool:
     """Whether canonical text has no trace of this character wherever it stood: nobody sees or needs it."""
-    return ord(character) in _left_out()
+    return _left_out()[ord(character)] == 1
 
 
 def _fold_once(text: str) -> str:
@@ -115,53 +115,48 @@ def _fold_once(text: str) -> str:
 def _normalize(text: str) -> str:
     """Compose the text, twice: the first time characters may come apart into more marks."""
     for _ in range(2):
-        text = unicodedata.normalize("NFKC", _perhaps_many_marks().sub(_with_fewer_marks, text))
+        text = unicodedata.normalize("NFKC", _with_fewer_marks(text))
     return text
 
 
-def _with_fewer_marks(found: re.Match[str]) -> str:
-    runs = itertools.groupby(found[0], _is_mark)
-    return "".join("".join(itertools.islice(run, MAX_MARKS) if is_mark else run) for is_mark, run in runs)
+def _with_fewer_marks(text: str) -> str:
+    """Drop all but the first MAX_MARKS of marks in a row."""
+    if len(text) <= MAX_MARKS:
+        return text
+    from neardup_stream.text.code_points import shorten_runs  # noqa: PLC0415 - only long text needs NumPy
 
-
-def _is_mark(character: str) -> bool:
-    """Whether normalizing may reorder the character among its neighbors."""
-    return unicodedata.combining(character) != 0 or character in _MARKS_IN_DISGUISE
-
-
-@functools.cache
-def _perhaps_many_marks() -> re.Pattern[str]:
-    """Matches more marks than a character may have, and as many characters outside the first plane."""
-    first_plane = "".join(filter(_is_mark, map(chr, range(_FIRST_PLANE_END + 1))))
-    return re.compile(f"[{re.escape(first_plane)}\U00010000-\U0010ffff]{{{MAX_MARKS + 1},}}")
+    return shorten_runs(text, _marks(), MAX_MARKS)
 
 
 def _fold_letters(text: str) -> str:
-    return _perhaps_left_out().sub(_unless_left_out, text).casefold()
+    if len(text) <= _SHORT_TEXT:
+        return "".join(itertools.filterfalse(is_left_out, text)).casefold()
+    from neardup_stream.text.code_points import without  # noqa: PLC0415 - only long text needs NumPy
+
+    return without(text, _left_out()).casefold()
 
 
 def _fold_spellings(text: str) -> str:
-    return _OTHER_SPELLING.sub(_usual_spelling, text)
-
-
-def _unless_left_out(found: re.Match[str]) -> str:
-    return "" if is_left_out(found[0]) else found[0]
-
-
-def _usual_spelling(found: re.Match[str]) -> str:
-    return _USUAL_SPELLINGS[found[0]]
+    for spelling, usual in _USUAL_SPELLINGS.items():
+        text = text.replace(spelling, usual)
+    return text
 
 
 @functools.cache
-def _left_out() -> frozenset[int]:
-    """Code points."""
-    format_points = (point for point in _FORMAT_PLANES if unicodedata.category(chr(point)) == "Cf")
-    others = (range(first, last + 1) for first, last in _OTHER_IGNORABLE + _OPTIONAL_MARKS)
-    return frozenset(itertools.chain(format_points, *others))
+def _marks() -> bytes:
+    """For every code point 1 if normalizing may reorder it among its neighbors, else 0."""
+    marks = bytes(unicodedata.combining(chr(point)) != 0 for point in _FIRST_PLANES)
+    table = bytearray(marks.ljust(_CODE_POINTS, b"\0"))
+    for character in _MARKS_IN_DISGUISE:
+        table[ord(character)] = 1
+    return bytes(table)
 
 
 @functools.cache
-def _perhaps_left_out() -> re.Pattern[str]:
-    """Matches what is left out, and all outside the first plane: exact sets of those search slowly."""
-    first_plane = "".join(chr(point) for point in _left_out() if point <= _FIRST_PLANE_END)
-    return re.compile(f"[{re.escape(first_plane)}\U00010000-\U0010ffff]")
+def _left_out() -> bytes:
+    """For every code point 1 if canonical text leaves it out, else 0."""
+    formats = bytes(unicodedata.category(chr(point)) == "Cf" for point in _FIRST_PLANES)
+    table = bytearray(formats.ljust(_CODE_POINTS, b"\0"))
+    for first, last in itertools.chain(_OTHER_IGNORABLE, _OPTIONAL_MARKS):
+        table[first : last + 1] = b"\1" * (last + 1 - first)
+    return bytes(table)

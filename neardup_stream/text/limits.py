@@ -17,6 +17,8 @@ class MarkupLimits:
         max_formatting: formatting elements that are open at once.
         max_options: options of all lists to choose from.
         max_text_bytes: here of the spaces in front of the items of nested lists, which are part of the text.
+        max_copied_bytes: text that a parser copies because it adds to one text again and again: around tags
+            that it ignores, comments behind the end of the body, and the cells of a table.
     """
 
     max_nodes: int = 1 << 19
@@ -25,6 +27,7 @@ class MarkupLimits:
     max_formatting: int = 256
     max_options: int = 8192
     max_text_bytes: int = 4 << 20
+    max_copied_bytes: int = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)

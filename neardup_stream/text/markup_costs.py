@@ -6,7 +6,6 @@ more memory than a machine has. What those pages have in common can be counted i
 
 import functools
 from collections.abc import Sequence
-from dataclasses import astuple
 from pathlib import Path
 from types import ModuleType
 from typing import Final
@@ -27,13 +26,16 @@ _LIMITS: Final[Sequence[LimitName]] = (
     "max_formatting",
     "max_options",
     "max_text_bytes",
+    "max_copied_bytes",
 )
 
 
 @functools.cache
 def load_markup_kernel() -> ModuleType:
     """Load the compiled scan: 0.2 s, or some 2 s when it has to be compiled."""
-    sources = [Path(__file__).with_name(name) for name in ("markup_kernel.py", "markup_names.py")]
+    sources = [
+        Path(__file__).with_name(name) for name in ("markup_kernel.py", "markup_tokens.py", "markup_names.py")
+    ]
     return load_compiled("markup", _KERNEL_MODULE, sources)
 
 
@@ -46,7 +48,7 @@ def check_markup(html: str, limits: MarkupLimits) -> None:
     Cost: 2 ns a byte.
     """
     kernel = load_markup_kernel()
-    allowed = np.array(astuple(limits), np.int64)
+    allowed = np.array([getattr(limits, name) for name in _LIMITS], np.int64)
     counts = np.zeros(len(kernel.COUNTS), np.int64)
     kernel.scan_markup(np.frombuffer(html.encode("utf-8", "replace"), np.uint8), allowed, counts)
     for name, what, count in zip(_LIMITS, kernel.COUNTS, counts.tolist(), strict=True):

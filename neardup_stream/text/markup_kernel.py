@@ -4,7 +4,12 @@ It follows the tokenizer of the HTML standard as far as counting needs: quotes, 
 content is no markup. Which elements are open is kept on a stack, which is cut at an element when its end tag
 comes, or a start tag that implies it.
 
-All compiled code of the scan is in this file and `markup_names.py`: the compiler's cache is told of those.
+A parser keeps text in one node as long as no element begins where the text stands. When it has stored
+something else before it adds a piece, it copies the node: time and memory grow with the square of the text.
+What it stores in between are attributes of tags that it ignores, comments behind the end of the body, and
+texts of cells, while text directly inside a table goes in front of the table.
+
+All compiled code of the scan is in this file, `markup_tokens.py` and `markup_names.py`.
 """
 
 import numpy as np
@@ -15,149 +20,58 @@ from neardup_stream.text.markup_names import (
     ALONE,
     BARRIERS,
     BREAK,
+    DROPPED,
+    DROPPED_OUTSIDE_TABLES,
+    ENDS_FOREIGN,
     ENDS_PARAGRAPH,
     FOREIGN,
     FORMATTING,
+    FOSTERING,
+    INTEGRATION,
     ITEM,
     LISTS,
-    MASK,
-    MULTIPLIER,
     OPTION,
     PARAGRAPH,
     PARAGRAPH_GROUP,
     PLAIN_TEXT,
     RAW,
     ROOTS,
+    TABLES,
     VOID,
     compiled,
     group_of,
     is_among,
+    meaning_of,
 )
+from neardup_stream.text.markup_tokens import attributes as attributes_of
+from neardup_stream.text.markup_tokens import end_of_raw, name, next_tag
 
 __all__ = ["COUNTS", "scan_markup"]
 
-COUNTS = ("nodes", "depth", "attributes", "formatting", "options", "indent_bytes")
-"""What is counted, in the order of the result; see `markup_costs.MarkupCosts`."""
+COUNTS = ("nodes", "depth", "attributes", "formatting", "options", "indent_bytes", "copied_bytes")
+"""What is counted, in the order of the result."""
 
-_NODES, _DEPTH, _ATTRIBUTES, _FORMATTING, _OPTIONS, _INDENT = range(len(COUNTS))
+_NODES, _DEPTH, _ATTRIBUTES, _FORMATTING, _OPTIONS, _INDENT, _COPIED = range(len(COUNTS))
 
-_STATE = 5
-_OPEN, _OPEN_FORMATTING, _OPEN_LISTS, _OPEN_FOREIGN, _ROOT_ATTRIBUTES = range(_STATE)
+_STATE = 9
+(
+    _OPEN,
+    _OPEN_FORMATTING,
+    _OPEN_LISTS,
+    _OPEN_FOREIGN,
+    _OPEN_TABLES,
+    _ROOT_ATTRIBUTES,
+    _TEXT,
+    _FOSTERED,
+    _IS_AFTER_BODY,
+) = range(_STATE)
+
+_NAME, _MEANING, _IS_FOREIGN = range(
+    _COLUMNS := 3
+)  # of an open element; whether what is inside is SVG or MathML
 
 _SAME_FORMATTING = 3  # open elements of one name and the same attributes, parsers repeat no more of them
 _INDENT_BYTES = 2  # of each list around an item, in front of its text
-
-_STATE = 5
-_OPEN, _OPEN_FORMATTING, _OPEN_LISTS, _OPEN_FOREIGN, _ROOT_ATTRIBUTES = range(_STATE)
-
-_SAME_FORMATTING = 3  # open elements of one name and the same attributes, parsers repeat no more of them
-_INDENT_BYTES = 2  # of each list around an item, in front of its text
-
-
-@compiled
-def _is_space(byte: int) -> bool:
-    return byte in (32, 10, 9, 13, 12)
-
-
-@compiled
-def _lower(byte: int) -> int:
-    return byte + 32 if 65 <= byte <= 90 else byte
-
-
-@compiled
-def _is_letter(byte: int) -> bool:
-    return 97 <= _lower(byte) <= 122
-
-
-@compiled
-def _behind_comment(utf8: NDArray[np.uint8], at: int) -> int:
-    """Behind the `-->` that ends a comment whose text begins at `at`."""
-    while at + 2 < utf8.size:
-        if utf8[at] == 45 and utf8[at + 1] == 45 and utf8[at + 2] == 62:
-            return at + 3
-        at += 1
-    return utf8.size
-
-
-@compiled
-def _behind(utf8: NDArray[np.uint8], at: int, byte: int) -> int:
-    while at < utf8.size and utf8[at] != byte:
-        at += 1
-    return at + 1
-
-
-@compiled
-def _end_of_raw(utf8: NDArray[np.uint8], at: int, code: int) -> int:
-    """Where the end tag of an element stands whose content is no markup."""
-    while at + 1 < utf8.size:
-        if utf8[at] == 60 and utf8[at + 1] == 47:
-            end, found = _name(utf8, at + 2)
-            if found == code:
-                return at
-            at = end
-        else:
-            at += 1
-    return utf8.size
-
-
-@compiled
-def _name(utf8: NDArray[np.uint8], at: int) -> tuple[int, int]:
-    """Behind a tag's name, and its code."""
-    code = 0
-    while at < utf8.size:
-        byte = utf8[at]
-        if _is_space(byte) or byte in (47, 62):
-            break
-        code = (code * MULTIPLIER + _lower(byte)) & MASK
-        at += 1
-    return at, code
-
-
-@compiled
-def _value(utf8: NDArray[np.uint8], at: int) -> tuple[int, int]:
-    """Behind an attribute's value, and a hash of it."""
-    while at < utf8.size and _is_space(utf8[at]):
-        at += 1
-    code = 0
-    if at < utf8.size and utf8[at] in (34, 39):
-        quote = utf8[at]
-        at += 1
-        while at < utf8.size and utf8[at] != quote:
-            code = (code * MULTIPLIER + utf8[at]) & MASK
-            at += 1
-        return at + 1, code
-    while at < utf8.size and not _is_space(utf8[at]) and utf8[at] != 62:
-        code = (code * MULTIPLIER + utf8[at]) & MASK
-        at += 1
-    return at, code
-
-
-@compiled
-def _attributes(utf8: NDArray[np.uint8], at: int) -> tuple[int, int, int, bool]:
-    """Behind a tag, how many attributes it has, a hash of them, and whether it closes itself."""
-    count, code, closes = 0, 0, False
-    while at < utf8.size:
-        byte = utf8[at]
-        if byte == 62:
-            return at + 1, count, code, closes
-        if _is_space(byte) or byte == 47:
-            closes = byte == 47
-            at += 1
-            continue
-        closes = False
-        count += 1
-        code = (code * MULTIPLIER + byte) & MASK
-        at += 1  # the first character belongs to the name, be it a `=`
-        while at < utf8.size and not _is_space(utf8[at]) and utf8[at] not in (47, 61, 62):
-            code = (code * MULTIPLIER + utf8[at]) & MASK
-            at += 1
-        behind = at
-        while behind < utf8.size and _is_space(utf8[behind]):
-            behind += 1
-        if behind < utf8.size and utf8[behind] == 61:
-            at, value = _value(utf8, behind + 1)
-            code = (code * MULTIPLIER + value) & MASK
-    return utf8.size, count, code, closes
 
 
 @compiled
@@ -189,51 +103,135 @@ def _open_formatting(
 
 
 @compiled
+def _cut(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None:
+    """Close the element at this place, with all inside it."""
+    for i in range(at, state[_OPEN]):
+        state[_OPEN_LISTS] -= is_among(stack[i, _MEANING], LISTS)
+        state[_OPEN_FOREIGN] -= is_among(stack[i, _MEANING], FOREIGN)
+        state[_OPEN_TABLES] -= is_among(stack[i, _MEANING], TABLES)
+    state[_OPEN] = at
+
+
+@compiled
+def _innermost(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> int:
+    """The place of the innermost element of this name; -1 where none is open."""
+    at = state[_OPEN] - 1
+    while at >= 0 and stack[at, _NAME] != code:
+        at -= 1
+    return int(at)
+
+
+@compiled
 def _close(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> None:
     """Close the innermost element of this name, with all inside it."""
-    depth = state[_OPEN]
-    at = depth - 1
-    while at >= 0 and stack[at] != code:
-        at -= 1
+    at = _innermost(stack, state, code)
     if at >= 0:
-        for closed in stack[at:depth]:
-            state[_OPEN_LISTS] -= is_among(closed, LISTS)
-            state[_OPEN_FOREIGN] -= is_among(closed, FOREIGN)
-        state[_OPEN] = at
+        _cut(stack, state, at)
 
 
 @compiled
 def _take_out(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> None:
     """Close the innermost element of this name, and leave open what is inside it."""
-    depth = state[_OPEN]
-    at = depth - 1
-    while at >= 0 and stack[at] != code:
-        at -= 1
+    at = _innermost(stack, state, code)
     if at >= 0:
-        for i in range(at, depth - 1):
+        for i in range(at, state[_OPEN] - 1):
             stack[i] = stack[i + 1]
-        state[_OPEN] = depth - 1
+        state[_OPEN] -= 1
+
+
+@compiled
+def _end(
+    code: int,
+    meaning: int,
+    stack: NDArray[np.int64],
+    names: NDArray[np.int64],
+    looks: NDArray[np.int64],
+    state: NDArray[np.int64],
+) -> None:
+    """Do what an end tag does."""
+    if is_among(meaning, FORMATTING):
+        _close_formatting(names, looks, state, code)
+        _take_out(stack, state, code)
+    else:
+        _close(stack, state, code)
 
 
 @compiled
 def _imply_end(stack: NDArray[np.int64], state: NDArray[np.int64], group: int) -> None:
     """Close the innermost element of this group, with all inside it, up to a barrier."""
     at = state[_OPEN] - 1
-    while at >= 0 and not is_among(stack[at], BARRIERS):
-        if group_of(stack[at]) == group:
-            state[_OPEN] = at  # what is cut holds no list: those are barriers
+    while at >= 0 and not is_among(stack[at, _MEANING], BARRIERS):
+        if group_of(stack[at, _MEANING]) == group:
+            state[_OPEN] = at  # what is cut holds no list and no table: those are barriers
             return
         at -= 1
 
 
 @compiled
-def _open(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> None:
+def _open(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, meaning: int) -> None:
     depth = state[_OPEN]
-    if depth < stack.size:
-        stack[depth] = code
+    if depth < len(stack):
+        stays_foreign = _is_foreign(stack, state) and not is_among(meaning, INTEGRATION)
+        stack[depth, _NAME], stack[depth, _MEANING] = code, meaning
+        stack[depth, _IS_FOREIGN] = stays_foreign or is_among(meaning, FOREIGN)
         state[_OPEN] = depth + 1
-        state[_OPEN_LISTS] += is_among(code, LISTS)
-        state[_OPEN_FOREIGN] += is_among(code, FOREIGN)
+        state[_OPEN_LISTS] += is_among(meaning, LISTS)
+        state[_OPEN_FOREIGN] += is_among(meaning, FOREIGN)
+        state[_OPEN_TABLES] += is_among(meaning, TABLES)
+
+
+@compiled
+def _is_foreign(stack: NDArray[np.int64], state: NDArray[np.int64]) -> bool:
+    """Whether markup that comes now is SVG or MathML."""
+    return bool(state[_OPEN_FOREIGN] > 0 and stack[state[_OPEN] - 1, _IS_FOREIGN] != 0)
+
+
+@compiled
+def _end_foreign(stack: NDArray[np.int64], state: NDArray[np.int64]) -> None:
+    """Close SVG and MathML up to where markup is HTML."""
+    while _is_foreign(stack, state):
+        _cut(stack, state, state[_OPEN] - 1)
+
+
+@compiled
+def _add_text(
+    stack: NDArray[np.int64],
+    state: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    size: int,
+    comments: int,
+    has_text: bool,  # noqa: FBT001 - compiled functions take no keywords
+) -> None:
+    """Count what is copied for text, or comments, in front of a tag."""
+    depth = state[_OPEN]
+    if depth > 0 and is_among(stack[depth - 1, _MEANING], FOSTERING):
+        if has_text:
+            state[_FOSTERED] += size
+            counts[_COPIED] += (1 + comments) * state[_FOSTERED]
+        return
+    state[_TEXT] += size
+    if state[_IS_AFTER_BODY]:
+        counts[_COPIED] += comments * state[_TEXT]
+
+
+@compiled
+def _divide_text(
+    state: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    meaning: int,
+    is_end: bool,  # noqa: FBT001 - compiled functions take no keywords
+    attributes: int,
+) -> None:
+    """End a text at a start tag that makes an element there, or count that the text is copied."""
+    is_outside_tables = state[_OPEN_TABLES] == 0
+    if (
+        is_end
+        or is_among(meaning, DROPPED)
+        or (is_outside_tables and is_among(meaning, DROPPED_OUTSIDE_TABLES))
+    ):
+        counts[_COPIED] += (attributes > 0) * state[_TEXT]
+    else:
+        state[_TEXT] = 0
 
 
 @compiled
@@ -241,26 +239,27 @@ def _start(
     utf8: NDArray[np.uint8],
     at: int,
     code: int,
+    meaning: int,
     closes_itself: bool,  # noqa: FBT001 - compiled functions take no keywords
     stack: NDArray[np.int64],
     state: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> int:
     """Count an element that is neither formatting nor the root; behind it, or its content if that is raw."""
-    if is_among(code, VOID):
+    if is_among(meaning, VOID):
         return at
     counts[_NODES] += state[_OPEN_FORMATTING]  # which the parser may repeat inside
     counts[_OPTIONS] += code == OPTION
     if code == ITEM:
         counts[_INDENT] += state[_OPEN_LISTS] * _INDENT_BYTES
-    is_foreign = state[_OPEN_FOREIGN] > 0
-    if is_among(code, RAW) and not is_foreign:
-        return _end_of_raw(utf8, at, code)
-    group = PARAGRAPH_GROUP if is_among(code, ENDS_PARAGRAPH) else group_of(code)
+    is_foreign = _is_foreign(stack, state)
+    if is_among(meaning, RAW) and not is_foreign:
+        return end_of_raw(utf8, at, code)
+    group = PARAGRAPH_GROUP if is_among(meaning, ENDS_PARAGRAPH) else group_of(meaning)
     if group >= 0:
         _imply_end(stack, state, group)
     if not (closes_itself and is_foreign):
-        _open(stack, state, code)
+        _open(stack, state, code, meaning)
     return at
 
 
@@ -272,68 +271,51 @@ def _is_over(counts: NDArray[np.int64], limits: NDArray[np.int64]) -> bool:
     return False
 
 
-@compiled
-def _next_tag(utf8: NDArray[np.uint8], at: int) -> int:
-    """Behind the `<` of the next tag; comments, declarations and what only looks like a tag are skipped."""
-    while at + 1 < utf8.size:
-        if utf8[at] != 60:
-            at += 1
-            continue
-        byte = utf8[at + 1]
-        if byte == 33:
-            is_comment = at + 3 < utf8.size and utf8[at + 2] == 45 and utf8[at + 3] == 45
-            at = _behind_comment(utf8, at + 4) if is_comment else _behind(utf8, at, 62)
-        elif byte == 63:
-            at = _behind(utf8, at, 62)
-        elif _is_letter(byte) or (byte == 47 and at + 2 < utf8.size and _is_letter(utf8[at + 2])):
-            return at + 1
-        else:
-            at += 1
-    return utf8.size
-
-
 @njit("void(Array(uint8, 1, 'C', readonly=True), int64[::1], int64[::1])", nogil=True, cache=True)
 def scan_markup(utf8: NDArray[np.uint8], limits: NDArray[np.int64], counts: NDArray[np.int64]) -> None:
     """Count into `counts`, in the order of COUNTS, and stop where a count exceeds its limit.
 
     Cost: 1 to 3 ns a byte, and at most a limit's worth of steps for each tag. Releases the GIL.
     """
-    stack = np.empty(min(limits[_DEPTH], utf8.size) + 1, np.int64)
+    stack = np.empty((min(limits[_DEPTH], utf8.size) + 1, _COLUMNS), np.int64)
     names = np.empty(min(limits[_FORMATTING], utf8.size) + 1, np.int64)
     looks = np.empty_like(names)
     state = np.zeros(_STATE, np.int64)
     counts[:] = 0
-    at = _next_tag(utf8, 0)
-    while at < utf8.size:
+    behind = 0
+    while True:
+        at, comments, has_text = next_tag(utf8, behind, _is_foreign(stack, state))
+        _add_text(stack, state, counts, at - behind - 1, comments, has_text)
+        if at >= utf8.size:
+            return
         is_end = utf8[at] == 47
-        at, code = _name(utf8, at + is_end)
-        if code == PLAIN_TEXT and not is_end:
-            break
-        at, attributes, look, closes_itself = _attributes(utf8, at)
-        is_formatting, is_root = is_among(code, FORMATTING), is_among(code, ROOTS)
+        at, code = name(utf8, at + is_end)
+        behind, attributes, look, closes_itself = attributes_of(utf8, at)
+        meaning = meaning_of(code)
+        is_root = is_among(meaning, ROOTS)
+        state[_IS_AFTER_BODY] = is_end and is_root
+        _divide_text(state, counts, meaning, is_end, attributes)
         if is_end:
-            if is_formatting:
-                _close_formatting(names, looks, state, code)
-                _take_out(stack, state, code)
-            else:
-                _close(stack, state, code)
+            _end(code, meaning, stack, names, looks, state)
             counts[_NODES] += code in (BREAK, PARAGRAPH)  # makes an element where none is open
         else:
+            if is_among(meaning, ENDS_FOREIGN):
+                _end_foreign(stack, state)
+            if code == PLAIN_TEXT and not _is_foreign(stack, state):
+                return
             counts[_NODES] += 1 + attributes
             if is_root:  # all such attributes gather on one element
                 state[_ROOT_ATTRIBUTES] += attributes
                 attributes = state[_ROOT_ATTRIBUTES]
-            elif is_formatting:
-                if is_among(code, ALONE):
-                    _close_formatting(names, looks, state, code)
-                    _take_out(stack, state, code)
+            elif is_among(meaning, FORMATTING):
+                if is_among(meaning, ALONE):
+                    _end(code, meaning, stack, names, looks, state)
                 _open_formatting(names, looks, state, code, look)
-                _open(stack, state, code)
+                _open(stack, state, code, meaning)
             else:
-                at = _start(utf8, at, code, closes_itself, stack, state, counts)
+                behind = _start(utf8, behind, code, meaning, closes_itself, stack, state, counts)
             counts[_ATTRIBUTES] = max(counts[_ATTRIBUTES], attributes)
         counts[_DEPTH] = max(counts[_DEPTH], state[_OPEN])
         counts[_FORMATTING] = max(counts[_FORMATTING], state[_OPEN_FORMATTING])
         if _is_over(counts, limits):
             return
-        at = _next_tag(utf8, at)

@@ -11,25 +11,30 @@ __all__ = [
     "ALONE",
     "BARRIERS",
     "BREAK",
+    "DROPPED",
+    "DROPPED_OUTSIDE_TABLES",
+    "ENDS_FOREIGN",
     "ENDS_PARAGRAPH",
     "FOREIGN",
     "FORMATTING",
-    "GROUPS",
+    "FOSTERING",
+    "INTEGRATION",
     "ITEM",
     "LISTS",
     "MASK",
     "MULTIPLIER",
-    "OFTEN_OPEN",
     "OPTION",
     "PARAGRAPH",
     "PARAGRAPH_GROUP",
     "PLAIN_TEXT",
     "RAW",
     "ROOTS",
+    "TABLES",
     "VOID",
     "compiled",
     "group_of",
     "is_among",
+    "meaning_of",
 ]
 
 _Arguments = ParamSpec("_Arguments")
@@ -47,52 +52,102 @@ def _code(name: str) -> int:
     return code
 
 
-def _codes(names: str) -> NDArray[np.int64]:
-    return np.array([_code(name) for name in names.split()], np.int64)
-
-
-VOID = _codes("area base br col embed hr img input link meta param source track wbr keygen frame")
+VOID, ENDS_PARAGRAPH, BARRIERS, FORMATTING, RAW, LISTS, ROOTS, ALONE, FOREIGN = (1 << bit for bit in range(9))
+TABLES, FOSTERING, DROPPED, DROPPED_OUTSIDE_TABLES, INTEGRATION, ENDS_FOREIGN = (
+    1 << bit for bit in range(9, 15)
+)
+_KINDS = {
+    VOID: "area base br col embed hr img input link meta param source track wbr keygen frame",
+    ENDS_PARAGRAPH: (
+        "address article aside blockquote center details dialog dir div dl fieldset figure footer form h1 h2"
+        " h3 h4 h5 h6 header hgroup hr main menu nav ol pre section summary table ul"
+    ),
+    BARRIERS: "ul ol menu dir dl table select datalist button template object marquee svg math",
+    FORMATTING: "a b big code em font i nobr s small strike strong tt u",
+    RAW: "script style textarea title xmp iframe noembed noframes",
+    LISTS: "ul ol menu dir",
+    ROOTS: "html body",
+    ALONE: "a nobr",
+    FOREIGN: "svg math",
+    TABLES: "table",
+    FOSTERING: "table tbody thead tfoot tr",
+    DROPPED: (
+        "html head body frameset frame form base basefont bgsound link meta noframes script style template"
+        " title"
+    ),
+    DROPPED_OUTSIDE_TABLES: "caption col colgroup tbody td tfoot th thead tr",
+    INTEGRATION: "foreignobject desc title mi mo mn ms mtext",
+    ENDS_FOREIGN: (
+        "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li"
+        " listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"
+    ),
+}
+"""Barriers: what lies around them is not ended by what is inside. Alone: one of these closes the one before.
+Fostering: text directly inside is put in front of the table. Dropped: the parser may ignore the tag, or put
+the element elsewhere, so that the text around it is one text. Integration: what SVG and MathML have HTML in.
+Ends foreign: closes SVG and MathML around it."""
 GROUPS = (
     "p", "li", "dd dt", "td th", "tr", "tbody thead tfoot", "caption", "colgroup", "option", "optgroup",
 )  # fmt: skip
 """Elements that are often left open: one of a group ends the one before."""
-OFTEN_OPEN = _codes(" ".join(GROUPS))
-_GROUP_OF = np.array([number for number, group in enumerate(GROUPS) for _ in group.split()], np.int64)
-ENDS_PARAGRAPH = _codes(
-    "address article aside blockquote center details dialog dir div dl fieldset figure footer form h1 h2 h3"
-    " h4 h5 h6 header hgroup hr main menu nav ol pre section summary table ul"
-)
-BARRIERS = _codes("ul ol menu dir dl table select datalist button template object marquee svg math")
-"""What lies around them is not ended by what is inside."""
-FORMATTING = _codes("a b big code em font i nobr s small strike strong tt u")
-RAW = _codes("script style textarea title xmp iframe noembed noframes")
-LISTS = _codes("ul ol menu dir")
-ROOTS = _codes("html body")
-ALONE = _codes("a nobr")  # one of these closes the one before
 PARAGRAPH_GROUP = GROUPS.index("p")
 ITEM, OPTION, BREAK, PARAGRAPH = _code("li"), _code("option"), _code("br"), _code("p")
 PLAIN_TEXT = _code("plaintext")
-FOREIGN = _codes("svg math")
+
+_GROUP_SHIFT = 16
+_SLOTS = 1024
+"""Of a hash table with open addressing, so few of which are taken that a name is seldom looked up twice."""
+
+
+def _meanings() -> dict[int, int]:
+    """The kinds of every name, and above them the number of its group, from 1."""
+    meanings: dict[int, int] = {}
+    for kind, names in _KINDS.items():
+        for name in names.split():
+            meanings[_code(name)] = meanings.get(_code(name), 0) | kind
+    for number, group in enumerate(GROUPS, start=1):
+        for name in group.split():
+            meanings[_code(name)] = meanings.get(_code(name), 0) | number << _GROUP_SHIFT
+    return meanings
+
+
+def _slots() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    names, meanings = np.zeros(_SLOTS, np.int64), np.zeros(_SLOTS, np.int64)
+    for code, meaning in _meanings().items():
+        slot = code % _SLOTS
+        while names[slot]:
+            slot = (slot + 1) % _SLOTS
+        names[slot], meanings[slot] = code, meaning
+    return names, meanings
+
+
+_NAMES, _MEANINGS = _slots()
+_LAST_SLOT, _ONE = np.uint64(_SLOTS - 1), np.uint64(1)
 
 
 def compiled(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
     """Compile a function that compiled functions call."""
-    return cast("Callable[_Arguments, _Result]", njit(function))
+    return cast("Callable[_Arguments, _Result]", njit(function, forceinline=True))
 
 
 @compiled
-def is_among(code: int, codes: NDArray[np.int64]) -> bool:
-    """Whether the name is one of these."""
-    for other in codes:  # noqa: SIM110 - compiled, it is a plain loop
-        if other == code:
-            return True
-    return False
+def meaning_of(code: int) -> int:
+    """What a name means: its kinds, one bit each, and its group."""
+    slot = np.uint64(code) & _LAST_SLOT
+    while _NAMES[slot] != code:
+        if _NAMES[slot] == 0:
+            return 0
+        slot = (slot + _ONE) & _LAST_SLOT
+    return int(_MEANINGS[slot])
 
 
 @compiled
-def group_of(code: int) -> int:
+def is_among(meaning: int, kind: int) -> bool:
+    """Whether a name is of this kind."""
+    return (meaning & kind) != 0
+
+
+@compiled
+def group_of(meaning: int) -> int:
     """The group of an element that is often left open; -1 for others."""
-    for i in range(OFTEN_OPEN.size):
-        if OFTEN_OPEN[i] == code:
-            return int(_GROUP_OF[i])
-    return -1
+    return (meaning >> _GROUP_SHIFT) - 1

@@ -1,12 +1,14 @@
 """A page to its visible text, whichever way its content came."""
 
-from collections import Counter
 from typing import NamedTuple
+
+import numpy as np
 
 from neardup_stream.errors import BadPage
 from neardup_stream.page import Page
 from neardup_stream.text.canonical import MAX_EXPANSION, fold_characters
 from neardup_stream.text.charset import decode_body
+from neardup_stream.text.code_points import code_points
 from neardup_stream.text.limits import TextLimits
 from neardup_stream.text.markup import Extraction, visible_text
 from neardup_stream.text.markup_costs import check_markup
@@ -69,8 +71,12 @@ def _check_text(text: str, limit_bytes: int) -> None:
 
 def _canonical_bytes(text: str) -> int:
     """How long the canonical text may be: each character by itself, so that it need not be written."""
-    counts = Counter(text)
-    return sum(_utf8_bytes(fold_characters(character)) * count for character, count in counts.items())
+    counts = np.bincount(code_points(text))
+    points = np.flatnonzero(counts)
+    return sum(
+        _utf8_bytes(fold_characters(chr(point))) * count
+        for point, count in zip(points.tolist(), counts[points].tolist(), strict=True)
+    )
 
 
 def _utf8_bytes(text: str) -> int:

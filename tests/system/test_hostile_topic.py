@@ -64,5 +64,5 @@ def test_every_hostile_page_has_its_outcome_and_the_daemon_lives_on(site: Site) 
         for reason in expected
     }
     assert reasons == expected
-    assert metrics['neardup_worker_ends_total{reason="failed"}'] == 0
-    assert metrics['neardup_over_limit_total{limit="page_memory_bytes"}'] == 1
+    ends = [count for name, count in metrics.items() if name.startswith("neardup_worker_ends_total{")]
+    assert ends == [0, 0, 0]  # each of these kinds is refused, or read, before a limit of the process

@@ -23,6 +23,13 @@ AT_LIMIT: dict[str, tuple[LimitName, int, str]] = {
     "formatting-of-one-look-is-repeated-three-times": ("max_formatting", 3, "<b><b><b><b><b>"),
     "options": ("max_options", 3, "<select><option>a<option>b</option></select><OPTION>c"),
     "indented-items": ("max_text_bytes", 12, "<ul><li>a<ul><li>b<ol><li>c"),
+    "text-around-tags-that-are-ignored": ("max_copied_bytes", 7, "<p>a</b c=d>bcdef<col a=b>g"),
+    "text-around-comments-behind-the-body": (
+        "max_copied_bytes",
+        9,
+        "<p>a</body><!--x--><p>",
+    ),
+    "text-in-front-of-tables": ("max_copied_bytes", 3, "<table>a<tr>b<td>c</table>"),
 }
 
 
@@ -53,6 +60,8 @@ NO_DEPTH = {
     "cut-off": "<br a='<div><div><div>",
     "formatting-in-the-wrong-order": "<b><i></b></i>" * 9,
     "plain-text-from-here": "<plaintext>" + "<div>" * 9,
+    "cdata-in-svg": "<svg><![CDATA[ > <div><div><div><div> ]]></svg>" * 9,
+    "what-ends-svg": "<svg><p></p>" * 9,
 }
 
 
@@ -76,6 +85,57 @@ HOSTILE = {
     "annotations-without-what-they-annotate": "</plaintext><rp>" * 80_000,
     "end-tags-that-make-elements": "</p>" * 1_000_000,
 }
+
+
+DISGUISES = {
+    "comment-that-ends-at-once": "<!-->",
+    "comment-that-ends-after-a-hyphen": "<!--->",
+    "comment-with-another-end": "<!-- --!>",
+    "comment-in-cdata": "<svg><![CDATA[ > <!-- ]]>",
+    "plain-text-in-svg": "<svg><plaintext>",
+    "cdata-in-html-in-svg": "<svg><desc><![CDATA[>",
+    "cdata-behind-svg": "<svg><p><![CDATA[>",
+    "declaration": "<!doctype <p>",
+    "end-tag-of-no-name": "</ <!-->",
+}
+
+
+@pytest.mark.parametrize("disguise", DISGUISES.values(), ids=DISGUISES)
+def test_no_disguise_keeps_markup_from_being_counted(disguise: str) -> None:
+    with pytest.raises(BadPage, match="max_depth"):
+        check_markup(disguise + "<div>" * 2_000, MarkupLimits())
+
+
+COPIED = {
+    "attributes-of-start-tags": "<p>" + "".join(f"xxxxxxxxx<col a{n}=b>" for n in range(25_000)),
+    "attributes-of-end-tags": "<p>" + "".join(f"xxxxxxxxx</b a{n}=b>" for n in range(25_000)),
+    "comments-in-tables": "<table>" + "xxxxxxxxx<!-- -->" * 25_000,
+    "comments-behind-the-body": "xxxxxxxxx</body></html><!-- -->" * 25_000,
+    "space-behind-the-body": "<p>x</body></html>" + "           <!-- -->" * 25_000,
+    "cells": "<table>" + "xxxxxxxxx<tr><td>y</td></tr>" * 25_000,
+}
+
+
+@pytest.mark.parametrize("html", COPIED.values(), ids=COPIED)
+def test_text_that_parsers_copy_again_and_again_is_over_a_limit(html: str) -> None:
+    with pytest.raises(BadPage, match="max_copied_bytes"):
+        check_markup(html, MarkupLimits())
+
+
+ORDINARY = {
+    "a-large-table": "<table>"
+    + "<tr class=a>\n<td a=b>some words\n<td>of a cell\n<!-- x -->" * 20_000
+    + "</table>",
+    "a-long-text-with-scripts": "<p>" + ("some words " * 100 + "<script src=a></script><b>x</b>") * 1_000,
+    "many-comments": "<p>"
+    + "<!-- wp:paragraph --><p class=a>some words</p><!-- /wp:paragraph -->\n" * 10_000,
+    "pages-one-behind-the-other": "<html><body><p>some words</p></body></html><!-- cached -->" * 200,
+}
+
+
+@pytest.mark.parametrize("html", ORDINARY.values(), ids=ORDINARY)
+def test_ordinary_markup_is_far_from_the_limit_of_copies(html: str) -> None:
+    check_markup(html, MarkupLimits(max_copied_bytes=4 << 20))
 
 
 @pytest.mark.parametrize("html", HOSTILE.values(), ids=HOSTILE)

@@ -1,0 +1,37 @@
+"""Drop characters from long text by a table of code points, apart from `canonical`, which needs no NumPy."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["code_points", "shorten_runs", "without"]
+
+
+def code_points(text: str) -> NDArray[np.uint32]:
+    """The code points of a text, surrogates too."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.dtype("<u4"))
+
+
+def without(text: str, table: bytes) -> str:
+    """The text without the characters whose entry in the table is 1."""
+    points = code_points(text)
+    is_dropped = np.frombuffer(table, np.bool_)[points]
+    return _text(points[~is_dropped]) if is_dropped.any() else text
+
+
+def shorten_runs(text: str, table: bytes, most: int) -> str:
+    """The text with at most so many characters in a row whose entry in the table is 1.
+
+    Cost: that of a look at every so manieth character where no run is that long.
+    """
+    points = code_points(text)
+    in_table = np.frombuffer(table, np.bool_)
+    if not in_table[points[most :: most + 1]].any():
+        return text
+    places = np.arange(points.size)
+    before = np.maximum.accumulate(np.where(in_table[points], -1, places))  # the last one that is not in it
+    is_kept = places - before <= most
+    return text if is_kept.all() else _text(points[is_kept])
+
+
+def _text(points: NDArray[np.uint32]) -> str:
+    return points.tobytes().decode("utf-32-le", "surrogatepass")

@@ -1,0 +1,174 @@
+"""Find where tags, comments and attributes of markup begin and end, as the HTML standard has it."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.text.markup_names import MASK, MULTIPLIER, compiled
+
+__all__ = ["attributes", "end_of_raw", "name", "next_tag"]
+
+_CDATA = np.frombuffer(b"<![CDATA[", np.uint8).copy()
+
+
+@compiled
+def _is_space(byte: int) -> bool:
+    return byte in (32, 10, 9, 13, 12)
+
+
+@compiled
+def _lower(byte: int) -> int:
+    return byte + 32 if 65 <= byte <= 90 else byte
+
+
+@compiled
+def _is_letter(byte: int) -> bool:
+    return 97 <= _lower(byte) <= 122
+
+
+@compiled
+def _behind_comment(utf8: NDArray[np.uint8], at: int) -> int:
+    """Behind the end of a comment whose text begins at `at`: `-->`, `--!>`, and at once `>` and `->`."""
+    if at < utf8.size and utf8[at] == 62:
+        return at + 1
+    if at + 1 < utf8.size and utf8[at] == 45 and utf8[at + 1] == 62:
+        return at + 2
+    while at + 2 < utf8.size:
+        if utf8[at] == 45 and utf8[at + 1] == 45:
+            if utf8[at + 2] == 62:
+                return at + 3
+            if utf8[at + 2] == 33 and at + 3 < utf8.size and utf8[at + 3] == 62:
+                return at + 4
+        at += 1
+    return utf8.size
+
+
+@compiled
+def _behind_cdata(utf8: NDArray[np.uint8], at: int) -> int:
+    """Behind the `]]>` that ends a CDATA section."""
+    while at + 2 < utf8.size:
+        if utf8[at] == 93 and utf8[at + 1] == 93 and utf8[at + 2] == 62:
+            return at + 3
+        at += 1
+    return utf8.size
+
+
+@compiled
+def _begins_cdata(utf8: NDArray[np.uint8], at: int) -> bool:
+    if at + _CDATA.size > utf8.size:
+        return False
+    for i in range(_CDATA.size):  # noqa: SIM110 - compiled, it is a plain loop
+        if utf8[at + i] != _CDATA[i]:
+            return False
+    return True
+
+
+@compiled
+def _behind(utf8: NDArray[np.uint8], at: int, byte: int) -> int:
+    while at < utf8.size and utf8[at] != byte:
+        at += 1
+    return at + 1
+
+
+@compiled
+def end_of_raw(utf8: NDArray[np.uint8], at: int, code: int) -> int:
+    """Where the end tag of an element stands whose content is no markup."""
+    while at + 1 < utf8.size:
+        if utf8[at] == 60 and utf8[at + 1] == 47:
+            end, found = name(utf8, at + 2)
+            if found == code:
+                return at
+            at = end
+        else:
+            at += 1
+    return utf8.size
+
+
+@compiled
+def name(utf8: NDArray[np.uint8], at: int) -> tuple[int, int]:
+    """Behind a tag's name, and its code."""
+    code = 0
+    while at < utf8.size:
+        byte = utf8[at]
+        if _is_space(byte) or byte in (47, 62):
+            break
+        code = (code * MULTIPLIER + _lower(byte)) & MASK
+        at += 1
+    return at, code
+
+
+@compiled
+def _value(utf8: NDArray[np.uint8], at: int) -> tuple[int, int]:
+    """Behind an attribute's value, and a hash of it."""
+    while at < utf8.size and _is_space(utf8[at]):
+        at += 1
+    code = 0
+    if at < utf8.size and utf8[at] in (34, 39):
+        quote = utf8[at]
+        at += 1
+        while at < utf8.size and utf8[at] != quote:
+            code = (code * MULTIPLIER + utf8[at]) & MASK
+            at += 1
+        return at + 1, code
+    while at < utf8.size and not _is_space(utf8[at]) and utf8[at] != 62:
+        code = (code * MULTIPLIER + utf8[at]) & MASK
+        at += 1
+    return at, code
+
+
+@compiled
+def attributes(utf8: NDArray[np.uint8], at: int) -> tuple[int, int, int, bool]:
+    """Behind a tag, how many attributes it has, a hash of them, and whether it closes itself."""
+    count, code, closes = 0, 0, False
+    while at < utf8.size:
+        byte = utf8[at]
+        if byte == 62:
+            return at + 1, count, code, closes
+        if _is_space(byte) or byte == 47:
+            closes = byte == 47
+            at += 1
+            continue
+        closes = False
+        count += 1
+        code = (code * MULTIPLIER + byte) & MASK
+        at += 1  # the first character belongs to the name, be it a `=`
+        while at < utf8.size and not _is_space(utf8[at]) and utf8[at] not in (47, 61, 62):
+            code = (code * MULTIPLIER + utf8[at]) & MASK
+            at += 1
+        behind = at
+        while behind < utf8.size and _is_space(utf8[behind]):
+            behind += 1
+        if behind < utf8.size and utf8[behind] == 61:
+            at, value = _value(utf8, behind + 1)
+            code = (code * MULTIPLIER + value) & MASK
+    return utf8.size, count, code, closes
+
+
+@compiled
+def next_tag(utf8: NDArray[np.uint8], at: int, is_foreign: bool) -> tuple[int, int, bool]:  # noqa: FBT001 - compiled functions take no keywords
+    """Behind the `<` of the next tag, the number of comments before it, and whether there is text before it.
+
+    Comments are also declarations and what else is ignored. What only looks like a tag is text, and so is a
+    CDATA section, which `is_foreign` markup has.
+    """
+    comments, has_text = 0, False
+    while at + 1 < utf8.size:
+        if utf8[at] != 60:
+            has_text = has_text or not _is_space(utf8[at])
+            at += 1
+            continue
+        byte = utf8[at + 1]
+        if byte == 33:
+            if is_foreign and _begins_cdata(utf8, at):
+                at, has_text = _behind_cdata(utf8, at), True
+                continue
+            comments += 1
+            is_comment = at + 3 < utf8.size and utf8[at + 2] == 45 and utf8[at + 3] == 45
+            at = _behind_comment(utf8, at + 4) if is_comment else _behind(utf8, at, 62)
+        elif byte == 63 or (byte == 47 and at + 2 < utf8.size and not _is_letter(utf8[at + 2])):
+            comments += 1
+            at = _behind(utf8, at, 62)
+        elif _is_letter(byte) or byte == 47:
+            return at + 1, comments, has_text
+        else:
+            at, has_text = at + 1, True
+    return utf8.size, comments, has_text
