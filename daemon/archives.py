@@ -17,7 +17,14 @@ from neardup_stream.fingerprints.simhash import schema_fields
 from neardup_stream.fingerprints.sketch import sketch_schema_fields
 from neardup_stream.pipeline.consultation import OpenArchive
 
-__all__ = ["ReloadedArchives", "archive_schema", "open_archive", "open_archives", "text_schema"]
+__all__ = [
+    "ReloadedArchives",
+    "archive_ids",
+    "archive_schema",
+    "open_archive",
+    "open_archives",
+    "text_schema",
+]
 
 _logger = logging.getLogger(__name__)
 
@@ -85,7 +92,8 @@ class ReloadedArchives:
     """The archives of the settings, opened anew when their files, or their forgets, are replaced.
 
     A file that is missing, damaged or does not fit when it is replaced is logged, and the former one is asked
-    on.
+    on. Where a match decides that a page is skipped, the archives are part of the policy, and only their
+    forgets may change.
 
     Args:
         settings: which they are, how often to look, and how pages are compared.
@@ -125,6 +133,7 @@ class ReloadedArchives:
             return held
         try:
             renewed = self._opened(path)
+            self._require_allowed(path, held.archive, renewed.archive)
         except (ConfigError, CorruptData) as error:
             log_event(
                 _logger, "archive_reload_failed", level=logging.WARNING, path=str(path), error=str(error)
@@ -133,6 +142,24 @@ class ReloadedArchives:
         archive = renewed.archive
         log_event(_logger, "archive_reloaded", path=str(path), archive=archive.index.header.archive_id.hex())
         return renewed
+
+    def _require_allowed(self, path: Path, former: OpenArchive, new: OpenArchive) -> None:
+        before, now = (each.index.header.archive_id.hex() for each in (former, new))
+        if self._settings.archive.on_match == "skip" and before != now:
+            raise ConfigError(
+                f"{path} is archive {now} now, and archive.on_match is skip: stop all daemons, raise"
+                f" verdict.policy by one, and start them again; archive {before} is asked until then"
+            )
+
+
+def archive_ids(settings: Settings) -> list[str]:
+    """Ids of the archives of the settings, in hexadecimal, in the order of their files.
+
+    Raises:
+        ConfigError: one of them is missing, or is no archive.
+        CorruptData: one of them is damaged.
+    """
+    return [FrozenIndex(Path(name)).header.archive_id.hex() for name in settings.archive.files]
 
 
 def _signature(path: Path) -> _Signature | None:

@@ -101,7 +101,7 @@ class Publisher:
 
     def _is_told(self, record: PageRecord) -> bool:
         events = self._settings.events
-        is_wanted = events.undecided if record.state == "short" else events.unique
+        is_wanted = {"short": events.undecided, "archived": True}.get(record.state, events.unique)
         return is_wanted or record.id in self._held
 
     async def _states(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:

@@ -136,12 +136,13 @@ def explain(
 
 def _verdict(first: AskedPage, second: AskedPage, config: VerdictConfig) -> PairVerdict:
     one, other = first.record, second.record
-    if "gone" in (one.state, other.state):
+    states = (one.state, other.state)
+    if "gone" in states:
         return "gone"
     if one.id == other.id:
         return "same_page"
-    if "short" in (one.state, other.state):
-        return "undecided"
+    if "short" in states or "archived" in states:
+        return "undecided" if "short" in states else "archived"
     if one.scope != other.scope:
         return "other_scope"
     candidate = Candidate(second.handle, other.version & 0xFF)

@@ -20,9 +20,12 @@ __all__ = [
     "WholeTexts",
 ]
 
-PairVerdict = Literal["exact", "near", "contained", "unlike", "undecided", "other_scope", "same_page", "gone"]
-"""exact and near are matches, if a table brings the pages together. undecided: one is too short. same_page:
-both are one page, which is never a duplicate of itself. gone: one was forgotten or has expired."""
+PairVerdict = Literal[
+    "exact", "near", "contained", "unlike", "undecided", "archived", "other_scope", "same_page", "gone"
+]
+"""exact and near are matches, if a table brings the pages together. undecided: one is too short. archived:
+one was left to the archives, and only its page record is stored. same_page: both are one page, which is never
+a duplicate of itself. gone: one was forgotten or has expired."""
 
 
 PairClusters = tuple[EventCluster | None, EventCluster | None]

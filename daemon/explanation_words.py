@@ -46,6 +46,13 @@ def _undecided(told: Explanation) -> str:
     )
 
 
+def _archived(told: Explanation) -> str:
+    return (
+        f"No verdict: {_those(told, 'archived')} left to the archives (archive.on_match is skip), and so in"
+        " no cluster and equal to nothing in the index."
+    )
+
+
 def _other_scope(told: Explanation) -> str:
     return (
         f"No match: pages are compared within one verdict.scope ({told.thresholds.scope}), and these are"
@@ -99,6 +106,7 @@ _VERDICTS: Final[Mapping[PairVerdict, Callable[[Explanation], str]]] = {
     "contained": _contained,
     "unlike": _unlike,
     "undecided": _undecided,
+    "archived": _archived,
     "other_scope": _other_scope,
     "same_page": _same_page,
     "gone": _gone,

@@ -1,5 +1,6 @@
 """What verdicts depend on, of the settings: daemons that share a namespace must agree on it."""
 
+from daemon.archives import archive_ids
 from daemon.settings import Settings
 from neardup_stream.stores.redis_namespace import Policy
 
@@ -7,7 +8,12 @@ __all__ = ["policy"]
 
 
 def policy(settings: Settings) -> Policy:
-    """Every setting that counts, by name; what changes stored bytes as well is part of the schema."""
+    """Every setting that counts, by name; what changes stored bytes as well is part of the schema.
+
+    Raises:
+        ConfigError: archives decide which pages are skipped, and one of them is missing, or is no archive.
+        CorruptData: one of them is damaged.
+    """
     verdict, clusters = settings.verdict, settings.clusters
     counted: dict[str, str | float] = {
         "index.bucket_cap": settings.index.bucket_cap,
@@ -22,4 +28,6 @@ def policy(settings: Settings) -> Policy:
         }
     if clusters.rule == "linked":
         counted["clusters.link_containment"] = clusters.link_containment
+    if settings.archive.on_match == "skip" and settings.archive.files:
+        counted |= {"archive.on_match": "skip", "archive.files": ",".join(archive_ids(settings))}
     return Policy(verdict.policy, counted)

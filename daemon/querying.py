@@ -116,6 +116,8 @@ def _lines(answer: Answer) -> Iterator[str]:
         yield f"  frame of its site: {page.frame_share:.0%} of the page, which is not compared"
     if page.state == "short":
         yield "  too few tokens to be judged: equal to nothing"
+    elif page.state == "archived":
+        yield "  left to the archives: in no cluster, and equal to nothing in the index"
     elif page.state != "gone":
         yield f"  matches: {len(answer.matches):,}"
     is_framed = page.frame_share is not UNSET

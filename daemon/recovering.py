@@ -25,6 +25,7 @@ from daemon.settings import Settings
 from daemon.told_pages import ToldPages
 from daemon.wiring import (
     Stores,
+    build_consultation,
     build_loop,
     build_retries,
     create_stores,
@@ -188,6 +189,9 @@ async def _judge_again(
     retries = build_retries(settings, meters, lambda _error: None)
     source = SnapshotSource(pages, committed, on_records)
     silent = _NoSink()
+    # Events are not published here, so archives count only where they decide.
+    decides = settings.archive.on_match == "skip"
+    archives = await asyncio.to_thread(build_consultation, settings, meters) if decides else None
     async with open_preparation(settings, meters) as preparation:
         loop = build_loop(
             settings,
@@ -197,6 +201,7 @@ async def _judge_again(
             retries,
             meters,
             preparation,
+            archives=archives,
             now_seconds=lambda: source.timestamp_seconds,
         )
         await loop.run(asyncio.Event())

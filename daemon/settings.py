@@ -7,7 +7,7 @@ which is built here, so that a contradiction is found before anything starts.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from msgspec import Meta
 
@@ -46,12 +46,21 @@ _MIB = 1 << 20
 
 
 class Archive(Section, frozen=True):
-    """Which frozen archives pages are compared with before the live index."""
+    """Which frozen archives pages are compared with before the live index, and what a match does."""
 
     files: Annotated[
         tuple[str, ...],
         Meta(description="Archives that `freeze` wrote; all of them are asked about every page."),
     ] = ()
+    on_match: Annotated[
+        Literal["report", "skip"],
+        Meta(
+            description="What becomes of a page that is like a frozen one: `report` publishes an `archived`"
+            " event and compares the page with the index as any other; `skip` publishes the same event and"
+            " keeps a page record only: the page is in no cluster, and no later page matches it. All daemons"
+            " of a namespace need the same files then."
+        ),
+    ] = "report"
     matches_limit: Annotated[
         int,
         Meta(ge=1, le=10_000, description="Most frozen pages an `archived` event names; it counts them all."),

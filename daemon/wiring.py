@@ -434,8 +434,10 @@ def build_consultation(settings: Settings, meters: PipelineMeters) -> Consultati
     """
     if not settings.archive.files:
         return None
-    archives = ReloadedArchives(settings)
-    return Consultation(archives.current, verdict_config(settings), settings.archive.matches_limit, meters)
+    archives, config = ReloadedArchives(settings), verdict_config(settings)
+    skips_matches = settings.archive.on_match == "skip"
+    limit = settings.archive.matches_limit
+    return Consultation(archives.current, config, limit, meters, skips_matches=skips_matches)
 
 
 def message_publication(events: Sink, dead_letters: Sink) -> Publication:

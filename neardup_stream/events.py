@@ -287,11 +287,12 @@ class Undecided(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         page: the page.
         reason: too_short: it has too few tokens. lost: the index was recovered, and no topic holds the page.
+            archived: it is like pages of frozen archives, and was left to them.
         previous: where the page was, when it was known before.
     """
 
     page: EventPage
-    reason: Literal["too_short", "lost"]
+    reason: Literal["too_short", "lost", "archived"]
     previous: PreviousPlace | UnsetType = UNSET
 
 

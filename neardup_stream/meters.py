@@ -27,6 +27,7 @@ Outcome = Literal[
     "unique",
     "duplicate",
     "undecided",
+    "archived",
     "unchanged",
     "superseded",
     "skipped",

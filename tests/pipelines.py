@@ -102,6 +102,7 @@ class Pipeline:
     now_seconds: float = 1_700_000_000
     commit_interval_seconds: float = 0
     archives: Callable[[], Sequence[OpenArchive]] | None = None
+    skips_matches: bool = False
     is_exactly_once: bool = field(default_factory=lambda: Pipeline.is_exactly_once_by_default)
     is_exactly_once_by_default: ClassVar[bool] = False
 
@@ -160,7 +161,8 @@ class Pipeline:
             meters=meters,
             transactions=self._transactions(source) if self.is_exactly_once else None,
             frames=self._frames(retries),
-            archives=self.archives and Consultation(self.archives, self.verdict, 8, meters),
+            archives=self.archives
+            and Consultation(self.archives, self.verdict, 8, meters, skips_matches=self.skips_matches),
             tracer=tracer or NoTracer(),
         )
 

@@ -45,7 +45,7 @@ def _counted(evidence: Evidence) -> Iterator[str]:
     for record in evidence.history.records.values():
         input_id, number, offset = record.made_by
         made_by = Position(Partition(input_id, number), offset)
-        if record.state in ("live", "short") or (record.state == "gone" and made_by in forgets):
+        if record.is_kept or (record.state == "gone" and made_by in forgets):
             yield record.id
 
 

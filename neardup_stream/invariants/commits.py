@@ -27,5 +27,5 @@ def _undecided(evidence: Evidence) -> Iterator[Violation]:
         record = evidence.records.get(each.page_ids[0])
         if record is None or record.rank or not record.is_made_by(each.position):
             continue
-        if record.state in ("live", "short") and not evidence.is_dead(each.position):
+        if record.is_kept and not evidence.is_dead(each.position):
             yield Violation(6, f"{where(each.position)} is committed, and page {record.id} is not decided")

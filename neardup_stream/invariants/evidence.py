@@ -10,6 +10,7 @@ import msgspec
 from neardup_stream.errors import CorruptData
 from neardup_stream.events import (
     EVENT_DATA,
+    Archived,
     ClusterMerge,
     DuplicateFound,
     EventCluster,
@@ -133,6 +134,12 @@ class Evidence:
         return found
 
     @cached_property
+    def archived(self) -> frozenset[tuple[str, int]]:
+        """Id and version of every page that has an `archived` event."""
+        pages = (told.data.page for told in self.told.values() if isinstance(told.data, Archived))
+        return frozenset((page.id, page.version) for page in pages)
+
+    @cached_property
     def inputs_by_page(self) -> Mapping[PageId, Sequence[Input]]:
         """By page id; a forget counts for every page that it may mean."""
         found: defaultdict[PageId, list[Input]] = defaultdict(list)
@@ -167,9 +174,7 @@ class Evidence:
     def living(self, cluster: StoredCluster) -> frozenset[str]:
         """Ids of the members that are not about to go, or gone."""
         records = (self.history.records.get(handle) for handle in cluster.members)
-        return frozenset(
-            record.id for record in records if record is not None and record.state in ("live", "short")
-        )
+        return frozenset(record.id for record in records if record is not None and record.is_kept)
 
     def _take_in(self, message: Message) -> None:
         try:

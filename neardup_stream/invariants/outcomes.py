@@ -5,6 +5,8 @@ Its events are there, or a dead letter; or it is silent, and the record of its p
     it made the living version     the page stands alone, or is known as the one that speaks for others, or
                                    another position with the same content decided the version first, and
                                    published its event
+    it left that version to the    its `archived` event is there
+    archives
     it made none                   the record has applied this offset or a later one of the partition: the
                                    content was the same, or newer content had come when it was processed
     there is no such record        the page was forgotten, or has expired, and its stub was dropped
@@ -110,6 +112,9 @@ def _lack_of_living(evidence: Evidence, record: PageRecord) -> str | None:
     expectations = evidence.expectations
     if record.state == "short":
         return _switched_on(record, "undecided") if expectations.tells_undecided else None
+    if record.state == "archived":
+        is_told = (record.id, record.version) in evidence.archived
+        return None if is_told else f"has no event, and has left page {record.id} to the archives"
     if record.state != "live":
         return None  # it has expired, or is about to
     if expectations.tells_unique:

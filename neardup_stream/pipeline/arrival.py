@@ -65,6 +65,7 @@ class Arrival(NamedTuple):
         is_markup: whether its text was extracted from markup.
         is_sibling: whether a page was found that shares most of its text and is another page, line by line.
         archived: the frozen pages that it is like.
+        is_left_to_archives: whether it is to have a page record only, because of them.
         kept: what an archive keeps of its text; None where none is written.
     """
 
@@ -87,6 +88,7 @@ class Arrival(NamedTuple):
     is_markup: bool = False
     is_sibling: bool = False
     archived: ArchivedMatches = NOT_ARCHIVED
+    is_left_to_archives: bool = False
     kept: KeptText | None = None
 
     @property
@@ -176,6 +178,11 @@ class Registered(NamedTuple):
     verdict: Verdict
     former: PageRecord | None = None
     claimed_from: Position | None = None
+
+    @property
+    def is_left_to_archives(self) -> bool:
+        """Whether the page has a record only; a page that is processed again stays what its record says."""
+        return self.record.state == "archived"
 
 
 class Judged(NamedTuple):

@@ -68,8 +68,18 @@ def page_case(found: Judged, events: EventConfig, left_behind: tuple[Message, ..
         PlaceRequest(position, node, found.matches, record.content, page.claimed_from),
         lambda placement, render: page_row(found, placement, events, render),
         _indexed_former(page.handle, page.former),
-        is_distinct=page.verdict == "new" and is_distinct(found.matches, is_sibling=page.arrival.is_sibling),
+        is_distinct=page.verdict == "new" and _is_distinct(found),
     )
+
+
+def _is_distinct(found: Judged) -> bool:
+    """Whether the page nearly equals no other one: of the archives, where it is left to them."""
+    arrival = found.registered.arrival
+    if not found.registered.is_left_to_archives:
+        return is_distinct(found.matches, is_sibling=arrival.is_sibling)
+    told = arrival.archived
+    others = [each.match for each in told.matches if each.match.id != arrival.page.id]
+    return len(told.matches) == told.total and is_distinct(others)
 
 
 def forget_case(each: Forgotten, events: EventConfig) -> Case:

@@ -55,7 +55,7 @@ class Conclusion(NamedTuple):
         outcomes: how many records met each outcome, by reason where there is one; they sum to the records.
         events: in the order of their records.
         follow_up: what is left to do.
-        judged: positions of the pages that are unique, duplicate or undecided.
+        judged: positions of the pages that are unique, duplicate, undecided or left to the archives.
         duplicates: those of them that are duplicates.
     """
 
@@ -99,6 +99,6 @@ def conclude(prepared: Prepared, runs: Iterable[DecidedRun]) -> Conclusion:
     return Conclusion(outcomes, events, follow_up, judged, duplicates)
 
 
-_TEACHING = frozenset({"unique", "duplicate"})
+_TEACHING = frozenset({"unique", "duplicate", "archived"})
 _JUDGED = _TEACHING | {"undecided"}
 _FINISHED = Row("superseded")

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from neardup_stream.meters import PipelineMeters
+from neardup_stream.pipeline.archived import ArchivedMatches
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.pipeline.consultation import AskingPage, OpenArchive, consult
 from neardup_stream.pipeline.freezing import timed_record
@@ -21,6 +22,7 @@ class Consultation:
         config: when two pages are alike.
         matches_limit: most matches told of one page.
         meters: told what was found.
+        skips_matches: whether a page that is like a frozen one is left to the archives.
     """
 
     def __init__(
@@ -29,11 +31,14 @@ class Consultation:
         config: VerdictConfig,
         matches_limit: int,
         meters: PipelineMeters,
+        *,
+        skips_matches: bool = False,
     ) -> None:
         self._archives = archives
         self._config = config
         self._matches_limit = matches_limit
         self._meters = meters
+        self._skips_matches = skips_matches
 
     def consult(self, prepared: Prepared) -> Prepared:
         """Ask about the pages of a batch whose frames are taken out.
@@ -49,7 +54,11 @@ class Consultation:
         self._meters.archived(kinds["exact"], kinds["near"], consulted.candidate_count)
         answers = iter(consulted.told)
         items = [
-            item._replace(archived=next(answers)) if isinstance(item, Arrival) else item
+            self._answered(item, next(answers)) if isinstance(item, Arrival) else item
             for item in prepared.items
         ]
         return prepared._replace(items=items)
+
+    def _answered(self, arrival: Arrival, found: ArchivedMatches) -> Arrival:
+        is_left = self._skips_matches and bool(found.matches)
+        return arrival._replace(archived=found, is_left_to_archives=is_left)

@@ -4,12 +4,14 @@ Each correction is true of the new index by itself, so subscribers may act on th
 
     a duplicate                       `duplicate`, with its representative as the one match
     alone, and was held in a cluster  `unique`, or `undecided` where it is too short
+    left to the archives              `undecided`, reason `archived`
     forgotten                         `gone`
     held in a cluster, and not there  `undecided`, reason `lost`: nobody knows its text any more
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from neardup_stream.bits.words import distance
 from neardup_stream.clusters.placements import ClusterState
@@ -89,8 +91,9 @@ class Corrections:
 
     def of_lone_page(self, record: PageRecord, cluster: ClusterState) -> Event:
         """Say that a living page stands alone."""
-        if record.state == "short":
-            undecided = Undecided(page=self._page(record), reason="too_short")
+        if record.state in ("short", "archived"):
+            reason: Final = "too_short" if record.state == "short" else "archived"
+            undecided = Undecided(page=self._page(record), reason=reason)
             return self._event("undecided", record.maker, undecided)
         own = OwnCluster(id=cluster.id, epoch=cluster.epoch)
         return self._event("unique", record.maker, UniqueFound(page=self._page(record), cluster=own))

@@ -102,15 +102,14 @@ def page_row(judged: Judged, placement: Placement | None, config: EventConfig, r
         if placement is None or not placement.known_rank:
             return Row(outcome)
         return Row(outcome, "", registered.handle, registered.record.version)
-    is_decided = registered.arrival.is_decided
-    outcome = "duplicate" if placement.is_duplicate else "unique" if is_decided else "undecided"
+    outcome = "duplicate" if placement.is_duplicate else _lone_outcome(registered)
     events: tuple[Message, ...] = ()
     if not _is_silent(judged, placement, config):
         # Matches that others have left for the page come behind its own; they are told best first.
         placement = placement._replace(matches=tuple(sorted(placement.matches, key=best_first)))
         envelope = _Envelope(registered.arrival.record, config, render)
         events = tuple(_page_events(judged, placement, config, envelope))
-    reason = "" if is_decided else "too_short"
+    reason = "too_short" if outcome == "undecided" else ""
     return Row(outcome, reason, registered.handle, registered.record.version, events)
 
 
@@ -140,6 +139,13 @@ def gone_row(
     )
     events = [*_handover(placement.departure, "gone", envelope), envelope.around("gone", gone)]
     return Row("forgotten", "", stub.handle, stub.version, tuple(events))
+
+
+def _lone_outcome(registered: Registered) -> Outcome:
+    """What a page is that has no cluster with others."""
+    if registered.is_left_to_archives:
+        return "archived"
+    return "unique" if registered.arrival.is_decided else "undecided"
 
 
 class _Envelope:
@@ -192,6 +198,7 @@ def _is_silent(judged: Judged, placement: Placement, config: EventConfig) -> boo
     is_wanted = config.unique if judged.registered.arrival.is_decided else config.undecided
     return not (
         is_wanted
+        or judged.registered.is_left_to_archives
         or placement.is_duplicate
         or placement.departure
         or (config.contained and judged.containers)
@@ -215,7 +222,11 @@ def _place(
     left = _left(placement.departure, judged.registered.handle, judged.registered.former)
     previous = UNSET if left is None else PreviousPlace(version=left.version, cluster=left.cluster_id)
     must_tell = _must_tell(judged.registered, placement)
-    if not judged.registered.arrival.is_decided:
+    if judged.registered.is_left_to_archives:
+        # Without matches, which were forgotten since, no other event says what became of the page.
+        if config.undecided or must_tell or not judged.registered.arrival.archived.matches:
+            yield envelope.around("undecided", Undecided(page=page, reason="archived", previous=previous))
+    elif not judged.registered.arrival.is_decided:
         if config.undecided or must_tell:
             undecided = Undecided(page=page, reason="too_short", previous=previous)
             yield envelope.around("undecided", undecided)

@@ -252,7 +252,7 @@ class Judgement:
 
     async def _probe_run(self, run: Run) -> ProbedRun:
         """May be repeated as a whole."""
-        probing = [page for page in run.registered if page.arrival.is_decided and page.verdict not in QUIET]
+        probing = [page for page in run.registered if page.record.is_indexed and page.verdict not in QUIET]
         with timed(self._meters, "probe"):
             return ProbedRun(run, probing, await probe_and_insert(probing, self._stores.index))
 

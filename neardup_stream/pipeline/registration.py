@@ -75,7 +75,7 @@ def _plan(
     if stored is None:
         return Plan("new", new, is_write=True)
     position = arrival.record.position
-    is_same = _same_content(new, stored)
+    is_same = _is_same_content(new, stored)
     if stored.state != "gone" and stored.is_made_by(position):
         is_decided = is_same and stored.rank  # by the position from which this one has claimed it
         return Plan("unchanged" if is_decided else "replayed", stored, is_write=False)
@@ -211,6 +211,8 @@ def _first_record(arrival: Arrival, now_seconds: int, floor: int, *, was_dropped
     )
     if not arrival.is_decided:
         return first(state="short")
+    if arrival.is_left_to_archives:
+        return first(state="archived")
     return first(
         fingerprint=arrival.fingerprint,
         sketch=arrival.sketch,
@@ -222,10 +224,10 @@ def _first_record(arrival: Arrival, now_seconds: int, floor: int, *, was_dropped
     )
 
 
-def _same_content(one: PageRecord, other: PageRecord) -> bool:
-    """Whether nothing changed; what expires or is gone is never the same as what comes."""
-    return (
-        one.text_fingerprint == other.text_fingerprint
-        and one.state == other.state
-        and one.scope == other.scope
-    )
+def _is_same_content(new: PageRecord, stored: PageRecord) -> bool:
+    """Whether nothing changed; what expires or is gone is never the same as what comes.
+
+    A page that is in the index stays there though an archive has its like by now.
+    """
+    is_same_state = new.state == stored.state or (new.state, stored.state) == ("archived", "live")
+    return is_same_state and new.text_fingerprint == stored.text_fingerprint and new.scope == stored.scope

@@ -8,8 +8,8 @@ the version. The header has a fixed place, so that a decision writes its rank wi
 
 The life of a page:
 
-    live, short ──► expiring ──► gone ──► dropped
-         └─────── forgotten ──────┘
+    live, short, archived ──► expiring ──► gone ──► dropped
+              └──────── forgotten ───────┘
 
 A page that comes back, at any point of it, comes back with a higher version.
 """
@@ -24,9 +24,10 @@ from neardup_stream.page import Fingerprint64, PageId
 
 __all__ = ["LATER_PARTITIONS", "PageRecord", "PageState", "record_header"]
 
-PageState = Literal["live", "short", "expiring", "gone"]
+PageState = Literal["live", "short", "expiring", "gone", "archived"]
 """live: indexed, others may match it. short: too few tokens to be judged. expiring: still live, but about to
-go. gone: forgotten or expired; a stub that remembers the version and the offsets."""
+go. gone: forgotten or expired; a stub that remembers the version and the offsets. archived: like pages of
+frozen archives, and left to them; not indexed."""
 
 _Applied = tuple[str, int, int]
 """input id, partition number, offset."""
@@ -44,12 +45,12 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
 
     Attributes:
         url: as crawled last time the content changed.
-        fingerprint: simhash; 0 for a short or gone page.
+        fingerprint: simhash; 0 for a page that is short, gone or archived.
         text_fingerprint: 64 bits over the whole sequence of tokens: equal means the same text; 0 when gone.
         version: from 1; one more whenever the content changes, the page is forgotten, or it comes back.
         made_by: the position whose content this version is.
         seen_seconds: when the page was last seen, or went, by the clock of the process; epoch seconds.
-        sketch: of the content; empty for a short or gone page.
+        sketch: of the content; empty for a page that is short, gone or archived.
         shingle_count: shingles of the content, repeats included; 0 where there is no sketch.
         bands: band words, 4 bytes each, big-endian; empty where there is no sketch. Of the content, or of the
             whole text where next to no content is left.
@@ -105,6 +106,11 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
     def is_indexed(self) -> bool:
         """Whether the index holds this version, so that other pages may match it."""
         return self.state in ("live", "expiring")
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the page neither went nor is about to go."""
+        return self.state in ("live", "short", "archived")
 
     @property
     def maker(self) -> Position:

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
+from zlib import crc32
 
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.errors import BadPage, StoreUnavailable
@@ -16,6 +17,7 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.frame_views import FrameViewer
@@ -35,6 +37,7 @@ from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message
 from neardup_stream.wire.pages import PageDecoder
+from tests.schedules.archives import SKETCH, archives_at
 from tests.schedules.broker import Broker
 from tests.schedules.frame_faults import FaultyFrames
 from tests.schedules.losses import LosingRecords
@@ -53,10 +56,12 @@ class Reading:
     """How pages are read, indexed and compared.
 
     Attributes:
-        sketch: how sketches are made; None: pages are compared by simhash alone, and frames are left in.
+        sketch: how sketches are made; None: pages are compared by simhash alone.
+        has_frames: whether the frames of sites are taken out.
     """
 
     sketch: SketchConfig | None = None
+    has_frames: bool = False
 
     @cached_property
     def layout(self) -> IndexLayout:
@@ -77,14 +82,14 @@ class Reading:
             simhash=SimhashConfig(),
             sketch=self.sketch,
             scope_of=scope_by(EVERYTHING),
-            site_of=scope_by("host") if self.sketch else None,
+            site_of=scope_by("host") if self.has_frames else None,
             meters=NoMeters(),
         )
 
 
 BY_SIMHASH = Reading()
-WITHOUT_FRAMES = Reading(SketchConfig(bins=256, code_bits=8, bands=16, band_bins=2))
-"""So many bins that texts which are alike are hardly ever missed."""
+BY_SKETCH = Reading(SKETCH)
+WITHOUT_FRAMES = Reading(SKETCH, has_frames=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +137,7 @@ class Shared:
         broker: all topics, and the group.
         network: the way to everything.
         now_seconds: the true time.
+        start_seconds: the time at which the story begins.
         climate: what the story was drawn from.
         story: what happens.
         protocol: how daemons are put together.
@@ -141,6 +147,7 @@ class Shared:
     broker: Broker
     network: Network
     now_seconds: Callable[[], float]
+    start_seconds: float
     climate: Climate
     story: Story
     protocol: Protocol
@@ -161,9 +168,16 @@ class Shared:
         self.stores = Stores(records, MemoryTables(), clusters, FaultyFrames(self.now_seconds))
 
     @property
+    def seconds(self) -> float:
+        """Since the story began."""
+        return self.now_seconds() - self.start_seconds
+
+    @property
     def reading(self) -> Reading:
         """How pages are read."""
-        return WITHOUT_FRAMES if self.climate.has_frames else BY_SIMHASH
+        if self.climate.has_frames:
+            return WITHOUT_FRAMES
+        return BY_SKETCH if self.climate.archive_use else BY_SIMHASH
 
     def decider(self, stores: Stores) -> Clusters:
         """Who decides, over these stores."""
@@ -195,7 +209,7 @@ async def live(
         return shared.now_seconds() + ahead_seconds
 
     frames = _frames(shared, stores, retries, is_stale=is_stale) if shared.climate.has_frames else None
-    loop = _loop(shared, stores, member, retries, now_seconds, frames)
+    loop = _loop(shared, stores, member, retries, now_seconds, frames, name)
     async with member, asyncio.TaskGroup() as group:
         sweeping = group.create_task(_sweep(shared, stores, retries, now_seconds))
         await loop.run(stop)
@@ -233,6 +247,7 @@ def _loop(
     retries: Retries,
     now_seconds: Callable[[], float],
     frames: Frames | None,
+    name: str,
 ) -> Loop:
     reading = shared.reading
     protocol, meters = shared.protocol, NoMeters()
@@ -270,6 +285,19 @@ def _loop(
         if shared.climate.is_exactly_once
         else None,
         frames=frames,
+        archives=_archives(shared, name) if shared.climate.archive_use else None,
+    )
+
+
+def _archives(shared: Shared, name: str) -> Consultation:
+    """What asks the archives; each life looks for other ones at moments of its own."""
+    lag_seconds = crc32(name.encode()) % 5
+    return Consultation(
+        lambda: archives_at(shared.story.archive_changes, shared.seconds - lag_seconds),
+        shared.reading.verdict,
+        8,
+        NoMeters(),
+        skips_matches=shared.climate.archive_use == "skip",
     )
 
 

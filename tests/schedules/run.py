@@ -34,6 +34,7 @@ class Outcome(NamedTuple):
         generations: how often partitions were dealt.
         late_commits: how many were refused.
         frame_shares: how much of each page version was taken out as frame, in [0, 1].
+        archived_count: page versions that were left to archives.
     """
 
     violations: list[str]
@@ -41,6 +42,7 @@ class Outcome(NamedTuple):
     generations: int
     late_commits: int
     frame_shares: list[float]
+    archived_count: int
 
 
 def run(
@@ -74,13 +76,14 @@ def run(
         found = [f"never quiet, {stage.seconds:.0f} s after the beginning"]
     finally:
         stage.loop.bury()
-    broker = stage.shared.broker
+    broker, versions = stage.shared.broker, stage.shared.stores.records.versions.values()
     return Outcome(
         violations=[*found, *map(repr, stage.loop.defects), *map(repr, stage.deaths)],
         events=len(broker.topics[EVENTS]),
         generations=broker.generation_count,
         late_commits=broker.dropped_commit_count,
-        frame_shares=[frame_share(each) for each in stage.shared.stores.records.versions.values()],
+        frame_shares=[frame_share(each) for each in versions],
+        archived_count=sum(each.state == "archived" for each in versions),
     )
 
 

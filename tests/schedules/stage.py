@@ -85,7 +85,7 @@ class Stage:
         self._is_over = False
         self._network = Network(self.loop, dice, climate.weather, self._befall, self._tell)
         broker = Broker(story.partitions, self.loop.time, dice)
-        self.shared = Shared(broker, self._network, self.loop.time, climate, story, protocol)
+        self.shared = Shared(broker, self._network, self.loop.time, START_SECONDS, climate, story, protocol)
         self.deaths: list[BaseException] = []
         self.written_since_loss: list[str] = []
         self._copy: object = None

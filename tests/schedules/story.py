@@ -1,20 +1,22 @@
 """What happens in one run, drawn beforehand: what crawlers write, and what befalls the daemons."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple
 
 from neardup_stream.message import Partition
 from tests.pipelines import page_json
+from tests.schedules.archives import ArchiveChange, ArchiveUse, draw_archive_changes
 from tests.schedules.frame_faults import FrameTrouble, draw_frame_faults
 from tests.schedules.losses import Loss, LossKind, draw_loss
 from tests.schedules.network import Weather
 from tests.schedules.sites import SITE_COUNT, draw_page, page_url
+from tests.schedules.texts import text_of
 
 __all__ = ["CLIMATES", "Climate", "Fault", "Story", "Write", "draw_story"]
 
-_WORDS, _EDITS, _TOPICS = 100, 6, 3
+_EDITS, _TOPICS = 6, 3
 _NONSENSE = b"no JSON"
 
 
@@ -65,6 +67,7 @@ class Climate:
         longest_stop_seconds: past the session, and past the graves.
         is_exactly_once: whether messages leave in transactions.
         losses: of which Redis suffers one.
+        archive_use: what a page does that is like a frozen one; empty where no archives are asked.
         has_frames: whether pages are HTML, compared by sketches without their sites' frames, and the
             frame store has faults.
     """
@@ -85,6 +88,7 @@ class Climate:
     is_exactly_once: bool = False
     has_frames: bool = False
     losses: tuple[LossKind, ...] = ()
+    archive_use: ArchiveUse = ""
 
 
 CLIMATES: Final[Mapping[str, Climate]] = {
@@ -119,6 +123,15 @@ CLIMATES: Final[Mapping[str, Climate]] = {
     ),
     "lost records": Climate(duration_seconds=40.0, losses=("records",)),
     "lost clusters": Climate(duration_seconds=40.0, losses=("flushed", "older")),
+    "archives": Climate(weather=Weather(slow_seconds=2.0, broken_share=0.03), archive_use="report"),
+    "pages left to archives": Climate(
+        weather=Weather(slow_seconds=2.0, broken_share=0.03),
+        page_seconds=20,
+        grave_seconds=3.0,
+        duration_seconds=60.0,
+        writes=24,
+        archive_use="skip",
+    ),
     "raised epoch": Climate(weather=Weather(slow_seconds=2.0), duration_seconds=30.0, losses=("epoch",)),
 }
 """By what they are likely to bring about."""
@@ -134,6 +147,7 @@ class Story(NamedTuple):
     commit_interval_seconds: float
     frame_trouble: FrameTrouble = FrameTrouble()
     loss: Loss | None = None
+    archive_changes: Sequence[ArchiveChange] = ()
 
 
 def draw_story(climate: Climate, dice: random.Random) -> Story:
@@ -147,6 +161,9 @@ def draw_story(climate: Climate, dice: random.Random) -> Story:
         dice.choice([0.0, 0.0, 5.0]),
     )
     story = story._replace(loss=draw_loss(climate.losses, climate.duration_seconds, dice))
+    if climate.archive_use:
+        changes = draw_archive_changes(climate.archive_use, climate.duration_seconds, dice)
+        story = story._replace(archive_changes=changes)
     if not climate.has_frames:
         return story
     trouble = draw_frame_faults(climate.daemons, climate.duration_seconds, SITE_COUNT, dice)
@@ -190,14 +207,6 @@ def _draw_value(page: int, topics: list[int], dice: random.Random, *, has_frames
         return draw_page(page, dice).value(page)
     text = "too short" if fate < 0.24 else text_of(dice.choice(topics), dice.randrange(_EDITS))
     return page_json(str(page), text)
-
-
-def text_of(topic: int, edits: int) -> str:
-    """A text of a family; a few edits apart they are alike, by their fingerprints alone."""
-    words = [f"t{topic}w{number}" for number in range(_WORDS)]
-    for place in range(edits):
-        words[place] = f"t{topic}e{place}"
-    return " ".join(words)
 
 
 def _draw_fault(climate: Climate, dice: random.Random) -> Fault:

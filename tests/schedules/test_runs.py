@@ -49,3 +49,9 @@ def test_daemons_know_different_frames() -> None:
     assert sum(share == 0 for share in shares) > 20
     assert sum(share > 0.5 for share in shares) > 20
     assert len(set(shares)) > 4
+
+
+def test_pages_are_left_to_archives_and_come_back() -> None:
+    """In enough runs for the climate to show something."""
+    outcomes = [run(seed, CLIMATES["pages left to archives"]) for seed in range(10)]
+    assert sum(outcome.archived_count for outcome in outcomes) > 20

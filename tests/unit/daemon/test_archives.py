@@ -4,6 +4,7 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
@@ -42,8 +43,8 @@ def path(tmp_path: Path) -> Path:
     return path
 
 
-def reloading(path: Path) -> ReloadedArchives:
-    archive = replace(SETTINGS.archive, files=(str(path),), reload_seconds=1e-9)
+def reloading(path: Path, on_match: Literal["report", "skip"] = "report") -> ReloadedArchives:
+    archive = replace(SETTINGS.archive, files=(str(path),), reload_seconds=1e-9, on_match=on_match)
     return ReloadedArchives(replace(SETTINGS, archive=archive))
 
 
@@ -99,6 +100,22 @@ def test_forgets_are_seen_and_undone(path: Path) -> None:
 
     gone_path(path).unlink()
     assert archives.current()[0].gone.tolist() == [False, False]
+
+
+def test_where_a_match_decides_forgets_are_seen_and_another_archive_is_refused(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    archives = reloading(path, "skip")
+    write_gone(path, archives.current()[0].index.header, [1])
+    assert archives.current()[0].gone.tolist() == [False, True]
+
+    gone_path(path).unlink()
+    freeze(path, frozen_page(3))
+
+    with caplog.at_level(logging.WARNING):
+        assert page_counts(archives) == [2]
+    (record,) = caplog.records
+    assert "raise verdict.policy" in str(record.__dict__["fields"])
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive at all"])

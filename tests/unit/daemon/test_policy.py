@@ -1,7 +1,10 @@
+from pathlib import Path
+
 import pytest
 
 from daemon.policy import policy
 from daemon.settings import Settings
+from tests.archives import build_archive, frozen_page
 
 
 def policy_of(*overrides: str) -> object:
@@ -36,6 +39,17 @@ def test_what_changes_verdicts_makes_another_policy(override: str) -> None:
 )
 def test_what_changes_no_verdict_is_left_to_each_daemon(override: str) -> None:
     assert policy_of(override) == policy_of()
+
+
+def test_archives_count_where_a_match_decides(tmp_path: Path) -> None:
+    for name, numbers in (("one", (1, 2)), ("other", (3,))):
+        build_archive(tmp_path / name, [frozen_page(number) for number in numbers])
+    one, other = (f"archive.files={tmp_path / name}" for name in ("one", "other"))
+    skip = "archive.on_match=skip"
+
+    assert policy_of(one) == policy_of(other) == policy_of()
+    assert policy_of(one, skip) == policy_of(one, skip) != policy_of(other, skip)
+    assert policy_of(skip) == policy_of()
 
 
 @pytest.mark.parametrize(

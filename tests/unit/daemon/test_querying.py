@@ -64,6 +64,11 @@ def answer(
             id="short",
         ),
         pytest.param(
+            answer(state="archived"),
+            ["page  version 1", "  left to the archives: in no cluster, and equal to nothing in the index"],
+            id="archived",
+        ),
+        pytest.param(
             answer(matches=(MATCH,), is_truncated=True),
             [
                 "page  version 1",

@@ -56,6 +56,10 @@ LOST: dict[str, tuple[Callable[[], History], str]] = {
         lambda: without_record(sound_history(), 5),
         f"pages-0@5 has no event, and there is no record of page {page_url(5)}",
     ),
+    "the event of a page that was left to archives": (
+        lambda: with_record(sound_history(), 5, state="archived"),
+        f"pages-0@5 has no event, and has left page {page_url(5)} to the archives",
+    ),
     "an offset of a re-crawl": (
         lambda: with_record(sound_history(), 5, later=()),
         f"pages-0@6 has no event, and page {page_url(5)} has seen only offset 5",

@@ -8,10 +8,16 @@ import msgspec
 import pytest
 
 from neardup_stream.events import Archived
+from neardup_stream.fold import Fold
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.pipeline.consultation import OpenArchive
+from neardup_stream.stores.cluster_store import Transaction
+from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.streams.memory import MemorySource
+from neardup_stream.wire.events import from_message
 from tests.crashes import Crash
+from tests.histories_read import read_pipeline
 from tests.pipelines import Pipeline, essay, page_json
 from tests.unit.pipeline.archived_pages import frozen, record_of
 
@@ -28,6 +34,18 @@ class _DiesAtCommit(MemorySource):
             self.is_alive = False
             raise Crash
         return await super().commit(next_offsets)
+
+
+class _DiesAtDecision(MemoryClusters):
+    """The process ends before its first decision is stored."""
+
+    is_alive = True
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        if self.is_alive:
+            self.is_alive = False
+            raise Crash
+        return await super().commit(transaction)
 
 
 def records(*values: bytes | None) -> list[Record]:
@@ -50,6 +68,14 @@ def archived(messages: list[Message]) -> list[Archived]:
         for message in messages
         if ("ce_type", b"io.neardup.archived.v1") in message.headers
     ]
+
+
+def names(messages: list[Message]) -> list[str]:
+    return [dict(each.headers)["ce_type"].decode().split(".")[2] for each in messages]
+
+
+async def stored_records(pipeline: Pipeline) -> list[PageRecord]:
+    return list((await read_pipeline(pipeline, [], {})).records.values())
 
 
 async def run(pipeline: Pipeline, source: MemorySource) -> None:
@@ -98,3 +124,87 @@ async def test_an_unchanged_page_is_told_once_and_a_changed_one_again(archive: O
         (1, "old"),
         (2, "other"),
     ]
+
+
+async def test_a_skipped_page_has_a_small_record_and_no_cluster_and_is_told_once(
+    archive: OpenArchive,
+) -> None:
+    pipeline = Pipeline(archives=lambda: [archive], skips_matches=True)
+    copies = [page_json(name, essay(1)) for name in ("a", "b", "a")]
+
+    await run(pipeline, MemorySource(records(*copies, page_json("c", essay(3)))))
+
+    assert [each.page.id for each in archived(pipeline.events.messages)] == [
+        "https://example.com/a",
+        "https://example.com/b",
+    ]
+    assert names(pipeline.events.messages) == ["archived", "archived"]
+    assert pipeline.meters.outcomes == {"archived": 2, "unchanged": 1, "unique": 1}
+    skipped = [each for each in await stored_records(pipeline) if each.state == "archived"]
+    assert [len(each.pack()) < 100 for each in skipped] == [True, True]
+
+
+async def test_a_page_that_leaves_a_cluster_for_the_archives_is_told_as_undecided(
+    archive: OpenArchive,
+) -> None:
+    pipeline = Pipeline(archives=lambda: [archive], skips_matches=True)
+    pages = [("a", essay(3)), ("b", essay(3)), ("a", essay(1))]
+
+    await run(pipeline, MemorySource(records(*(page_json(*page) for page in pages))))
+
+    assert names(pipeline.events.messages) == [
+        "duplicate",
+        "representative-changed",
+        "undecided",
+        "archived",
+    ]
+    fold = Fold()
+    for message in pipeline.events.messages:
+        fold.feed(from_message(message))
+    assert fold.deletable() == frozenset()
+    assert fold.cluster_of("https://example.com/a") is None
+
+
+async def test_a_page_of_the_index_stays_there_though_an_archive_has_it_now(archive: OpenArchive) -> None:
+    archives: list[OpenArchive] = []
+    pipeline = Pipeline(archives=lambda: archives, skips_matches=True)
+    await run(pipeline, MemorySource(records(page_json("a", essay(1)))))
+
+    archives.append(archive)
+    await run(pipeline, MemorySource(records(None, page_json("a", essay(1)))[1:]))
+
+    assert pipeline.meters.outcomes == {"unique": 1, "unchanged": 1}
+
+
+async def test_a_skipped_page_is_compared_again_once_no_archive_has_its_like(archive: OpenArchive) -> None:
+    archives = [archive]
+    pipeline = Pipeline(archives=lambda: archives, skips_matches=True)
+    await run(pipeline, MemorySource(records(page_json("a", essay(1)))))
+
+    archives.clear()
+    again = records(None, page_json("a", essay(1)), page_json("b", essay(1)))[1:]
+    await run(pipeline, MemorySource(again))
+
+    assert pipeline.meters.outcomes == {"archived": 1, "unique": 1, "duplicate": 1}
+
+
+@pytest.mark.parametrize(
+    ("is_decided", "expected"), [(False, ["undecided"]), (True, ["archived"])], ids=["registered", "decided"]
+)
+async def test_a_skipped_page_that_is_read_again_stays_skipped_though_nothing_matches_it_any_more(
+    archive: OpenArchive, *, is_decided: bool, expected: list[str]
+) -> None:
+    archives = [archive]
+    clusters = MemoryClusters() if is_decided else _DiesAtDecision()
+    pipeline = Pipeline(archives=lambda: archives, skips_matches=True, clusters=clusters)
+    source = _DiesAtCommit(records(page_json("a", essay(1))))
+    with pytest.raises(ExceptionGroup):
+        await asyncio.create_task(run(pipeline, source))
+    before = len(pipeline.events.messages)
+    source.is_alive = False
+
+    archives.clear()
+    await run(pipeline, source)
+
+    assert names(pipeline.events.messages[before:]) == expected
+    assert [each.state for each in await stored_records(pipeline)] == ["archived"]
