@@ -21,9 +21,11 @@ from neardup_stream.archive.building import ArchiveBuilder, Built, sorting_bytes
 from neardup_stream.archive.frozen import KEYS
 from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.parts import PartWriter
+from neardup_stream.archive.search_tiles import SEARCH
 from neardup_stream.archive.texts import TEXTS, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError
+from neardup_stream.indexes.slicing import SlicesWriter
 from neardup_stream.message import Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.freezing import TimedRecord, freeze_pages
@@ -36,7 +38,7 @@ from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "write_archive"]
 
-PARTS: Final = (KEYS, TEXTS)
+PARTS: Final = (KEYS, SEARCH, TEXTS)
 """What an archive may hold beside the log; all but the first are made of texts."""
 
 _DAY_SECONDS = 86_400
@@ -118,6 +120,7 @@ def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[P
     sketch, sorting = sketch_config(settings), sorting_bytes(run.memory_bytes)
     writers: list[PartWriter] = [
         MatchingWriter(directory, sketch.sketch_bytes if sketch else 0, sorting // 4),
+        SlicesWriter(directory),
         TextsWriter(directory),
     ]
     return [writer for writer in writers if writer.name in run.parts]

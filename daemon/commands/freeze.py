@@ -46,7 +46,8 @@ _STOPPED = 130
     default="archive",
     show_default=True,
     metavar="PART,…",
-    help="What to freeze: archive (finds near-duplicates) and texts (visible texts, to be read again).",
+    help="What to freeze: archive (finds near-duplicates), search (finds words), texts (visible texts, to be"
+    " read again).",
 )
 @click.option("--force", is_flag=True, help="Replace a file of that name; its readers keep the old one.")
 @click.option(

@@ -24,6 +24,7 @@ class FrozenPage(NamedTuple):
         keys: under which it is found, uint64 little-endian one after the other; none for a page that is too
             short.
         text: visible text, UTF-8 (lone surrogates encoded like other code points), where texts are kept.
+        terms: hashes of its distinct tokens, uint64 little-endian, where terms are searched.
     """
 
     logged: LoggedPage
@@ -36,6 +37,7 @@ class FrozenPage(NamedTuple):
     scope: int = 0
     keys: bytes = b""
     text: bytes = b""
+    terms: bytes = b""
 
 
 def pack_page(page: FrozenPage) -> bytes:

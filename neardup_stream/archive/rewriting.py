@@ -16,6 +16,7 @@ from neardup_stream.archive.document_log import LogWriter
 from neardup_stream.archive.layout import CHECKS, Header, Section
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, LoggedPage, log_key
 from neardup_stream.archive.logged import LoggedArchive
+from neardup_stream.archive.search_tiles import SearchTiles, cleared_bits, cleared_columns
 from neardup_stream.archive.texts import KeptTexts, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import pack, unpack
@@ -60,6 +61,12 @@ def rewrite_archive(
             writer.add(section.name, [_wholes(index, section, gone)], section.item_count, section.item_bits)
         elif section.name == _TEXTS[0]:
             _write_texts(index, gone, writer, directory)
+        elif section.name == "search.bits":
+            cleared = cleared_bits(SearchTiles(index), gone)
+            writer.add(section.name, cleared, section.item_count, section.item_bits)
+        elif section.name == "search.columns":
+            columns = cleared_columns(SearchTiles(index), gone)
+            writer.add(section.name, [columns], section.item_count, section.item_bits)
         elif section.name not in {"facts", CHECKS, *_LOG, *_TEXTS}:
             writer.add(section.name, _copied(index, section), section.item_count, section.item_bits)
     return writer.finish(header.page_count, header.created_ms, header.seed, facts["schema"])

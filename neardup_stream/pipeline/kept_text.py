@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.archive.search_tiles import SEARCH
 from neardup_stream.archive.texts import TEXTS
 
 __all__ = ["NOTHING_KEPT", "KeptText", "TextParts", "keep_text"]
@@ -19,9 +20,11 @@ class KeptText(NamedTuple):
 
     Attributes:
         text: visible, UTF-8, lone surrogates encoded like other code points.
+        terms: hashes of its distinct tokens, ascending, uint64 little-endian.
     """
 
     text: bytes = b""
+    terms: bytes = b""
 
 
 NOTHING_KEPT = KeptText()
@@ -33,8 +36,13 @@ def _whole_text(text: str, _tokens: NDArray[np.uint64]) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def _distinct_terms(_text: str, tokens: NDArray[np.uint64]) -> bytes:
+    return np.unique(tokens).tobytes()
+
+
 _KEEP: dict[str, tuple[str, _Keep]] = {
     TEXTS: ("text", _whole_text),
+    SEARCH: ("terms", _distinct_terms),
 }
 """By the name of a part, the field of `KeptText` that it needs, and what makes that."""
 

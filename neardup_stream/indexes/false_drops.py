@@ -1,0 +1,98 @@
+"""How many pages of an answer are expected not to fulfil the query: those that have its bits by chance."""
+
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from itertools import combinations
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.archive.search_tiles import Bitmap, SearchTiles
+from neardup_stream.indexes.query_logic import BoundQuery, evaluate, required_terms
+
+__all__ = ["Found", "expected_false_drops"]
+
+_PAIRED_TERMS: Final = 8
+"""With more terms, pages that have the bits of two terms by chance are counted twice: they are few."""
+
+
+class Found(NamedTuple):
+    """What the slices said of the terms of a query.
+
+    Attributes:
+        bitmaps: of each term, the pages that may have it.
+        exact: the terms whose bitmaps say which pages have them.
+        living: the pages that are not forgotten.
+    """
+
+    bitmaps: Mapping[int, Bitmap]
+    exact: AbstractSet[int]
+    living: Bitmap
+
+
+def expected_false_drops(tiles: SearchTiles, bound: BoundQuery, found: Found, possible: Bitmap) -> float:
+    """How many pages are possible and yet expected not to fulfil the query.
+
+    If every bitmap were the truth, the query would tell how many pages fulfil it. But of the pages that lack
+    a term and depend on it, some have its bits: as many as the moments of their tile say of those that do not
+    have them. Where a page has the bits of two terms by chance, both counted it.
+
+    Args:
+        tiles: of the archive.
+        bound: the query.
+        found: its terms.
+        possible: the living pages that may fulfil it.
+    """
+    counts = _Counts(tiles, bound, found)
+    expected = float((counts.of(possible) - counts.of(counts.fulfilling({}))).sum())
+    uncertain = [term for term in found.bitmaps if term not in found.exact]
+    required = required_terms(bound) - found.exact
+    own = {term: tiles.own_slices(term, sorted(required - {term})) for term in uncertain}
+    rates = {term: tiles.drop_rates(own[term]) for term in uncertain}
+    for term in uncertain:
+        odds = np.where(rates[term] < 1, rates[term] / np.maximum(1 - rates[term], 1e-9), 0.0)
+        expected += float(counts.surplus(term) @ odds)
+    if len(uncertain) <= _PAIRED_TERMS:
+        for one, other in combinations(uncertain, 2):
+            both = tiles.drop_rates(own[one] + own[other]) - 2 * rates[one] * rates[other]
+            expected += float(counts.interaction(one, other) @ both)
+    return max(0.0, expected)
+
+
+class _Counts:
+    """Counts living pages of each tile for which a query answers so and so, some terms set by hand."""
+
+    def __init__(self, tiles: SearchTiles, bound: BoundQuery, found: Found) -> None:
+        self._tiles = tiles
+        self._bound = bound
+        self._found = found
+        self._values = {True: np.full_like(found.living, 0xFF), False: np.zeros_like(found.living)}
+
+    def of(self, bitmap: Bitmap) -> NDArray[np.int64]:
+        """Set bits of each tile."""
+        starts = self._tiles.first_bytes
+        if not starts.size:
+            return np.zeros(0, np.int64)
+        return np.add.reduceat(np.bitwise_count(bitmap), starts, dtype=np.int64)
+
+    def fulfilling(self, given: Mapping[int, bool]) -> Bitmap:
+        """The living pages that fulfil the query if they have the given terms, or lack them."""
+        values = {term: self._values[value] for term, value in given.items()}
+        return evaluate(self._bound, {**self._found.bitmaps, **values}) & self._found.living
+
+    def surplus(self, term: int) -> NDArray[np.int64]:
+        """Pages without the bits of a term: those that fulfil the query with them, less those without."""
+        lacking = ~self._found.bitmaps[term]
+        with_term, without = self.fulfilling({term: True}), self.fulfilling({term: False})
+        return self.of(with_term & lacking) - self.of(without & lacking)
+
+    def interaction(self, one: int, other: int) -> NDArray[np.int64]:
+        """Of pages without the bits of two terms, how much both terms do beyond what each of them does."""
+        lacking = ~(self._found.bitmaps[one] | self._found.bitmaps[other])
+        total = np.zeros(self._tiles.first_bytes.size, np.int64)
+        for has_one in (False, True):
+            for has_other in (False, True):
+                fulfilling = self.of(self.fulfilling({one: has_one, other: has_other}) & lacking)
+                total += fulfilling if has_one == has_other else -fulfilling
+        return total

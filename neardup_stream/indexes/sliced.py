@@ -1,0 +1,119 @@
+"""An index over the part `search` of an archive: which frozen pages hold these terms, surely or perhaps."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.archive.gone import read_gone
+from neardup_stream.archive.logged import LoggedArchive
+from neardup_stream.archive.search_tiles import Bitmap, SearchTiles
+from neardup_stream.indexes.false_drops import Found, expected_false_drops
+from neardup_stream.indexes.queries import Query
+from neardup_stream.indexes.query_logic import BoundQuery, bind_query, bounds
+
+__all__ = ["SearchAnswer", "SlicedIndex"]
+
+
+class SearchAnswer(NamedTuple):
+    """What an archive says of a query; pages that are in neither list do not fulfil it.
+
+    Attributes:
+        query: as it was asked.
+        yes: rows of the pages that fulfil it, ascending.
+        maybe: rows of the pages that may fulfil it, ascending.
+        expected_false_drops: how many of `maybe` are expected not to: because of bits that they have by
+            chance, or of terms that NOT rules out. Where the words of a phrase stand is not considered.
+    """
+
+    query: BoundQuery
+    yes: NDArray[np.int64]
+    maybe: NDArray[np.int64]
+    expected_false_drops: float
+
+    def settled(self, found: Mapping[int, bool]) -> "SearchAnswer":
+        """The answer once the texts of some pages were read.
+
+        Args:
+            found: for rows of `maybe`, whether the page fulfils the query.
+        """
+        rows = self.maybe.tolist()
+        yes = np.array([row for row in rows if found.get(row, False)], np.int64)
+        maybe = np.array([row for row in rows if row not in found], np.int64)
+        share = maybe.size / max(len(rows), 1)
+        merged = np.sort(np.concatenate([self.yes, yes]))
+        return SearchAnswer(self.query, merged, maybe, self.expected_false_drops * share)
+
+
+class SlicedIndex:
+    """Searches one archive. Every byte is checked before an answer rests on it.
+
+    Several threads may ask at once.
+
+    Args:
+        archive: opened.
+        gone: for each row whether its page is forgotten.
+
+    Attributes:
+        archive: as given.
+        tiles: of its pages.
+
+    Raises:
+        ConfigError: it was frozen without search.
+        CorruptData: it is damaged.
+    """
+
+    def __init__(self, archive: LoggedArchive, gone: NDArray[np.bool_]) -> None:
+        self.archive = archive
+        self.tiles = SearchTiles(archive)
+        self._gone = gone
+        self._living = self._without_gone()
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Open an archive; pages that are forgotten beside it are not found.
+
+        Raises:
+            ConfigError: there is no such file, it is no archive, or it was frozen without search.
+            CorruptData: it is damaged.
+        """
+        archive = LoggedArchive(path)
+        return cls(archive, read_gone(path, archive.header))
+
+    def search(self, query: str | Query | BoundQuery) -> SearchAnswer:
+        """The pages that fulfil a query, surely or perhaps.
+
+        Raises:
+            ConfigError: the query cannot be read; names the position.
+            CorruptData: a page of the file that was needed is damaged.
+
+        Cost: 1 ms for 3 terms and a million pages, and 50 ns a page that is found.
+        """
+        bound = query if isinstance(query, BoundQuery) else bind_query(query)
+        bitmaps = {term: self.tiles.find(term) for term in bound.distinct}
+        exact = {term for term in bitmaps if self.tiles.private_slice(term) >= 0}
+        found = Found(bitmaps, exact, self._living)
+        possible, certain = (each & self._living for each in bounds(bound, bitmaps, exact))
+        return SearchAnswer(
+            query=bound,
+            yes=self._rows(certain),
+            maybe=self._rows(possible & ~certain),
+            expected_false_drops=expected_false_drops(self.tiles, bound, found, possible),
+        )
+
+    def _rows(self, bitmap: Bitmap) -> NDArray[np.int64]:
+        """The rows of the pages whose bits are set, ascending."""
+        filled = np.flatnonzero(bitmap)
+        bits = np.flatnonzero(np.unpackbits(bitmap[filled], bitorder="little"))
+        return np.sort(self.tiles.rows(8 * filled[bits >> 3] + (bits & 7)))
+
+    def _without_gone(self) -> Bitmap:
+        """One bit for each column whose page is there and not forgotten."""
+        if not self._gone.any():
+            return self.tiles.pages
+        taken = np.flatnonzero(np.unpackbits(self.tiles.pages, bitorder="little"))
+        is_living = np.zeros(8 * self.tiles.bitmap_bytes, np.bool_)
+        is_living[taken] = ~self._gone[self.tiles.rows(taken)]
+        return np.packbits(is_living, bitorder="little")
