@@ -4,7 +4,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["page_progress", "share_progress", "working"]
+__all__ = ["OnPart", "page_progress", "part_progress", "share_progress", "unseen", "working"]
+
+OnPart = Callable[[str, int, int], None]
+"""Told what is being worked on, how much of it is done, and of how much."""
 
 
 @contextmanager
@@ -51,3 +54,27 @@ def working(on: str) -> Iterator[None]:
 
     with Console(stderr=True).status(on):
         yield
+
+
+@contextmanager
+def part_progress() -> Iterator[OnPart]:
+    """A function to be told how far the work at hand has come, one bar for each kind of work."""
+    if not sys.stderr.isatty():
+        yield unseen
+        return
+    from rich.console import Console  # noqa: PLC0415 - only a terminal wants it
+    from rich.progress import Progress, TaskID  # noqa: PLC0415 - the same
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        tasks: dict[str, TaskID] = {}
+
+        def on_part(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = progress.add_task(name, total=total)
+            progress.update(tasks[name], completed=done, total=total)
+
+        yield on_part
+
+
+def unseen(_name: str, _done: int, _total: int) -> None:
+    """Show nothing: there is no terminal."""

@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from typing import Final, Literal
 
 import click
 import msgspec
 
+from daemon.progress import OnPart, unseen
 from daemon.terminal import printable
 from daemon.verifying import Reading
 from neardup_stream.invariants.judging import judge, unjudged
@@ -75,11 +77,11 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         return all(each.state != "violated" for each in self.invariants)
 
 
-def verified(reading: Reading) -> Verification:
+def verified(reading: Reading, on_part: OnPart = unseen) -> Verification:
     """Judge what was read. Cost: see `judge`."""
     history, expectations = reading
     details: defaultdict[int, list[str]] = defaultdict(list)
-    for violation in judge(history, expectations):
+    for violation in judge(history, expectations, partial(on_part, "promises")):
         details[violation.invariant].append(violation.detail)
     reasons = unjudged(history, expectations)
     committed = history.committed

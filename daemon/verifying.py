@@ -1,11 +1,11 @@
 """A whole run, read back from its topics and from Redis, to be judged: for `verify`.
 
-In memory stand, for each page, what its record in Redis and its record in the topic come to (1.1 KB, and 4 KB
-more while matches are looked for anew), and each event (3 KB). The texts of the pages pass through.
+In memory stand, for each page, its packed record and what its record in the topic comes to (1.3 KB), and each
+event (3 KB). The texts of the pages pass through.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from time import monotonic, time
 from typing import Final, NamedTuple
@@ -13,16 +13,17 @@ from typing import Final, NamedTuple
 from aiokafka import TopicPartition
 
 from daemon.preparing import build_preparation, connecting, index_layout, verdict_config
+from daemon.progress import OnPart, unseen
 from daemon.settings import Settings
 from daemon.stored_index import open_stored_index
 from daemon.wiring import Stores, kafka_connection
 from neardup_stream.invariants.beginnings import since_the_first_trace
 from neardup_stream.invariants.history import Expectations, History, Matching, StoredCluster
 from neardup_stream.invariants.inputs import Input, read_inputs
-from neardup_stream.message import Message, Partition, input_id
+from neardup_stream.invariants.packed_records import PackedRecords
+from neardup_stream.message import Message, Partition, Record, input_id
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle
-from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import all_records
 from neardup_stream.streams.kafka_admin import committed_offsets, require_topics
 from neardup_stream.streams.kafka_snapshot import TopicSnapshot, open_snapshot
@@ -47,7 +48,7 @@ class _Topics(NamedTuple):
     dead_letters: TopicSnapshot
 
 
-async def read_history(settings: Settings, wait_seconds: float = 0.0) -> Reading:
+async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: OnPart = unseen) -> Reading:
     """Read the topics to their ends, and everything that Redis holds.
 
     The committed offsets come first: what they cover is told and stored by the time the rest is read. They
@@ -56,6 +57,7 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0) -> Reading
     Args:
         settings: those of the daemons.
         wait_seconds: how long to wait for the group to reach the end of the pages.
+        on_part: told how far reading has come.
 
     Raises:
         ConfigError: a topic or the index does not exist, or may not be read.
@@ -67,16 +69,16 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0) -> Reading
     committed = await _committed(settings)
     async with open_stored_index(settings, None) as stores, _open_topics(settings) as topics:
         told = History(
-            inputs=await _inputs(topics.pages, settings),
+            inputs=await _inputs(topics.pages, settings, on_part),
             committed=committed,
-            events=await _messages(topics.events),
-            dead_letters=await _messages(topics.dead_letters),
+            events=await _messages(topics.events, "events", on_part),
+            dead_letters=await _messages(topics.dead_letters, "dead letters", on_part),
             records={},
             clusters={},
             ends=topics.pages.ends,
         )
         now_ms = int(time() * 1000)
-        history = await read_stores(told, stores)
+        history = await read_stores(told, stores, on_part)
     # Under a raised epoch all that was set back is read again, and nothing before it.
     if settings.kafka.first_start != "earliest" or settings.kafka.input_epoch:
         history = since_the_first_trace(history)
@@ -94,7 +96,7 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0) -> Reading
     )
 
 
-async def read_stores(told: History, stores: Stores) -> History:
+async def read_stores(told: History, stores: Stores, on_part: OnPart = unseen) -> History:
     """The same history, with the page records and clusters that are stored.
 
     Raises:
@@ -106,11 +108,12 @@ async def read_stores(told: History, stores: Stores) -> History:
         async for cluster_id, representative, members in stores.clusters.walk():
             clusters[cluster_id] = StoredCluster(representative, tuple(members))
     kept = stores.judged.records
-    records: dict[Handle, PageRecord] = {}
+    packed: dict[Handle, bytes] = {}
     async for walked in all_records(kept):
-        records |= {handle: PageRecord.unpack(packed) for handle, packed in walked.records}
+        packed.update(walked.records)
+        on_part("page records", walked.next_slot, kept.slot_count)
     return told._replace(
-        records=records,
+        records=PackedRecords(packed),
         clusters=clusters,
         index_token=stores.namespace.index,
         version_floor=stores.namespace.version_floor,
@@ -176,18 +179,28 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
     return {Partition(pages, one.partition): offsets.get(one, 0) for one in topic_partitions}
 
 
-async def _inputs(pages: TopicSnapshot, settings: Settings) -> list[Input]:
+async def _inputs(pages: TopicSnapshot, settings: Settings, on_part: OnPart) -> list[Input]:
     """The records of the pages topic, as the daemon takes them."""
     preparation = build_preparation(settings, NoMeters())
     inputs: list[Input] = []
-    async for records in pages.records():
+    async for records in _told(pages, "pages", on_part):
         inputs += await asyncio.to_thread(read_inputs, records, preparation)
     return inputs
 
 
-async def _messages(topic: TopicSnapshot) -> list[Message]:
+async def _messages(topic: TopicSnapshot, name: str, on_part: OnPart) -> list[Message]:
     return [
         Message(key=each.key, value=each.value, headers=each.headers, timestamp_ms=each.timestamp_ms)
-        async for records in topic.records()
+        async for records in _told(topic, name, on_part)
         for each in records
     ]
+
+
+async def _told(topic: TopicSnapshot, name: str, on_part: OnPart) -> AsyncIterator[Sequence[Record]]:
+    """The records of a topic, with how far that has come; offsets may have gaps."""
+    done, total = 0, sum(end - topic.beginnings[one] for one, end in topic.ends.items())
+    async for records in topic.records():
+        yield records
+        done += len(records)
+        on_part(name, done, total)
+    on_part(name, total, total)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from daemon.preparing import build_preparation
+from daemon.progress import OnPart, unseen
 from daemon.settings import Settings
 from daemon.stored_index import open_stored_index
 from daemon.verifying import Reading, expectations_of, read_stores
@@ -41,7 +42,7 @@ class FilesOfRun(NamedTuple):
     state_dir: Path | None
 
 
-async def read_files(files: FilesOfRun, settings: Settings) -> Reading:
+async def read_files(files: FilesOfRun, settings: Settings, on_part: OnPart = unseen) -> Reading:
     """Read the files, and everything that the index holds.
 
     Raises:
@@ -63,7 +64,7 @@ async def read_files(files: FilesOfRun, settings: Settings) -> Reading:
         clusters={},
     )
     async with open_stored_index(settings, files.state_dir) as stores:
-        history = await read_stores(told, stores)
+        history = await read_stores(told, stores, on_part)
     letters_since_ms = None if files.dead_letters is None else 0
     return Reading(
         history,

@@ -9,6 +9,7 @@ import msgspec
 
 from daemon.commands.options import with_json, with_settings, with_state
 from daemon.exit_codes import CORRUPT_DATA, OK
+from daemon.progress import part_progress
 from daemon.settings import Settings
 from daemon.terminal import printable_json
 
@@ -49,7 +50,7 @@ def verify(
     Takes the settings of the daemons, disturbs nobody and changes nothing. Beside running daemons it judges
     what is committed; three of the promises need a moment in which nothing is under way. Exits with 0 if
     they held, with 4 if one is violated. Readable on a terminal, one line of JSON otherwise. Takes some
-    5 KB of memory a page and 3 KB an event.
+    1.5 KB of memory a page and 3 KB an event.
 
     \b
         neardup-stream verify --config neardup.toml --wait 60
@@ -61,12 +62,13 @@ def verify(
 
     if bool(pages) != bool(events) or (state_dir and not pages):
         raise click.UsageError("--pages and --events go together, and --state with them")
-    if events is None:
-        reading = asyncio.run(read_history(settings, wait_seconds))
-    else:
-        files = FilesOfRun(tuple(map(str, pages)), events, dead_letters, state_dir)
-        reading = asyncio.run(read_files(files, settings))
-    verification = verified(reading)
+    with part_progress() as on_part:
+        if events is None:
+            reading = asyncio.run(read_history(settings, wait_seconds, on_part))
+        else:
+            files = FilesOfRun(tuple(map(str, pages)), events, dead_letters, state_dir)
+            reading = asyncio.run(read_files(files, settings, on_part))
+        verification = verified(reading, on_part)
     is_readable = sys.stdout.isatty() and not as_json
     click.echo(
         readable(verification) if is_readable else printable_json(msgspec.json.encode(verification).decode())

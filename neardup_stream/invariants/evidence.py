@@ -25,6 +25,7 @@ from neardup_stream.events import (
 )
 from neardup_stream.invariants.history import Expectations, History, StoredCluster
 from neardup_stream.invariants.inputs import Input
+from neardup_stream.invariants.packed_records import RecordsById
 from neardup_stream.message import Message, Partition, Position, topic_of
 from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.page_record import PageRecord
@@ -86,7 +87,7 @@ class Evidence:
     @cached_property
     def records(self) -> Mapping[PageId, PageRecord]:
         """By page id."""
-        return {record.id: record for record in self.history.records.values()}
+        return RecordsById(self.handles, self.history.records)
 
     @cached_property
     def handles(self) -> Mapping[PageId, Handle]:

@@ -29,19 +29,27 @@ _JUDGES: Final[Mapping[int, Callable[[Evidence], Iterator[Violation]]]] = {
 }
 
 
-def judge(history: History, expectations: Expectations) -> list[Violation]:
+def judge(
+    history: History, expectations: Expectations, on_judged: Callable[[int, int], None] = lambda *_: None
+) -> list[Violation]:
     """Every violation that is to be seen, by invariant; see `unjudged` for what is not looked at.
 
-    Cost: some 130 µs a page, of which 100 µs and 4 KB go to the matches; 1.5 KB an event.
+    Args:
+        history: what was read.
+        expectations: what may be concluded from it.
+        on_judged: told how many invariants are done, of how many.
+
+    Cost: some 130 µs a page, of which 100 µs go to the matches, with 150 MB or the entries of one shard
+        of the tables; 1.5 KB an event.
     """
     evidence = Evidence(history, expectations)
     left_out = unjudged(history, expectations)
-    return [
-        violation
-        for number, violations in _JUDGES.items()
-        if number not in left_out
-        for violation in violations(evidence)
-    ]
+    found: list[Violation] = []
+    for number, violations in _JUDGES.items():
+        if number not in left_out:
+            found += violations(evidence)
+        on_judged(number, len(_JUDGES))
+    return found
 
 
 def unjudged(history: History, expectations: Expectations) -> dict[int, str]:

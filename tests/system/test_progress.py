@@ -35,6 +35,21 @@ def test_a_round_over_all_records_shows_how_far_it_has_come(command: str, index:
     assert b"Traceback" not in said
 
 
+def test_verify_shows_how_far_it_has_come(index: StoredIndex, tmp_path: Path) -> None:
+    crawl, events = tmp_path / "crawl.jsonl", tmp_path / "events.jsonl"
+    crawl.write_bytes(page_json("a", essay(1)) + b"\n")
+    run = index.call("dedup", str(crawl), "--redis", "--events", str(events))
+    assert run.returncode == 0, run.stderr
+    settings = (word for setting in index.settings for word in ("--set", setting))
+
+    code, said = on_terminal("verify", "--pages", str(crawl), "--events", str(events), *settings)
+
+    assert code == 0, said.decode()
+    assert b"page records" in said
+    assert b"promises" in said
+    assert b"Traceback" not in said
+
+
 def on_terminal(*words: str) -> tuple[int, bytes]:
     """Exit code of a command of ours, and what it writes to a terminal for its standard error."""
     ours, theirs = pty.openpty()

@@ -6,6 +6,8 @@ import msgspec
 import pytest
 
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
+from neardup_stream.invariants.alike import judge_matches
+from neardup_stream.invariants.evidence import Evidence
 from neardup_stream.invariants.history import Expectations, History, Matching
 from neardup_stream.page import Handle
 from tests.page_histories import page_url
@@ -101,3 +103,21 @@ def test_pages_in_a_crowd_may_not_have_seen_each_other(count: int, pairs: int) -
     )
 
     assert len(found.get(5, [])) == pairs
+
+
+@pytest.mark.parametrize("pages_at_once", [1, 3, 1000])
+def test_pages_that_stand_apart_are_found_however_few_are_looked_at_together(pages_at_once: int) -> None:
+    found = list(judge_matches(Evidence(apart(), sound_expectations()), pages_at_once))
+
+    assert [violation.detail for violation in found] == blame(apart())[5]
+
+
+def test_a_crowd_that_one_shard_holds_hides_pages_from_all_others() -> None:
+    history = sound_history()
+    original = record_of(history, 5)
+    copies = {Handle(number): original for number in range(1, 40)}
+    layout = IndexLayout(IndexConfig(bands=16, bucket_cap=4))
+    crowded = history._replace(records={**history.records, **copies})
+    expectations = expecting(matching()._replace(layout=layout))
+
+    assert list(judge_matches(Evidence(crowded, expectations), pages_at_once=1)) == []
