@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 from tests.fuzz.mutations import mutated
-from tests.fuzz.targets import TARGETS, Backstop, Finding, Target
+from tests.fuzz.oracles import Backstop, Finding, Target
+from tests.fuzz.targets import TARGETS
 
 FINDINGS = Path(".cache/fuzz")
 

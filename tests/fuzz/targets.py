@@ -1,13 +1,8 @@
 """What is fuzzed, and three oracles: it ends within the limits; a page or a reason; the next is unharmed."""
 
-import tempfile
-from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from functools import partial
-from pathlib import Path
-from time import process_time
 from types import TracebackType
 from typing import Self
 
@@ -15,75 +10,26 @@ import msgspec
 
 from daemon.preparing import build_preparation
 from daemon.settings import Settings
-from neardup_stream.errors import BadPage, ConfigError, CorruptData
+from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters, WorkerEnd
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
-from neardup_stream.streams.inputs import open_input
-from neardup_stream.streams.warc import read_warc
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
 from neardup_stream.wire.replays import fate, from_json_line, replayed
 from tests.fuzz import corpora
 from tests.fuzz.corpora import Corpus
+from tests.fuzz.file_targets import CollectionTarget, FrozenTarget, SettingsTarget, WarcTarget
+from tests.fuzz.oracles import SLOW_SECONDS, Backstop, Finding, Target
 
-__all__ = ["SLOW_SECONDS", "TARGETS", "Backstop", "Finding", "Target"]
-
-SLOW_SECONDS = 1.0
-"""CPU time of one input that is worth a look, though no limit is exceeded."""
+__all__ = ["TARGETS"]
 
 _PARTITION = Partition("fuzz", 0)
 _GOOD = (
     b'{"url":"https://good.example/",'
     b'"text":"the page behind is as good as ever, and has words enough for it"}'
 )
-
-
-class Finding(Exception):  # noqa: N818 - what the fuzzer is for
-    """An input that breaks a promise."""
-
-
-class Backstop(Exception):  # noqa: N818 - it held
-    """An input that only the limits of its process stopped; the scan of markup may learn of its kind."""
-
-
-class Target(ABC):
-    """One thing that reads what others wrote.
-
-    Attributes:
-        corpus: where mutations begin.
-    """
-
-    corpus: Corpus
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-    def try_out(self, content: bytes) -> None:
-        """Read the input.
-
-        Raises:
-            Finding: it breaks a promise.
-        """
-        start = process_time()
-        try:
-            self.read(content)
-        except (Finding, Backstop):
-            raise
-        except Exception as error:
-            raise Finding(f"{type(error).__name__}: {error}") from error
-        if process_time() - start > SLOW_SECONDS:
-            raise Finding(f"took {process_time() - start:.1f} s")
-
-    @abstractmethod
-    def read(self, content: bytes) -> None:
-        """Read the input, whose errors are known."""
 
 
 class _Ends(NoMeters):
@@ -174,71 +120,6 @@ def _is_text(content: bytes) -> bool:
     return True
 
 
-class _Archive(Target):
-    """Archives: every record is a page, skipped or refused, and the one behind is read."""
-
-    corpus = corpora.WARC
-
-    def __init__(self) -> None:
-        self._folder: AbstractContextManager[str] = tempfile.TemporaryDirectory()
-        self._path = Path()
-
-    def __enter__(self) -> Self:
-        self._path = Path(self._folder.__enter__())
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._folder.__exit__(kind, error, trace)
-
-    def read(self, content: bytes) -> None:
-        is_packed = content.startswith(b"\x1f\x8b")
-        path = self._path / ("a.warc.gz" if is_packed else "a.warc")
-        path.write_bytes(content)
-        with open_input(str(path), Counter()) as source:
-            try:
-                records = [record for records in read_warc(source, 1 << 20) for record in records]
-            except CorruptData:
-                return
-        for record in records:
-            if record.decoded is None:
-                raise Finding(f"neither a page nor a reason: {record}")
-
-
-class _SettingsFile(Target):
-    """Settings: they are in force, or somebody is told what is wrong with them, and no password."""
-
-    corpus = corpora.SETTINGS
-
-    def __init__(self) -> None:
-        self._folder: AbstractContextManager[str] = tempfile.TemporaryDirectory()
-        self._path = Path()
-
-    def __enter__(self) -> Self:
-        self._path = Path(self._folder.__enter__()) / "settings.toml"
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._folder.__exit__(kind, error, trace)
-
-    def read(self, content: bytes) -> None:
-        self._path.write_bytes(content)
-        first_line = content.split(b"\n")[0].decode("latin-1").replace("\0", "")
-        for config, overrides, environ in (
-            (self._path, (), {}),
-            (None, (first_line,), {}),
-            (None, (), {"NEARDUP_KAFKA__PAGES_TOPIC": first_line}),
-        ):
-            try:
-                Settings.load(config, overrides, environ)
-            except ConfigError as error:
-                if "secret@" in str(error):
-                    raise Finding(f"a password is told: {error}") from error
-
-
 class _DeadLetter(Target):
     """Dead letters: they go back, or somebody is told why not."""
 
@@ -264,8 +145,10 @@ TARGETS: dict[str, Callable[[], Target]] = {
     "markup": lambda: _Prepared(corpora.MARKUP, _html_record),
     "main-content": lambda: _Prepared(corpora.MARKUP, _html_record, "main_content"),
     "text": lambda: _Prepared(corpora.TEXTS, _text_record),
-    "warc": _Archive,
-    "settings": _SettingsFile,
+    "warc": WarcTarget,
+    "wacz": CollectionTarget,
+    "frozen": FrozenTarget,
+    "settings": SettingsTarget,
     "dead-letters": _DeadLetter,
 }
 """By name."""

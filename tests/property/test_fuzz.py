@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fuzz.mutations import MAX_INPUT_BYTES, mutated
-from tests.fuzz.targets import TARGETS, Backstop
+from tests.fuzz.oracles import Backstop
+from tests.fuzz.targets import TARGETS
 
 INPUTS = 150
 
