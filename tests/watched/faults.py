@@ -44,7 +44,7 @@ def run_out_of_files(daemon: Daemon) -> None:
 
 
 def fill_memory(server: RedisServer) -> None:
-    """Fill Redis with what is not ours, up to its maxmemory."""
+    """Fill Redis with what is not ours, up to its maxmemory and a little more."""
     with redis.Redis.from_url(server.url) as client:
         for size in (JUNK_BYTES, 1 << 10):
             try:
@@ -52,6 +52,7 @@ def fill_memory(server: RedisServer) -> None:
                     client.rpush("junk", b"x" * size)
             except redis.ResponseError:
                 continue
+        client.config_set("maxmemory", client.info("memory")["used_memory"] - JUNK_BYTES)
 
 
 def lose_records(group: Group) -> None:
