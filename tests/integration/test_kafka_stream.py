@@ -1,7 +1,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from dataclasses import replace
+from typing import TypeVar
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -29,6 +30,8 @@ from tests.contracts.streams import (
 )
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
 from tests.servers.kafka import KafkaBroker, start_kafka
+
+Answer = TypeVar("Answer")
 
 
 @pytest.fixture
@@ -320,9 +323,9 @@ async def test_while_the_broker_is_silent_every_call_says_so_and_nothing_is_lost
     topic = Topic(frozen_broker, topic_prefix, request_timeout_seconds=1)
     messages = [Message(key=b"key", value=b"%d" % number) for number in range(3)]
 
-    async with topic.sink() as sink, topic.source() as source:
-        await sink.send(messages[:1])
-        first = await read_records(source, 1)
+    async with AsyncExitStack() as stack:
+        sink, source = await opened(stack, topic, messages[:1])
+        first = await retry(lambda: read_records(source, 1))
         frozen_broker.freeze()
         with pytest.raises(StreamUnavailable, match=r"sending.*no answer in time"):
             await sink.send(messages[1:])
@@ -343,21 +346,30 @@ async def test_streams_close_without_a_broker(frozen_broker: KafkaBroker, topic_
     topic = Topic(frozen_broker, topic_prefix, request_timeout_seconds=1)
 
     async with asyncio.timeout(WAIT_SECONDS):
-        async with topic.sink() as sink, topic.source() as source:
-            await sink.send([Message(key=b"key", value=b"value")])
-            await read_records(source, 1)
+        async with AsyncExitStack() as stack:
+            sink, source = await opened(stack, topic, [Message(key=b"key", value=b"value")])
+            await retry(lambda: read_records(source, 1))
             frozen_broker.kill()
             with pytest.raises(StreamUnavailable):
                 await sink.send([Message(key=b"key", value=b"value")])
 
 
-async def retry(call: Callable[[], Awaitable[object]]) -> None:
-    """Until it works, which is when the client has found its broker again."""
+async def opened(
+    stack: AsyncExitStack, topic: Topic, messages: Sequence[Message]
+) -> tuple[KafkaSink, KafkaSource]:
+    """Open both streams and send; a busy broker may need longer than a short request timeout."""
+    sink = await retry(lambda: stack.enter_async_context(topic.sink()))
+    source = await retry(lambda: stack.enter_async_context(topic.source()))
+    await retry(lambda: sink.send(messages))
+    return sink, source
+
+
+async def retry(call: Callable[[], Awaitable[Answer]]) -> Answer:
+    """Call until it works, which is when the client has found its broker again; return what it returns."""
     async with asyncio.timeout(WAIT_SECONDS):
         while True:
             with suppress(StreamUnavailable):
-                await call()
-                return
+                return await call()
 
 
 async def read_all(source: KafkaSource) -> list[Record]:

@@ -52,10 +52,14 @@ def site(harmed_server: RedisServer) -> Iterator[Site]:
         yield Site(harmed_server, admin, proxy)
 
 
+def client_of(site: Site, answer_seconds: float) -> RedisClient:
+    """Return a client of the proxy, to be opened."""
+    return RedisClient(RedisConfig(f"redis://127.0.0.1:{site.proxy.port}/0", answer_seconds, retries=0))
+
+
 @pytest.fixture
 async def client(site: Site) -> AsyncIterator[RedisClient]:
-    config = RedisConfig(f"redis://127.0.0.1:{site.proxy.port}/0", ANSWER_SECONDS, retries=0)
-    async with RedisClient(config) as client:
+    async with client_of(site, PATIENT_SECONDS) as client:
         yield client
 
 
@@ -139,18 +143,19 @@ FAULTS: dict[str, tuple[str, Callable[[Site], AbstractContextManager[None]]]] = 
 
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_a_fault_costs_time_and_nothing_else_and_its_reason_is_counted(
-    site: Site, client: RedisClient, namespace: str, fault: str
+    site: Site, namespace: str, fault: str
 ) -> None:
     reason, strike = FAULTS[fault]
-
-    await live_through(client, namespace, strike(site), {reason, "connection"}, reason)
+    # Impatient only where time runs out: a busy machine answers late, too.
+    async with client_of(site, ANSWER_SECONDS if reason == "timeout" else PATIENT_SECONDS) as client:
+        await live_through(client, namespace, strike(site), {reason, "connection"}, reason)
 
 
 async def test_slots_without_a_master_are_waited_for(namespace: str) -> None:
     with start_redis(options={"cluster-enabled": "yes"}) as server, redis.Redis.from_url(server.url) as admin:
         admin.execute_command("CLUSTER ADDSLOTSRANGE", 0, SLOTS - 1)
         wait_until(lambda: admin.execute_command("CLUSTER INFO")["cluster_state"] == "ok", PATIENT_SECONDS)
-        config = RedisConfig(f"redis+cluster://127.0.0.1:{server.port}", ANSWER_SECONDS, retries=0)
+        config = RedisConfig(f"redis+cluster://127.0.0.1:{server.port}", PATIENT_SECONDS, retries=0)
         async with RedisClient(config) as client:
             strike = slot_without_a_master(admin, key_slot(b"c"))
             await live_through(client, namespace, strike, {"cluster_down", "no_cluster"}, "no_cluster")
