@@ -4,9 +4,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest
 
-# Tests run in so many processes, each with servers of its own: WORKERS=0 for one, with --pdb or -s.
+# Tests run in so many processes, each with servers of its own and with whole files, so that what a file sets up is
+# set up once. Small files of tests/unit come last and fill the gaps. WORKERS=0 takes one process, for --pdb.
 WORKERS ?= 2
-SUITE := $(PYTEST) -n $(WORKERS) --dist worksteal --durations=25
+SUITE := $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=25
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
