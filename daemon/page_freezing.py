@@ -95,5 +95,6 @@ class PageFreezer:
 
 
 def _memory_frames(settings: Settings) -> Frames | None:
+    """What learns from every page that is no copy: no index says which pages of a known site are copies."""
     retries = build_retries(settings, NoMeters(), lambda _error: None)
-    return build_frames(settings, MemoryFrames(), _FRAMES_KEY, retries, NoMeters())
+    return build_frames(settings, MemoryFrames(), _FRAMES_KEY, retries, NoMeters(), is_learning=True)

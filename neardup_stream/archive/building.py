@@ -30,8 +30,8 @@ __all__ = ["LEAST_MEMORY_BYTES", "ArchiveBuilder", "Built", "sorting_bytes"]
 LEAST_MEMORY_BYTES: Final = 1 << 26
 """With less there would be too many runs to merge."""
 
-_PROCESS_BYTES: Final = 300 << 20
-"""What the process takes beside what is sorted."""
+_PROCESS_BYTES: Final = 556 << 20
+"""What the process takes beside what is sorted, with the latest pages of sites, which teach their frames."""
 
 _NAMED: Final = np.dtype([("name", "<u8"), ("rest", "<u8"), ("time", "<i8")])
 _ADDED_AT_ONCE: Final = 4096
@@ -58,7 +58,7 @@ def sorting_bytes(memory_bytes: int) -> int:
     """How much of the memory that the process may take is for sorting; half of that is for the pages.
 
     Args:
-        memory_bytes: what the process may take, from LEAST_MEMORY_BYTES; below some 400 MB it takes more.
+        memory_bytes: what the process may take, from LEAST_MEMORY_BYTES; below some 650 MB it takes more.
 
     Raises:
         ConfigError: it is too little.

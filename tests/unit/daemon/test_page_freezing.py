@@ -1,0 +1,54 @@
+"""Frames are learned while pages are frozen, without an index that tells which pages are copies."""
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from daemon.page_freezing import PageFreezer
+from daemon.preparing import build_preparation, sketch_config
+from daemon.settings import Settings
+from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
+from neardup_stream.archive.frozen import FrozenIndex
+from neardup_stream.archive.matching import MatchingWriter
+from neardup_stream.archive.writing import ArchiveWriter
+from neardup_stream.meters import NoMeters
+from neardup_stream.streams.memory import numbered
+
+SETTINGS = Settings()
+OTHERS, COPIES = 40, 20
+
+
+def article(number: int) -> str:
+    """Markup of ten paragraphs that no other article has."""
+    paragraphs = (" ".join(f"a{number}p{p}w{word}" for word in range(20)) for p in range(10))
+    return "".join(f"<p>{each}</p>" for each in paragraphs)
+
+
+async def test_copies_of_a_page_do_not_make_its_content_frame(tmp_path: Path) -> None:
+    pages = [*range(OTHERS), *[0] * COPIES]
+    values = [
+        msgspec.json.encode({"url": f"https://example.com/{place}", "html": article(number)})
+        for place, number in enumerate(pages)
+    ]
+    path, sketch = tmp_path / "crawl.nda", sketch_config(SETTINGS)
+    assert sketch is not None
+    preparation = build_preparation(SETTINGS, NoMeters())
+    with (
+        ArchiveWriter(path) as writer,
+        ArchiveBuilder(
+            writer,
+            tmp_path,
+            LEAST_MEMORY_BYTES,
+            [MatchingWriter(tmp_path, sketch.sketch_bytes, LEAST_MEMORY_BYTES)],
+        ) as builder,
+    ):
+        freezer = PageFreezer(SETTINGS, builder)
+        for value in numbered(values):
+            await freezer.take(preparation.prepare([value]))
+        builder.finish({"schema": {}})
+
+    index = FrozenIndex(path)
+    rows = index.log.find([f"https://example.com/{place}" for place in range(len(pages))])
+    (last,) = index.sketches(np.array([rows[f"https://example.com/{len(pages) - 1}"]]))
+    assert (last.shingle_count, last.whole_count) == (198, 0)
