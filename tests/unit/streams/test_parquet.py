@@ -1,0 +1,107 @@
+"""Parquet files as a source: a record a row, the row's JSON as its value."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from neardup_stream.errors import CorruptData
+from neardup_stream.message import Record
+from neardup_stream.page import Page
+from neardup_stream.streams.files import FileSource
+from neardup_stream.wire.pages import PageDecoder
+from tests.contracts.streams import read_records
+
+MAX_PAGE_BYTES = 1 << 20
+ROWS = 700
+
+
+def write(path: Path, columns: Mapping[str, Sequence[object]], rows_of_a_group: int = 100) -> str:
+    pq.write_table(pa.table(dict(columns)), path, row_group_size=rows_of_a_group)
+    return str(path)
+
+
+async def read(*paths: str, max_page_bytes: int = MAX_PAGE_BYTES) -> list[Record]:
+    async with FileSource(paths, max_page_bytes) as source:
+        return await read_records(source)
+
+
+async def test_every_row_is_a_record_in_order_numbered_from_0(tmp_path: Path) -> None:
+    urls = [f"https://example.com/{number}" for number in range(ROWS)]
+
+    records = await read(write(tmp_path / "pages.parquet", {"url": urls, "text": ["words"] * ROWS}))
+
+    assert [record.position.offset for record in records] == list(range(ROWS))
+    assert [msgspec.json.decode(record.value or b"")["url"] for record in records] == urls
+    assert len({record.position.partition for record in records}) == 1
+
+
+async def test_a_copy_of_a_file_is_the_same_input(tmp_path: Path) -> None:
+    columns = {"url": ["https://example.com/"]}
+
+    first, second = await read(*(write(tmp_path / name, columns) for name in ("a.parquet", "b.parquet")))
+
+    assert first.position.partition.input_id == second.position.partition.input_id
+
+
+async def test_columns_of_all_kinds_become_the_fields_of_a_page(tmp_path: Path) -> None:
+    fetched = datetime(2026, 10, 1, 12, tzinfo=UTC)
+    path = write(
+        tmp_path / "pages.parquet",
+        {
+            "target": ["https://example.com/a"],
+            "content": [b"\xff bytes as fetched"],
+            "html": pa.array([None], pa.string()),
+            "date": pa.array([fetched.replace(tzinfo=None)], pa.timestamp("us")),
+            "score": [0.5],
+            "meta": [{"job": 7, "tags": ["a", "b"]}],
+        },
+    )
+    decoder = PageDecoder(fields={"url": "target", "body": "content", "fetched_at": "date"})
+
+    (record,) = await read(path)
+    page = decoder.decode(record)
+
+    assert isinstance(page, Page)
+    assert (page.url, page.body, page.html, page.score) == (
+        "https://example.com/a",
+        b"\xff bytes as fetched",
+        None,
+        0.5,
+    )
+    assert page.fetched_at_seconds == fetched.timestamp()
+    assert msgspec.json.decode(page.meta or b"") == {"job": 7, "tags": ["a", "b"]}
+
+
+async def test_a_row_beyond_the_limit_is_cut_for_the_decoder_to_refuse(tmp_path: Path) -> None:
+    path = write(tmp_path / "pages.parquet", {"url": ["u", "v"], "text": ["x" * 500, "y"]})
+
+    records = await read(path, max_page_bytes=100)
+
+    assert [len(record.value or b"") for record in records] == [101, len(b'{"url":"v","text":"y"}')]
+
+
+async def test_a_file_without_rows_has_no_records(tmp_path: Path) -> None:
+    path = write(tmp_path / "pages.parquet", {"url": pa.array([], pa.string())})
+
+    assert await read(path) == []
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "other", "flipped"])
+async def test_damage_is_told_with_the_file(tmp_path: Path, damage: str) -> None:
+    with pytest.raises(CorruptData, match=r"pages\.parquet"):
+        await read(str(damaged_file(tmp_path / "pages.parquet", damage)))
+
+
+def damaged_file(path: Path, damage: str) -> Path:
+    write(path, {"url": [f"https://example.com/{number}" for number in range(ROWS)]})
+    content = path.read_bytes()
+    flipped = bytearray(content)
+    flipped[len(content) // 3 : len(content) // 3 + 400] = bytes(400)
+    damaged = {"cut": content[:-200], "empty": b"", "other": b"no Parquet", "flipped": bytes(flipped)}
+    path.write_bytes(damaged[damage])
+    return path
