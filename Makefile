@@ -9,11 +9,14 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 SUITE := $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=25
 
+# The supported Pythons beside the oldest, by name or path.
+PYTHONS ?= python3.12 python3.13
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test check lint types floors unit property schedules integration system chaos soak fuzz bench
-.PHONY: release docs monitoring pictures fmt schemas dashboards constraints clean packages jars
+.PHONY: pythons release docs monitoring pictures fmt schemas dashboards constraints clean packages jars
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,6 +42,13 @@ floors: .venv/.stamp-dev ## Hold imports to the floors of the house
 
 unit property schedules: .venv/.stamp-dev ## Tests of one tier, without servers
 	$(SUITE) tests/$@
+
+pythons: ## Unit and property tests under newer Pythons: PYTHONS="python3.12 python3.13", each installed by hand
+	for each in $(PYTHONS); do \
+	  own=.cache/$$(basename $$each) && $$each -m venv $$own \
+	    && $$own/bin/pip install --quiet --constraint constraints.txt --editable ".[embedded,tracing,dashboards,dev]" \
+	    && $$own/bin/python -m pytest -n $(WORKERS) --dist worksteal tests/unit tests/property || exit 1; \
+	done
 
 integration system: packages jars ## Tests of one tier, on real servers
 	$(SUITE) tests/$@
