@@ -52,7 +52,7 @@ class Decider(Protocol):
 
         Args:
             requests: asked for.
-            render: makes their rows.
+            render: makes their rows, and those of positions that are settled with them (QuietRequest).
             aged_count: `Settled.aged_count`, from before everything that the requests rest on was read.
 
         Raises:

@@ -44,14 +44,15 @@ class PlaceRequest(NamedTuple):
         matches: what it matches, best first; the page itself is never among them.
         content: digest of the version's text, so that it is not taken for another text that was decided
             under the same number; 0 where unknown.
-        claimed_from: the position that made the version, where this one decides it in its place.
+        claimed_from: the positions that made the version, or claimed it before, where this one decides it in
+            their place.
     """
 
     position: Position
     node: ClusterNode
     matches: tuple[Match, ...]
     content: int = 0
-    claimed_from: Position | None = None
+    claimed_from: tuple[Position, ...] = ()
 
 
 class ConfirmRequest(NamedTuple):

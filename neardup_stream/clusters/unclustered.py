@@ -9,7 +9,7 @@ from functools import partial
 from neardup_stream.clusters.attempts import retry_on_conflict
 from neardup_stream.clusters.placements import Decided, Placement, Settled
 from neardup_stream.clusters.protocol import KnownVersion, RecordsBehind, RenderRow
-from neardup_stream.clusters.requests import ClusterNode, ConfirmRequest, PlaceRequest, Request
+from neardup_stream.clusters.requests import ClusterNode, ConfirmRequest, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.rows import (
     NewRow,
     bound_cells,
@@ -23,7 +23,7 @@ from neardup_stream.clusters.rows import (
 )
 from neardup_stream.clusters.view import View
 from neardup_stream.message import Partition, Position
-from neardup_stream.stores.cluster_store import Cell, ClusterStore, Transaction, row_cell
+from neardup_stream.stores.cluster_store import ClusterStore, Transaction, row_cell
 
 __all__ = ["Unclustered"]
 
@@ -72,8 +72,7 @@ class Unclustered:
         self, requests: Sequence[Request], render: RenderRow, _number: int
     ) -> list[Decided] | None:
         """One attempt; None when something moved meanwhile."""
-        makers = [maker for request in requests if (maker := _maker(request)) is not None]
-        positions = [*(request.position for request in requests), *makers]
+        positions = [at for request in requests for at in (request.position, *_makers(request))]
         view = await self._rows(positions)
         settled = settled_in(view, positions)
         todo = [request for request in requests if not settled.knows(request.position)]
@@ -82,30 +81,48 @@ class Unclustered:
         decided = {
             request.position: Decided(0, render(request, _placement(request, settled))) for request in todo
         }
-        rows: dict[Cell, bytes | None] = {
-            row_cell(request.position): pack_row(
-                NewRow(request, None, number=0), decided[request.position].row
+        taken = [QuietRequest(maker) for request in todo for maker in _taken_over(request, settled)]
+        rows = {
+            request.position: pack_row(NewRow(request, None, number=0), content)
+            for request, content in (
+                *((each, render(each, None)) for each in taken),
+                *((each, decided[each.position].row) for each in todo),
             )
-            for request in todo
         }
         if todo:
             changes = Transaction(
-                floors=lowest_offsets(decided),
+                floors=lowest_offsets(rows),
                 expected=view.raw,
-                writes=rows | raised_ceilings(view, list(decided)),
+                writes={row_cell(at): row for at, row in rows.items()} | raised_ceilings(view, list(rows)),
             )
             if await self._store.commit(changes) is None:
                 return None
         return decided_in_order(requests, settled, decided)
 
 
-def _maker(request: Request) -> Position | None:
-    """The other position at which the version of a request may have been decided."""
+def _makers(request: Request) -> tuple[Position, ...]:
+    """The other positions at which the version of a request may have been decided."""
     match request:
-        case ConfirmRequest(maker=maker) | PlaceRequest(claimed_from=maker):
-            return maker
+        case ConfirmRequest(maker=maker):
+            return (maker,)
+        case PlaceRequest(claimed_from=makers):
+            return makers
         case _:
-            return None
+            return ()
+
+
+def _taken_over(request: Request, settled: Settled) -> tuple[Position, ...]:
+    """The positions that are settled together with a request, because it has claimed their version.
+
+    A process that wakes up with one of them finds that nothing is left to decide there.
+    """
+    if not isinstance(request, PlaceRequest) or _is_decided_elsewhere(request, settled):
+        return ()
+    return request.claimed_from
+
+
+def _is_decided_elsewhere(request: Request, settled: Settled) -> bool:
+    return any(settled.knows(maker) for maker in _makers(request))
 
 
 def _undecided(requests: Iterable[Request], settled: Settled) -> Iterator[tuple[Position, KnownVersion]]:
@@ -116,7 +133,6 @@ def _undecided(requests: Iterable[Request], settled: Settled) -> Iterator[tuple[
 
 
 def _placement(request: Request, settled: Settled) -> Placement:
-    maker = _maker(request)
     matches = request.matches if isinstance(request, PlaceRequest) else ()
     return Placement(
         matches=matches,
@@ -125,5 +141,5 @@ def _placement(request: Request, settled: Settled) -> Placement:
         merges=(),
         departure=None,
         was_linked=False,
-        is_superseded=maker is not None and settled.knows(maker),
+        is_superseded=_is_decided_elsewhere(request, settled),
     )

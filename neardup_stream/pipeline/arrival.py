@@ -169,7 +169,7 @@ class Registered(NamedTuple):
         record: what stands there.
         verdict: what the arrival is to it.
         former: the living version that this arrival replaced; None where it replaced none, or did so earlier.
-        claimed_from: the position that made the version, where this one claimed it.
+        claimed_from: the positions that may have decided the version, where this one claimed it.
     """
 
     arrival: Arrival
@@ -177,7 +177,7 @@ class Registered(NamedTuple):
     record: PageRecord
     verdict: Verdict
     former: PageRecord | None = None
-    claimed_from: Position | None = None
+    claimed_from: tuple[Position, ...] = ()
 
     @property
     def is_left_to_archives(self) -> bool:

@@ -19,8 +19,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
-from neardup_stream.clusters.placements import Settled
+from neardup_stream.clusters.placements import Placement, Settled
 from neardup_stream.clusters.protocol import Decider, KnownVersion, ReadsTooOld, RecordsBehind
+from neardup_stream.clusters.requests import Request
 from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
 from neardup_stream.message import Message, Partition, Position
 from neardup_stream.meters import PipelineMeters
@@ -291,7 +292,7 @@ class Judgement:
         with timed(self._meters, "decide"):
             answers = await self._stores.clusters.decide(
                 [case.request for case in cases.values()],
-                lambda request, placement: cases[request.position].row(placement, render).pack(),
+                lambda request, placement: _row(cases, request, placement, render).pack(),
                 run.settled.aged_count,
             )
         self._meters.dropped_edges(sum(answer.dropped_edges for answer in answers))
@@ -316,6 +317,14 @@ class Judgement:
         self._meters.bucket_cap_hits(detected.bucket_cap_hits)
         self._meters.truncated_probes(detected.truncated_count)
         return {page.registered.handle: page for page in detected.judged}
+
+
+def _row(
+    cases: Mapping[Position, Case], request: Request, placement: Placement | None, render: RenderEvent
+) -> Row:
+    """What is stored of a record; one whose version another record has claimed is superseded."""
+    case = cases.get(request.position)
+    return Row("superseded") if case is None else case.row(placement, render)
 
 
 def cut_at_repeats(items: Sequence[Arrival | Forget]) -> Iterator[list[Arrival | Forget]]:

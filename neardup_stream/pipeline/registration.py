@@ -28,14 +28,14 @@ class Plan(NamedTuple):
         record: what is to stand for the page.
         is_write: whether that must be written.
         former: the version that it replaces, whose index entries are to go.
-        claimed_from: the position that made the version, where this one claims it.
+        claimed_from: the positions that made the version, or claimed it before, where this one claims it.
     """
 
     verdict: Verdict
     record: PageRecord
     is_write: bool
     former: PageRecord | None = None
-    claimed_from: Position | None = None
+    claimed_from: tuple[Position, ...] = ()
 
 
 def plan(
@@ -78,7 +78,8 @@ def _plan(
     is_same = _is_same_content(new, stored)
     if stored.state != "gone" and stored.is_made_by(position):
         is_decided = is_same and stored.rank  # by the position from which this one has claimed it
-        return Plan("unchanged" if is_decided else "replayed", stored, is_write=False)
+        verdict: Verdict = "unchanged" if is_decided else "replayed"
+        return Plan(verdict, stored, is_write=False, claimed_from=stored.former_makers)
     last_applied = stored.last_applied(position.partition)
     if last_applied is not None and position.offset <= last_applied:
         is_repeat = is_same and position.offset == last_applied
@@ -106,7 +107,9 @@ def _claim(
     if stored is None or record == planned.record:
         return planned._replace(record=record)
     former = planned.former or (stored if stored.version != record.version else None)
-    return Plan("claimed", record, is_write=True, former=former, claimed_from=stored.maker)
+    return Plan(
+        "claimed", record, is_write=True, former=former, claimed_from=record.former_makers or (stored.maker,)
+    )
 
 
 async def register(

@@ -64,6 +64,7 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         state: where the page is in its life.
         is_return: whether the page was known before and went: subscribers may hold an earlier version, which
             the clusters have forgotten.
+        claimed: the positions that made this version, or claimed it, before `made_by` did; the latest last.
         rank: when this version was decided, below 2**48; 0 while it was not.
     """
 
@@ -85,6 +86,7 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
     scope: str = ""
     state: PageState = "live"
     is_return: bool = False
+    claimed: tuple[_Applied, ...] = ()
     rank: int = 0
 
     @property
@@ -118,6 +120,11 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         input_id, number, offset = self.made_by
         return Position(Partition(input_id, number), offset)
 
+    @property
+    def former_makers(self) -> tuple[Position, ...]:
+        """The positions at which this version may have been decided before `made_by` claimed it."""
+        return tuple(Position(Partition(*each[:2]), each[2]) for each in self.claimed)
+
     def is_made_by(self, position: Position) -> bool:
         """Whether this version's content came from `position`."""
         return self.made_by == _applied(position)
@@ -146,6 +153,7 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
             made_by=made_by,
             later=self._later_than(made_by),
             seen_seconds=max(self.seen_seconds, seen_seconds),
+            claimed=(*(each for each in self.claimed if each != made_by), self.made_by),
             rank=0,
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 from zlib import crc32
 
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
+from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import BadPage, StoreUnavailable
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
@@ -179,8 +180,10 @@ class Shared:
             return WITHOUT_FRAMES
         return BY_SKETCH if self.climate.archive_use else BY_SIMHASH
 
-    def decider(self, stores: Stores) -> Clusters:
+    def decider(self, stores: Stores) -> Clusters | Unclustered:
         """Who decides, over these stores."""
+        if not self.climate.has_clusters:
+            return Unclustered(stores.clusters)
         return Clusters(
             stores.clusters,
             Descriptions(stores.records),

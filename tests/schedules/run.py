@@ -6,6 +6,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.fingerprints.framed import frame_share
 from neardup_stream.invariants.history import Expectations, History, Matching, StoredCluster
 from neardup_stream.invariants.inputs import read_inputs
@@ -108,6 +109,7 @@ def _evidence(shared: Shared, seed: int) -> tuple[History, Expectations]:
         index_token=shared.index,
     )
     expectations = Expectations(
+        keeps_clusters=shared.climate.has_clusters,
         may_expire=shared.climate.page_seconds is not None or "records" in shared.climate.losses,
         matching=None
         if "records" in shared.climate.losses
@@ -151,7 +153,9 @@ def _repeats(shared: Shared) -> Iterator[str]:
                 yield f"{count} times among the {topic}: {message}"
 
 
-async def _clusters(decider: Clusters) -> dict[str, StoredCluster]:
+async def _clusters(decider: Clusters | Unclustered) -> dict[str, StoredCluster]:
+    if isinstance(decider, Unclustered):
+        return {}
     return {
         cluster_id: StoredCluster(representative, tuple(members))
         async for cluster_id, representative, members in decider.walk()

@@ -67,6 +67,7 @@ class Climate:
         longest_stop_seconds: past the session, and past the graves.
         is_exactly_once: whether messages leave in transactions.
         losses: of which Redis suffers one.
+        has_clusters: whether pages are put into clusters; without, each is judged by its own matches.
         archive_use: what a page does that is like a frozen one; empty where no archives are asked.
         has_frames: whether pages are HTML, compared by sketches without their sites' frames, and the
             frame store has faults.
@@ -89,6 +90,7 @@ class Climate:
     has_frames: bool = False
     losses: tuple[LossKind, ...] = ()
     archive_use: ArchiveUse = ""
+    has_clusters: bool = True
 
 
 CLIMATES: Final[Mapping[str, Climate]] = {
@@ -123,6 +125,10 @@ CLIMATES: Final[Mapping[str, Climate]] = {
     ),
     "lost records": Climate(duration_seconds=40.0, losses=("records",)),
     "lost clusters": Climate(duration_seconds=40.0, losses=("flushed", "older")),
+    "without clusters": Climate(weather=Weather(slow_seconds=2.0, broken_share=0.03), has_clusters=False),
+    "without clusters, raised epoch": Climate(
+        weather=Weather(slow_seconds=2.0), duration_seconds=30.0, losses=("epoch",), has_clusters=False
+    ),
     "archives": Climate(weather=Weather(slow_seconds=2.0, broken_share=0.03), archive_use="report"),
     "pages left to archives": Climate(
         weather=Weather(slow_seconds=2.0, broken_share=0.03),

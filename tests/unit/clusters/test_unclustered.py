@@ -1,3 +1,5 @@
+from itertools import permutations
+
 import pytest
 
 from neardup_stream.clusters.attempts import ATTEMPTS
@@ -5,7 +7,7 @@ from neardup_stream.clusters.placements import Placement
 from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import StoreUnavailable
-from neardup_stream.message import Position
+from neardup_stream.message import Partition, Position
 from neardup_stream.stores.cluster_store import Transaction
 from neardup_stream.stores.memory_clusters import MemoryClusters
 from tests.cluster_histories import PARTITION, match_with, node
@@ -78,3 +80,36 @@ async def test_every_page_may_go() -> None:
 
     assert await unclustered.expire([node(1), node(2)]) == [True, True]
     assert await unclustered.decide([], show, 0) == []
+
+
+async def test_a_version_is_published_once_whoever_of_those_that_claim_it_is_first() -> None:
+    """Three positions bring one version: the first registers it, and each of the others claims it."""
+    makers = [Position(Partition(f"pages:{number}", 0), 7) for number in range(3)]
+    requests = [
+        PlaceRequest(position, node(1), (), claimed_from=tuple(makers[:number]))
+        for number, position in enumerate(makers)
+    ]
+    for order in permutations(requests):
+        unclustered = Unclustered(MemoryClusters())
+        for request in order:
+            await unclustered.decide([request], outcome, 0)
+
+        settled = await unclustered.settled(makers)
+
+        published = [position for position, decided in settled.rows.items() if decided.row == b"published"]
+        assert published == [order[0].position]
+
+
+async def test_what_was_claimed_is_settled_with_its_claimant_and_trimmed_with_its_own_input() -> None:
+    maker, claimant = (Position(Partition(f"pages:{number}", 0), 7) for number in range(2))
+    store = MemoryClusters()
+    unclustered = Unclustered(store)
+    await unclustered.decide([PlaceRequest(claimant, node(1), (), claimed_from=(maker,))], outcome, 0)
+
+    assert (await unclustered.settled([maker])).rows[maker].row == b"silent"
+    await unclustered.trim({maker.partition: 8, claimant.partition: 8})
+    assert set(filter(store._tables.get, store._tables)) == {"trimmed", "decided"}
+
+
+def outcome(_request: Request, placement: Placement | None) -> bytes:
+    return b"silent" if placement is None or placement.is_superseded else b"published"

@@ -226,7 +226,19 @@ def test_an_undecided_version_is_claimed_by_a_position_that_brings_it_again() ->
 
     assert (planned.verdict, planned.record.version) == ("claimed", 1)
     assert planned.record.is_made_by(Position(HERE, 9))
-    assert planned.claimed_from == Position(HERE, 5)
+    assert planned.claimed_from == (Position(HERE, 5),)
+
+
+def test_a_version_that_was_claimed_before_is_claimed_from_all_who_may_have_decided_it() -> None:
+    first = live(arrival(text=1, offset=5))
+    second = plan(arrival(text=1, offset=2, partition=THERE), first, NOW, known_version=0).record
+
+    third = plan(arrival(text=1, offset=9), second, NOW, known_version=0)
+
+    assert third.claimed_from == (Position(HERE, 5), Position(THERE, 2))
+    assert plan(arrival(text=1, offset=9), third.record, NOW).claimed_from == third.claimed_from
+    assert third.record.former_makers == third.claimed_from
+    assert plan(arrival(text=2, offset=10), third.record, NOW).record.former_makers == ()
 
 
 def test_a_version_that_was_decided_since_the_clusters_were_asked_is_not_claimed() -> None:
