@@ -72,6 +72,7 @@ bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, find-all,
 	$(BIN)/python -m benchmarks.fingerprint
 	$(BIN)/python -m benchmarks.end_to_end
 	$(BIN)/python -m benchmarks.delivery
+	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.hot_clusters
 	$(BIN)/python -m benchmarks.find_all
 	$(BIN)/python -m benchmarks.quality --memory

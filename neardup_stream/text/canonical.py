@@ -115,7 +115,9 @@ def _fold_once(text: str) -> str:
 def _normalize(text: str) -> str:
     """Compose the text, twice: the first time characters may come apart into more marks."""
     for _ in range(2):
-        text = unicodedata.normalize("NFKC", _with_fewer_marks(text))
+        former, text = text, unicodedata.normalize("NFKC", _with_fewer_marks(text))
+        if text == former:
+            break
     return text
 
 

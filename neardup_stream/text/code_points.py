@@ -27,9 +27,10 @@ def shorten_runs(text: str, table: bytes, most: int) -> str:
     in_table = np.frombuffer(table, np.bool_)
     if not in_table[points[most :: most + 1]].any():
         return text
-    places = np.arange(points.size)
-    before = np.maximum.accumulate(np.where(in_table[points], -1, places))  # the last one that is not in it
-    is_kept = places - before <= most
+    starts, ends = np.flatnonzero(np.diff(in_table[points], prepend=False, append=False)).reshape(-1, 2).T
+    is_kept = np.ones(points.size, np.bool_)
+    for run in np.flatnonzero(ends - starts > most).tolist():
+        is_kept[starts[run] + most : ends[run]] = False
     return text if is_kept.all() else _text(points[is_kept])
 
 

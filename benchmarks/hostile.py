@@ -1,0 +1,277 @@
+"""What do hostile pages cost a crawl: one page in a hundred, of every kind that tests know?
+
+    python -m benchmarks.hostile [--pages 50000] [--rounds 2] [--crawl html|text] [--json]
+
+Broker, Redis and two daemons run on this machine. Two topics (4 partitions, zstd) hold the same pages, except
+that in one of them every hundredth page is hostile: the kinds of `tests/hostile_pages.py`, each as often as
+the others. The topics take turns. Each run is checked before a figure is printed: every record has one
+outcome, each hostile page has its dead letter with the expected reason or is judged as a page, no daemon
+restarts, loses its partitions or has a process ended for a failure, `/livez` always answers 200.
+"""
+
+import argparse
+import asyncio
+import json
+import statistics
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import asdict, dataclass
+from itertools import cycle, islice
+from pathlib import Path
+from threading import Event, Thread
+from typing import Self
+
+import msgspec
+import redis
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.crawls import CRAWLS, Crawl
+from neardup_stream.message import Message, Record
+from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
+from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.streams.kafka_source import KafkaSource
+from tests.hostile_pages import HOSTILE_PAGES
+from tests.servers.daemon import Daemon, start_daemon
+from tests.servers.kafka import KafkaBroker, start_kafka
+from tests.servers.redis import RedisServer, start_redis
+
+PARTITIONS = 4
+WARM_UP_PAGES = 4_000
+HOSTILE_EVERY = 100
+SEND_PAGES = 1_000
+MAX_MESSAGE_BYTES = 8 << 20
+POLL_SECONDS = 0.1
+RUN_SECONDS = 900
+_REASON = "neardup.error.reason"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What was measured of one topic; medians over the rounds, but of the last three the largest."""
+
+    pages_per_second: float
+    dead_letters: float
+    livez_milliseconds_most: float
+    daemon_mebibytes_most: float
+    processes_ended_most: float
+
+
+def main() -> None:
+    """Run both topics and print them side by side."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pages", type=int, default=50_000)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--crawl", choices=CRAWLS, default="html")
+    parser.add_argument("--json", action="store_true", help="one JSON line instead of the table")
+    arguments = parser.parse_args()
+    figures = measure(arguments.pages, arguments.rounds, CRAWLS[arguments.crawl])
+    if arguments.json:
+        both = {name: asdict(each) for name, each in figures.items()}
+        print(json.dumps({"pages": arguments.pages, "crawl": arguments.crawl, **both}))
+    else:
+        print_table(arguments.pages, figures)
+
+
+def measure(page_count: int, round_count: int, crawl: Crawl) -> dict[str, Figures]:
+    """Fill, warm up, run and check; the topics take turns."""
+    with ExitStack() as servers:
+        broker = servers.enter_context(start_kafka())
+        store = servers.enter_context(start_redis())
+        for topic, count in (("warm-up", WARM_UP_PAGES), ("clean", page_count), ("hostile", page_count)):
+            broker.create_topic(topic, PARTITIONS, {"max.message.bytes": str(MAX_MESSAGE_BYTES)})
+            asyncio.run(_fill(broker, topic, _messages(topic, count, crawl)))
+        _Run(broker, store, "warm-up", WARM_UP_PAGES, 0).measure()
+        runs: dict[str, list[Figures]] = {"clean": [], "hostile": []}
+        for number in range(round_count):
+            for topic, figures in runs.items():
+                figures.append(_Run(broker, store, topic, page_count, number).measure())
+        return {topic: _together(figures) for topic, figures in runs.items()}
+
+
+def _together(runs: Sequence[Figures]) -> Figures:
+    rows = [asdict(run) for run in runs]
+    return Figures(
+        **{
+            name: (max if name.endswith("_most") else statistics.median)(row[name] for row in rows)
+            for name in rows[0]
+        }
+    )
+
+
+def _messages(topic: str, count: int, crawl: Crawl) -> Iterator[Message]:
+    """The pages of a topic; a hostile one has an address of its own, where its kind has one."""
+    kinds = cycle(HOSTILE_PAGES.values())
+    for number, page in enumerate(crawl.pages(count)):
+        value = msgspec.json.encode({"url": page.url, crawl.field: page.text})
+        if topic == "hostile" and number % HOSTILE_EVERY == 0:
+            value = next(kinds).value.replace(b"hostile.example/", b"hostile.example/%d/" % number)
+        yield Message(key=page.url.encode(), value=value)
+
+
+def _expected_reasons(page_count: int) -> Counter[str]:
+    hostile_count = -(-page_count // HOSTILE_EVERY)
+    kinds = islice(cycle(HOSTILE_PAGES.values()), hostile_count)
+    return Counter(kind.reason for kind in kinds if kind.reason)
+
+
+async def _fill(broker: KafkaBroker, topic: str, messages: Iterator[Message]) -> None:
+    connection = KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
+    config = KafkaSinkConfig(connection=connection, topic=topic, compression="zstd", max_batch_bytes=1 << 20)
+    async with KafkaSink(config) as sink:
+        while batch := list(islice(messages, SEND_PAGES)):
+            await sink.send(batch)
+
+
+class _Run:
+    """Two daemons over one topic."""
+
+    def __init__(self, broker: KafkaBroker, store: RedisServer, topic: str, count: int, number: int) -> None:
+        self._broker = broker
+        self._store = store
+        self._topic = topic
+        self._count = count
+        self._name = f"{topic}-{number}"
+
+    def measure(self) -> Figures:
+        """Run until all is committed, check, and return what was seen."""
+        for kind in ("events", "letters"):
+            self._broker.create_topic(
+                f"{self._name}-{kind}", PARTITIONS, {"max.message.bytes": str(MAX_MESSAGE_BYTES)}
+            )
+        redis.Redis.from_url(self._store.url).flushall()
+        with ExitStack() as stack:
+            daemons = [stack.enter_context(self._daemon()) for _ in range(2)]
+            probes = [stack.enter_context(_Probes(daemon)) for daemon in daemons]
+            first, started = _wait_for_pages(daemons, 1)
+            _, ended = _wait_for_pages(daemons, self._count)
+            metrics = [daemon.metrics() for daemon in daemons]
+            assert not any(daemon.has_ended() for daemon in daemons)
+            assert [daemon.stop() for daemon in daemons] == [0, 0]
+        self._check(metrics, probes)
+        letters = asyncio.run(self._check_dead_letters())
+        return Figures(
+            pages_per_second=(self._count - first) / (ended - started),
+            dead_letters=letters,
+            livez_milliseconds_most=1e3 * max(probe.latest_seconds for probe in probes),
+            daemon_mebibytes_most=max(probe.memory_kib for probe in probes) / 1024,
+            processes_ended_most=sum(_total(each, "neardup_worker_ends_total") for each in metrics),
+        )
+
+    def _check(self, metrics: Sequence[Mapping[str, float]], probes: Sequence["_Probes"]) -> None:
+        assert sum(_total(each, "neardup_outcomes_total") for each in metrics) == self._count
+        assert all(each['neardup_worker_ends_total{reason="failed"}'] == 0 for each in metrics)
+        # Each joins once, and the first is assigned anew when the second joins; more are lost heartbeats.
+        assert sum(each["neardup_rebalances_total"] for each in metrics) <= 3
+        assert all(not probe.unwell for probe in probes), [probe.unwell for probe in probes]
+
+    async def _check_dead_letters(self) -> int:
+        expected = _expected_reasons(self._count) if self._topic == "hostile" else Counter[str]()
+        letters = await _read(self._broker, f"{self._name}-letters", expected.total())
+        assert len({letter.headers[1:] for letter in letters}) == len(letters)
+        reasons = Counter(dict(letter.headers)[_REASON].decode() for letter in letters)
+        assert reasons == expected, (reasons, expected)
+        return len(letters)
+
+    def _daemon(self) -> AbstractContextManager[Daemon]:
+        return start_daemon(
+            [
+                f"kafka.bootstrap_servers={self._broker.bootstrap_servers}",
+                f"kafka.pages_topic={self._topic}",
+                f"kafka.events_topic={self._name}-events",
+                f"kafka.dead_letters_topic={self._name}-letters",
+                f"kafka.group_id={self._name}",
+                f"redis.url={self._store.url}",
+                f"redis.namespace={self._name}",
+                f"index.expected_pages={self._count}",
+            ]
+        )
+
+
+class _Probes:
+    """Asks a daemon how it is, again and again, as a supervisor does."""
+
+    def __init__(self, daemon: Daemon) -> None:
+        self._daemon = daemon
+        self._stop = Event()
+        self._thread = Thread(target=self._run)
+        self.latest_seconds = 0.0
+        self.memory_kib = 0
+        self.unwell: list[int] = []
+
+    def __enter__(self) -> Self:
+        self._daemon.wait_until_ready()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._stop.wait(POLL_SECONDS) and not self._daemon.has_ended():
+            start = time.perf_counter()
+            status, _ = self._daemon.get("/livez")
+            if status == 0:  # it stops
+                return
+            self.latest_seconds = max(self.latest_seconds, time.perf_counter() - start)
+            self.memory_kib = max(self.memory_kib, _resident_kib(self._daemon.pid))
+            if status != 200:
+                self.unwell.append(status)
+
+
+def _resident_kib(pid: int) -> int:
+    """Of a process and those that it started; pages that they share count once."""
+    processes, total = [pid], 0
+    while processes:
+        folder = Path(f"/proc/{processes.pop()}")
+        try:
+            fields = (folder / "smaps_rollup").read_text().split()
+            for task in (folder / "task").iterdir():
+                processes += map(int, (task / "children").read_text().split())
+        except (OSError, ProcessLookupError):  # it ended meanwhile
+            continue
+        total += int(fields[fields.index("Pss:") + 1])
+    return total
+
+
+def _wait_for_pages(daemons: Sequence[Daemon], count: int) -> tuple[float, float]:
+    """Wait for so many finished pages of all daemons; how many there are then, and when."""
+    deadline = time.monotonic() + RUN_SECONDS
+    while (pages := sum(each.metrics().get("neardup_pages_total", 0) for each in daemons)) < count:
+        assert time.monotonic() < deadline, f"{pages:.0f} of {count} pages after {RUN_SECONDS} s"
+        time.sleep(POLL_SECONDS)
+    return pages, time.perf_counter()
+
+
+def _total(metrics: Mapping[str, float], name: str) -> float:
+    return sum(value for key, value in metrics.items() if key.startswith(name + "{"))
+
+
+async def _read(broker: KafkaBroker, topic: str, count: int) -> list[Record]:
+    connection = KafkaConnection(bootstrap_servers=broker.bootstrap_servers)
+    config = KafkaSourceConfig(connection=connection, topics=(topic,), group_id=f"check-{topic}")
+    records: list[Record] = []
+    async with KafkaSource(config) as source:
+        while len(records) < count:
+            records.extend(await source.read(10_000, 1 << 26))
+    return records
+
+
+def print_table(page_count: int, figures: Mapping[str, Figures]) -> None:
+    """Side by side, with the ratio of hostile to clean."""
+    title = f"{page_count:,} pages, two daemons; one page in {HOSTILE_EVERY} is hostile"
+    table = Table(title=title, title_justify="left")
+    for column in ("figure", *figures, "ratio"):
+        table.add_column(column, justify="left" if column == "figure" else "right")
+    for name in asdict(next(iter(figures.values()))):
+        clean, hostile = (getattr(each, name) for each in figures.values())
+        ratio = f"{hostile / clean:.2f}" if clean else ""
+        table.add_row(name.replace("_", " "), f"{clean:,.0f}", f"{hostile:,.0f}", ratio)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
