@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from daemon.frame_sites import frame_lines, require_site_of
-from daemon.preparing import build_frames, build_preparation
+from daemon.preparing import build_frames, open_preparation
 from daemon.service import Stop, redis_url
 from daemon.settings import Settings
 from daemon.wiring import Stores, build_retries, open_stores
@@ -18,7 +18,6 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.pipeline.frame_views import can_teach
 from neardup_stream.pipeline.frames import Frames, site_hash
-from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.protocol import EndOfStream
 
@@ -75,7 +74,7 @@ async def learn_frames(
     meters = _Meters()
     retries = build_retries(settings, meters, lambda _error: None)
     stop = Stop()
-    lesson = _Lesson(settings)
+    lesson = _Lesson()
     with stop.on_signals():
         async with AsyncExitStack() as stack:
             source = await stack.enter_async_context(FileSource(files, settings.limits.max_page_bytes))
@@ -83,8 +82,15 @@ async def learn_frames(
                 redis_url(settings, embedded=state_dir is not None, state_dir=state_dir)
             )
             stores = await stack.enter_async_context(open_stores(settings, url, retries))
+            preparation = await stack.enter_async_context(open_preparation(settings, NoMeters()))
             frames = build_frames(
-                settings, stores.frames, stores.judged.handle_key, retries, meters, is_learning=True
+                settings,
+                stores.frames,
+                stores.judged.handle_key,
+                retries,
+                meters,
+                preparation,
+                is_learning=True,
             )
             if frames is None:
                 raise InvariantBroken("frames are on, but nothing takes them out")
@@ -95,7 +101,7 @@ async def learn_frames(
                     records = await source.read(limits.max_batch_pages, limits.max_batch_bytes)
                 except EndOfStream:
                     break
-                prepared = await asyncio.to_thread(lesson.preparation.prepare, records)
+                prepared = await asyncio.to_thread(preparation.prepare, records)
                 await lesson.take(prepared, frames)
                 if on_pages is not None:
                     on_pages(lesson.page_count)
@@ -117,12 +123,10 @@ class _Lesson:
     """Takes batches, and counts.
 
     Attributes:
-        preparation: turns records into pages.
         is_markup: for each site whether a page of it came as HTML.
     """
 
-    def __init__(self, settings: Settings) -> None:
-        self.preparation: Preparation = build_preparation(settings, NoMeters())
+    def __init__(self) -> None:
         self.is_markup: dict[str, bool] = {}
         self.page_count = self.lesson_count = self.copy_count = self.rejected_count = 0
 

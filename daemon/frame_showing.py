@@ -1,5 +1,6 @@
 """What is stored of a site's frame, and which lines of given pages it is: for `frames show` and `forget`."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import msgspec
 import numpy as np
 
 from daemon.frame_sites import frame_lines, named_site
-from daemon.preparing import build_preparation, build_viewer, simhash_config
+from daemon.preparing import build_viewer, open_preparation, simhash_config
 from daemon.settings import Settings
 from daemon.stored_index import open_stored_index
 from daemon.terminal import printable
@@ -18,6 +19,7 @@ from neardup_stream.frames.table import FrameTable
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.frames import site_hash
+from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.protocol import EndOfStream
 from neardup_stream.text.page_text import page_text
@@ -138,25 +140,31 @@ async def page_lines(
         ConfigError: a file cannot be read.
         CorruptData: a file is damaged.
     """
-    preparation, limits = build_preparation(settings, NoMeters()), settings.pipeline.limits()
-    async with FileSource(files, settings.limits.max_page_bytes) as source:
+    limits = settings.pipeline.limits()
+    async with (
+        FileSource(files, settings.limits.max_page_bytes) as source,
+        open_preparation(settings, NoMeters()) as preparation,
+    ):
         while True:
             try:
                 records = await source.read(limits.max_batch_pages, limits.max_batch_bytes)
             except EndOfStream:
                 return
-            for arrival in preparation.prepare(records).arrivals:
+            prepared = await asyncio.to_thread(preparation.prepare, records)
+            for arrival in prepared.arrivals:
                 if arrival.site == frame.facts.site and arrival.lines is not None:
-                    yield _page_lines(arrival, frame.table, settings)
+                    yield await asyncio.to_thread(_page_lines, arrival, frame.table, settings, preparation)
 
 
-def _page_lines(arrival: Arrival, table: FrameTable, settings: Settings) -> PageLinesFacts:
+def _page_lines(
+    arrival: Arrival, table: FrameTable, settings: Settings, preparation: Prepares
+) -> PageLinesFacts:
     """By the stored table alone; a page that is too short to be judged is not viewed."""
     assert arrival.lines is not None  # noqa: S101 - a page that was just prepared
     hashes = arrival.lines.hashes
     is_content = np.ones(hashes.size, np.bool_)
     if arrival.is_decided:
-        is_content = build_viewer(settings).content_of(arrival, table)
+        is_content = build_viewer(settings, preparation).content_of(arrival, table)
     known = dict(
         zip(
             hashes.tolist(),

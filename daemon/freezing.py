@@ -146,7 +146,7 @@ async def _fill_from_records(
 ) -> Filled:
     """Freeze pages as they come, the next ones prepared meanwhile."""
     async with open_preparation(settings, NoMeters(), text_parts) as preparation:
-        freezer = PageFreezer(settings, builder)
+        freezer = PageFreezer(settings, builder, preparation)
         stop.is_watched = True
         pending: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         pending.set_result(None)

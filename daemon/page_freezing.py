@@ -12,6 +12,7 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Forget, Prepared
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.freezing import freeze_pages, timed_record
+from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.stores.memory_frames import MemoryFrames
 
 __all__ = ["Filled", "PageFreezer"]
@@ -64,14 +65,15 @@ class PageFreezer:
     Args:
         settings: how frames are learned.
         builder: of the archive.
+        preparation: reads the landmarks of pages.
 
     Attributes:
         filled: what was read so far.
     """
 
-    def __init__(self, settings: Settings, builder: ArchiveBuilder) -> None:
+    def __init__(self, settings: Settings, builder: ArchiveBuilder, preparation: Prepares) -> None:
         self._builder = builder
-        self._frames = _memory_frames(settings)
+        self._frames = _memory_frames(settings, preparation)
         self.filled = Filled()
 
     async def take(self, prepared: Prepared) -> None:
@@ -94,7 +96,9 @@ class PageFreezer:
         self.filled.add_others(prepared)
 
 
-def _memory_frames(settings: Settings) -> Frames | None:
+def _memory_frames(settings: Settings, preparation: Prepares) -> Frames | None:
     """What learns from every page that is no copy: no index says which pages of a known site are copies."""
     retries = build_retries(settings, NoMeters(), lambda _error: None)
-    return build_frames(settings, MemoryFrames(), _FRAMES_KEY, retries, NoMeters(), is_learning=True)
+    return build_frames(
+        settings, MemoryFrames(), _FRAMES_KEY, retries, NoMeters(), preparation, is_learning=True
+    )

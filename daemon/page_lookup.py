@@ -120,7 +120,11 @@ async def place_given(
     site = page.arrival.site
     (packed,) = await frames.fetch([site_hash(site, stores.handle_key)])
     tables = {site: FrameTable.unpack(packed)}
-    (arrival,) = build_viewer(settings).view([page.arrival], 1, tables, sketch).arrivals
+    (arrival,) = (
+        build_viewer(settings, build_preparation(settings, NoMeters()))
+        .view([page.arrival], 1, tables, sketch)
+        .arrivals
+    )
     return placed._replace(record=_record(arrival), arrival=arrival)
 
 

@@ -19,7 +19,7 @@ from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.preparation import Preparation
+from neardup_stream.pipeline.preparation import Preparation, Prepares
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.scopes import ScopeOf, scope_by
 from neardup_stream.stores.frame_store import FrameStore
@@ -81,13 +81,12 @@ def site_of(settings: Settings) -> ScopeOf | None:
     return None if scope == "off" or sketch_config(settings) is None else scope_by(scope)
 
 
-def build_viewer(settings: Settings, *, is_learning: bool = False) -> FrameViewer:
+def build_viewer(settings: Settings, preparation: Prepares, *, is_learning: bool = False) -> FrameViewer:
     """What takes frames out of pages, given the tables of their sites."""
     return FrameViewer(
         settings.frames.config(),
-        simhash_config(settings),
+        preparation.lines_outside_landmarks,
         verdict_config(settings),
-        settings.text.extraction,
         is_learning=is_learning,
     )
 
@@ -98,6 +97,7 @@ def build_frames(
     handle_key: bytes,
     retries: Retries,
     meters: PipelineMeters,
+    preparation: Prepares,
     *,
     is_learning: bool = False,
 ) -> Frames | None:
@@ -107,7 +107,7 @@ def build_frames(
         return None
     return Frames(
         store=store,
-        viewer=build_viewer(settings, is_learning=is_learning),
+        viewer=build_viewer(settings, preparation, is_learning=is_learning),
         sketch=sketch,
         config=settings.frames.config(),
         handle_key=handle_key,

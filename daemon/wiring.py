@@ -419,7 +419,7 @@ def build_loop(
         ),
         meters=meters,
         transactions=transactions,
-        frames=build_frames(settings, stores.frames, stores.judged.handle_key, retries, meters),
+        frames=build_frames(settings, stores.frames, stores.judged.handle_key, retries, meters, preparation),
         archives=archives,
         tracer=tracer or NoTracer(),
     )

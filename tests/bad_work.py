@@ -6,7 +6,9 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 
+from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Record
+from neardup_stream.page import Page
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.preparation import Prepares
 
@@ -88,3 +90,7 @@ class BadPreparation:
             raise ValueError("nothing works")
         self._count += 1
         return self._preparation.prepare(records)
+
+    def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
+        do_bad_work((page.html or "").encode())
+        return self._preparation.lines_outside_landmarks(page)

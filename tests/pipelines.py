@@ -46,6 +46,7 @@ from neardup_stream.traces import NoTracer, Tracer
 from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message
 from neardup_stream.wire.pages import PageDecoder
+from tests.framed_pages import outside_landmarks
 
 __all__ = ["CountingMeters", "Pipeline", "essay", "page_json"]
 
@@ -173,7 +174,7 @@ class Pipeline:
         config = FrameConfig()
         return Frames(
             store=self.frame_store,
-            viewer=FrameViewer(config, SimhashConfig(), self.verdict, "all_text"),
+            viewer=FrameViewer(config, outside_landmarks, self.verdict),
             sketch=self.sketch,
             config=config,
             handle_key=bytes(16),

@@ -9,7 +9,7 @@ No I/O here. One call at a time.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_wholes
 from neardup_stream.fingerprints.simhash import (
     PageLines,
-    SimhashConfig,
-    fingerprint_lines,
     line_token_counts,
     view_lines,
 )
@@ -31,15 +29,14 @@ from neardup_stream.frames.lines import (
     content_lines,
     strict_content_lines,
 )
-from neardup_stream.frames.table import FrameTable
+from neardup_stream.frames.table import FrameTable, LineHashes
 from neardup_stream.match import Match
 from neardup_stream.message import Position
+from neardup_stream.page import Page
 from neardup_stream.pipeline.arrival import Arrival, Lesson
 from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES, VerdictConfig
 from neardup_stream.pipeline.near_copies import COPY_CONTAINMENT, NearCopies, SeenPage
 from neardup_stream.pipeline.under_way import UnderWay
-from neardup_stream.text.markup import Extraction
-from neardup_stream.text.page_text import page_text
 
 __all__ = ["SETTLED_PAGES", "TAUGHT_OF_SETTLED", "FrameViewer", "Viewed", "can_teach", "is_distinct"]
 
@@ -104,12 +101,14 @@ class Viewed(NamedTuple):
     tokens: int
 
 
+LinesOutsideLandmarks = Callable[[Page], LineHashes | None]
+
+
 class _Reading(NamedTuple):
     """How pages are read and compared, as a FrameViewer is set up."""
 
     config: FrameConfig
-    simhash: SimhashConfig
-    extraction: Extraction
+    outside_landmarks: LinesOutsideLandmarks
     copies: NearCopies
     is_learning: bool
 
@@ -123,23 +122,21 @@ class FrameViewer:
 
     Args:
         config: when a line is frame.
-        simhash: how texts are read.
+        outside_landmarks: returns the lines of a page outside its landmarks, None if they cannot be told.
         verdict: when pages are alike; it has a sketch.
-        extraction: which part of a page's markup counts as its text.
         is_learning: whether every page that is no copy has a lesson, also those of well-known sites.
     """
 
     def __init__(
         self,
         config: FrameConfig,
-        simhash: SimhashConfig,
+        outside_landmarks: LinesOutsideLandmarks,
         verdict: VerdictConfig,
-        extraction: Extraction,
         *,
         is_learning: bool = False,
     ) -> None:
         room = _REMEMBERED_WHILE_LEARNING_BYTES if is_learning else _REMEMBERED_BYTES
-        self._reading = _Reading(config, simhash, extraction, NearCopies(verdict, room), is_learning)
+        self._reading = _Reading(config, outside_landmarks, NearCopies(verdict, room), is_learning)
         self._under_way: defaultdict[str, UnderWay] = defaultdict(UnderWay)
 
     def finish(self, batch: int, sites: Sequence[str]) -> None:
@@ -335,9 +332,9 @@ class _Work:
     def _in_landmarks(self, row: int) -> _Mask:
         """Which lines of a page stand in its landmarks only."""
         if row not in self._landmarks:
-            text = page_text(self._arrivals[row].page, self._reading.extraction, landmarks=False).text
-            _, (outside,) = fingerprint_lines([text], self._reading.simhash)
-            self._landmarks[row] = ~np.isin(self._lines[row].hashes, outside.hashes)
+            hashes = self._lines[row].hashes
+            outside = self._reading.outside_landmarks(self._arrivals[row].page)
+            self._landmarks[row] = ~np.isin(hashes, hashes if outside is None else outside)
         return self._landmarks[row]
 
     def _framed(self, rows: Sequence[int]) -> Iterator[Arrival]:

@@ -11,9 +11,11 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import NamedTuple, cast
 
 from neardup_stream.errors import BadPage, InvariantBroken, LimitName
+from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters, PipelineMeters, Step, WorkerEnd
 from neardup_stream.page import Page, PageId
@@ -62,6 +64,7 @@ class GuardedPreparation:
 
     def __init__(self, build: BuildPreparation, limits: WorkerLimits, meters: PipelineMeters) -> None:
         self._process = WorkerProcess(Job(_Load(build), limits))
+        self._lock = Lock()
         self._limits = limits
         self._meters = meters
 
@@ -97,6 +100,20 @@ class GuardedPreparation:
             self._meters.step_seconds(step, spent)
         return prepared
 
+    def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
+        """See `Prepares`; None for a page that takes more than the limits of one page."""
+        try:
+            return cast("LineHashes", pickle.loads(self._call(page)))  # noqa: S301 - our own process wrote it
+        except (WorkEnded, WorkFailed) as end:
+            self._count(end)
+            fields = {"page": page.id, "cause": str(end).strip().splitlines()[-1]}
+            _logger.warning("landmarks_not_read", extra={"fields": fields})
+            return None
+
+    def _call(self, request: Sequence[Record] | Page) -> bytes:
+        with self._lock:
+            return self._process.call(pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
+
     def _answers(self, parcel: Sequence[Record]) -> Iterator[_Answer]:
         try:
             yield self._answer(parcel)
@@ -115,8 +132,7 @@ class GuardedPreparation:
                 yield self._refusal(record, end)
 
     def _answer(self, records: Sequence[Record]) -> _Answer:
-        answer = self._process.call(pickle.dumps(records, pickle.HIGHEST_PROTOCOL))
-        return cast("_Answer", _RecordsInPlace(answer, records).load())
+        return cast("_Answer", _RecordsInPlace(self._call(records), records).load())
 
     def _count(self, end: WorkEnded | WorkFailed) -> None:
         self._meters.worker_ended(_end_of(end))
@@ -184,7 +200,9 @@ class _Load:
         preparation.prepare([_WARM_UP])
 
         def work(request: bytes) -> bytes:
-            records: Sequence[Record] = pickle.loads(request)  # noqa: S301 - the daemon wrote it
+            records: Sequence[Record] | Page = pickle.loads(request)  # noqa: S301 - the daemon wrote it
+            if isinstance(records, Page):
+                return pickle.dumps(preparation.lines_outside_landmarks(records), pickle.HIGHEST_PROTOCOL)
             meters.seconds, meters.limits = {}, Counter()
             prepared = preparation.prepare(records)._replace(lessons={})  # the default cannot be pickled
             answer = io.BytesIO()

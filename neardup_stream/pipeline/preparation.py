@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from neardup_stream.errors import BadPage
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines, fingerprint_texts
 from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Record, Skipped
 from neardup_stream.meters import PipelineMeters, Step
 from neardup_stream.page import Fingerprint64, Page
@@ -19,7 +20,7 @@ from neardup_stream.text.markup import Extraction
 from neardup_stream.text.page_text import PageText, page_text
 from neardup_stream.wire.pages import PageDecoder, forget_ids
 
-__all__ = ["Preparation", "Prepares", "timed"]
+__all__ = ["Preparation", "Prepares", "lines_outside_landmarks", "timed"]
 
 _USUAL_LIMITS = TextLimits()
 
@@ -32,6 +33,12 @@ class Prepares(Protocol):
 
         Order is kept. Bad pages are part of the answer, not an error. Called in a thread, one batch at a
         time.
+        """
+
+    def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
+        """Return the hashes of the lines of a page outside its landmarks; None if the page costs too much.
+
+        Called in a thread, also while a batch is prepared.
         """
 
 
@@ -104,6 +111,10 @@ class Preparation:
                 self._meters.over_limit(rejected.error.limit, 1)
         return prepared._replace(charset_fallbacks=sum(page.text.charset_fell_back for page in pages))
 
+    def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
+        """See `Prepares`."""
+        return lines_outside_landmarks(page, self._extraction, self._simhash)
+
     def _extracted(self, item: _DecodedPage | Forget, prepared: Prepared) -> _ExtractedPage | Forget | None:
         """The same with its text; None for a page whose text would cost too much."""
         if isinstance(item, Forget):
@@ -170,6 +181,16 @@ class Preparation:
             prepared.skipped.append(SkippedRecord(record, page.reason))
             return None
         return _DecodedPage(record, page)
+
+
+def lines_outside_landmarks(page: Page, extraction: Extraction, simhash: SimhashConfig) -> LineHashes:
+    """Return the hashes of the lines of a page that stand outside its landmarks.
+
+    Cost: that of extracting the page once more.
+    """
+    text = page_text(page, extraction, landmarks=False).text
+    _, (lines,) = fingerprint_lines([text], simhash)
+    return lines.hashes
 
 
 @contextmanager

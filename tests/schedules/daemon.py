@@ -38,6 +38,7 @@ from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message
 from neardup_stream.wire.pages import PageDecoder
+from tests.framed_pages import outside_landmarks
 from tests.schedules.archives import SKETCH, archives_at
 from tests.schedules.broker import Broker
 from tests.schedules.frame_faults import FaultyFrames
@@ -233,7 +234,7 @@ def _frames(shared: Shared, stores: Stores, retries: Retries, *, is_stale: bool)
     assert reading.sketch is not None
     return Frames(
         store=stores.frames,
-        viewer=FrameViewer(config, SimhashConfig(), reading.verdict, "all_text"),
+        viewer=FrameViewer(config, outside_landmarks, reading.verdict),
         sketch=reading.sketch,
         config=config,
         handle_key=shared.handle_key,

@@ -43,7 +43,7 @@ async def test_copies_of_a_page_do_not_make_its_content_frame(tmp_path: Path) ->
             [MatchingWriter(tmp_path, sketch.sketch_bytes, LEAST_MEMORY_BYTES)],
         ) as builder,
     ):
-        freezer = PageFreezer(SETTINGS, builder)
+        freezer = PageFreezer(SETTINGS, builder, preparation)
         for value in numbered(values):
             await freezer.take(preparation.prepare([value]))
         builder.finish({"schema": {}})

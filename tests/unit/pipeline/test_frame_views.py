@@ -23,6 +23,7 @@ from neardup_stream.pipeline.near_copies import EDITED_TOKENS
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.scopes import scope_by
 from neardup_stream.wire.pages import PageDecoder
+from tests.framed_pages import outside_landmarks
 from tests.pages_of_sites import framed_page, framed_site
 from tests.pipelines import page_json
 
@@ -33,7 +34,7 @@ EMPTY = FrameTable.empty()
 
 
 def viewer(config: FrameConfig | None = None) -> FrameViewer:
-    return FrameViewer(config or FrameConfig(), SimhashConfig(), VerdictConfig(SKETCH), "all_text")
+    return FrameViewer(config or FrameConfig(), outside_landmarks, VerdictConfig(SKETCH))
 
 
 def arrive(pages: Sequence[bytes], first: int = 0, scope: str = "host") -> list[Arrival]:
@@ -289,7 +290,7 @@ def test_a_copy_of_a_page_that_was_decided_long_ago_still_has_no_lesson() -> Non
 
 
 def test_a_viewer_that_learns_takes_a_lesson_from_every_page_of_a_well_known_site() -> None:
-    of = FrameViewer(FrameConfig(), SimhashConfig(), VerdictConfig(SKETCH), "all_text", is_learning=True)
+    of = FrameViewer(FrameConfig(), outside_landmarks, VerdictConfig(SKETCH), is_learning=True)
     arrivals = arrive(framed_site(SHOP, 1, 40))
     table = taught_by(arrivals[:1], times=SETTLED_PAGES)
 

@@ -21,6 +21,7 @@ from neardup_stream.pipeline.scopes import scope_by
 from neardup_stream.stores.frame_store import FrameChange
 from neardup_stream.stores.memory_frames import MemoryFrames
 from neardup_stream.wire.pages import PageDecoder
+from tests.framed_pages import outside_landmarks
 from tests.pages_of_sites import framed_site
 from tests.pipelines import QUICK
 
@@ -91,7 +92,7 @@ class Daemon:
         config = config or FrameConfig()
         self.frames = Frames(
             store=store,
-            viewer=FrameViewer(config, SimhashConfig(), VerdictConfig(SKETCH), "all_text"),
+            viewer=FrameViewer(config, outside_landmarks, VerdictConfig(SKETCH)),
             sketch=SKETCH,
             config=config,
             handle_key=KEY,

@@ -6,10 +6,12 @@ import pytest
 from neardup_stream.errors import InvariantBroken, LimitName
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters, PipelineMeters, Step, WorkerEnd
+from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 from tests.bad_work import BadPreparation
+from tests.framed_pages import outside_landmarks
 from tests.pipelines import Pipeline, essay, page_json
 
 LIMITS = WorkerLimits(cpu_seconds=0.5, memory_bytes=128 << 20)
@@ -140,6 +142,29 @@ def test_limits_that_are_counted_there_are_told_here(preparation: GuardedPrepara
     assert _offsets(preparation.prepare(_records(deep))) == ([], [(0, "over_limit")])
     assert told.limits == {"max_depth": 1}
     assert told.ends == {}
+
+
+def _markup(words: str) -> Page:
+    html = f"<nav><p>menu of the site</nav><p>{words}"
+    return Page(id=PageId("a"), url="https://a.example", fetched_at_seconds=0, html=html)
+
+
+def test_landmarks_are_read_there_as_they_are_at_home(preparation: GuardedPreparation) -> None:
+    page = _markup("some words")
+
+    lines = preparation.lines_outside_landmarks(page)
+
+    assert lines is not None
+    assert lines.tolist() == outside_landmarks(page).tolist()
+
+
+@pytest.mark.parametrize("deed", DEEDS)
+def test_landmarks_that_take_too_much_cannot_be_told_and_harm_nothing(
+    preparation: GuardedPreparation, told: Told, deed: str
+) -> None:
+    assert preparation.lines_outside_landmarks(_markup(deed)) is None
+    assert told.ends.total() == 1
+    assert _offsets(preparation.prepare(_records(_page(0)))) == ([0], [])
 
 
 def test_pages_are_not_refused_for_an_error_of_ours(told: Told) -> None:
