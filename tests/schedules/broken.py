@@ -303,5 +303,6 @@ BROKEN: Final[Mapping[str, Protocol]] = {
     "unchanged without decided": Protocol(sabotage=lambda: _swapped(planning, "_confirm", _take_for_decided)),
     "commit without the token": Protocol(guard=_unguarded),
     "ids without the index": Protocol(sabotage=_ids_of_every_index),
+    "retention by the clock of the host": Protocol(clocks=lambda seen: seen._replace(store=seen.host)),
     "transactions without a fence": Protocol(sabotage=lambda: _swapped(Broker, "open", _open_to_all)),
 }

@@ -41,6 +41,7 @@ from neardup_stream.wire.pages import PageDecoder
 from tests.framed_pages import outside_landmarks
 from tests.schedules.archives import SKETCH, archives_at
 from tests.schedules.broker import Broker
+from tests.schedules.clock_jumps import Clocks
 from tests.schedules.frame_faults import FaultyFrames
 from tests.schedules.losses import LosingRecords
 from tests.schedules.member import GroupMember, TopicSink, TopicTransactions
@@ -119,6 +120,7 @@ class Protocol:
         render: an event's bytes.
         judgement: which class judges.
         guard: made of the cluster store and the token of the index.
+        clocks: made of those that a daemon sees.
         sabotage: around the whole run.
     """
 
@@ -128,6 +130,7 @@ class Protocol:
     render: Callable[[Any], Message] = to_message
     judgement: type[Judgement] = Judgement
     guard: Callable[[Any, str], Any] = GuardedClusters
+    clocks: Callable[[Clocks], Clocks] = _as_it_is
     sabotage: Callable[[], AbstractContextManager[object]] = nullcontext
 
 
@@ -166,7 +169,7 @@ class Shared:
         self.index, self.handle_key = f"{number:028x}", bytes([number - 1]) * 16
         clusters = MemoryClusters(self.now_seconds)
         clusters._tables[INDEX.table] = {INDEX.field: bytes(RANK_BYTES) + self.index.encode()}
-        records = LosingRecords(self.now_seconds)
+        records = LosingRecords(self.now_seconds, self.climate.page_seconds)
         self.stores = Stores(records, MemoryTables(), clusters, FaultyFrames(self.now_seconds))
 
     @property
@@ -194,7 +197,7 @@ class Shared:
 
 
 async def live(
-    name: str, shared: Shared, stop: asyncio.Event, ahead_seconds: float, *, is_stale: bool = False
+    name: str, shared: Shared, stop: asyncio.Event, clocks: Clocks, *, is_stale: bool = False
 ) -> None:
     """Live until told to stop.
 
@@ -202,20 +205,18 @@ async def live(
         name: of this life.
         shared: with all others.
         stop: finish what is under way, and leave.
-        ahead_seconds: how wrong the daemon's clock is.
+        clocks: those that it sees.
         is_stale: whether it never reads a frame table again.
     """
     stores = _far_away(shared)
     member = GroupMember(name, shared.broker, shared.network)
     retries = Retries(Patience(120.0, 0.1, 2.0), NoMeters(), lambda _: None)
 
-    def now_seconds() -> float:
-        return shared.now_seconds() + ahead_seconds
-
+    clocks = shared.protocol.clocks(clocks)
     frames = _frames(shared, stores, retries, is_stale=is_stale) if shared.climate.has_frames else None
-    loop = _loop(shared, stores, member, retries, now_seconds, frames, name)
+    loop = _loop(shared, stores, member, retries, clocks.store, frames, name)
     async with member, asyncio.TaskGroup() as group:
-        sweeping = group.create_task(_sweep(shared, stores, retries, now_seconds))
+        sweeping = group.create_task(_sweep(shared, stores, retries, clocks))
         await loop.run(stop)
         sweeping.cancel()
 
@@ -309,7 +310,7 @@ def _render_dead_letter(record: Record, error: BadPage) -> Message:
     return dead_letter(record, error, None)
 
 
-async def _sweep(shared: Shared, stores: Stores, retries: Retries, now_seconds: Callable[[], float]) -> None:
+async def _sweep(shared: Shared, stores: Stores, retries: Retries, clocks: Clocks) -> None:
     climate = shared.climate
     if climate.page_seconds is None:
         return
@@ -321,4 +322,5 @@ async def _sweep(shared: Shared, stores: Stores, retries: Retries, now_seconds: 
     )
     while True:
         await asyncio.sleep(_SWEEP_SECONDS)
-        await retries.persist(partial(sweeper.sweep, int(now_seconds())))
+        if clocks.is_trusted:
+            await retries.persist(partial(sweeper.sweep, int(clocks.store())))

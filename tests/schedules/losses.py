@@ -20,6 +20,7 @@ from neardup_stream.stores.cluster_store import PAGES
 from neardup_stream.stores.memory_clusters import MemoryClusters
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
+from tests.schedules.clock_jumps import early_expiry
 from tests.schedules.views import WatchedRecords
 
 __all__ = [
@@ -67,12 +68,24 @@ class LosingRecords(WatchedRecords):
 
     Args:
         now_seconds: the true time.
+        page_seconds: how long pages are kept; None: for ever.
+
+    Attributes:
+        early: lines that say which pages expire before their time.
     """
 
-    def __init__(self, now_seconds: Callable[[], float]) -> None:
+    def __init__(self, now_seconds: Callable[[], float], page_seconds: int | None = None) -> None:
         super().__init__(slot_bits=0)
+        self.early: list[str] = []
         self._now_seconds = now_seconds
+        self._page_seconds = page_seconds
         self._former: list[tuple[float, dict[Handle, bytes]]] = []
+
+    def _watch(self, record: PageRecord) -> None:
+        super()._watch(record)
+        early = early_expiry(record, self._now_seconds(), self._page_seconds)
+        if early is not None:
+            self.early.append(early)
 
     def remember(self) -> None:
         """Keep what is stored now, to go back to."""

@@ -69,7 +69,7 @@ def run(
         found = [f"invariant {number}: {detail}" for number, detail in judge(history, expectations)]
         found += _judge_views(stage.shared, history)
         found = [line for line in found if not _is_of_a_loss(line, climate)]
-        found += stage.written_since_loss
+        found += stage.written_since_loss + stage.shared.stores.records.early
         if climate.losses:
             found += judge_topics(history, stage.shared.stores.clusters, _records(stage.shared))
         found += _repeats(stage.shared) if climate.is_exactly_once else ()

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from neardup_stream.errors import DependencyLost
 from tests.schedules.broker import Broker
+from tests.schedules.clock_jumps import Clocks, host_clock
 from tests.schedules.daemon import Protocol, Shared, live
 from tests.schedules.losses import Loss, flush, restore, snapshot, written_since
 from tests.schedules.network import Network
@@ -36,7 +37,7 @@ class _Seat:
 
     Attributes:
         number: of the daemon.
-        ahead_seconds: how wrong its clock is.
+        ahead_seconds: how wrongly it knows the time of the store.
         faults: that befall it, the next one last.
         calls: made so far.
         lives: begun so far.
@@ -185,11 +186,18 @@ class Stage:
     async def _live(self, name: str, seat: _Seat, stop: asyncio.Event) -> None:
         try:
             is_stale = seat.number in self._story.frame_trouble.stale
-            await live(name, self.shared, stop, seat.ahead_seconds, is_stale=is_stale)
+            await live(name, self.shared, stop, self._clocks(seat), is_stale=is_stale)
         except BaseExceptionGroup as ended:
             _, unexpected = ended.split(DependencyLost)
             self.deaths += unexpected.exceptions if unexpected else ()
         self._end(seat, pause_seconds=1.0)
+
+    def _clocks(self, seat: _Seat) -> Clocks:
+        jumps = [jump for jump in self._story.clock_jumps if jump.daemon == seat.number]
+        return Clocks(
+            store=lambda: self.loop.time() + seat.ahead_seconds,
+            host=host_clock(self.loop.time, START_SECONDS, jumps),
+        )
 
     def _end(self, seat: _Seat, pause_seconds: float) -> None:
         """A life is over, and the supervisor begins the next one after a while."""

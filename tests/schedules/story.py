@@ -8,6 +8,7 @@ from typing import Final, Literal, NamedTuple
 from neardup_stream.message import Partition
 from tests.pipelines import page_json
 from tests.schedules.archives import ArchiveChange, ArchiveUse, draw_archive_changes
+from tests.schedules.clock_jumps import ClockJump, draw_clock_jumps
 from tests.schedules.frame_faults import FrameTrouble, draw_frame_faults
 from tests.schedules.losses import Loss, LossKind, draw_loss
 from tests.schedules.network import Weather
@@ -71,6 +72,7 @@ class Climate:
         archive_use: what a page does that is like a frozen one; empty where no archives are asked.
         has_frames: whether pages are HTML, compared by sketches without their sites' frames, and the
             frame store has faults.
+        clock_jump_seconds: how far the clock of each host jumps at most, every now and then; 0: never.
     """
 
     daemons: int = 3
@@ -91,6 +93,7 @@ class Climate:
     losses: tuple[LossKind, ...] = ()
     archive_use: ArchiveUse = ""
     has_clusters: bool = True
+    clock_jump_seconds: float = 0.0
 
 
 CLIMATES: Final[Mapping[str, Climate]] = {
@@ -103,6 +106,7 @@ CLIMATES: Final[Mapping[str, Climate]] = {
         duration_seconds=60.0,
     ),
     "retention": Climate(page_seconds=30, duration_seconds=90.0, writes=20),
+    "jumping clocks": Climate(page_seconds=30, duration_seconds=90.0, writes=20, clock_jump_seconds=600.0),
     "exactly once": Climate(weather=Weather(broken_share=0.05), is_exactly_once=True),
     "everything": Climate(
         weather=Weather(usual_seconds=0.2, slow_share=0.2, slow_seconds=2.0, broken_share=0.03),
@@ -154,6 +158,7 @@ class Story(NamedTuple):
     frame_trouble: FrameTrouble = FrameTrouble()
     loss: Loss | None = None
     archive_changes: Sequence[ArchiveChange] = ()
+    clock_jumps: Sequence[ClockJump] = ()
 
 
 def draw_story(climate: Climate, dice: random.Random) -> Story:
@@ -170,6 +175,11 @@ def draw_story(climate: Climate, dice: random.Random) -> Story:
     if climate.archive_use:
         changes = draw_archive_changes(climate.archive_use, climate.duration_seconds, dice)
         story = story._replace(archive_changes=changes)
+    if climate.clock_jump_seconds:
+        jumps = draw_clock_jumps(
+            climate.daemons, 2 * climate.duration_seconds, climate.clock_jump_seconds, dice
+        )
+        story = story._replace(clock_jumps=tuple(jumps))
     if not climate.has_frames:
         return story
     trouble = draw_frame_faults(climate.daemons, climate.duration_seconds, SITE_COUNT, dice)

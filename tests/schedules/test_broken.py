@@ -27,6 +27,7 @@ FOUND_BY = {
     "unchanged without decided": ("raised epoch", 0),
     "commit without the token": ("lost clusters", 0),
     "ids without the index": ("lost clusters", 0),
+    "retention by the clock of the host": ("jumping clocks", 0),
     "transactions without a fence": ("exactly once", 9),
 }
 """A climate, and a seed that found it. Changes elsewhere may shift that, so the next ones are tried too."""
