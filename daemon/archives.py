@@ -23,6 +23,7 @@ __all__ = [
     "archive_schema",
     "open_archive",
     "open_archives",
+    "require_text_fit",
     "text_schema",
 ]
 
@@ -190,6 +191,22 @@ def open_archive(path: Path, settings: Settings) -> OpenArchive:
     index = FrozenIndex(path)
     _require_fit(path, index.facts.get("schema"), archive_schema(settings))
     return OpenArchive(path.name, index, read_gone(path, index.header))
+
+
+def require_text_fit(path: Path, frozen: object, settings: Settings) -> None:
+    """Hold texts to be read as those of an archive were: for the parts that are made of texts.
+
+    Args:
+        path: of the archive, for messages.
+        frozen: its schema.
+        settings: how texts are read now.
+
+    Raises:
+        ConfigError: they are read otherwise.
+    """
+    own = text_schema(settings)
+    stored = frozen if isinstance(frozen, dict) else {}
+    _require_fit(path, {name: value for name, value in stored.items() if name in own}, own)
 
 
 def _require_fit(path: Path, frozen: object, own: dict[str, str | int]) -> None:

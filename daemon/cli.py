@@ -58,6 +58,7 @@ COMMANDS: Final = {
     "freeze": _Entry("daemon.commands.freeze:freeze", "Keep the pages of a crawl in an archive file."),
     "archive": _Entry("daemon.commands.archive:archive", "Look into archives, check, ask, forget."),
     "search": _Entry("daemon.commands.search:search", "Show which pages of archives hold words."),
+    "overlap": _Entry("daemon.commands.overlap:overlap", "Find archived pages that share passages."),
     "plan": _Entry("daemon.commands.plan:plan", "Work out how large something will be."),
     "frames": _Entry("daemon.commands.frames:frames", "Learn, show or forget what sites repeat."),
     "verify": _Entry("daemon.commands.verify:verify", "Judge whether every promise was kept."),

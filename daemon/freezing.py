@@ -21,10 +21,12 @@ from neardup_stream.archive.building import ArchiveBuilder, Built, sorting_bytes
 from neardup_stream.archive.frozen import KEYS
 from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.parts import PartWriter
+from neardup_stream.archive.passage_lists import COMMON_PAGES, PASSAGES, PassagesWriter
 from neardup_stream.archive.search_tiles import SEARCH
 from neardup_stream.archive.texts import TEXTS, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.selective import stored_recipe
 from neardup_stream.indexes.slicing import SlicesWriter
 from neardup_stream.message import Record
 from neardup_stream.meters import NoMeters
@@ -38,7 +40,7 @@ from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "write_archive"]
 
-PARTS: Final = (KEYS, SEARCH, TEXTS)
+PARTS: Final = (KEYS, PASSAGES, SEARCH, TEXTS)
 """What an archive may hold beside the log; all but the first are made of texts."""
 
 _DAY_SECONDS = 86_400
@@ -62,6 +64,7 @@ class FreezeRun(NamedTuple):
         memory_bytes: what the process may take.
         replaces: whether a file of that name may be replaced.
         parts: of the archive, of PARTS.
+        common_pages: hashes of passages on more pages are set apart.
     """
 
     origin: Origin
@@ -72,6 +75,7 @@ class FreezeRun(NamedTuple):
     memory_bytes: int
     replaces: bool
     parts: frozenset[str] = frozenset({KEYS})
+    common_pages: int = COMMON_PAGES
 
 
 class Frozen(NamedTuple):
@@ -120,6 +124,7 @@ def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[P
     sketch, sorting = sketch_config(settings), sorting_bytes(run.memory_bytes)
     writers: list[PartWriter] = [
         MatchingWriter(directory, sketch.sketch_bytes if sketch else 0, sorting // 4),
+        PassagesWriter(directory, sorting // 8, stored_recipe(), run.common_pages),
         SlicesWriter(directory),
         TextsWriter(directory),
     ]

@@ -10,9 +10,15 @@ from neardup_stream.archive.log_blocks import LoggedPage
 from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.parts import PartWriter
+from neardup_stream.archive.passage_lists import COMMON_PAGES, PASSAGES, PassagesWriter
+from neardup_stream.archive.texts import TEXTS, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
+from neardup_stream.fingerprints.located import locate_tokens
+from neardup_stream.fingerprints.selective import stored_recipe
+from neardup_stream.pipeline.kept_text import keep_text
 
 SKETCH_BYTES = 8
+TEXT_PARTS = frozenset({PASSAGES, TEXTS})
 SCHEMA: dict[str, str | int] = {"scheme": "of this test"}
 
 
@@ -36,8 +42,9 @@ def frozen_page(
     """A page that says what its number, or its text, makes it say."""
     own_url = url or f"https://site{number % 3}.example/page/{number}"
     logged = LoggedPage(page_id or own_url, own_url, 1_700_000_000_000 + 1000 * number)
+    kept = keep_text(content, locate_tokens(content).hashes, TEXT_PARTS)
     if is_short:
-        return FrozenPage(logged, text=content.encode("utf-8", "surrogatepass"))
+        return FrozenPage(logged, **kept._asdict())
     keyed = keyed_page(number, text=text)
     return FrozenPage(
         logged=logged,
@@ -49,7 +56,7 @@ def frozen_page(
         whole_count=200 + number if whole else 0,
         scope=scope,
         keys=page_keys([keyed])[0].tobytes(),
-        text=content.encode("utf-8", "surrogatepass"),
+        **kept._asdict(),
     )
 
 
@@ -71,3 +78,13 @@ def build_archive(
         for page in pages:
             builder.add(page)
         return builder.finish({"schema": SCHEMA})
+
+
+def text_writers(
+    directory: Path, *, common_pages: int = COMMON_PAGES, memory_bytes: int = LEAST_MEMORY_BYTES
+) -> list[PartWriter]:
+    """The parts that are made of texts."""
+    return [
+        PassagesWriter(directory, memory_bytes, stored_recipe(), common_pages),
+        TextsWriter(directory),
+    ]

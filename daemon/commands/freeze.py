@@ -46,8 +46,17 @@ _STOPPED = 130
     default="archive",
     show_default=True,
     metavar="PART,…",
-    help="What to freeze: archive (finds near-duplicates), search (finds words), texts (visible texts, to be"
-    " read again).",
+    help="What to freeze: archive (finds near-duplicates), passages (finds pages that share a part of their"
+    " texts), search (finds words), texts (visible texts, to be read again).",
+)
+@click.option(
+    "--common",
+    "common_pages",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="PAGES",
+    help="Of passages: what more pages have in common is boilerplate, and set apart.",
 )
 @click.option("--force", is_flag=True, help="Replace a file of that name; its readers keep the old one.")
 @click.option(
@@ -64,6 +73,7 @@ def freeze(
     files: tuple[str, ...],
     output: Path,
     parts: str,
+    common_pages: int,
     memory_mib: int,
     state_dir: Path | None,
     unseen_days: float,
@@ -103,7 +113,9 @@ def freeze(
     configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
     start = perf_counter()
     with page_progress() as on_pages:
-        run = FreezeRun(origin, files, state_dir, unseen_days, output, memory_mib * _MIB, force, chosen)
+        run = FreezeRun(
+            origin, files, state_dir, unseen_days, output, memory_mib * _MIB, force, chosen, common_pages
+        )
         frozen = asyncio.run(write_archive(run, settings, on_pages or (lambda _count: None)))
     if frozen is None:
         click.echo("stopped: no archive was written", err=True)

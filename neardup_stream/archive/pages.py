@@ -25,6 +25,9 @@ class FrozenPage(NamedTuple):
             short.
         text: visible text, UTF-8 (lone surrogates encoded like other code points), where texts are kept.
         terms: hashes of its distinct tokens, uint64 little-endian, where terms are searched.
+        token_count: tokens of the visible text, where any part is made of texts.
+        passages: hashes of its selective fingerprint, uint64 little-endian; empty where no passages are
+            kept, or the page is too short for one.
     """
 
     logged: LoggedPage
@@ -38,6 +41,8 @@ class FrozenPage(NamedTuple):
     keys: bytes = b""
     text: bytes = b""
     terms: bytes = b""
+    token_count: int = 0
+    passages: bytes = b""
 
 
 def pack_page(page: FrozenPage) -> bytes:

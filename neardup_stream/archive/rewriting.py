@@ -1,7 +1,8 @@
 """Writes an archive without the bytes of forgotten pages.
 
 Rows keep their numbers, so the keys, which tell nothing of a page but 16 bits of a hash, stay as they are. A
-forgotten row is left empty: no URL, no id, no time, no fingerprint, no sketch, no text.
+forgotten row is left empty: no URL, no id, no time, no fingerprint, no sketch, no text,
+no passage.
 """
 
 from collections.abc import Iterator
@@ -16,6 +17,8 @@ from neardup_stream.archive.document_log import LogWriter
 from neardup_stream.archive.layout import CHECKS, Header, Section
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, LoggedPage, log_key
 from neardup_stream.archive.logged import LoggedArchive
+from neardup_stream.archive.passage_lists import BlocksWriter, stored_keys
+from neardup_stream.archive.passage_reading import geometry_of
 from neardup_stream.archive.search_tiles import SearchTiles, cleared_bits, cleared_columns
 from neardup_stream.archive.texts import KeptTexts, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
@@ -24,8 +27,9 @@ from neardup_stream.bits.packed import pack, unpack
 __all__ = ["rewrite_archive"]
 
 _LOG: Final = ("log.dict", "log.frames", "log.starts", "log.firsts")
-_COLUMNS: Final = ("simhash", "text", "shingles", "sketch", "scope", "whole.count")
+_COLUMNS: Final = ("simhash", "text", "shingles", "sketch", "scope", "whole.count", "passages.tokens")
 _TEXTS: Final = ("texts.frames", "texts.starts")
+_PASSAGES: Final = ("passages.blocks", "passages.firsts")
 _ROWS_AT_ONCE: Final = 1 << 15
 _CHUNK_BYTES: Final = 1 << 20
 
@@ -67,7 +71,9 @@ def rewrite_archive(
         elif section.name == "search.columns":
             columns = cleared_columns(SearchTiles(index), gone)
             writer.add(section.name, [columns], section.item_count, section.item_bits)
-        elif section.name not in {"facts", CHECKS, *_LOG, *_TEXTS}:
+        elif section.name == _PASSAGES[0]:
+            _write_passages(index, gone, writer, directory)
+        elif section.name not in {"facts", CHECKS, *_LOG, *_TEXTS, *_PASSAGES}:
             writer.add(section.name, _copied(index, section), section.item_count, section.item_bits)
     return writer.finish(header.page_count, header.created_ms, header.seed, facts["schema"])
 
@@ -126,6 +132,19 @@ def _write_texts(
         for row, is_gone in enumerate(gone.tolist()):
             kept.add_text(b"" if is_gone else texts.packed_text(row))
         kept.write(writer, index.header.page_count)
+
+
+def _write_passages(
+    index: LoggedArchive, gone: NDArray[np.bool_], writer: ArchiveWriter, directory: Path
+) -> None:
+    """Unlike keys, entries can leave: nothing is left of the passages of a forgotten page."""
+    geometry = geometry_of(index)
+    page_mask = np.uint64((1 << geometry.page_bits) - 1)
+    with BlocksWriter(directory, geometry) as blocks:
+        for keys in stored_keys(index, geometry):
+            blocks.add(keys[~gone[(keys & page_mask).astype(np.int64)]])
+        blocks.add(np.empty(0, np.uint64), is_last=True)
+        blocks.write(writer)
 
 
 def _copied(index: LoggedArchive, section: Section) -> Iterator[bytes]:

@@ -6,8 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.archive.passage_lists import PASSAGES
 from neardup_stream.archive.search_tiles import SEARCH
 from neardup_stream.archive.texts import TEXTS
+from neardup_stream.fingerprints.selective import STORED_SHINGLES, choose_shingles
 
 __all__ = ["NOTHING_KEPT", "KeptText", "TextParts", "keep_text"]
 
@@ -21,30 +23,40 @@ class KeptText(NamedTuple):
     Attributes:
         text: visible, UTF-8, lone surrogates encoded like other code points.
         terms: hashes of its distinct tokens, ascending, uint64 little-endian.
+        token_count: tokens of it.
+        passages: distinct hashes of its selective fingerprint, uint64 little-endian.
     """
 
     text: bytes = b""
     terms: bytes = b""
+    token_count: int = 0
+    passages: bytes = b""
 
 
 NOTHING_KEPT = KeptText()
 
-_Keep = Callable[[str, NDArray[np.uint64]], bytes]
+_Keep = Callable[[KeptText, str, NDArray[np.uint64]], KeptText]
 
 
-def _whole_text(text: str, _tokens: NDArray[np.uint64]) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+def _keep_text(kept: KeptText, text: str, _tokens: NDArray[np.uint64]) -> KeptText:
+    return kept._replace(text=text.encode("utf-8", "surrogatepass"))
 
 
-def _distinct_terms(_text: str, tokens: NDArray[np.uint64]) -> bytes:
-    return np.unique(tokens).tobytes()
+def _keep_terms(kept: KeptText, _text: str, tokens: NDArray[np.uint64]) -> KeptText:
+    return kept._replace(terms=np.unique(tokens).tobytes())
 
 
-_KEEP: dict[str, tuple[str, _Keep]] = {
-    TEXTS: ("text", _whole_text),
-    SEARCH: ("terms", _distinct_terms),
+def _keep_passages(kept: KeptText, _text: str, tokens: NDArray[np.uint64]) -> KeptText:
+    hashes = np.unique(choose_shingles(tokens, STORED_SHINGLES).hashes)
+    return kept._replace(passages=hashes.astype("<u8").tobytes())
+
+
+_KEEP: dict[str, _Keep] = {
+    TEXTS: _keep_text,
+    PASSAGES: _keep_passages,
+    SEARCH: _keep_terms,
 }
-"""By the name of a part, the field of `KeptText` that it needs, and what makes that."""
+"""What a part adds, by its name."""
 
 
 def keep_text(text: str, tokens: NDArray[np.uint64], parts: TextParts) -> KeptText:
@@ -55,5 +67,8 @@ def keep_text(text: str, tokens: NDArray[np.uint64], parts: TextParts) -> KeptTe
         tokens: hashes of its tokens, uint64.
         parts: asked for; those that are not made of texts keep nothing.
     """
-    made = {field: keep(text, tokens) for part, (field, keep) in _KEEP.items() if part in parts}
-    return KeptText(**made)
+    kept = KeptText(token_count=tokens.size)
+    for part, keep in _KEEP.items():
+        if part in parts:
+            kept = keep(kept, text, tokens)
+    return kept

@@ -26,7 +26,16 @@ from numpy.typing import NDArray
 from neardup_stream.text.canonical import fold_characters, is_left_out
 from neardup_stream.text.unicode_version import without_later_characters
 
-__all__ = ["IGNORED", "SOLO", "UNSETTLED", "canonical_alphabet", "is_letter", "is_solo", "raw_alphabet"]
+__all__ = [
+    "IGNORED",
+    "SOLO",
+    "UNSETTLED",
+    "canonical_alphabet",
+    "is_letter",
+    "is_solo",
+    "may_join",
+    "raw_alphabet",
+]
 
 IGNORED = -1
 SOLO = 1 << 24
@@ -125,7 +134,7 @@ def _settled_entry(character: str, becomes: str, letters: NDArray[np.int32]) -> 
     # them: marks and jamo (the tests check that for all of Unicode). They are unsettled if they stay.
     if is_left_out(character):
         return IGNORED
-    if not becomes or any(map(_may_join, character + becomes)):
+    if not becomes or any(map(may_join, character + becomes)):
         return UNSETTLED
     entries = {int(letters[ord(part)]) for part in becomes}
     if entries == {0} or len(becomes) == 1:
@@ -133,6 +142,6 @@ def _settled_entry(character: str, becomes: str, letters: NDArray[np.int32]) -> 
     return UNSETTLED
 
 
-def _may_join(character: str) -> bool:
+def may_join(character: str) -> bool:
     """Whether the character may become one with a character before it."""
     return unicodedata.category(character)[0] == "M" or ord(character) in _CONJOINING_JAMO

@@ -14,6 +14,7 @@ import pytest
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.texts import KeptTexts
+from neardup_stream.indexes.passages import PassageIndex
 from tests.pipelines import essay, page_json
 from tests.servers.program import environment
 from tests.system.conftest import Site, call
@@ -160,6 +161,43 @@ def test_texts_are_frozen_where_they_are_asked_for_and_not_left_when_forgotten(c
     assert call("archive", "check", str(rewritten)).returncode == 0
     assert unfit.returncode == 2
     assert b"'--with archive'" in unfit.stderr
+
+
+def test_overlaps_name_the_page_and_the_passage_until_it_is_forgotten(crawl: Path) -> None:
+    path, rewritten = crawl.with_name("passages.nda"), crawl.with_name("rewritten.nda")
+    said = essay(7).split()
+    quoting, short = crawl.with_name("quoting.txt"), crawl.with_name("short.html")
+    quoting.write_text(f"Our own words. {' '.join(said[10:60])}. Our own words again, naïvely.")
+    short.write_text("<p>Too short.")
+    against = (str(quoting), str(short), "--against", str(path))
+
+    frozen = call("freeze", str(crawl), "-o", str(path), "--with", "passages,texts")
+    found, none = map(json.loads, call("overlap", *against).stdout.splitlines())
+    wrong = call("overlap", *against, "--common", "2000")
+    forgotten = call("archive", "forget", "https://example.com/7", str(path))
+    after = call("overlap", *against)
+    rewrite = call("archive", "rewrite", str(path), "-o", str(rewritten))
+
+    assert (frozen.returncode, forgotten.returncode, rewrite.returncode) == (0, 0, 0)
+    (overlap,) = found["overlaps"]
+    (passage,) = overlap["passages"]
+    assert (overlap["id"], overlap["is_exact"], passage["tokens"]) == ("https://example.com/7", True, 50)
+    assert quoting.read_text()[passage["start"] : passage["end"]] == " ".join(said[10:60])
+    assert essay(7)[passage["page_start"] : passage["page_end"]] == " ".join(said[10:60])
+    assert (overlap["share"], overlap["page_share"]) == (round(50 / found["tokens"], 4), 0.25)
+    assert none["overlaps"] == []
+    assert (wrong.returncode, b"--common 1000" in wrong.stderr) == (2, True)
+    assert [json.loads(line)["overlaps"] for line in after.stdout.splitlines()] == [[], []]
+    left = PassageIndex.open(rewritten)
+    assert left.overlaps(essay(7)).found == ()
+    assert [each.page.id for each in left.overlaps(essay(8)).found] == ["https://example.com/8"]
+
+
+def test_an_archive_without_passages_says_how_to_freeze_them(archive: Path) -> None:
+    run = call("overlap", "-", "--against", str(archive), stdin=PAGES[0])
+
+    assert run.returncode == 2
+    assert b"frozen without passages" in run.stderr
 
 
 def test_a_part_that_does_not_exist_or_needs_texts_that_are_not_there_is_refused(crawl: Path) -> None:

@@ -16,7 +16,8 @@ from neardup_stream.archive.reading import ArchiveFile
 from neardup_stream.archive.texts import KeptTexts, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError, CorruptData
-from tests.archives import build_archive, frozen_page, keyed_page
+from neardup_stream.indexes.passages import PassageIndex
+from tests.archives import build_archive, frozen_page, keyed_page, text_writers
 
 _RECOGNIZED_BYTES = 10
 """Magic and version: where they differ it is another kind of file."""
@@ -26,9 +27,11 @@ _PADDING_STEP = 37
 
 _TRUNCATION_STEP = 61
 
+COMMON = "page says what the second page says too and nothing else whatever else it might have said"
+
 PAGES = [
-    frozen_page(1, content="what the first page says"),
-    frozen_page(2, text=1, content="what the second page says"),
+    frozen_page(1, content=f"the first {COMMON}"),
+    frozen_page(2, text=1, content=f"{COMMON} the second"),
     frozen_page(3, whole=b"whole"),
     frozen_page(4, page_id="four", scope=77),
     frozen_page(5, is_short=True),
@@ -38,7 +41,7 @@ PAGES = [
 @pytest.fixture
 def archive(tmp_path: Path) -> Path:
     path = tmp_path / "small.nda"
-    build_archive(path, PAGES, parts=[TextsWriter(tmp_path)])
+    build_archive(path, PAGES, parts=text_writers(tmp_path))
     return path
 
 
@@ -54,6 +57,7 @@ def answers(path: Path) -> object:
         dict(index.log.find(["four", "https://site1.example/page/1", "https://nowhere.example/"])),
         index.facts,
         list(map(KeptTexts(index).text, rows.tolist())),
+        PassageIndex.open(path).overlaps(f"quoted: {COMMON}!", min_tokens=8),
     )
 
 

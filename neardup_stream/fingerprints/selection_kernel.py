@@ -1,0 +1,94 @@
+"""The compiled choice of shingles: cyclic windows of token hashes, mixed, and winnowed.
+
+It imports nothing of ours, because the compiler's cache is named by what is in this file. The tests hold it
+to `reference.cyclic_hash` and `hashing.stable.mix`.
+"""
+
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar, cast
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+__all__ = ["winnow"]
+
+_MIX1 = np.uint64(0xFF51AFD7ED558CCD)
+_MIX2 = np.uint64(0xC4CEB9FE1A85EC53)
+_RANK = np.uint64(0x9E3779B97F4A7C15)
+"""Ranks are mixed anew: the leading bits of what is chosen must stay evenly spread."""
+
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
+
+
+def _inlined(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
+    return cast("Callable[_Arguments, _Result]", njit(inline="always")(function))
+
+
+@_inlined
+def _rotate(word: np.uint64, bits: int) -> np.uint64:
+    return (word << np.uint64(bits)) | (word >> np.uint64(-bits & 63))
+
+
+@_inlined
+def _mix(word: np.uint64) -> np.uint64:
+    word = (word ^ (word >> np.uint64(33))) * _MIX1
+    word = (word ^ (word >> np.uint64(33))) * _MIX2
+    return word ^ (word >> np.uint64(33))
+
+
+@njit(
+    "int64(Array(uint64, 1, 'C', readonly=True), int64, int64, uint64[::1], int64[::1])",
+    nogil=True,
+    cache=True,
+)
+def winnow(  # noqa: C901 - one thought: roll, rank, choose
+    tokens: NDArray[np.uint64],
+    width: int,
+    window: int,
+    hashes: NDArray[np.uint64],
+    places: NDArray[np.int64],
+) -> int:
+    """Write the shingle of least rank of every `window` consecutive ones, each once; return how many.
+
+    Of equal ranks the last one counts. Fewer shingles than fill a window are one window.
+
+    Args:
+        tokens: hashes.
+        width: tokens to a shingle, 1 to 63.
+        window: shingles, from 1.
+        hashes: out, room for one a shingle.
+        places: out, the token at which each chosen shingle begins, ascending; room like `hashes`.
+
+    Cost: 3 ns a token.
+    """
+    shingle_count = tokens.size - width + 1
+    if shingle_count < 1:
+        return 0
+    ranks = np.empty(shingle_count, np.uint64)
+    mixed = np.empty(shingle_count, np.uint64)
+    state = np.uint64(0)
+    for i in range(tokens.size):
+        state = _rotate(state, 1) ^ tokens[i]
+        if i >= width:
+            state ^= _rotate(tokens[i - width], width)
+        if i >= width - 1:
+            mixed[i - width + 1] = _mix(state)
+            ranks[i - width + 1] = _mix(_mix(state) ^ _RANK)
+    window = min(window, shingle_count)
+    count = 0
+    least = -1
+    for end in range(window, shingle_count + 1):
+        if least < end - window:
+            least = end - window
+            for i in range(end - window + 1, end):
+                if ranks[i] <= ranks[least]:
+                    least = i
+        elif ranks[end - 1] <= ranks[least]:
+            least = end - 1
+        if count == 0 or places[count - 1] != least:
+            places[count] = least
+            hashes[count] = mixed[least]
+            count += 1
+    return count
