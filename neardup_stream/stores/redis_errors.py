@@ -52,7 +52,7 @@ _SILENT = _away(
 _NO_CLUSTER = _away(
     "no cluster",
     "no_cluster",
-    "no node of redis.url, nor any known since, tells who has which slot: see that they run",
+    "no node of redis.url, nor any known since, reports which node has which slot: see that they run",
 )
 _NO_MASTER = _away(
     "no master",
