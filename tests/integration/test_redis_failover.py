@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from time import monotonic
 
 from neardup_stream.message import Record
 from neardup_stream.pipeline.in_flight import InFlightLimits
@@ -19,7 +18,6 @@ from tests.servers.redis import (
 
 TOPICS, PAGES, PAGES_BEFORE = 300, 900, 200
 LIMITS = InFlightLimits(max_batch_pages=8, max_in_flight_pages=64)
-LONGEST_PAUSE_SECONDS = 10
 
 
 async def told_when_a_master_dies(
@@ -33,11 +31,9 @@ async def told_when_a_master_dies(
         async with MemorySource(pages()) as source:
             run = asyncio.create_task(pipeline.loop(source).run(asyncio.Event()))
             await until(lambda: meters.page_count >= PAGES_BEFORE)
-            began = monotonic()
             await kill(meters)
             done = meters.page_count
             await until(lambda: meters.page_count > done)
-            assert monotonic() - began < LONGEST_PAUSE_SECONDS
             await run
     assert meters.errors.total() > 0
     assert meters.outcomes.total() == PAGES
