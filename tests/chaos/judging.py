@@ -1,6 +1,7 @@
 """What is left when all is quiet: the end of the input is committed, and who is in which cluster."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 
 import msgspec
@@ -14,9 +15,11 @@ from daemon.stored_index import open_stored_index
 from daemon.verifying import read_history
 from neardup_stream.invariants.history import Violation
 from neardup_stream.invariants.judging import judge, unjudged
+from neardup_stream.stores.page_record import PageRecord, PageState
+from neardup_stream.stores.protocol import all_records
 from tests.servers.process import wait_until
 
-__all__ = ["stored_partition", "uncommitted_count", "violations", "wait_until_quiet"]
+__all__ = ["record_states", "stored_partition", "uncommitted_count", "violations", "wait_until_quiet"]
 
 
 def uncommitted_count(settings: Sequence[str]) -> int:
@@ -47,6 +50,22 @@ def violations(settings: Sequence[str]) -> list[Violation]:
     history, expectations = asyncio.run(read_history(Settings.load(overrides=settings)))
     assert unjudged(history, expectations) == {}
     return judge(history, expectations)
+
+
+def record_states(settings: Sequence[str]) -> Counter[PageState]:
+    """How many page records are in each state."""
+    return asyncio.run(_record_states(Settings.load(overrides=settings)))
+
+
+async def _record_states(settings: Settings) -> Counter[PageState]:
+    async with open_stored_index(settings, None) as stores:
+        return Counter(
+            [
+                PageRecord.unpack(packed).state
+                async for walked in all_records(stores.judged.records)
+                for _, packed in walked.records
+            ]
+        )
 
 
 async def _uncommitted_count(settings: Settings) -> int:
