@@ -89,7 +89,7 @@ def count_hashed(
 
 @njit(
     "void(Array(uint64, 1, 'C', readonly=True), Array(int64, 1, 'C', readonly=True), int64, int64, int64,"
-    " uint64[::1], int64[::1], uint8[:, ::1], int64[::1])",
+    " uint64[::1], int64[::1], uint8[:, ::1])",
     nogil=True,
     cache=True,
 )
@@ -102,7 +102,6 @@ def mark_pages(
     table: NDArray[np.uint64],
     numbers: NDArray[np.int64],
     bits: NDArray[np.uint8],
-    hashed: NDArray[np.int64],
 ) -> None:
     """Set the bits of pages in a tile.
 
@@ -115,21 +114,18 @@ def mark_pages(
         table: of the frequent terms, see `fill_table`.
         numbers: see `fill_table`.
         bits: the tile, uint8[slices, columns / 8].
-        hashed: out, how many terms of each page have no slice of their own.
     """
     at = 0
     for page in range(counts.size):
         column = first_column + page
-        byte, bit, count = column >> 3, np.uint8(1 << (column & 7)), 0
+        byte, bit = column >> 3, np.uint8(1 << (column & 7))
         for i in range(at, at + counts[page]):
             private = _private_slice(terms[i], table, numbers)
             if private != _NOT_FOUND:
                 bits[width + private, byte] |= bit
             else:
-                count += 1
                 for number in range(slices):
                     bits[_slice_of(terms[i], number, width), byte] |= bit
-        hashed[page] = count
         at += counts[page]
 
 

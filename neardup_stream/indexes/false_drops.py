@@ -16,6 +16,9 @@ __all__ = ["Found", "expected_false_drops"]
 _PAIRED_TERMS: Final = 8
 """With more terms, pages that have the bits of two terms by chance are counted twice: they are few."""
 
+_NEGLIGIBLE_PAGES: Final = 0.001
+"""Where fewer pages are expected to have the bits of both terms, they are not looked for."""
+
 
 class Found(NamedTuple):
     """What the slices said of the terms of a query.
@@ -56,7 +59,8 @@ def expected_false_drops(tiles: SearchTiles, bound: BoundQuery, found: Found, po
     if len(uncertain) <= _PAIRED_TERMS:
         for one, other in combinations(uncertain, 2):
             both = tiles.drop_rates(own[one] + own[other]) - 2 * rates[one] * rates[other]
-            expected += float(counts.interaction(one, other) @ both)
+            if float(tiles.page_counts @ abs(both)) > _NEGLIGIBLE_PAGES:
+                expected += float(counts.interaction(one, other) @ both)
     return max(0.0, expected)
 
 

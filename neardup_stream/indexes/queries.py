@@ -7,7 +7,7 @@ Words side by side mean AND. Operators are written in capitals; OR binds less th
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, NamedTuple, NoReturn
 
 from neardup_stream.errors import ConfigError
@@ -31,21 +31,16 @@ class Words:
     Attributes:
         text: as it was written.
         is_quoted: whether it was written between quotation marks.
-        position: in the query, in characters from 1; 0 for a query that was not parsed.
+        position: in the query, in characters from 1; 0 for a query that was not parsed. Equal words are equal
+            wherever they stand.
     """
 
     text: str
     is_quoted: bool
-    position: int = 0
+    position: int = field(default=0, compare=False)
 
     def __str__(self) -> str:
         return f'"{self.text}"' if self.is_quoted else self.text
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Words) and (self.text, self.is_quoted) == (other.text, other.is_quoted)
-
-    def __hash__(self) -> int:
-        return hash((self.text, self.is_quoted))
 
 
 @dataclass(frozen=True, slots=True)

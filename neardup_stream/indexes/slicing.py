@@ -1,6 +1,6 @@
 """Writes the part `search` of an archive: signatures of pages as bit slices, planned from a sample of them.
 
-    terms of each page ──► class by their number ──► plan: frequent terms, a width for each class ──► tiles
+    terms of pages ──► frequent ones (of a sample) ──► classes by the number of the others, widths ──► tiles
 
 Frequent terms get an exact slice of their own: from some 2.5 % of pages on it is smaller than their bits in
 signatures.
@@ -8,7 +8,6 @@ signatures.
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, NamedTuple, Self
@@ -66,29 +65,19 @@ class _Frequent(NamedTuple):
     numbers: NDArray[np.int64]
 
 
-class _Class(NamedTuple):
-    """Pages with about as many terms, in the order of the log.
-
-    Attributes:
-        terms: of all pages, 8 bytes each.
-        rows: of the pages.
-        counts: terms of each page.
-    """
-
-    terms: SpilledColumn
-    rows: "array[int]"
-    counts: "array[int]"
-
-
 class _Plan(NamedTuple):
     """What was decided before the first tile is written.
 
     Attributes:
         frequent: terms with slices of their own.
+        hashed: how many other terms each page has, int64[pages].
+        classes: of each page, by these, int64[pages].
         widths: of the signatures of each class.
     """
 
     frequent: _Frequent
+    hashed: NDArray[np.int64]
+    classes: NDArray[np.int64]
     widths: Mapping[int, int]
 
 
@@ -104,32 +93,25 @@ class SlicesWriter:
 
     def __init__(self, directory: Path, false_drops: float = FALSE_DROPS) -> None:
         self._kernel: ModuleType = load_search_kernel()
-        self._directory = directory
         self._false_drops = false_drops
-        self._classes: dict[int, _Class] = {}
-        self._stack = ExitStack()
-        self._count = self._term_count = 0
+        self._terms = SpilledColumn(directory)
+        self._counts = array("I")
         self._plan: _Plan | None = None
 
     def __enter__(self) -> Self:
-        """Nothing yet: a class gets its temporary file with its first page."""
+        """Create the temporary file."""
+        self._terms.__enter__()
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Remove the temporary files."""
-        self._stack.close()
+        """Remove it."""
+        self._terms.__exit__(*exc)
 
-    def add(self, pages: Sequence[FrozenPage], first_row: int) -> None:
+    def add(self, pages: Sequence[FrozenPage], first_row: int) -> None:  # noqa: ARG002 - rows are counted here
         """See `PartWriter`. Cost: 1 µs a page."""
-        counts = np.array([len(page.terms) // _TERM_BYTES for page in pages], np.int64)
-        for page, count, number in zip(pages, counts.tolist(), class_of(counts).tolist(), strict=True):
-            members = self._class(number)
-            members.terms.write(page.terms)
-            members.rows.append(first_row)
-            members.counts.append(count)
-            first_row += 1
-        self._count += len(pages)
-        self._term_count += int(counts.sum())
+        for page in pages:
+            self._terms.write(page.terms)
+            self._counts.append(len(page.terms) // _TERM_BYTES)
 
     def facts(self) -> Mapping[str, Any]:
         """What was planned."""
@@ -137,7 +119,7 @@ class SlicesWriter:
         return {
             "slices": SLICES,
             "false_drops": self._false_drops,
-            "terms": self._term_count,
+            "terms": self._terms.size_bytes // _TERM_BYTES,
             "frequent_terms": plan.frequent.terms.size,
             "widths": [plan.widths[number] for number in sorted(plan.widths)],
         }
@@ -153,97 +135,101 @@ class SlicesWriter:
         writer.add("search.terms", [plan.frequent.terms.tobytes()], plan.frequent.terms.size, _TERM_BITS)
         writer.add("search.columns", rows, column_count, 32)
 
-    def _class(self, number: int) -> _Class:
-        if number not in self._classes:
-            terms = self._stack.enter_context(SpilledColumn(self._directory))
-            self._classes[number] = _Class(terms, array("I"), array("I"))
-        return self._classes[number]
-
     def _planned(self) -> _Plan:
-        """The plan, made of pages at equal distances in the log."""
+        """The plan: frequent terms of a sample, widths for the terms that the pages have beside them."""
         if self._plan is None:
-            dropped = drop_share(self._count, SLICES, self._false_drops)
-            step = max(1, -(-self._count // _SAMPLED_PAGES))
-            samples = {number: _sample(self._classes[number], step) for number in sorted(self._classes)}
-            frequent = self._frequent([sample for sample in samples.values() if sample], dropped)
+            dropped = drop_share(len(self._counts), SLICES, self._false_drops)
+            frequent = self._frequent(dropped)
+            hashed = self._hashed(frequent)
+            classes = class_of(hashed)
             widths = {
-                number: self._width(number, sample, frequent, dropped) for number, sample in samples.items()
+                number: min(
+                    MAX_WIDTH, least_width(hashed[classes == number].astype(np.float64), SLICES, dropped)
+                )
+                for number in np.unique(classes).tolist()
             }
-            self._plan = _Plan(frequent, widths)
+            self._plan = _Plan(frequent, hashed, classes, widths | {0: 0})
         return self._plan
 
-    def _frequent(self, samples: Sequence[Sequence[bytes]], dropped: float) -> _Frequent:
-        pages = [page for sample in samples for page in sample]
-        terms, counts = np.unique(np.frombuffer(b"".join(pages), "<u8"), return_counts=True)
-        share = private_share(self._count, SLICES, dropped, _TERM_BITS)
-        chosen = terms[counts > share * len(pages)]
+    def _hashed(self, frequent: _Frequent) -> NDArray[np.int64]:
+        """How many terms of each page are not frequent."""
+        counts = np.array(self._counts, np.int64)
+        hashed = np.empty(counts.size, np.int64)
+        first = at = 0
+        for group in _groups(counts):
+            size = _TERM_BYTES * int(group.sum())
+            terms = np.frombuffer(self._terms.read(at, size), "<u8")
+            found = hashed[first : first + group.size]
+            self._kernel.count_hashed(terms, group, frequent.table, frequent.numbers, found)
+            first, at = first + group.size, at + size
+        return hashed
+
+    def _frequent(self, dropped: float) -> _Frequent:
+        """The frequent terms of pages at equal distances in the log."""
+        counts = np.array(self._counts, np.int64)
+        step = max(1, -(-counts.size // _SAMPLED_PAGES))
+        starts = np.cumsum(counts) - counts
+        sample = [
+            self._terms.read(_TERM_BYTES * start, _TERM_BYTES * count)
+            for start, count in zip(starts[::step].tolist(), counts[::step].tolist(), strict=True)
+        ]
+        terms, page_counts = np.unique(np.frombuffer(b"".join(sample), "<u8"), return_counts=True)
+        share = private_share(counts.size, SLICES, dropped, _TERM_BITS)
+        chosen = terms[page_counts > share * len(sample)]
         size = 1 << (2 * chosen.size + 1).bit_length()
         frequent = _Frequent(chosen, np.zeros(size, np.uint64), np.empty(size, np.int64))
         self._kernel.fill_table(*frequent)
         return frequent
 
-    def _width(self, number: int, sample: Sequence[bytes], frequent: _Frequent, dropped: float) -> int:
-        """Bits of a signature of a class; 0 for pages without terms."""
-        if number == 0:
-            return 0
-        if sample:
-            terms = np.frombuffer(b"".join(sample), "<u8")
-            counts = np.array([len(page) // _TERM_BYTES for page in sample], np.int64)
-            hashed = np.empty(counts.size, np.int64)
-            self._kernel.count_hashed(terms, counts, frequent.table, frequent.numbers, hashed)
-        else:
-            hashed = np.array(self._classes[number].counts, np.int64)
-        return min(MAX_WIDTH, least_width(hashed.astype(np.float64), SLICES, dropped))
-
     def _tiles(self, plan: _Plan, tiles: list[NDArray[np.void]], rows: list[bytes]) -> Iterator[bytes]:
         """The bytes of all tiles; what is to be said of each is appended to `tiles` and `rows`."""
+        counts = np.array(self._counts, np.int64)
+        starts = np.cumsum(counts) - counts
         offset = first = 0
-        for number in sorted(self._classes):
-            members, width = self._classes[number], plan.widths[number]
-            slice_count = width + plan.frequent.terms.size
-            start = 0
-            at_byte = 0
-            while start < len(members.rows):
-                end = min(start + _tile_pages(slice_count), len(members.rows))
-                counts = np.array(members.counts[start:end], np.int64)
-                size = _TERM_BYTES * int(counts.sum())
-                bits, hashed = self._marked(members.terms, at_byte, counts, width, plan.frequent)
-                own = np.full(8 * bits.shape[1], NO_PAGE, "<u4")
-                own[: end - start] = members.rows[start:end]
-                rows.append(own.tobytes())
-                moments = _moments(hashed, width)
-                tiles.append(np.array([(offset, first, end - start, width, SLICES, number, moments)], TILE))
-                offset, first = offset + bits.size, first + own.size
-                start, at_byte = end, at_byte + size
+        for number in np.unique(plan.classes).tolist():
+            width = plan.widths[number]
+            members = np.flatnonzero(plan.classes == number)
+            size = _tile_pages(width + plan.frequent.terms.size)
+            for begin in range(0, members.size, size):
+                own = members[begin : begin + size]
+                bits = self._marked(starts[own], counts[own], width, plan.frequent)
+                columns = np.full(8 * bits.shape[1], NO_PAGE, "<u4")
+                columns[: own.size] = own
+                moments = _moments(plan.hashed[own], width)
+                tiles.append(np.array([(offset, first, own.size, width, SLICES, number, moments)], TILE))
+                rows.append(columns.tobytes())
+                offset, first = offset + bits.size, first + columns.size
                 yield bits.tobytes()
 
     def _marked(
-        self, terms: SpilledColumn, at_byte: int, counts: NDArray[np.int64], width: int, frequent: _Frequent
-    ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """A tile, and how many terms of each of its pages are in signatures."""
+        self, starts: NDArray[np.int64], counts: NDArray[np.int64], width: int, frequent: _Frequent
+    ) -> NDArray[np.uint8]:
+        """A tile of pages whose terms begin there."""
         bits = np.zeros((width + frequent.terms.size, -(-counts.size // 8)), np.uint8)
-        hashed = np.empty(counts.size, np.int64)
         column = 0
-        at_once = max(1, _MARKED_AT_ONCE // max(1, int(counts.max())))
-        while column < counts.size:
-            own = counts[column : column + at_once]
-            size = _TERM_BYTES * int(own.sum())
+        for group in _groups(counts):
+            own = starts[column : column + group.size]
+            pieces = [
+                self._terms.read(_TERM_BYTES * start, _TERM_BYTES * count)
+                for start, count in zip(own.tolist(), group.tolist(), strict=True)
+            ]
+            terms = np.frombuffer(b"".join(pieces), "<u8")
             self._kernel.mark_pages(
-                *(np.frombuffer(terms.read(at_byte, size), "<u8"), own, column, width, SLICES),
-                *(frequent.table, frequent.numbers, bits, hashed[column : column + own.size]),
+                terms, group, column, width, SLICES, frequent.table, frequent.numbers, bits
             )
-            at_byte, column = at_byte + size, column + own.size
-        return bits, hashed
+            column += group.size
+        return bits
 
 
-def _sample(members: _Class, step: int) -> list[bytes]:
-    """The terms of those pages of a class whose row is a multiple of `step`."""
-    ends = np.cumsum(np.array(members.counts, np.int64)) * _TERM_BYTES
-    places = np.flatnonzero(np.array(members.rows, np.int64) % step == 0).tolist()
-    sizes = [members.counts[place] * _TERM_BYTES for place in places]
-    return [
-        members.terms.read(int(ends[place]) - size, size) for place, size in zip(places, sizes, strict=True)
-    ]
+def _groups(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """The numbers of terms of pages, for as many pages at once as have no more than _MARKED_AT_ONCE terms."""
+    at = 0
+    ends = np.cumsum(counts)
+    while at < counts.size:
+        before = int(ends[at - 1]) if at else 0
+        end = max(at + 1, int(np.searchsorted(ends, before + _MARKED_AT_ONCE, side="right")))
+        yield counts[at:end]
+        at = end
 
 
 def _tile_pages(slice_count: int) -> int:
