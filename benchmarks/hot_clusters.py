@@ -29,6 +29,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from daemon.collector import collect_rarely
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import Placement
 from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, Request
@@ -71,6 +72,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--json", action="store_true", help="one JSON line instead of the table")
     arguments = parser.parse_args()
+    collect_rarely()  # as the daemon does
     with start_redis(find_redis, {}) as server:
         figures = asyncio.run(measure(server, arguments.pages, arguments.seconds))
     if arguments.json:
@@ -257,10 +259,11 @@ async def _trimming(clusters: Clusters, pages: int) -> Steps:
 async def _pending(clusters: Clusters, pages: int) -> Steps:
     partition, undecided = Partition("pages", 0), 10**9
 
+    requests = [place(partition, 0, HOT, undecided, rank=0)]
+    requests += [place(partition, number, number, HOT, undecided, rank=0) for number in range(2, pages)]
+
     async def decide_copies() -> int:
-        first = [place(partition, 0, HOT, undecided, rank=0)]
-        copies = [place(partition, number, number, HOT, undecided, rank=0) for number in range(2, pages)]
-        await _decide_all(clusters, first + copies)
+        await _decide_all(clusters, requests)
         return pages
 
     async def decide_it() -> int:
