@@ -264,10 +264,20 @@ class Sweeper:
         """Those that nobody needs any more; without its stub a forget that is still to be decided is lost.
 
         Where there are no clusters no stub has a rank, but the position that made it is finished some day.
+        One of a file or a pipe may never be, if its run was cut; but it asks for no forget.
         """
         makers = [stub.record.maker for stub in stubs if not stub.record.rank]
         finished = (await self._clusters.settled(makers)).finished if makers else frozenset()
-        return [stub for stub in stubs if stub.record.rank or stub.record.maker in finished]
+        return [
+            stub
+            for stub in stubs
+            if stub.record.rank or stub.record.maker in finished or _is_of_a_file(stub.record.maker)
+        ]
+
+
+def _is_of_a_file(position: Position) -> bool:
+    """Whether the input is a file or a pipe; topics have no colon in their names."""
+    return ":" in position.partition.input_id
 
 
 def _shares(stored: Sequence[_Stored]) -> Iterator[Sequence[_Stored]]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from inspect import iscoroutinefunction
 from typing import Any
 
+import msgspec
 import pytest
 
 from neardup_stream.clusters.placements import Settled
@@ -246,6 +247,26 @@ async def test_a_stub_stays_until_the_forget_that_made_it_is_decided() -> None:
         states.append(await world.state("page"))
 
     assert states == ["gone", None]
+
+
+@pytest.mark.parametrize(
+    ("input_id", "state"),
+    [("stdin:" + "0a" * 16, None), ("file:" + "0a" * 16, None), ("pages@2", "gone"), ("forget-0a", "gone")],
+)
+async def test_a_stub_of_a_page_that_a_cut_run_never_decided_is_dropped(
+    input_id: str, state: str | None
+) -> None:
+    """Its position never comes again; that of a topic may, and may be a forget."""
+    world = World()
+    world.families.finished_below = 0
+    maker = Position(Partition(input_id, 0), 3)
+    stub = msgspec.structs.replace(page("gone"), made_by=(input_id, 0, 3), rank=0)
+    await world.records.replace([RecordChange(handle("page"), None, stub.pack())])
+    assert stub.maker == maker
+
+    await world.sweeper().sweep(at(50))
+
+    assert await world.state("page") == state
 
 
 async def test_a_stub_that_has_its_rank_is_decided() -> None:
