@@ -11,6 +11,8 @@ __all__ = ["Authority", "Identity"]
 DAYS = "2"
 OPENSSL_SECONDS = 30
 SERVER_NAMES = "subjectAltName=IP:127.0.0.1,DNS:localhost"
+CA_USAGE = "keyUsage=critical,keyCertSign,cRLSign"
+"""Required of an authority from Python 3.13 on."""
 
 
 class Identity(NamedTuple):
@@ -31,7 +33,10 @@ class Authority:
     def __init__(self, directory: Path, name: str = "authority") -> None:
         self._directory = directory
         self._own = self._files(name)
-        _openssl("req", "-x509", *_NEW_KEY, *self._out(name), "-subj", f"/CN={name}", "-days", DAYS)
+        _openssl(
+            *("req", "-x509", *_NEW_KEY, *self._out(name), "-subj", f"/CN={name}", "-days", DAYS),
+            *("-addext", CA_USAGE),
+        )
 
     @property
     def ca_file(self) -> str:

@@ -52,7 +52,7 @@ def test_a_file_comes_in_few_chunks_whatever_its_compression(
     came = chunks(path)
 
     assert b"".join(came) == CONTENT
-    assert len(came) == 3
+    assert len(came) in {2, 3}  # by Python's version
     assert all(len(chunk) < 2 * CHUNK_BYTES for chunk in came)
 
 
