@@ -48,6 +48,7 @@ HOSTILE_PAGES: Mapping[str, HostilePage] = {
     "nested-lists": _html("<ul><li>x" * 9_000),
     "items-of-deep-lists": _html("<ul>" * 1_000 + "<li>x" * 50_000),
     "options": _html("<select>" + "<option>x" * 100_000),
+    "groups-of-options": _html("<optgroup>" * 30_000 + "x"),
     "annotations-of-nothing": _html("</plaintext><rp>" * 50_000),
     "elements": _html("<p>" * 700_000),
     "text-behind-the-body": _html(

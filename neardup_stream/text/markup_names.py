@@ -87,7 +87,7 @@ Fostering: text directly inside is put in front of the table. Dropped: the parse
 the element elsewhere, so that the text around it is one text. Integration: what SVG and MathML have HTML in.
 Ends foreign: closes SVG and MathML around it."""
 GROUPS = (
-    "p", "li", "dd dt", "td th", "tr", "tbody thead tfoot", "caption", "colgroup", "option", "optgroup",
+    "p", "li", "dd dt", "td th", "tr", "tbody thead tfoot", "caption", "colgroup", "option",
 )  # fmt: skip
 """Elements that are often left open: one of a group ends the one before."""
 PARAGRAPH_GROUP = GROUPS.index("p")

@@ -18,6 +18,7 @@ AT_LIMIT: dict[str, tuple[LimitName, int, str]] = {
     "depth-of-formatting": ("max_depth", 4, "<b><b><b><b></u>x</b>"),
     "depth-of-what-is-often-left-open": ("max_depth", 4, "<ul><li><ul><li>a<li>b"),
     "depth-of-what-only-belongs-elsewhere": ("max_depth", 3, "<rp></x><rp></x><rp></x>"),
+    "depth-of-groups-of-options": ("max_depth", 3, "<optgroup><optgroup><optgroup>x"),
     "depth-of-blocks-in-formatting": ("max_depth", 3, "<b><div></b><div><i></b>"),
     "formatting": ("max_formatting", 4, "<b><i><font a=1><font a=2>x"),
     "formatting-of-one-look-is-repeated-three-times": ("max_formatting", 3, "<b><b><b><b><b>"),
