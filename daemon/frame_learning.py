@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,7 +91,7 @@ async def learn_frames(
                 retries,
                 meters,
                 preparation,
-                is_learning=True,
+                most_lessons=inf,
             )
             if frames is None:
                 raise InvariantBroken("frames are on, but nothing takes them out")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from typing import Final
 
 from daemon.preparing import build_frames
 from daemon.settings import Settings
@@ -21,6 +22,9 @@ _FRAMES_KEY = bytes(KEY_BYTES)
 """Frame tables live in memory for one run, where nobody can aim at them."""
 
 _FIRST_DEAD_LETTERS = 5
+
+_MOST_LESSONS: Final = 512
+"""Of one site; its frame is known by then, and to compare a page with the latest ones costs ten views."""
 
 
 class Filled:
@@ -97,8 +101,8 @@ class PageFreezer:
 
 
 def _memory_frames(settings: Settings, preparation: Prepares) -> Frames | None:
-    """What learns from every page that is no copy: no index says which pages of a known site are copies."""
+    """What learns from the first pages of a site that are no copies: no index tells which pages are."""
     retries = build_retries(settings, NoMeters(), lambda _error: None)
     return build_frames(
-        settings, MemoryFrames(), _FRAMES_KEY, retries, NoMeters(), preparation, is_learning=True
+        settings, MemoryFrames(), _FRAMES_KEY, retries, NoMeters(), preparation, most_lessons=_MOST_LESSONS
     )

@@ -81,13 +81,13 @@ def site_of(settings: Settings) -> ScopeOf | None:
     return None if scope == "off" or sketch_config(settings) is None else scope_by(scope)
 
 
-def build_viewer(settings: Settings, preparation: Prepares, *, is_learning: bool = False) -> FrameViewer:
+def build_viewer(settings: Settings, preparation: Prepares, *, most_lessons: float = 0) -> FrameViewer:
     """What takes frames out of pages, given the tables of their sites."""
     return FrameViewer(
         settings.frames.config(),
         preparation.lines_outside_landmarks,
         verdict_config(settings),
-        is_learning=is_learning,
+        most_lessons=most_lessons,
     )
 
 
@@ -99,15 +99,15 @@ def build_frames(
     meters: PipelineMeters,
     preparation: Prepares,
     *,
-    is_learning: bool = False,
+    most_lessons: float = 0,
 ) -> Frames | None:
-    """What takes frames out of pages, perhaps learning from every one; None: they stay in."""
+    """What takes frames out of pages, see `FrameViewer`; None: they stay in."""
     sketch = sketch_config(settings)
     if site_of(settings) is None or sketch is None:
         return None
     return Frames(
         store=store,
-        viewer=build_viewer(settings, preparation, is_learning=is_learning),
+        viewer=build_viewer(settings, preparation, most_lessons=most_lessons),
         sketch=sketch,
         config=settings.frames.config(),
         handle_key=handle_key,

@@ -8,7 +8,7 @@ page that nearly equals another teaches nothing; copies would make content look 
 No I/O here. One call at a time.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
@@ -110,11 +110,16 @@ class _Reading(NamedTuple):
     config: FrameConfig
     outside_landmarks: LinesOutsideLandmarks
     copies: NearCopies
-    is_learning: bool
+    most_lessons: float
+    lesson_counts: Counter[str]
 
-    def is_known(self, table: FrameTable) -> bool:
+    def is_learning(self, site: str) -> bool:
+        """Whether every page of a site that is no copy has a lesson."""
+        return self.lesson_counts[site] < self.most_lessons
+
+    def is_known(self, site: str, table: FrameTable) -> bool:
         """Whether pages of a site are viewed by its table alone."""
-        return not self.is_learning and table.page_count >= _KNOWN_PAGES
+        return table.page_count >= _KNOWN_PAGES and not self.is_learning(site)
 
 
 class FrameViewer:
@@ -124,7 +129,8 @@ class FrameViewer:
         config: when a line is frame.
         outside_landmarks: returns the lines of a page outside its landmarks, None if they cannot be told.
         verdict: when pages are alike; it has a sketch.
-        is_learning: whether every page that is no copy has a lesson, also those of well-known sites.
+        most_lessons: for so many pages of each site every one that is no copy has a lesson, also once the
+            site is well known; 0 for a daemon, whose index finds the copies among pages of well-known sites.
     """
 
     def __init__(
@@ -133,10 +139,12 @@ class FrameViewer:
         outside_landmarks: LinesOutsideLandmarks,
         verdict: VerdictConfig,
         *,
-        is_learning: bool = False,
+        most_lessons: float = 0,
     ) -> None:
-        room = _REMEMBERED_WHILE_LEARNING_BYTES if is_learning else _REMEMBERED_BYTES
-        self._reading = _Reading(config, outside_landmarks, NearCopies(verdict, room), is_learning)
+        room = _REMEMBERED_WHILE_LEARNING_BYTES if most_lessons else _REMEMBERED_BYTES
+        self._reading = _Reading(
+            config, outside_landmarks, NearCopies(verdict, room), most_lessons, Counter()
+        )
         self._under_way: defaultdict[str, UnderWay] = defaultdict(UnderWay)
 
     def finish(self, batch: int, sites: Sequence[str]) -> None:
@@ -208,7 +216,7 @@ class _Work:
             if lines is not None and can_teach(arrival):
                 self._by_site[arrival.site].append(row)
                 self._lines[row] = lines
-                if not self._is_settled(arrival.site) or reading.is_learning:
+                if not self._is_settled(arrival.site) or reading.is_learning(arrival.site):
                     self._give_lesson(row)
 
     def view_all(self) -> None:
@@ -221,6 +229,7 @@ class _Work:
             self._view(rows)
             self._teach(rows)
         self._view([row for rows in others for row in rows])
+        self._reading.lesson_counts.update(self._arrivals[row].site for row in self._taught)
 
     def result(self) -> Viewed:
         rows = [row for rows in self._by_site.values() for row in rows]
@@ -240,7 +249,7 @@ class _Work:
         return self._tables[site].page_count >= SETTLED_PAGES
 
     def _is_known(self, site: str) -> bool:
-        return self._reading.is_known(self._tables[site])
+        return self._reading.is_known(site, self._tables[site])
 
     def _give_lesson(self, row: int) -> None:
         arrival, lines = self._arrivals[row], self._lines[row]

@@ -289,12 +289,15 @@ def test_a_copy_of_a_page_that_was_decided_long_ago_still_has_no_lesson() -> Non
     assert viewed.lessons == {}
 
 
-def test_a_viewer_that_learns_takes_a_lesson_from_every_page_of_a_well_known_site() -> None:
-    of = FrameViewer(FrameConfig(), outside_landmarks, VerdictConfig(SKETCH), is_learning=True)
+def test_a_viewer_that_learns_takes_so_many_lessons_of_a_well_known_site_and_then_samples() -> None:
+    of = FrameViewer(FrameConfig(), outside_landmarks, VerdictConfig(SKETCH), most_lessons=40)
     arrivals = arrive(framed_site(SHOP, 1, 40))
     table = taught_by(arrivals[:1], times=SETTLED_PAGES)
 
     assert len(view(of, arrivals, tables={SHOP: table}).lessons) == 40
+    sampling = FrameViewer(FrameConfig(), outside_landmarks, VerdictConfig(SKETCH))
+    sampled = view(sampling, arrivals, tables={SHOP: table}).lessons.keys()
+    assert view(of, arrivals, tables={SHOP: table}).lessons.keys() == sampled
 
 
 @pytest.mark.parametrize(("is_redesigned", "one_in"), [(False, 16), (True, 4)])
