@@ -37,7 +37,7 @@ from tests.watched.faults import (
 from tests.watched.groups import Group, feeding, start_group
 from tests.watched.portions import crawl, crowd, garbage, old_and_skewed, some_garbage
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = pytest.mark.timeout(600)
 
 RULES = Path(__file__).parents[2] / "deploy" / "prometheus" / "alerts.yml"
 MINUTE_MS = 750
