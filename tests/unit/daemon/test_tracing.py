@@ -21,7 +21,7 @@ from neardup_stream.pipeline.retries import Patience
 from neardup_stream.streams.memory import Fail, MemorySink, MemorySource
 from tests.pipelines import Pipeline, essay, page_json
 
-STAGES = ["prepare", "register", "probe", "verify", "decide", "deliver"]
+STAGES = ["prepare", "view", "register", "probe", "verify", "decide", "deliver"]
 TRACE_IDS = ["0af7651916cd43dd8448eb211c80319c", "4bf92f3577b34da6a3ce929d0e0e4736"]
 SPAN_ID = "00f067aa0ba902b7"
 
