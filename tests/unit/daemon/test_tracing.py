@@ -218,7 +218,7 @@ async def test_a_stage_that_fails_for_good_ends_the_trace_as_failed() -> None:
     assert (batch.status.status_code, batch.status.description) == (StatusCode.ERROR, "DependencyLost")
 
 
-@pytest.mark.parametrize(("ratio", "expected"), [("0", 0), ("1", 7)])
+@pytest.mark.parametrize(("ratio", "expected"), [("0", 0), ("1", 8)])
 async def test_the_ratio_decides_how_many_batches_are_traced(ratio: str, expected: int) -> None:
     spans = Spans(f"tracing.ratio={ratio}")
 
