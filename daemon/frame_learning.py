@@ -17,7 +17,7 @@ from neardup_stream.errors import InvariantBroken
 from neardup_stream.frames.table import FrameTable
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival, Prepared
-from neardup_stream.pipeline.frame_views import can_teach
+from neardup_stream.pipeline.batch_views import can_teach
 from neardup_stream.pipeline.frames import Frames, site_hash
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.protocol import EndOfStream

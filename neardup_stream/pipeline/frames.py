@@ -20,7 +20,8 @@ from neardup_stream.hashing.handles import handle_of
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.arrival import Arrival, Lesson, Prepared
-from neardup_stream.pipeline.frame_views import SETTLED_PAGES, FrameViewer, Viewed
+from neardup_stream.pipeline.batch_views import SETTLED_PAGES, Viewed
+from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.preparation import timed
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.stores.frame_store import FrameChange, FrameStore

@@ -17,7 +17,8 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Fingerprint64, Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
-from neardup_stream.pipeline.frame_views import SETTLED_PAGES, FrameViewer, Viewed, is_distinct
+from neardup_stream.pipeline.batch_views import SETTLED_PAGES, Viewed
+from neardup_stream.pipeline.frame_views import FrameViewer, is_distinct
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.near_copies import EDITED_TOKENS
 from neardup_stream.pipeline.preparation import Preparation
