@@ -10,6 +10,7 @@ import click
 import msgspec
 import numpy as np
 
+from daemon.archives import require_text_fit
 from daemon.logs import log_event
 from daemon.preparing import open_preparation
 from daemon.settings import Settings
@@ -33,6 +34,8 @@ _logger = logging.getLogger(__name__)
 
 _TOKEN_FIELDS: Final = ("token_hash", "max_token_characters")
 _UNICODE: Final = "unicode"
+_NO_FINGERPRINT: Final = 0
+"""Stored for a page that is too short to be compared."""
 
 
 class SearchRun(NamedTuple):
@@ -127,7 +130,7 @@ def search_archives(run: SearchRun, settings: Settings) -> SearchedPages:
 
     Raises:
         ConfigError: the query cannot be read (names the position), an archive is missing or was frozen
-            without search, or texts that are to settle are not there.
+            without search, or texts that are to settle are not there or are extracted otherwise.
         CorruptData: an archive or a file is damaged.
     """
     query = bind_query(run.query)
@@ -139,6 +142,8 @@ def search_archives(run: SearchRun, settings: Settings) -> SearchedPages:
     if run.is_settled:
         found = [_by_kept_texts(each, must=not pages) for each in found]
         if pages:
+            for path, each in zip(archives, found, strict=True):
+                require_text_fit(path, each.sliced.archive.facts.get("schema"), settings)
             found = asyncio.run(_by_files(found, query, pages, settings))
     counts = tuple(_counts(each) for each in found)
     matches = [page for each in found for page in _pages(each, run.limit)]
@@ -227,12 +232,12 @@ async def _by_files(
 
 
 def _is_same_text(archive: LoggedArchive, row: int, text_fingerprint: int) -> bool:
-    """Whether a page has the text that was frozen; true where that is not known."""
+    """Return whether a page has the frozen text; False where the archive has no fingerprint of that text."""
     section = archive.file.sections.get("text")
     if section is None:
-        return True
+        return False
     (stored,) = archive.file.rows_of(section, np.array([row])).view("<u8").reshape(-1).tolist()
-    return stored in (0, text_fingerprint)
+    return bool(stored == text_fingerprint != _NO_FINGERPRINT)
 
 
 async def _texts(paths: Sequence[Path], settings: Settings) -> AsyncIterator[list[tuple[str, str]]]:

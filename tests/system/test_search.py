@@ -91,6 +91,31 @@ def test_a_page_that_changed_since_it_was_frozen_stays_a_maybe(archive: Path, cr
     assert (urls(found, "yes"), urls(found, "maybe")) == (set(), {"war"})
 
 
+@pytest.mark.parametrize("part", ["search", "archive,search"])
+def test_a_page_without_a_fingerprint_of_its_text_stays_a_maybe(crawl: Path, part: str) -> None:
+    path, changed = crawl.with_name("old.nda"), crawl.with_name("later.jsonl")
+    frozen = call("freeze", str(crawl), "-o", str(path), "--with", part)
+    assert frozen.returncode == 0, frozen.stderr
+    name, word = ("short", "secret") if "archive" in part else ("war", "cold AND war")
+    changed.write_bytes(page_json(name, "nothing of it is left") + b"\n")
+
+    found = searched(word, str(path), "--settle", str(changed))
+
+    assert name in urls(found, "maybe")
+    assert [each["settled"] for each in found["archives"]] == [0]
+
+
+def test_files_that_are_extracted_otherwise_than_the_archive_settle_nothing(
+    archive: Path, crawl: Path
+) -> None:
+    refused = call(
+        *("search", "cold", str(archive), "--settle", str(crawl), "--set", "text.extraction=main_content")
+    )
+
+    assert refused.returncode == 2, refused.stderr
+    assert b"text.extraction is 'main_content'" in refused.stderr
+
+
 def test_several_archives_are_searched_and_pages_are_counted_and_limited(archive: Path, crawl: Path) -> None:
     other = crawl.with_name("other.nda")
     frozen = call("freeze", str(crawl), "-o", str(other), "--with", "search,texts")
