@@ -2,12 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from daemon.metrics import Metrics
 from monitoring.grafana import BOARDS
 from monitoring.panels import panels_of
+from neardup_stream.meters import Stage
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
@@ -33,3 +35,9 @@ def test_eleven_questions_are_asked() -> None:
 def test_the_number_of_alerts_is_the_one_told() -> None:
     rules = (ROOT / "deploy/prometheus/alerts.yml").read_text()
     assert f"{rules.count('- alert:')} alerts" in PAGE.replace("\n", " ")
+
+
+def test_the_table_of_spans_names_every_stage_that_has_one() -> None:
+    _, _, table = PAGE.partition("| span | holds |")
+
+    assert [stage for stage in get_args(Stage) if stage != "read" and f"`{stage}`" not in table] == []
