@@ -5,13 +5,18 @@ the turns of the stages; they hold what the meters say meanwhile: seconds by ste
 dependencies. The names of attributes are those of OpenTelemetry's conventions for messaging where it has one.
 """
 
+import asyncio
+import logging
 import os
 import socket
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager
+from threading import Thread
 from typing import Final
 
 from opentelemetry import trace
+from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import OTELResourceDetector, Resource
 from opentelemetry.sdk.trace import Span, SpanLimits, SpanProcessor, TracerProvider
@@ -20,7 +25,9 @@ from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
 from opentelemetry.trace import Link, SpanContext, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from daemon.logs import log_event
 from daemon.metrics import Metrics
+from daemon.redaction import redact
 from daemon.settings import Settings
 from neardup_stream import __version__
 from neardup_stream.message import Record, topic_of
@@ -29,8 +36,10 @@ from neardup_stream.wire.events import trace_headers
 
 __all__ = ["OpenTelemetryTracer", "TracedMetrics", "open_tracer"]
 
+_logger = logging.getLogger(__name__)
+
 EXPORT_SECONDS: Final = 5.0
-"""How long one request to the collector may take; a clean stop waits for the last one."""
+"""How long one request to the collector may take, and how long a stop waits for all that are left."""
 
 _SECONDS: Final = "neardup.step_seconds."
 _OUTCOMES: Final = "neardup.outcomes."
@@ -49,13 +58,20 @@ class OpenTelemetryTracer:
     Args:
         settings: the share of batches that are traced, and what the spans say of this daemon.
         processor: receives the spans that ended.
+        close_seconds: how long `close` waits for the processor.
     """
 
-    def __init__(self, settings: Settings, processor: SpanProcessor) -> None:
+    def __init__(
+        self, settings: Settings, processor: SpanProcessor, close_seconds: float = EXPORT_SECONDS
+    ) -> None:
+        self._close_seconds = close_seconds
         # A batch of any size may link to the trace of each of its records.
         limits = SpanLimits(max_links=settings.pipeline.max_batch_pages)
         self._provider = TracerProvider(
-            sampler=TraceIdRatioBased(settings.tracing.ratio), resource=_resource(), span_limits=limits
+            sampler=TraceIdRatioBased(settings.tracing.ratio),
+            resource=_resource(),
+            span_limits=limits,
+            shutdown_on_exit=False,
         )
         self._provider.add_span_processor(processor)
         self._tracer = self._provider.get_tracer("neardup_stream", __version__)
@@ -84,9 +100,25 @@ class OpenTelemetryTracer:
             ),
         )
 
-    def close(self) -> None:
-        """Send the spans that are left; waits at most `EXPORT_SECONDS` for each request to the collector."""
-        self._provider.shutdown()
+    async def close(self) -> None:
+        """Send the spans that are left, and drop those that are not sent within `close_seconds`.
+
+        A request that is not answered cannot be interrupted, so a daemon thread waits for it: neither the end
+        of the event loop nor that of the process does.
+        """
+        sent: Future[None] = Future()
+        sent.set_running_or_notify_cancel()  # cancelling the wait leaves the thread its result
+
+        def send() -> None:
+            self._provider.shutdown()
+            sent.set_result(None)
+
+        Thread(target=send, name="send-spans", daemon=True).start()
+        try:
+            async with asyncio.timeout(self._close_seconds):
+                await asyncio.wrap_future(sent)
+        except TimeoutError:
+            log_event(_logger, "spans_dropped", level=logging.WARNING, waited_seconds=self._close_seconds)
 
 
 class _BatchSpan:
@@ -101,12 +133,22 @@ class _BatchSpan:
         """See `BatchTrace`; the span is the current one in the block, and in threads that it starts."""
         context = trace.set_span_in_context(self._span)
         try:
-            with self._tracer.start_as_current_span(stage, context):
-                yield
+            with self._stage_span(stage, context) as span:
+                try:
+                    yield
+                except BaseException as error:
+                    span.set_status(Status(StatusCode.ERROR, _description(error)))
+                    raise
         except BaseException as error:
             self._span.set_status(Status(StatusCode.ERROR, type(error).__name__))
             self._span.end()
             raise
+
+    def _stage_span(self, stage: Stage, context: Context) -> AbstractContextManager[trace.Span]:
+        """Start the span of a stage, without what the SDK exports of exceptions: message and traceback."""
+        return self._tracer.start_as_current_span(
+            stage, context, record_exception=False, set_status_on_exception=False
+        )
 
     def end(self) -> None:
         """See `BatchTrace`."""
@@ -132,6 +174,12 @@ class TracedMetrics(Metrics):
         trace.get_current_span().add_event(
             "dependency_error", {"neardup.dependency": dependency, "error.type": reason}
         )
+
+
+def _description(error: BaseException) -> str:
+    """Return the class of an exception and the first line of its message, without what may be secret."""
+    message = redact(str(error)).partition("\n")[0]
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
 
 
 def _add(name: str, value: float) -> None:

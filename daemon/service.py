@@ -106,8 +106,8 @@ async def run_service(settings: Settings, *, embedded: bool) -> int:
     metrics.process.settings(settings)
     health = Health(metrics.process)
     stop = Stop()
-    try:
-        with stop.on_signals():
+    with stop.on_signals():
+        try:
             async with serve_health(
                 settings.http.host,
                 settings.http.port,
@@ -115,9 +115,10 @@ async def run_service(settings: Settings, *, embedded: bool) -> int:
                 metrics.registry.prometheus,
             ):
                 await _serve(settings, tracing, health, stop, embedded=embedded)
-    finally:
-        health.become("stopped")
-        await asyncio.to_thread(tracing.close)
+        finally:
+            health.become("stopped")
+            if stop.exit_code == OK:  # a second signal waits for no collector, nor does one while this waits
+                await tracing.close()
     return stop.exit_code
 
 

@@ -1,6 +1,6 @@
 """Tracing as the settings ask for it; without them no tracing client is imported."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from daemon.metrics import Metrics
@@ -18,12 +18,12 @@ class Tracing:
     Attributes:
         metrics: what the daemon reports to; with tracing, spans hold some of it too.
         tracer: begins the trace of each batch.
-        close: sends the spans that are left; blocks meanwhile.
+        close: sends the spans that are left, for so long as the collector may take.
     """
 
     metrics: Metrics
     tracer: Tracer
-    close: Callable[[], None]
+    close: Callable[[], Awaitable[None]]
 
 
 def build_tracing(settings: Settings) -> Tracing:
@@ -34,7 +34,7 @@ def build_tracing(settings: Settings) -> Tracing:
     """
     top_sites = settings.metrics.top_sites
     if not settings.tracing.endpoint:
-        return Tracing(Metrics(top_sites), NoTracer(), lambda: None)
+        return Tracing(Metrics(top_sites), NoTracer(), _close_nothing)
     try:
         from daemon.open_telemetry import TracedMetrics, open_tracer  # noqa: PLC0415 - an extra
     except ModuleNotFoundError as error:
@@ -44,3 +44,7 @@ def build_tracing(settings: Settings) -> Tracing:
         ) from error
     tracer = open_tracer(settings)
     return Tracing(TracedMetrics(top_sites), tracer, tracer.close)
+
+
+async def _close_nothing() -> None:
+    """Without tracing no spans are left."""

@@ -1,5 +1,6 @@
 """Spans of a real daemon, sent to a collector or to none."""
 
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
 from tests.servers.daemon import start_daemon
-from tests.servers.process import free_ports
+from tests.servers.process import free_ports, wait_until
 from tests.system.conftest import Site
 from tests.system.test_run import pages, publish
 
@@ -23,12 +24,15 @@ class Collector(ThreadingHTTPServer):
     Attributes:
         spans: in the order they came.
         services: what the daemons call themselves.
+        may_answer: cleared by a test whose collector takes requests and does not answer.
     """
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Receiving)
         self.spans: list[Span] = []
         self.services: set[str] = set()
+        self.may_answer = threading.Event()
+        self.may_answer.set()
 
     @property
     def endpoint(self) -> str:
@@ -46,6 +50,7 @@ class _Receiving(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         assert isinstance(self.server, Collector)
         self.server.take(self.rfile.read(int(self.headers["Content-Length"])))
+        self.server.may_answer.wait()
         self.send_response(200)
         self.end_headers()
 
@@ -59,6 +64,7 @@ def start_collector() -> Iterator[Collector]:
         serving = threading.Thread(target=collector.serve_forever)
         serving.start()
         yield collector
+        collector.may_answer.set()
         collector.shutdown()
         serving.join()
 
@@ -96,3 +102,19 @@ def test_without_a_collector_pages_are_processed_and_a_stop_is_clean(site: Site)
         outcomes, exit_code = daemon.outcomes(), daemon.stop()
 
     assert (outcomes, exit_code) == ({"unique": 25, "duplicate": 25}, 0)
+
+
+def test_a_second_signal_does_not_wait_for_a_collector_that_is_silent(site: Site) -> None:
+    site.create_topics()
+    publish(site, pages(50, topics=25))
+
+    with start_collector() as collector:
+        collector.may_answer.clear()
+        with start_daemon((*site.settings, f"tracing.endpoint={collector.endpoint}")) as daemon:
+            daemon.wait_until_ready()
+            daemon.wait_for_pages(50)
+            daemon.signal(signal.SIGTERM)
+            wait_until(lambda: '"stopped"' in daemon.log(), 60)
+            exit_code = daemon.stop()
+
+    assert exit_code == 128 + signal.SIGTERM

@@ -3,10 +3,11 @@
 import asyncio
 import subprocess
 import sys
+from threading import Event
 from typing import Any
 
 import pytest
-from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode, format_span_id, format_trace_id
@@ -216,6 +217,59 @@ async def test_a_stage_that_fails_for_good_ends_the_trace_as_failed() -> None:
     *_, deliver = spans.stages_of(batch)
     assert (deliver.name, deliver.status.status_code) == ("deliver", StatusCode.ERROR)
     assert (batch.status.status_code, batch.status.description) == (StatusCode.ERROR, "DependencyLost")
+
+
+def test_a_failed_stage_names_the_error_without_secrets_and_without_its_traceback() -> None:
+    spans = Spans()
+
+    with pytest.raises(DependencyLost), spans.tracer.begin([record(0)]).stage("decide"):
+        raise DependencyLost("redis://user:p@ss@cache:6379 is unavailable\nTraceback: of another process")
+
+    (batch,) = spans.batches
+    (stage,) = spans.stages_of(batch)
+    assert stage.status.status_code is StatusCode.ERROR
+    assert stage.status.description == "DependencyLost: redis://***@cache:6379 is unavailable"
+    assert (stage.events, batch.events) == ((), ())
+
+
+class SilentCollector(SpanProcessor):
+    """Sends spans to a collector that takes the connection and does not answer, until `answers` is set."""
+
+    def __init__(self) -> None:
+        self.answers = Event()
+        self.has_answered = Event()
+
+    def shutdown(self) -> None:
+        self.answers.wait()
+        self.has_answered.set()
+
+
+async def test_a_close_waits_no_longer_than_its_one_deadline_for_a_collector_that_is_silent(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    collector = SilentCollector()
+    tracer = OpenTelemetryTracer(Settings(), collector, close_seconds=0.01)
+
+    await tracer.close()
+
+    assert not collector.has_answered.is_set()
+    assert caplog.messages == ["spans_dropped"]
+    collector.answers.set()
+    assert collector.has_answered.wait(10)
+
+
+async def test_a_close_that_is_cancelled_leaves_the_collector(caplog: pytest.LogCaptureFixture) -> None:
+    collector = SilentCollector()
+    tracer = OpenTelemetryTracer(Settings(), collector)
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await tracer.close()
+
+    assert not collector.has_answered.is_set()
+    assert caplog.messages == []
+    collector.answers.set()
+    assert collector.has_answered.wait(10)
 
 
 @pytest.mark.parametrize(("ratio", "expected"), [("0", 0), ("1", 8)])
