@@ -20,7 +20,8 @@ def judge_recrawls(evidence: Evidence) -> Iterator[Violation]:
         return  # what comes back after it expired is told, changed or not
     for page_id, inputs in evidence.inputs_by_page.items():
         for each in _unchanged(evidence, inputs):
-            if events := evidence.events_at(each.position):
+            events = evidence.events_at(each.position)
+            if events and not _was_left_to_archives(evidence, inputs, each):
                 names = shown(frozenset(events))
                 yield Violation(
                     2, f"{where(each.position)} brings page {page_id} unchanged, and has: {names}"
@@ -30,6 +31,15 @@ def judge_recrawls(evidence: Evidence) -> Iterator[Violation]:
 def _is_of_itself(data: DuplicateFound) -> bool:
     speaker = data.cluster.representative.id if isinstance(data.cluster, EventCluster) else None
     return data.page.id == speaker or any(match.id == data.page.id for match in data.matches)
+
+
+def _was_left_to_archives(evidence: Evidence, inputs: Sequence[Input], recrawl: Input) -> bool:
+    """Whether an earlier record of the page was left to the archives, which may forget its matches."""
+    return any(
+        evidence.events_at(each.position).keys() == {"archived"}
+        for each in inputs
+        if each.position.offset < recrawl.position.offset
+    )
 
 
 def _unchanged(evidence: Evidence, inputs: Sequence[Input]) -> Iterator[Input]:
