@@ -213,5 +213,6 @@ async def _fill_from_index(
             for page in freeze_pages(timed):
                 builder.add(page)
             filled.add_pages("index", len(timed))
+            filled.archived_count += sum(page.record.state == "archived" for page in timed)
             on_pages(filled.page_count)
     return filled

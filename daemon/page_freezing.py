@@ -34,13 +34,15 @@ class Filled:
         inputs: pages of each input.
         page_count: of all.
         dead_letter_count: records that can never become a page.
+        archived_count: pages of an index without sketches, as they match an archive and `archive.on_match`
+            is `skip`.
         skipped_count: records that are no pages by nature.
         first_dead_letters: what the first few were about.
     """
 
     def __init__(self) -> None:
         self.inputs: Counter[str] = Counter()
-        self.page_count = self.dead_letter_count = self.skipped_count = 0
+        self.page_count = self.archived_count = self.dead_letter_count = self.skipped_count = 0
         self.first_dead_letters: list[str] = []
 
     @property

@@ -121,10 +121,16 @@ def freeze(
         click.echo("stopped: no archive was written", err=True)
         return _STOPPED
     built, filled, size = frozen.built, frozen.filled, frozen.built.header.file_bytes
+    archived = (
+        f" {filled.archived_count:,} without sketches as they match an archive (archive.on_match is skip),"
+        if filled.archived_count
+        else ""
+    )
     click.echo(
         f"{printable(str(output))}: {built.page_count:,} pages, {size:,} bytes"
         f" ({size / max(built.page_count, 1):.0f} a page), in {perf_counter() - start:.1f} s;"
-        f" {built.repeat_count:,} replaced by later ones, {built.unindexed_count:,} too short to be compared,"
+        f" {built.repeat_count:,} replaced by later ones,{archived}"
+        f" {built.unindexed_count - filled.archived_count:,} too short to be compared,"
         f" {filled.dead_letter_count:,} dead letters, {filled.skipped_count:,} skipped",
         err=True,
     )

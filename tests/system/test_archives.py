@@ -272,6 +272,22 @@ def test_an_index_is_frozen_without_texts(archive: Path, crawl: Path) -> None:
     assert len(told("archive", "query", "-", str(path), stdin=asked)["matches"]) == 1
 
 
+def test_pages_that_an_index_left_to_an_archive_are_reported_apart_from_short_ones(
+    archive: Path, crawl: Path
+) -> None:
+    state, path = crawl.with_name("state"), crawl.with_name("index.nda")
+    pages = [page_json("moved", essay(3)), page_json("new", essay(500)), page_json("short", "too short")]
+    skips = ["--set", f"archive.files={archive}", "--set", "archive.on_match=skip"]
+    held = call("dedup", "-", "--state", str(state), *skips, stdin=b"\n".join(pages))
+    assert held.returncode == 0, held.stderr
+
+    frozen = call("freeze", "--state", str(state), "-o", str(path), *skips)
+
+    assert frozen.returncode == 0, frozen.stderr
+    for told_apart in (b" 3 pages", b" 1 without sketches as they match", b" 1 too short to be compared"):
+        assert told_apart in frozen.stderr
+
+
 def test_the_pages_topic_is_frozen_as_it_is(site: Site, archive: Path, crawl: Path) -> None:
     site.create_topics()
     produced = site.call("produce", str(crawl), stdin=b"")
