@@ -207,7 +207,7 @@ class TimedWriter(SlicesWriter):
     """The same, its time taken."""
 
     def __init__(self, directory: Path, timed: Timed) -> None:
-        super().__init__(directory)
+        super().__init__(directory, LEAST_MEMORY_BYTES // 2)
         self._timed = timed
 
     def add(self, pages: Sequence[FrozenPage], first_row: int) -> None:

@@ -127,7 +127,9 @@ class _Archive:
         path = directory / "side.nda"
         with (
             ArchiveWriter(path) as writer,
-            ArchiveBuilder(writer, directory, LEAST_MEMORY_BYTES, [SlicesWriter(directory)]) as builder,
+            ArchiveBuilder(
+                writer, directory, LEAST_MEMORY_BYTES, [SlicesWriter(directory, LEAST_MEMORY_BYTES // 8)]
+            ) as builder,
         ):
             for number, ranks in _batches(made, count):
                 url = f"https://example.com/{number:09}"

@@ -125,7 +125,7 @@ def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[P
     writers: list[PartWriter] = [
         MatchingWriter(directory, sketch.sketch_bytes if sketch else 0, sorting // 4),
         PassagesWriter(directory, sorting // 8, stored_recipe(), run.common_pages),
-        SlicesWriter(directory),
+        SlicesWriter(directory, sorting // 8),
         TextsWriter(directory),
     ]
     return [writer for writer in writers if writer.name in run.parts]

@@ -42,7 +42,7 @@ def build_searched(path: Path, texts: Sequence[str], *, false_drops: float = FAL
             writer,
             path.parent,
             LEAST_MEMORY_BYTES,
-            [SlicesWriter(path.parent, false_drops), TextsWriter(path.parent)],
+            [SlicesWriter(path.parent, LEAST_MEMORY_BYTES // 8, false_drops), TextsWriter(path.parent)],
         ) as builder,
     ):
         for page in searched_pages(texts):

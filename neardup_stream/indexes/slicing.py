@@ -25,7 +25,7 @@ from neardup_stream.archive.search_tiles import (
     SEARCH,
     TILE,
 )
-from neardup_stream.archive.spills import SpilledColumn
+from neardup_stream.archive.spills import PARTITIONS, PartitionedRows, SpilledColumn
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.fingerprints.signatures import (
     class_of,
@@ -35,7 +35,7 @@ from neardup_stream.fingerprints.signatures import (
     private_share,
 )
 
-__all__ = ["FALSE_DROPS", "SLICES", "SlicesWriter"]
+__all__ = ["FALSE_DROPS", "SLICES", "SlicesWriter", "sampled_step"]
 
 SLICES: Final = 8
 """Bits that a term sets in a signature."""
@@ -44,6 +44,11 @@ FALSE_DROPS: Final = 1.0
 """Pages of an archive that a search for one term may report though they lack it."""
 
 _SAMPLED_PAGES: Final = 16_384
+_SAMPLED_BYTES: Final = 1 << 31
+"""Of terms: of long pages fewer are sampled, so that one of PARTITIONS has some 8 MiB. It is the same
+whatever memory there is, as the bytes of the archive must be."""
+
+_TERM_ROW: Final = np.dtype([("term", "<u8")])
 _TILE_BYTES: Final = 1 << 25
 """A tile of long signatures has fewer pages than MAX_TILE_PAGES, so as to fit into this."""
 
@@ -86,12 +91,15 @@ class SlicesWriter:
 
     Args:
         directory: for temporary files.
+        memory_bytes: what sampled terms in memory may take.
         false_drops: pages that a search for one term may report though they lack it.
     """
 
     name = SEARCH
 
-    def __init__(self, directory: Path, false_drops: float = FALSE_DROPS) -> None:
+    def __init__(self, directory: Path, memory_bytes: int, false_drops: float = FALSE_DROPS) -> None:
+        self._directory = directory
+        self._memory_bytes = memory_bytes
         self._kernel: ModuleType = load_search_kernel()
         self._false_drops = false_drops
         self._terms = SpilledColumn(directory)
@@ -165,17 +173,20 @@ class SlicesWriter:
         return hashed
 
     def _frequent(self, dropped: float) -> _Frequent:
-        """The frequent terms of pages at equal distances in the log."""
+        """Return the frequent terms of pages at equal distances in the log, sorted a partition at a time."""
         counts = np.array(self._counts, np.int64)
-        step = max(1, -(-counts.size // _SAMPLED_PAGES))
+        step = sampled_step(counts)
         starts = np.cumsum(counts) - counts
-        sample = [
-            self._terms.read(_TERM_BYTES * start, _TERM_BYTES * count)
-            for start, count in zip(starts[::step].tolist(), counts[::step].tolist(), strict=True)
-        ]
-        terms, page_counts = np.unique(np.frombuffer(b"".join(sample), "<u8"), return_counts=True)
-        share = private_share(counts.size, SLICES, dropped, _TERM_BITS)
-        chosen = terms[page_counts > share * len(sample)]
+        sampled = counts[::step].tolist()
+        least = private_share(counts.size, SLICES, dropped, _TERM_BITS) * len(sampled)
+        pieces = []
+        with PartitionedRows(_TERM_ROW, self._directory, self._memory_bytes) as rows:
+            for start, count in zip(starts[::step].tolist(), sampled, strict=True):
+                rows.add(np.frombuffer(self._terms.read(_TERM_BYTES * start, _TERM_BYTES * count), _TERM_ROW))
+            for number in range(PARTITIONS):
+                terms, page_counts = np.unique(rows.partition(number)["term"], return_counts=True)
+                pieces.append(terms[page_counts > least])
+        chosen = np.concatenate(pieces)
         size = 1 << (2 * chosen.size + 1).bit_length()
         frequent = _Frequent(chosen, np.zeros(size, np.uint64), np.empty(size, np.int64))
         self._kernel.fill_table(*frequent)
@@ -219,6 +230,14 @@ class SlicesWriter:
             )
             column += group.size
         return bits
+
+
+def sampled_step(counts: NDArray[np.int64]) -> int:
+    """Return the distance between sampled pages with so many terms each."""
+    step = max(1, -(-counts.size // _SAMPLED_PAGES))
+    while step < counts.size and _TERM_BYTES * int(counts[::step].sum()) > _SAMPLED_BYTES:
+        step *= 2
+    return step
 
 
 def _groups(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:

@@ -1,6 +1,7 @@
 """The term search over an archive: what it finds, drops falsely, forgets, and refuses to read."""
 
 import os
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.gone import read_gone, write_gone
 from neardup_stream.archive.layout import PAGE_BYTES
 from neardup_stream.archive.logged import LoggedArchive
+from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.reading import ArchiveFile
 from neardup_stream.archive.rewriting import rewrite_archive
 from neardup_stream.archive.search_tiles import MAX_TILE_PAGES
@@ -19,7 +21,7 @@ from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.indexes.settling import settle_by_kept_texts
 from neardup_stream.indexes.sliced import SearchAnswer, SlicedIndex
-from neardup_stream.indexes.slicing import SlicesWriter
+from neardup_stream.indexes.slicing import SlicesWriter, sampled_step
 from tests.archives import SCHEMA, build_archive, frozen_page
 from tests.searches import build_searched, searched_pages
 
@@ -179,7 +181,9 @@ def test_the_same_pages_give_the_same_bytes_whatever_memory_there_is(tmp_path: P
         path = tmp_path / f"{memory_bytes}.nda"
         with (
             ArchiveWriter(path) as writer,
-            ArchiveBuilder(writer, tmp_path, memory_bytes, [SlicesWriter(tmp_path)]) as builder,
+            ArchiveBuilder(
+                writer, tmp_path, memory_bytes, [SlicesWriter(tmp_path, memory_bytes // 512)]
+            ) as builder,
         ):
             for page in pages:
                 builder.add(page)
@@ -187,6 +191,31 @@ def test_the_same_pages_give_the_same_bytes_whatever_memory_there_is(tmp_path: P
         files.append(path.read_bytes())
 
     assert files[0] == files[1]
+
+
+def test_the_sample_that_tells_frequent_words_is_sorted_in_bounded_memory(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    terms_per_page, page_count = 4096, 512
+    common = np.sort(rng.integers(0, 1 << 63, 40, np.uint64))
+    sampled_bytes = 8 * page_count * (terms_per_page + common.size)
+    logged = frozen_page(1).logged
+    with SlicesWriter(tmp_path, 1 << 20) as writer:
+        for first_row in range(page_count):
+            own = rng.integers(0, 1 << 63, terms_per_page, np.uint64)
+            writer.add([FrozenPage(logged, terms=np.union1d(own, common).tobytes())], first_row)
+        tracemalloc.start()
+        frequent = writer.facts()["frequent_terms"]
+        peak_bytes = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+    assert frequent == common.size
+    assert peak_bytes < sampled_bytes
+
+
+def test_of_long_pages_fewer_are_sampled_and_never_none() -> None:
+    usual, long, one = np.full(40_000, 150), np.full(16_384, 1 << 16), np.full(1, 1 << 29)
+
+    assert [sampled_step(counts) for counts in (usual, long, one)] == [3, 4, 1]
 
 
 def test_every_flipped_byte_is_an_error_or_changes_no_answer(tmp_path: Path) -> None:
