@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 from multiprocessing.connection import Connection
+from threading import Lock
 
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.pipeline.worker_main import ERROR, Job, pack_status
@@ -44,7 +45,7 @@ class WorkerProcess:
     Args:
         job: what to do, and within which limits.
 
-    Not safe for threads, but that `close` may be called while `call` waits.
+    Not safe for threads, but that `close` may be called while `start` or `call` waits; both raise then.
     """
 
     def __init__(self, job: Job) -> None:
@@ -53,6 +54,7 @@ class WorkerProcess:
         self._control: socket.socket | None = None
         self._child: Connection | None = None
         self._is_closed = False
+        self._replacing = Lock()
 
     @property
     def pid(self) -> int | None:
@@ -63,24 +65,32 @@ class WorkerProcess:
         """Load everything. Takes a second, or as long as it takes to compile the kernels.
 
         Raises:
-            InvariantBroken: the job could not be loaded; the process has said why.
+            InvariantBroken: the job could not be loaded, and the process has said why; or this is closed.
         """
-        ours, theirs = socket.socketpair()
-        with theirs:
-            self._parent = subprocess.Popen(  # noqa: S603 - ourselves
-                [sys.executable, "-m", _MODULE, str(theirs.fileno())],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,  # which is for events
-                pass_fds=[theirs.fileno()],
-                start_new_session=True,
-            )
-        self._control = ours
-        assert self._parent.stdin is not None  # noqa: S101 - it is a pipe
-        with self._parent.stdin as stdin:
+        parent = self._open()
+        assert parent.stdin is not None  # noqa: S101 - it is a pipe
+        with contextlib.suppress(BrokenPipeError), parent.stdin as stdin:  # the process ended: no status
             stdin.write(pickle.dumps(self._job))
         if self._status() is None:
+            self._require_open()
             raise InvariantBroken("the process that prepares pages did not start; see above")
         self._fork()
+
+    def _open(self) -> subprocess.Popen[bytes]:
+        """Start the parent, unless this is closed: `close` ends it, or none is started after it."""
+        with self._replacing:
+            self._require_open()
+            ours, theirs = socket.socketpair()
+            with theirs:
+                self._control = ours
+                self._parent = subprocess.Popen(  # noqa: S603 - ourselves
+                    [sys.executable, "-m", _MODULE, str(theirs.fileno())],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,  # which is for events
+                    pass_fds=[theirs.fileno()],
+                    start_new_session=True,
+                )
+            return self._parent
 
     def call(self, request: bytes) -> bytes:
         """The work's answer. After an exception the next call finds a fresh process.
@@ -88,13 +98,17 @@ class WorkerProcess:
         Raises:
             WorkEnded: the process ended, because of its limits or otherwise.
             WorkFailed: the work raised an exception.
+            InvariantBroken: this is closed.
         """
+        self._require_open()
         if self._parent is None:
             self.start()
-        assert self._child is not None  # noqa: S101 - started
+        child = self._child
+        if child is None:  # closed since
+            raise WorkEnded(self._replace())
         try:
-            self._child.send_bytes(request)
-            answer = self._child.recv_bytes()
+            child.send_bytes(request)
+            answer = child.recv_bytes()
         except (EOFError, OSError):
             raise WorkEnded(self._replace()) from None
         if answer[:1] == ERROR:
@@ -104,46 +118,55 @@ class WorkerProcess:
 
     def close(self) -> None:
         """End the process, whatever it does."""
-        self._is_closed = True
+        with self._replacing:
+            self._is_closed = True
         self._end()
+
+    def _require_open(self) -> None:
+        if self._is_closed:
+            raise InvariantBroken("the process that prepares pages is closed")
 
     def _replace(self) -> int:
         """Another child in place of one that ended; returns how that did."""
         exit_code = self._status()
         if exit_code is None:  # the parent was ended too
             self._end()
-            if self._is_closed:
-                raise InvariantBroken("the process that prepares pages is closed")
+            self._require_open()
             self.start()
             return -signal.SIGKILL
         self._fork()
         return exit_code
 
     def _fork(self) -> None:
-        assert self._control is not None  # noqa: S101 - started
+        control, former = self._control, self._child
         ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self._control, [b"+"], [theirs.fileno()])
-        if self._child is not None:
-            self._child.close()
+        # Where the parent has ended, the next call finds no child, and starts both again.
+        with theirs, contextlib.suppress(OSError):
+            if control is not None:
+                socket.send_fds(control, [b"+"], [theirs.fileno()])
+        if former is not None:
+            former.close()
         self._child = Connection(ours.detach())
 
     def _status(self) -> int | None:
-        """What the parent says of its child; None where it is gone."""
-        assert self._control is not None  # noqa: S101 - started
+        """Return what the parent says of its child; None where it is gone."""
+        control = self._control
+        if control is None:
+            return None
         try:
-            status = self._control.recv(len(pack_status(0)), socket.MSG_WAITALL)
+            status = control.recv(len(pack_status(0)), socket.MSG_WAITALL)
         except OSError:
             return None
         return int.from_bytes(status, "big", signed=True) if status else None
 
     def _end(self) -> None:
-        if self._parent is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(self._parent.pid, signal.SIGKILL)
-        self._parent.wait()
-        self._parent = None
-        for end in (self._control, self._child):
+        with self._replacing:
+            parent, control, child = self._parent, self._control, self._child
+            self._parent = self._control = self._child = None
+        if parent is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(parent.pid, signal.SIGKILL)
+            parent.wait()
+        for end in (control, child):
             if end is not None:
                 end.close()

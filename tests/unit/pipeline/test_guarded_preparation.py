@@ -1,5 +1,6 @@
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -165,6 +166,23 @@ def test_landmarks_that_take_too_much_cannot_be_told_and_harm_nothing(
     assert preparation.lines_outside_landmarks(_markup(deed)) is None
     assert told.ends.total() == 1
     assert _offsets(preparation.prepare(_records(_page(0)))) == ([0], [])
+
+
+def test_both_threads_that_use_the_process_end_at_a_close_and_none_starts_another(told: Told) -> None:
+    guarded = GuardedPreparation(build, WorkerLimits(cpu_seconds=60, memory_bytes=128 << 20), told)
+    guarded.start()
+
+    with ThreadPoolExecutor(2) as pool:
+        batch = pool.submit(guarded.prepare, _records(_page(0, "-spin-"), _page(1)))
+        landmarks = pool.submit(
+            lambda: [guarded.lines_outside_landmarks(_markup("-spin-")) for _ in range(99)]
+        )
+        guarded.close()
+        for call in (batch, landmarks):
+            with pytest.raises(InvariantBroken, match="is closed"):
+                call.result()
+
+    assert told.ends == {}
 
 
 def test_pages_are_not_refused_for_an_error_of_ours(told: Told) -> None:

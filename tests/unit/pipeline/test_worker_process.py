@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -93,6 +94,28 @@ def test_closing_leaves_no_process(worker: WorkerProcess) -> None:
         worker.close()
 
         assert all(select.select([ending], [], [], 10)[0] for ending in endings)
+
+
+def test_a_closed_worker_starts_no_process_again(worker: WorkerProcess) -> None:
+    worker.close()
+
+    for start in (worker.start, lambda: worker.call(b"next")):
+        with pytest.raises(InvariantBroken, match="is closed"):
+            start()
+    assert worker.pid is None
+
+
+def test_a_call_under_way_at_a_close_raises_and_starts_no_process() -> None:
+    worker = WorkerProcess(Job(load, WorkerLimits(cpu_seconds=60, memory_bytes=64 << 20)))
+    worker.start()
+
+    with ThreadPoolExecutor(1) as pool:
+        call = pool.submit(worker.call, b"-spin-")
+        worker.close()
+        with pytest.raises(InvariantBroken, match="is closed"):
+            call.result()
+
+    assert worker.pid is None
 
 
 def test_a_daemon_that_is_killed_leaves_no_process() -> None:
