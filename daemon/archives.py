@@ -98,18 +98,22 @@ class ReloadedArchives:
 
     Args:
         settings: which they are, how often to look, and how pages are compared.
+        agreed_ids: ids of the archives in the policy that was compared; None where they are no part of it.
 
     Raises:
-        ConfigError: one of them is missing, is no archive, or was made with other settings.
+        ConfigError: one of them is missing, is no archive, was made with other settings, or was replaced
+            since the policy was compared.
         CorruptData: one of them is damaged.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, agreed_ids: Sequence[str] | None = None) -> None:
         self._settings = settings
         self._paths = [Path(name) for name in settings.archive.files]
         self._held = [self._opened(path) for path in self._paths]
         self._looked_seconds = monotonic()
         self._lock = Lock()
+        if agreed_ids is not None:
+            self._require_agreed(agreed_ids)
         if settings.archive.verify_at_start:
             for held in self._held:
                 held.archive.index.file.check_all()
@@ -143,6 +147,15 @@ class ReloadedArchives:
         archive = renewed.archive
         log_event(_logger, "archive_reloaded", path=str(path), archive=archive.index.header.archive_id.hex())
         return renewed
+
+    def _require_agreed(self, agreed_ids: Sequence[str]) -> None:
+        for path, held, agreed in zip(self._paths, self._held, agreed_ids, strict=True):
+            if (now := held.archive.index.header.archive_id.hex()) != agreed:
+                raise ConfigError(
+                    f"{path} is archive {now} now, and was archive {agreed} when verdict.policy was compared:"
+                    " it was replaced meanwhile; put the former file back, or stop all daemons and raise"
+                    " verdict.policy by one; then start again"
+                )
 
     def _require_allowed(self, path: Path, former: OpenArchive, new: OpenArchive) -> None:
         before, now = (each.index.header.archive_id.hex() for each in (former, new))

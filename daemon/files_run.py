@@ -124,7 +124,7 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
             )
             stores = await stack.enter_async_context(open_stores(settings, url, retries))
             preparation = await stack.enter_async_context(open_preparation(settings, meters))
-            archives = await asyncio.to_thread(build_consultation, settings, meters)
+            archives = await asyncio.to_thread(build_consultation, settings, meters, stores.policy)
             publication = line_publication(events, dead_letters)
 
             def render_dead_letter(record: Record, error: BadPage) -> Message:

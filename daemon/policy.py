@@ -1,10 +1,14 @@
 """What verdicts depend on, of the settings: daemons that share a namespace must agree on it."""
 
+from typing import Final
+
 from daemon.archives import archive_ids
 from daemon.settings import Settings
 from neardup_stream.stores.redis_namespace import Policy
 
-__all__ = ["policy"]
+__all__ = ["agreed_archive_ids", "policy"]
+
+_ARCHIVES: Final = "archive.files"
 
 
 def policy(settings: Settings) -> Policy:
@@ -29,5 +33,11 @@ def policy(settings: Settings) -> Policy:
     if clusters.rule == "linked":
         counted["clusters.link_containment"] = clusters.link_containment
     if settings.archive.on_match == "skip" and settings.archive.files:
-        counted |= {"archive.on_match": "skip", "archive.files": ",".join(archive_ids(settings))}
+        counted |= {"archive.on_match": "skip", _ARCHIVES: ",".join(archive_ids(settings))}
     return Policy(verdict.policy, counted)
+
+
+def agreed_archive_ids(agreed: Policy) -> list[str] | None:
+    """Return the ids of the archives in a policy, in the order of their files; None if it has none."""
+    ids = agreed.settings.get(_ARCHIVES)
+    return None if ids is None else str(ids).split(",")

@@ -119,10 +119,11 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         client = await stack.enter_async_context(RedisClient(settings.redis.config()))
         await require_rights(client, name)
         await inspect_servers(client)
-        await check_policy(client, name, policy(settings))
+        agreed = policy(settings)
+        await check_policy(client, name, agreed)
         namespace = await found_successor(client, name, schema(settings), told.fold.index)
         namespace = replace(namespace, version_floor=told.highest_version + 1)
-        stores = await create_stores(settings, client, namespace)
+        stores = replace(await create_stores(settings, client, namespace), policy=agreed)
         log_event(_logger, "recovery_started", index=namespace.token, schema=namespace.schema_id)
         pages = await stack.enter_async_context(
             open_snapshot(connection, kafka.pages_topic, input_id(kafka.pages_topic, kafka.input_epoch))
@@ -191,7 +192,9 @@ async def _judge_again(
     silent = _NoSink()
     # Events are not published here, so archives count only where they decide.
     decides = settings.archive.on_match == "skip"
-    archives = await asyncio.to_thread(build_consultation, settings, meters) if decides else None
+    archives = None
+    if decides:
+        archives = await asyncio.to_thread(build_consultation, settings, meters, stores.policy)
     async with open_preparation(settings, meters) as preparation:
         loop = build_loop(
             settings,

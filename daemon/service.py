@@ -138,7 +138,7 @@ async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Sto
         stores = await stack.enter_async_context(open_stores(settings, url, retries))
         # What has to be compiled is, before partitions are ours and wait.
         preparation = await stack.enter_async_context(open_preparation(settings, metrics))
-        archives = await asyncio.to_thread(build_consultation, settings, metrics)
+        archives = await asyncio.to_thread(build_consultation, settings, metrics, stores.policy)
         streams = await stack.enter_async_context(open_kafka(settings, stores.epochs, retries, metrics))
         publication = message_publication(streams.events, streams.dead_letters)
         loop = build_loop(

@@ -7,11 +7,12 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Final
 
 from daemon.archives import ReloadedArchives
 from daemon.clocks import StoreClock, require_same_time
 from daemon.failpoints import with_failpoints
-from daemon.policy import policy
+from daemon.policy import agreed_archive_ids, policy
 from daemon.preparing import (
     build_frames,
     cluster_rule,
@@ -49,7 +50,7 @@ from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_clusters import RedisClusters
 from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_frames import RedisFrames
-from neardup_stream.stores.redis_namespace import Namespace, enter_index, open_namespace
+from neardup_stream.stores.redis_namespace import Namespace, Policy, enter_index, open_namespace
 from neardup_stream.stores.redis_records import RedisRecords
 from neardup_stream.stores.redis_rights import require_rights
 from neardup_stream.stores.redis_servers import inspect_servers
@@ -96,6 +97,8 @@ __all__ = [
 _LONGEST_HEARTBEAT_SECONDS = 3.0
 """How soon, at the latest, a member of the group hears of a rebalance."""
 
+_NOT_COMPARED: Final = Policy(0, {})
+
 
 @dataclass(frozen=True, slots=True)
 class Stores:
@@ -112,6 +115,7 @@ class Stores:
         sweep_rounds: shares the sweep among daemons.
         clock: epoch seconds by Redis.
         server_name: product and version; empty where nobody asked.
+        policy: as it was compared with the one in force; without settings where it was not compared.
     """
 
     judged: JudgementStores
@@ -124,6 +128,7 @@ class Stores:
     sweep_rounds: SweepRounds
     clock: StoreClock = field(default_factory=StoreClock)
     server_name: str = ""
+    policy: Policy = _NOT_COMPARED
 
 
 def schema(settings: Settings) -> dict[str, str | int]:
@@ -165,15 +170,16 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
         for seconds in facts.clock_seconds:
             require_same_time(seconds)
         clock = StoreClock(next(iter(facts.clock_seconds), None))
+        agreed = policy(settings)
         namespace = await retries.persist(
-            partial(open_namespace, client, settings.redis.namespace, schema(settings), policy(settings))
+            partial(open_namespace, client, settings.redis.namespace, schema(settings), agreed)
         )
         clusters = RedisClusters(client, _cluster_keys(settings, namespace))
         namespace = await retries.persist(
             partial(enter_index, client, settings.redis.namespace, namespace, clusters)
         )
         stores = build_stores(settings, client, namespace)
-        yield replace(stores, clock=clock, server_name=facts.name)
+        yield replace(stores, clock=clock, server_name=facts.name, policy=agreed)
 
 
 def redis_config(settings: Settings, redis_url: str) -> RedisConfig:
@@ -425,16 +431,23 @@ def build_loop(
     )
 
 
-def build_consultation(settings: Settings, meters: PipelineMeters) -> Consultation | None:
-    """What asks the archives of the settings, opened; None where there are none.
+def build_consultation(settings: Settings, meters: PipelineMeters, agreed: Policy) -> Consultation | None:
+    """Return what asks the archives of the settings, opened; None where there are none.
+
+    Args:
+        settings: which archives, and how they are asked.
+        meters: told what was found.
+        agreed: the policy that was compared with the one in force.
 
     Raises:
-        ConfigError: one of them is missing, is no archive, or was made with other settings.
+        ConfigError: one of them is missing, is no archive, was made with other settings, or is not the one
+            that the policy names.
         CorruptData: one of them is damaged.
     """
     if not settings.archive.files:
         return None
-    archives, config = ReloadedArchives(settings), verdict_config(settings)
+    archives = ReloadedArchives(settings, agreed_archive_ids(agreed))
+    config = verdict_config(settings)
     skips_matches = settings.archive.on_match == "skip"
     limit = settings.archive.matches_limit
     return Consultation(archives.current, config, limit, meters, skips_matches=skips_matches)

@@ -10,14 +10,17 @@ import pytest
 from msgspec.structs import replace
 
 from daemon.archives import ReloadedArchives, archive_schema, open_archive
+from daemon.policy import policy
 from daemon.settings import Settings
 from daemon.settings_judging import Sketch, Verdict
+from daemon.wiring import build_consultation
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.gone import gone_path, write_gone
 from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.meters import NoMeters
 from tests.archives import frozen_page
 
 SETTINGS = Settings()
@@ -116,6 +119,20 @@ def test_where_a_match_decides_forgets_are_seen_and_another_archive_is_refused(
         assert page_counts(archives) == [2]
     (record,) = caplog.records
     assert "raise verdict.policy" in str(record.__dict__["fields"])
+
+
+def test_an_archive_that_is_replaced_after_the_policy_was_compared_is_refused(path: Path) -> None:
+    archive = replace(SETTINGS.archive, files=(str(path),), on_match="skip")
+    settings = replace(SETTINGS, archive=archive)
+    agreed = policy(settings)
+    assert build_consultation(settings, NoMeters(), agreed) is not None
+
+    path.unlink()
+    freeze(path, frozen_page(3))
+
+    with pytest.raises(ConfigError, match=r"old\.nda is archive .* was replaced meanwhile"):
+        build_consultation(settings, NoMeters(), agreed)
+    assert build_consultation(settings, NoMeters(), policy(settings)) is not None
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive at all"])
