@@ -9,8 +9,10 @@ import pytest
 
 from neardup_stream.events import Archived
 from neardup_stream.fold import Fold
+from neardup_stream.frames.table import FrameTable
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.pipeline.consultation import OpenArchive
+from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.stores.cluster_store import Transaction
 from neardup_stream.stores.memory_clusters import MemoryClusters
 from neardup_stream.stores.page_record import PageRecord
@@ -208,3 +210,22 @@ async def test_a_skipped_page_that_is_read_again_stays_skipped_though_nothing_ma
 
     assert names(pipeline.events.messages[before:]) == expected
     assert [each.state for each in await stored_records(pipeline)] == ["archived"]
+
+
+async def test_a_skipped_page_that_is_replayed_after_its_match_is_forgotten_teaches_no_frames(
+    archive: OpenArchive,
+) -> None:
+    archives = [archive]
+    pipeline = Pipeline(
+        archives=lambda: archives, skips_matches=True, clusters=_DiesAtDecision(), site="host"
+    )
+    skipped, other = page_json("a", essay(1)), page_json("b", essay(4))
+    with pytest.raises(ExceptionGroup):
+        await asyncio.create_task(run(pipeline, MemorySource(records(skipped))))
+
+    archives.clear()
+    await run(pipeline, MemorySource(records(skipped, other)))
+
+    assert pipeline.meters.outcomes == {"archived": 1, "unique": 1}
+    (packed,) = await pipeline.frame_store.fetch([site_hash("example.com", bytes(16))])
+    assert FrameTable.unpack(packed).page_count == 1
