@@ -1,5 +1,6 @@
 """Which pages of archives share passages with given pages: for `overlap`."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -9,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from daemon.archives import require_text_fit
-from daemon.preparing import build_preparation
+from daemon.preparing import open_preparation
 from daemon.settings import Settings
 from daemon.terminal import printable
 from neardup_stream.archive.texts import TEXTS
@@ -130,14 +131,14 @@ async def find_overlaps(
     archives = [(path, PassageIndex.open(path)) for path in request.archives]
     for path, index in archives:
         require_text_fit(path, index.archive.facts.get("schema"), settings)
-    preparation = build_preparation(settings, NoMeters(), frozenset({TEXTS}))
-    async for records in _records(request.files, settings):
-        prepared = preparation.prepare(records)
-        for complaint in _complaints(prepared):
-            yield complaint
-        for arrival in prepared.arrivals:
-            text = arrival.kept.text.decode("utf-8", "surrogatepass") if arrival.kept else ""
-            yield _page_overlaps(arrival, text, archives, request), text
+    async with open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation:
+        async for records in _records(request.files, settings):
+            prepared = await asyncio.to_thread(preparation.prepare, records)
+            for complaint in _complaints(prepared):
+                yield complaint
+            for arrival in prepared.arrivals:
+                text = arrival.kept.text.decode("utf-8", "surrogatepass") if arrival.kept else ""
+                yield _page_overlaps(arrival, text, archives, request), text
 
 
 def readable(found: PageOverlaps, text: str) -> str:
