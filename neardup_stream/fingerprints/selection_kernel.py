@@ -52,7 +52,8 @@ def winnow(  # noqa: C901 - one thought: roll, rank, choose
 ) -> int:
     """Write the shingle of least rank of every `window` consecutive ones, each once; return how many.
 
-    Of equal ranks the last one counts. Fewer shingles than fill a window are one window.
+    Of equal ranks the former choice is kept while it is in the window, and then the last one is taken: a run
+    of one repeated token has one in `window`. Fewer shingles than fill a window are one window.
 
     Args:
         tokens: hashes.
@@ -85,7 +86,7 @@ def winnow(  # noqa: C901 - one thought: roll, rank, choose
             for i in range(end - window + 1, end):
                 if ranks[i] <= ranks[least]:
                     least = i
-        elif ranks[end - 1] <= ranks[least]:
+        elif ranks[end - 1] < ranks[least]:
             least = end - 1
         if count == 0 or places[count - 1] != least:
             places[count] = least

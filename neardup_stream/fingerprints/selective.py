@@ -2,8 +2,10 @@
 
 Shingles of SHINGLE_TOKENS tokens are winnowed: of every w consecutive ones that of least rank is chosen. So a
 common run of w + SHINGLE_TOKENS - 1 tokens has one chosen shingle at least. w grows with the text, so that
-some `wanted` shingles are chosen of any text. What a large w chooses a smaller one chooses too: two texts of
-different lengths share what the longer one's window chooses.
+some `wanted` shingles are chosen of any text. The hashes that a large w chooses a smaller one chooses too:
+two texts of different lengths share what the longer one's window chooses. Which of equal shingles is chosen
+decides the places only, not the hashes; the former choice is kept while it is in the window, so a text that
+repeats itself has as few places as any other.
 """
 
 import functools

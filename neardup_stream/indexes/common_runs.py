@@ -13,6 +13,9 @@ __all__ = ["CommonRun", "common_runs", "covered"]
 _MOST_PLACES: Final = 16
 """Of one shingle in the page: where a page repeats itself more often, so many places are tried."""
 
+_FIRST_CHUNK: Final = 64
+"""Tokens compared at first; twice as many each time they are equal."""
+
 
 class CommonRun(NamedTuple):
     """Tokens that stand in both sequences.
@@ -40,9 +43,10 @@ def common_runs(
         shingle: tokens to a shingle.
 
     Returns:
-        Distinct runs, in the order of the text; none is within another.
+        Distinct runs, in the order of the text; none is within another. Where both repeat a token or a
+        phrase, a run is left out if the one before and the one behind hold all its tokens, on both sides.
 
-    Cost: 6 ns a token of the page, and 10 µs a place that no former run goes through.
+    Cost: 6 ns a token of the page, 10 µs a place, and 4 ns a token of each run.
     """
     own = all_shingles(page)
     order = np.argsort(own.hashes, kind="stable")
@@ -82,18 +86,40 @@ def _extended(
 
 
 def _equal(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
-    """With how many equal tokens both begin."""
+    """Return with how many equal tokens both begin.
+
+    Cost: in proportion to these, however much stands behind them.
+    """
     size = min(one.size, other.size)
-    differing = np.flatnonzero(one[:size] != other[:size])
-    return int(differing[0]) if differing.size else size
+    start, chunk = 0, _FIRST_CHUNK
+    while start < size:
+        end = min(size, start + chunk)
+        differing = np.flatnonzero(one[start:end] != other[start:end])
+        if differing.size:
+            return start + int(differing[0])
+        start, chunk = end, 2 * chunk
+    return size
 
 
 def _outermost(runs: Iterable[CommonRun]) -> list[CommonRun]:
-    """Leave out runs that lie within an earlier or longer one of the text."""
+    """Leave out runs within a longer one of the text, and those that their two neighbours hold."""
     kept: list[CommonRun] = []
-    reached = 0
     for run in sorted(runs, key=lambda each: (each.start, -each.size, each.page_start)):
-        if run.start + run.size > reached:
-            kept.append(run)
-            reached = run.start + run.size
+        if kept and _end(run) <= _end(kept[-1]):
+            continue
+        if len(kept) > 1 and _hold(kept[-2], run, kept[-1]):
+            kept.pop()
+        kept.append(run)
     return kept
+
+
+def _hold(before: CommonRun, behind: CommonRun, between: CommonRun) -> bool:
+    """Whether two runs have all tokens of one between them, in the text and in the page."""
+    if behind.start > _end(before):
+        return False
+    on_page = [(run.page_start, run.size) for run in (before, behind)]
+    return covered(on_page) == covered([*on_page, (between.page_start, between.size)])
+
+
+def _end(run: CommonRun) -> int:
+    return run.start + run.size

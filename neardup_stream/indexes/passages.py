@@ -36,6 +36,9 @@ LEAST_TOKENS: Final = 30
 LEAST_HITS: Final = 2
 """Of 28 bits one in so many pages has one by chance; two of them next to none."""
 
+_MOST_PLACES: Final = 16
+"""Of one shingle in the text: where it is chosen more often, so many of its places are read in both texts."""
+
 
 class Passage(NamedTuple):
     """A part of a text that a page has too.
@@ -93,18 +96,20 @@ class Overlaps(NamedTuple):
     found: tuple[Overlap, ...]
 
 
-class _Hits(NamedTuple):
-    """Chosen shingles of a text that pages have; ascending by page and place.
+class _Asked(NamedTuple):
+    """A text that pages are compared with.
 
     Attributes:
-        rows: int64.
-        places: int64, tokens of the text.
-        windows: int64, the larger window of the text and the page.
+        tokens: of it.
+        places: int64, the tokens at which its chosen shingles begin, ascending.
+        which: the number of the distinct hash at each place.
+        is_tried: whether a place is read in both texts, where texts are kept.
     """
 
-    rows: NDArray[np.int64]
+    tokens: LocatedTokens
     places: NDArray[np.int64]
-    windows: NDArray[np.int64]
+    which: NDArray[np.intp]
+    is_tried: NDArray[np.bool_]
 
 
 class PassageIndex:
@@ -171,7 +176,8 @@ class PassageIndex:
             ConfigError: `common_pages` is more than the archive knows.
             CorruptData: a page of the file that was needed is damaged.
 
-        Cost: 1 ms for a text of 1,000 shingles; where texts are kept 0.5 ms for each page more.
+        Cost: 1 ms for a text of 1,000 shingles; where texts are kept 0.5 ms for each page more. A repeated
+        shingle takes 16 places of the text and of the page at most, however long both are.
         """
         common = self.common_pages if common_pages is None else common_pages
         if common > self.common_pages:
@@ -181,64 +187,48 @@ class PassageIndex:
             )
         tokens = locate_tokens(text)
         chosen = choose_shingles(tokens.hashes, QUERY_SHINGLES)
-        hashes, which = np.unique(chosen.hashes, return_inverse=True)
+        hashes, which, counts = np.unique(chosen.hashes, return_inverse=True, return_counts=True)
+        asked = _Asked(tokens, chosen.places, which, _spread(which, counts))
         shared = self._lists.find(hashes, common)
-        hits = self._hits(shared.queries, shared.rows, which, chosen.places, tokens.hashes.size)
-        bounds = np.flatnonzero(np.diff(hits.rows, prepend=-1, append=-1))
+        is_living = ~self._gone[shared.rows]
+        order = np.argsort(shared.rows[is_living], kind="stable")
+        rows, queries = shared.rows[is_living][order], shared.queries[is_living][order]
+        bounds = np.flatnonzero(np.diff(rows, prepend=-1, append=-1))
+        hit_counts = np.add.reduceat(counts[queries], bounds[:-1]) if rows.size else bounds[:-1]
         found = []
-        for start, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            if end - start >= min_hits:
-                page_hits = _Hits(*(column[start:end] for column in hits))
-                overlap = self._overlap(tokens, page_hits, min_tokens, min_hits)
+        for start, end, hit_count in zip(bounds[:-1], bounds[1:], hit_counts, strict=True):
+            if hit_count >= min_hits:
+                overlap = self._overlap(asked, int(rows[start]), queries[start:end], min_tokens, min_hits)
                 if overlap.passages:
                     found.append(overlap)
         found.sort(key=lambda overlap: (-overlap.share, -overlap.page_share, overlap.row))
         is_common = shared.is_common[which]
         return Overlaps(tokens.hashes.size, chosen.places.size, int(is_common.sum()), tuple(found))
 
-    def _hits(
-        self,
-        queries: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        which: NDArray[np.intp],
-        places: NDArray[np.int64],
-        token_count: int,
-    ) -> _Hits:
-        """Bring the pages of each distinct hash to all places where the text has it."""
-        is_living = ~self._gone[rows]
-        queries, rows = queries[is_living], rows[is_living]
-        order = np.argsort(which, kind="stable")
-        first_places = np.searchsorted(which[order], np.arange(which.size + 1))
-        counts = (first_places[1:] - first_places[:-1])[queries]
-        firsts = np.repeat(first_places[queries], counts)
-        within = np.arange(firsts.size) - np.repeat(np.cumsum(counts) - counts, counts)
-        hit_rows, hit_places = np.repeat(rows, counts), places[order[firsts + within]]
-        sorting = np.lexsort((hit_places, hit_rows))
-        hit_rows = hit_rows[sorting]
-        own = window_of(token_count, QUERY_SHINGLES)
-        wanted = self._lists.facts.shingles
-        pages, page_of = np.unique(hit_rows, return_inverse=True)
-        sizes = self._lists.token_counts(pages).tolist()
-        windows = np.array([max(own, window_of(size, wanted)) for size in sizes], np.int64)
-        return _Hits(hit_rows, hit_places[sorting], windows[page_of])
-
-    def _overlap(self, tokens: LocatedTokens, hits: _Hits, min_tokens: int, min_hits: int) -> Overlap:
-        row = int(hits.rows[0])
-        page_tokens = None
+    def _overlap(
+        self, asked: _Asked, row: int, queries: NDArray[np.int64], min_tokens: int, min_hits: int
+    ) -> Overlap:
+        """Compare the text with a page that has these of its distinct hashes."""
+        is_hit = np.isin(asked.which, queries)
+        tokens, page_tokens = asked.tokens, None
         if self._texts is None:
-            runs = _estimated(hits, min_tokens, min_hits)
-            size = int(self._lists.token_counts(hits.rows[:1])[0])
+            size = int(self._lists.token_counts(np.array([row]))[0])
+            window = max(
+                window_of(tokens.hashes.size, QUERY_SHINGLES), window_of(size, self._lists.facts.shingles)
+            )
+            runs = _estimated(asked.places[is_hit], window, min_tokens, min_hits)
         else:
             page_tokens = locate_tokens(self._texts.text(row))
             size = page_tokens.hashes.size
-            runs = common_runs(tokens.hashes, page_tokens.hashes, hits.places, SHINGLE_TOKENS)
+            places = asked.places[is_hit & asked.is_tried]
+            runs = common_runs(tokens.hashes, page_tokens.hashes, places, SHINGLE_TOKENS)
             runs = [run for run in runs if run.size >= min_tokens]
         shared = covered([(run.start, run.size) for run in runs])
         on_page = shared if page_tokens is None else covered([(run.page_start, run.size) for run in runs])
         return Overlap(
             row=row,
             page=self.archive.log.page(row),
-            hit_count=hits.places.size,
+            hit_count=int(is_hit.sum()),
             share=shared / max(tokens.hashes.size, 1),
             page_share=min(1.0, on_page / max(size, 1)),
             is_exact=page_tokens is not None,
@@ -246,13 +236,22 @@ class PassageIndex:
         )
 
 
-def _estimated(hits: _Hits, min_tokens: int, min_hits: int) -> list[CommonRun]:
+def _spread(which: NDArray[np.intp], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Mark _MOST_PLACES places of each hash, the first and others evenly spread; all where it has no more."""
+    order = np.argsort(which, kind="stable")
+    sizes = np.repeat(counts, counts)
+    ordinals = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
+    is_tried = np.empty(which.size, np.bool_)
+    is_tried[order] = ordinals * _MOST_PLACES // sizes != (ordinals - 1) * _MOST_PLACES // sizes
+    return is_tried
+
+
+def _estimated(places: NDArray[np.int64], window: int, min_tokens: int, min_hits: int) -> list[CommonRun]:
     """Chains of hits no further apart than two windows; a passage may begin and end a window beyond."""
-    window = int(hits.windows[0])
-    bounds = [0, *(np.flatnonzero(np.diff(hits.places) > 2 * window) + 1).tolist(), hits.places.size]
+    bounds = [0, *(np.flatnonzero(np.diff(places) > 2 * window) + 1).tolist(), places.size]
     runs = []
     for start, end in pairwise(bounds):
-        first, last = int(hits.places[start]), int(hits.places[end - 1]) + SHINGLE_TOKENS
+        first, last = int(places[start]), int(places[end - 1]) + SHINGLE_TOKENS
         if end - start >= min_hits and last - first + window >= min_tokens:
             runs.append(CommonRun(first, 0, last - first))
     return runs

@@ -25,16 +25,20 @@ from neardup_stream.fingerprints.selective import (
     SHINGLE_TOKENS,
     STORED_SHINGLES,
     all_shingles,
+    choose_shingles,
     window_of,
     winnow,
 )
 from neardup_stream.hashing.stable import mix, token_hash
-from neardup_stream.indexes.passages import PassageIndex
+from neardup_stream.indexes.common_runs import CommonRun, common_runs, covered
+from neardup_stream.indexes.passages import Passage, PassageIndex
 from neardup_stream.text.canonical import canonicalize
 from neardup_stream.text.tokens import split_tokens
 from tests.archives import build_archive, frozen_page, text_writers
 
 Words = NDArray[np.uint64]
+
+RANK = 0x9E3779B97F4A7C15
 
 PIECES = [
     "a",
@@ -103,9 +107,39 @@ def test_one_of_every_window_of_shingles_is_chosen(some: Words, window: int) -> 
 
 @given(tokens, windows, windows)
 def test_what_a_long_window_chooses_a_short_one_chooses_too(some: Words, one: int, other: int) -> None:
-    longer, shorter = (set(winnow(some, size).places.tolist()) for size in sorted((one, other), reverse=True))
+    longer, shorter = (set(winnow(some, size).hashes.tolist()) for size in sorted((one, other), reverse=True))
 
     assert longer <= shorter
+
+
+@given(st.permutations(range(80)), windows, windows)
+def test_what_a_long_window_chooses_stands_at_the_same_places_where_no_shingle_is_repeated(
+    some: list[int], one: int, other: int
+) -> None:
+    words = np.array(some, np.uint64)
+    longer, shorter = (
+        set(winnow(words, size).places.tolist()) for size in sorted((one, other), reverse=True)
+    )
+
+    assert longer <= shorter
+
+
+@given(tokens, windows)
+def test_what_is_chosen_is_the_least_of_some_window(some: Words, window: int) -> None:
+    every, chosen = all_shingles(some).hashes, winnow(some, window).hashes.tolist()
+    ranks = [mix(each ^ RANK) for each in every.tolist()]
+    starts = range(max(bool(ranks), len(ranks) - window + 1))
+
+    assert {mix(each ^ RANK) for each in chosen} == {min(ranks[start : start + window]) for start in starts}
+
+
+@given(st.integers(1, 4), st.integers(0, 400), windows)
+def test_a_repeated_phrase_is_chosen_once_a_window(period: int, size: int, window: int) -> None:
+    some = np.array([place % period for place in range(size)], np.uint64)
+    places = winnow(some, window).places
+
+    # the last choice in a window and the first one after it are up to a period apart
+    assert places.size <= size // max(1, window - period + 1) + 1
 
 
 @given(tokens, tokens, tokens, windows, windows)
@@ -195,6 +229,7 @@ words = st.sampled_from(
     ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa"]
 )
 passages = st.lists(words, min_size=5, max_size=60)
+MOST_PLACES = 16
 pasted = st.lists(st.lists(st.integers(0, 3), max_size=4), max_size=5)
 
 
@@ -211,6 +246,15 @@ def brute_runs(text: list[int], page: list[int], least: int) -> set[tuple[int, i
             if size >= least:
                 runs.add((start, size))
     return runs
+
+
+def repeats(some: Words) -> int:
+    """How often the most frequent shingle stands there."""
+    return max(np.unique(all_shingles(some).hashes, return_counts=True)[1].tolist(), default=0)
+
+
+def token_places(starts: NDArray[np.int64], ends: NDArray[np.int64], passage: Passage) -> list[int]:
+    return np.flatnonzero((starts >= passage.start) & (ends <= passage.end)).tolist()
 
 
 @settings(max_examples=60)
@@ -246,9 +290,12 @@ def test_overlaps_are_those_that_comparing_every_token_finds(
             window = max(
                 window_of(own.hashes.size, QUERY_SHINGLES), window_of(located.hashes.size, STORED_SHINGLES)
             )
-            for (start, end), size in spans.items():
+            if max(repeats(own.hashes), repeats(located.hashes)) > MOST_PLACES:
+                continue
+            places = {at for each in got for at in token_places(own.starts, own.ends, each)}
+            for start, size in expected:
                 if size >= window + SHINGLE_TOKENS - 1:
-                    assert any(each.start <= start and end <= each.end for each in got)
+                    assert places.issuperset(range(start, start + size))
 
 
 def test_without_texts_a_passage_is_estimated_within_the_common_run(tmp_path: Path) -> None:
@@ -275,3 +322,61 @@ def test_hashes_on_more_pages_than_were_frozen_cannot_be_asked_for(tmp_path: Pat
     with pytest.raises(ConfigError, match=f"--common {COMMON_PAGES}"):
         PassageIndex.open(path).overlaps("anything", common_pages=COMMON_PAGES + 1)
     assert PassageIndex.open(path).overlaps("anything at all that is said by no page").found == ()
+
+
+def test_a_long_run_of_one_token_is_chosen_as_seldom_as_other_text() -> None:
+    same = np.full(200_000, 7, np.uint64)
+
+    assert choose_shingles(same, QUERY_SHINGLES).places.size <= QUERY_SHINGLES
+    assert choose_shingles(same, STORED_SHINGLES).places.size <= STORED_SHINGLES
+
+
+def test_a_run_of_one_token_on_many_pages_is_reported_in_few_passages(tmp_path: Path) -> None:
+    path = tmp_path / "same.nda"
+    sizes = [50, 3000, *[400] * 20]
+    pages = [frozen_page(number, content="same " * size) for number, size in enumerate(sizes)]
+    build_archive(path, pages, parts=text_writers(tmp_path))
+    text = f"before {'same ' * 600} behind"
+
+    found = PassageIndex.open(path).overlaps(text).found
+
+    by_url = {overlap.page.url: overlap for overlap in found}
+    short, long, *others = [by_url[page.logged.url] for page in pages]
+    assert [passage.token_count for passage in long.passages] == [600]
+    assert all(len(overlap.passages) == 2 for overlap in others)
+    assert all(overlap.share == pytest.approx(600 / 602) for overlap in (short, long, *others))
+    assert len(short.passages) <= MOST_PLACES
+
+
+@pytest.mark.parametrize("repeats", [MOST_PLACES, MOST_PLACES + 1])
+def test_a_sentence_repeated_beyond_the_bound_is_found_with_some_of_its_places(
+    tmp_path: Path, repeats: int
+) -> None:
+    path = tmp_path / "header.nda"
+    sentence = "one two three four five six seven eight"
+    build_archive(path, [frozen_page(0, content=sentence)], parts=text_writers(tmp_path))
+    text = " ".join(f"{sentence} {number}" for number in range(repeats))
+
+    (overlap,) = PassageIndex.open(path).overlaps(text, min_tokens=8).found
+
+    assert overlap.hit_count == repeats
+    assert len(overlap.passages) == MOST_PLACES
+
+
+@given(st.integers(0, 300), st.integers(8, 300), st.integers(0, 300))
+def test_a_common_run_is_read_to_its_last_token_on_both_sides(before: int, size: int, place: int) -> None:
+    run = np.arange(1000, 1000 + size, dtype=np.uint64)
+    text = np.concatenate([np.zeros(before, np.uint64), run, np.zeros(5, np.uint64)])
+    page = np.concatenate([np.ones(3, np.uint64), run, np.ones(200, np.uint64)])
+    at = np.array([before + min(place, size - SHINGLE_TOKENS)])
+
+    assert common_runs(text, page, at, SHINGLE_TOKENS) == [CommonRun(before, 3, size)]
+
+
+def test_common_runs_of_one_repeated_token_are_not_reported_once_a_shift() -> None:
+    text, page = np.full(3000, 7, np.uint64), np.full(100, 7, np.uint64)
+
+    runs = common_runs(text, page, np.arange(2993), SHINGLE_TOKENS)
+
+    assert len(runs) <= 2 * 3000 // 100
+    assert covered([(run.start, run.size) for run in runs]) == 3000
