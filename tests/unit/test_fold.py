@@ -11,8 +11,9 @@ import msgspec
 import pytest
 
 from neardup_stream.errors import CorruptData
-from neardup_stream.events import EVENT_DATA, EventData, EventName, event_type
+from neardup_stream.events import EVENT_DATA, DuplicateFound, Event, EventData, EventName, event_type
 from neardup_stream.fold import Fold
+from neardup_stream.wire.events import to_structured
 from tests.events import (
     At,
     archived,
@@ -273,10 +274,29 @@ DOCUMENTED = (
 EVENTS_PAGE = Path(__file__).parents[2] / "docs" / "events.md"
 
 
+EXAMPLES = re.findall(r"^```python\n(.*?)^```$", EVENTS_PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+
+
+def test_the_documented_program_folds_a_file_of_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events = [
+        Event(id="1", name="duplicate", source="/neardup/nd/p", subject=data.page.id, time_ms=0, data=data)
+        for data in DOCUMENTED[:2]
+        if isinstance(data, DuplicateFound)
+    ]
+    (tmp_path / "duplicates.jsonl").write_bytes(b"\n".join(map(to_structured, events)) + b"\n")
+    monkeypatch.chdir(tmp_path)
+
+    exec(EXAMPLES[0], {})  # noqa: S102 - our own page
+
+    assert capsys.readouterr().out == "['b', 'd']\n"
+
+
 def test_the_worked_example_of_the_documentation_works() -> None:
     page = EVENTS_PAGE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| \d \| `(.*?)`", page, re.MULTILINE)
-    (example,) = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    _, example = EXAMPLES
     names = {"events": [delivered(event) for event in DOCUMENTED]}
     claims = doctest.DocTestParser().get_doctest(example, names, "docs/events.md", None, None)
 
