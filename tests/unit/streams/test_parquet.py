@@ -1,5 +1,6 @@
 """Parquet files as a source: a record a row, the row's JSON as its value."""
 
+import tracemalloc
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,6 +14,8 @@ from neardup_stream.errors import CorruptData
 from neardup_stream.message import Record
 from neardup_stream.page import Page
 from neardup_stream.streams.files import FileSource
+from neardup_stream.streams.inputs import CHUNK_BYTES
+from neardup_stream.streams.protocol import EndOfStream
 from neardup_stream.wire.pages import PageDecoder
 from tests.contracts.streams import read_records
 
@@ -83,6 +86,77 @@ async def test_a_row_beyond_the_limit_is_cut_for_the_decoder_to_refuse(tmp_path:
     records = await read(path, max_page_bytes=100)
 
     assert [len(record.value or b"") for record in records] == [101, len(b'{"url":"v","text":"y"}')]
+
+
+async def test_times_in_nanoseconds_are_cut_to_microseconds(tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "pages.parquet",
+        {
+            "url": ["u"],
+            "fetched_at": pa.array([1_000_000_001_234_567_891], pa.timestamp("ns")),
+            "took": pa.array([1_500_000_001], pa.duration("ns")),
+            "clock": pa.array([1_001], pa.time64("ns")),
+            "meta": pa.array([{"at": [1_001]}], pa.struct([("at", pa.list_(pa.timestamp("ns", "UTC")))])),
+        },
+    )
+
+    (record,) = await read(path)
+
+    assert msgspec.json.decode(record.value or b"") == {
+        "url": "u",
+        "fetched_at": "2001-09-09T01:46:41.234567Z",
+        "took": "PT1.5S",
+        "clock": "00:00:00.000001",
+        "meta": {"at": ["1970-01-01T00:00:00.000001Z"]},
+    }
+
+
+@pytest.mark.parametrize("value", ["x" * (1 << 20), b"x" * (1 << 20)])
+async def test_a_long_value_of_many_rows_takes_no_memory_for_each(tmp_path: Path, value: object) -> None:
+    path = write(tmp_path / "pages.parquet", {"url": ["u"] * 256, "text": [value] * 256}, 256)
+    arrow_bytes = pa.total_allocated_bytes()
+    most_arrow_bytes = 0
+
+    tracemalloc.start()
+    async with FileSource([path], max_page_bytes=1000) as source:
+        while True:
+            try:
+                records = await source.read(1000, 1 << 30)
+            except EndOfStream:
+                break
+            most_arrow_bytes = max(most_arrow_bytes, pa.total_allocated_bytes() - arrow_bytes)
+            assert {len(record.value or b"") for record in records} == {1001}
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert max(peak_bytes, most_arrow_bytes) < 16 << 20
+
+
+async def test_a_block_of_rows_has_no_more_bytes_than_one_of_other_files(tmp_path: Path) -> None:
+    path = write(tmp_path / "pages.parquet", {"text": ["x" * (1 << 20)] * 20}, 20)
+
+    async with FileSource([path], max_page_bytes=2 << 20) as source:
+        block = await source.read(1000, 1 << 30)
+
+    assert len(block) == CHUNK_BYTES >> 20
+
+
+async def test_a_compression_that_pyarrow_lacks_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CorruptData, match=r"pages\.parquet: .* not supported .* LZO"):
+        await read(str(lzo_file(tmp_path / "pages.parquet")))
+
+
+def lzo_file(path: Path) -> Path:
+    write(path, {"url": ["u"]})
+    path.write_bytes(path.read_bytes().replace(b"\x03url\x15\x02", b"\x03url\x15\x06"))  # Snappy, LZO
+    return path
+
+
+async def test_a_time_that_no_page_has_is_told_with_its_row(tmp_path: Path) -> None:
+    path = write(tmp_path / "pages.parquet", {"at": pa.array([0, 1 << 60], pa.timestamp("us"))})
+
+    with pytest.raises(CorruptData, match=r"row 1 has a value that no page has"):
+        await read(path)
 
 
 async def test_a_file_without_rows_has_no_records(tmp_path: Path) -> None:
