@@ -3,10 +3,13 @@
     magic, 8 bytes │ archive id, 16 bytes │ one bit a page, the lowest first │ BLAKE2b of these, 16 bytes
 
 `NAME.nda.gone` stands beside `NAME.nda`. It is replaced as a whole: readers see the former or the new one.
+Writers take turns by a lock on `.NAME.nda.gone.lock`, an empty file that stays.
 """
 
+import fcntl
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
@@ -59,25 +62,66 @@ def read_gone(archive: Path, header: Header) -> NDArray[np.bool_]:
 def write_gone(archive: Path, header: Header, rows: Iterable[int]) -> int:
     """Add pages to those that are forgotten; return how many of them were not before.
 
+    Processes that do so at the same time wait for each other. What is added is durable.
+
     Raises:
         CorruptData: the file that is there is damaged, or belongs to another archive.
         StreamUnavailable: the disk is full or failed.
     """
-    gone = read_gone(archive, header)
-    before = int(gone.sum())
-    gone[list(rows)] = True
+    with _locked(archive):
+        gone = read_gone(archive, header)
+        before = int(gone.sum())
+        gone[list(rows)] = True
+        added = int(gone.sum()) - before
+        if added:
+            packed = _packed(np.packbits(gone, bitorder="little").tobytes(), header)
+            _replace(gone_path(archive), packed)
+    return added
+
+
+@contextmanager
+def _locked(archive: Path) -> Iterator[None]:
+    """Wait for other writers of the forgets of an archive, and exclude them.
+
+    The lock file is never removed: a process that waits for a removed one would exclude no other.
+    """
     path = gone_path(archive)
+    lock = path.with_name(f".{path.name}.lock")
+    try:
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise _unwritten(lock, error) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        except OSError as error:
+            raise _unwritten(lock, error) from error
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Replace a file durably: both its content and its name are on disk afterwards."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with partial.open("wb") as file:
-            file.write(_packed(np.packbits(gone, bitorder="little").tobytes(), header))
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         partial.replace(path)
+        directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise StreamUnavailable(f"cannot write {path}: {error.strerror}", "disk") from error
-    return int(gone.sum()) - before
+        raise _unwritten(path, error) from error
+
+
+def _unwritten(path: Path, error: OSError) -> StreamUnavailable:
+    return StreamUnavailable(f"cannot write {path}: {error.strerror}", "disk")
 
 
 def _packed(bits: bytes, header: Header) -> bytes:

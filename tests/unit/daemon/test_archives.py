@@ -1,5 +1,6 @@
 """Archives of the settings: those that do not fit are refused by name, replaced ones are asked anew."""
 
+import fcntl
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +16,8 @@ from daemon.settings import Settings
 from daemon.settings_judging import Sketch, Verdict
 from daemon.wiring import build_consultation
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
-from neardup_stream.archive.gone import gone_path, write_gone
+from neardup_stream.archive.gone import gone_path, read_gone, write_gone
+from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.writing import ArchiveWriter
@@ -103,6 +105,36 @@ def test_forgets_are_seen_and_undone(path: Path) -> None:
 
     gone_path(path).unlink()
     assert archives.current()[0].gone.tolist() == [False, False]
+
+
+def test_forgets_made_at_the_same_time_are_all_kept(path: Path) -> None:
+    freeze(path, *(frozen_page(n) for n in range(24)))
+    header = LoggedArchive(path).header
+
+    with ThreadPoolExecutor(8) as threads:
+        added = list(threads.map(lambda row: write_gone(path, header, [row]), range(24)))
+
+    assert added == [1] * 24
+    assert read_gone(path, header).all()
+
+
+def test_a_forget_waits_for_one_that_another_process_makes(path: Path) -> None:
+    header = LoggedArchive(path).header
+    write_gone(path, header, [0])
+    with path.with_name(f".{gone_path(path).name}.lock").open("rb+") as lock, ThreadPoolExecutor(1) as thread:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = thread.submit(write_gone, path, header, [1])
+        with pytest.raises(TimeoutError):
+            waiting.result(timeout=0.05)
+        fcntl.flock(lock, fcntl.LOCK_UN)
+
+        assert waiting.result() == 1
+    assert read_gone(path, header).all()
+
+
+def test_a_forget_of_nothing_new_writes_nothing(path: Path) -> None:
+    assert write_gone(path, LoggedArchive(path).header, []) == 0
+    assert not gone_path(path).exists()
 
 
 def test_where_a_match_decides_forgets_are_seen_and_another_archive_is_refused(
