@@ -192,7 +192,12 @@ def _require_tokens(path: Path, archive: LoggedArchive) -> None:
 
 
 def _is_archive(path: Path) -> bool:
-    """Whether a file begins as archives do; one that cannot be read is left for its reader to complain of."""
+    """Return whether a regular file begins as archives do; what is read of a pipe would be lost.
+
+    A file that cannot be read is none: its reader complains of it.
+    """
+    if not path.is_file():
+        return False
     try:
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC

@@ -82,6 +82,14 @@ def test_a_search_finds_pages_of_any_script_and_settles_them_by_the_files_they_c
     assert urls(japanese, "yes") == {"tokyo"}
 
 
+def test_a_pipe_settles_as_its_file_does(archive: Path, crawl: Path) -> None:
+    of_a_file = searched("cold", str(archive), str(crawl), "--settle")
+    of_a_pipe = searched("cold", str(archive), "/dev/stdin", "--settle", stdin=crawl.read_bytes())
+
+    assert of_a_pipe == of_a_file
+    assert urls(of_a_pipe, "yes") >= {"war", "peace", "release"}
+
+
 def test_a_page_that_changed_since_it_was_frozen_stays_a_maybe(archive: Path, crawl: Path) -> None:
     changed = crawl.with_name("later.jsonl")
     changed.write_bytes(page_json("war", essay(1) + " nothing of it is left") + b"\n")
