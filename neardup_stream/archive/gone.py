@@ -19,10 +19,12 @@ from numpy.typing import NDArray
 from neardup_stream.archive.layout import Header
 from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
 
-__all__ = ["gone_path", "read_gone", "write_gone"]
+__all__ = ["gone_path", "read_gone", "require_no_forgets", "write_gone"]
 
 _MAGIC = b"\x89NDGONE\n"
+_ID_BYTES = 16
 _DIGEST_BYTES = 16
+_BITS_START = len(_MAGIC) + _ID_BYTES
 
 
 def gone_path(archive: Path) -> Path:
@@ -48,8 +50,7 @@ def read_gone(archive: Path, header: Header) -> NDArray[np.bool_]:
         return np.zeros(header.page_count, np.bool_)
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
-    start = len(_MAGIC) + len(header.archive_id)
-    bits = packed[start:-_DIGEST_BYTES]
+    bits = packed[_BITS_START:-_DIGEST_BYTES]
     if packed != _packed(bits, header) or len(bits) != -(-header.page_count // 8):
         raise CorruptData(
             f"{path} is damaged, or belongs to another archive than {archive.name}:"
@@ -57,6 +58,29 @@ def read_gone(archive: Path, header: Header) -> NDArray[np.bool_]:
         )
     flags = np.unpackbits(np.frombuffer(bits, np.uint8), count=header.page_count, bitorder="little")
     return flags.astype(np.bool_)
+
+
+def require_no_forgets(archive: Path) -> None:
+    """Refuse to write an archive beside the forgets of another one: it would have the withdrawn pages again.
+
+    Args:
+        archive: path of the archive to be written.
+
+    Raises:
+        ConfigError: there are forgets.
+    """
+    path = gone_path(archive)
+    try:
+        packed = path.read_bytes()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    count = int.from_bytes(packed[_BITS_START:-_DIGEST_BYTES], "little").bit_count()
+    raise ConfigError(
+        f"{path} notes {count} forgotten pages, which a new {archive.name} could hold again: name another"
+        f" file and forget the pages there, or remove {path.name} first"
+    )
 
 
 def write_gone(archive: Path, header: Header, rows: Iterable[int]) -> int:

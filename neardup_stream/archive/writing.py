@@ -13,6 +13,7 @@ from typing import IO, Self
 import msgspec
 import numpy as np
 
+from neardup_stream.archive.gone import require_no_forgets
 from neardup_stream.archive.layout import (
     CHECKS,
     MAX_FILE_BYTES,
@@ -44,7 +45,7 @@ class ArchiveWriter:
         replaces: whether a file of that name may be replaced.
 
     Raises:
-        ConfigError: the name is taken, or its directory may not be written.
+        ConfigError: the name is taken, has forgets beside it, or its directory may not be written.
     """
 
     def __init__(self, path: Path, *, replaces: bool = False) -> None:
@@ -59,6 +60,7 @@ class ArchiveWriter:
         """Create the file under its other name."""
         if not self._replaces and os.path.lexists(self._path):
             raise _taken(self._path)
+        require_no_forgets(self._path)
         try:
             descriptor = os.open(self._partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
@@ -120,7 +122,7 @@ class ArchiveWriter:
 
         Raises:
             StreamUnavailable: the disk is full or failed.
-            ConfigError: the name was taken meanwhile.
+            ConfigError: the name was taken meanwhile, or pages of the archive there were forgotten.
         """
         self._add_checks()
         header = Header(
@@ -141,6 +143,7 @@ class ArchiveWriter:
         return header
 
     def _publish(self) -> None:
+        require_no_forgets(self._path)
         if self._replaces:
             self._partial.replace(self._path)
         else:

@@ -137,6 +137,34 @@ def test_a_forget_of_nothing_new_writes_nothing(path: Path) -> None:
     assert not gone_path(path).exists()
 
 
+def test_an_archive_with_forgets_is_not_replaced(path: Path) -> None:
+    freeze(path, *(frozen_page(n) for n in range(12)))
+    write_gone(path, LoggedArchive(path).header, [1, 9])
+    former = path.read_bytes()
+
+    with pytest.raises(
+        ConfigError, match=r"old\.nda\.gone notes 2 forgotten pages.*remove old\.nda\.gone first"
+    ):
+        freeze(path, frozen_page(3))
+    assert path.read_bytes() == former
+
+    gone_path(path).unlink()
+    freeze(path, frozen_page(3))
+    assert LoggedArchive(path).header.page_count == 1
+
+
+def test_a_forget_while_a_replacement_is_written_keeps_the_archive(path: Path) -> None:
+    former = path.read_bytes()
+
+    with ArchiveWriter(path, replaces=True) as writer:
+        write_gone(path, LoggedArchive(path).header, [1])
+        with pytest.raises(ConfigError, match="notes 1 forgotten pages"):
+            writer.finish(0, 0, 0, {})
+
+    assert path.read_bytes() == former
+    assert not list(path.parent.glob("*.tmp"))
+
+
 def test_where_a_match_decides_forgets_are_seen_and_another_archive_is_refused(
     path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
