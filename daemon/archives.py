@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from daemon.logs import log_event
 from daemon.preparing import simhash_config, sketch_config
 from daemon.settings import Settings
+from daemon.terminal import utf8_name
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.gone import gone_path, read_gone
 from neardup_stream.errors import ConfigError, CorruptData
@@ -203,7 +204,7 @@ def open_archive(path: Path, settings: Settings) -> OpenArchive:
     """
     index = FrozenIndex(path)
     _require_fit(path, index.facts.get("schema"), archive_schema(settings))
-    return OpenArchive(path.name, index, read_gone(path, index.header))
+    return OpenArchive(utf8_name(path.name), index, read_gone(path, index.header))
 
 
 def require_text_fit(path: Path, frozen: object, settings: Settings) -> None:

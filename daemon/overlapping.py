@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from daemon.archives import require_text_fit
 from daemon.preparing import open_preparation
 from daemon.settings import Settings
-from daemon.terminal import printable
+from daemon.terminal import printable, utf8_name
 from neardup_stream.archive.texts import TEXTS
 from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.passages import LEAST_HITS, LEAST_TOKENS, Overlap, Passage, PassageIndex
@@ -170,8 +170,14 @@ def _file_record(name: str, number: int, max_page_bytes: int) -> Record:
     if len(body) > max_page_bytes:
         raise ConfigError(f"{name} is larger than limits.max_page_bytes = {max_page_bytes}")
     content_type = "text/html" if name.endswith(_MARKUP_SUFFIXES) else "text/plain"
+    label = utf8_name(name)
     page = Page(
-        id=PageId(name), url=name, fetched_at_seconds=0, body=body, content_type=content_type, charset="utf-8"
+        id=PageId(label),
+        url=label,
+        fetched_at_seconds=0,
+        body=body,
+        content_type=content_type,
+        charset="utf-8",
     )
     return Record(position=Position(Partition("files", 0), number), key=None, value=b"", decoded=page)
 
@@ -196,7 +202,7 @@ def _page_overlaps(
             min_hits=request.min_hits,
         )
         common = max(common, answer.common_count / max(answer.chosen_count, 1))
-        found += [_found(path.name, overlap, text) for overlap in answer.found]
+        found += [_found(utf8_name(path.name), overlap, text) for overlap in answer.found]
     return PageOverlaps(
         id=arrival.page.id,
         url=arrival.page.url,

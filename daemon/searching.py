@@ -14,7 +14,7 @@ from daemon.archives import require_text_fit
 from daemon.logs import log_event
 from daemon.preparing import open_preparation
 from daemon.settings import Settings
-from daemon.terminal import printable
+from daemon.terminal import printable, utf8_name
 from neardup_stream.archive.layout import MAGIC
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.texts import TEXTS, KeptTexts
@@ -166,7 +166,7 @@ def _asked(path: Path, query: BoundQuery) -> _Searched:
     index = SlicedIndex.open(path)
     _require_tokens(path, index.archive)
     answer = index.search(query)
-    return _Searched(path.name, index, answer, answer)
+    return _Searched(utf8_name(path.name), index, answer, answer)
 
 
 def _require_tokens(path: Path, archive: LoggedArchive) -> None:

@@ -1,6 +1,6 @@
 """Strings from outside made safe for a terminal."""
 
-__all__ = ["printable", "printable_json"]
+__all__ = ["printable", "printable_json", "utf8_name"]
 
 _CONTROLS = (
     *range(0x20),  # C0, with ESC
@@ -24,6 +24,18 @@ def printable(text: object) -> str:
     http://a/\x1b[2J
     """
     return str(text).translate(_AS_TEXT)
+
+
+def utf8_name(name: str) -> str:
+    r"""Return the name of a file for JSON, its bytes that are not UTF-8 as `\xff`.
+
+    Args:
+        name: as the operating system gave it to Python.
+
+    >>> print(utf8_name("october-\udcff.nda"))
+    october-\xff.nda
+    """
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def printable_json(json: str) -> str:

@@ -98,6 +98,8 @@ def parse_query(text: str) -> Query:
     Raises:
         ConfigError: it is empty, or cannot be read; names the position.
     """
+    if alien := _SURROGATE.search(text):
+        _fail(_Token("", "", 1 + alien.start()), "this is not UTF-8: type the query in UTF-8")
     return _Parser(text).parse()
 
 
@@ -108,6 +110,10 @@ def leaves(query: Query) -> Iterator[Words]:
     else:
         for part in (query.part,) if isinstance(query, Not) else query.parts:
             yield from leaves(part)
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Stands for a byte of the command line that is not UTF-8."""
 
 
 class _Parser:

@@ -193,6 +193,19 @@ def test_overlaps_name_the_page_and_the_passage_until_it_is_forgotten(crawl: Pat
     assert [each.page.id for each in left.overlaps(essay(8)).found] == ["https://example.com/8"]
 
 
+def test_overlaps_escape_file_names_that_are_not_utf_8(crawl: Path) -> None:
+    path, quoting = crawl.with_name("caf\udce9.nda"), crawl.with_name("caf\udce9.txt")
+    quoting.write_text(essay(7))
+
+    frozen = call("freeze", str(crawl), "-o", str(path), "--with", "passages")
+    found = call("overlap", str(quoting), "--against", str(path))
+
+    assert (frozen.returncode, found.returncode) == (0, 0), found.stderr
+    answer = json.loads(found.stdout)
+    assert answer["id"] == answer["url"] == str(crawl.with_name("caf\\xe9.txt"))
+    assert {each["archive"] for each in answer["overlaps"]} == {"caf\\xe9.nda"}
+
+
 def test_an_archive_without_passages_says_how_to_freeze_them(archive: Path) -> None:
     run = call("overlap", "-", "--against", str(archive), stdin=PAGES[0])
 

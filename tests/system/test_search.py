@@ -173,6 +173,25 @@ def test_what_cannot_be_searched_is_refused_with_the_remedy(archive: Path, crawl
     assert b"'--with texts'" in no_texts.stderr
 
 
+def test_a_query_that_is_not_utf_8_is_refused_at_its_position(archive: Path) -> None:
+    run = call("search", "cold caf\udce9", str(archive))
+
+    assert run.returncode == 2, run.stderr
+    assert b"query, character 9: this is not UTF-8" in run.stderr
+
+
+def test_a_file_name_that_is_not_utf_8_is_escaped_in_what_is_shown(archive: Path) -> None:
+    named = archive.rename(archive.with_name("caf\udce9.nda"))
+    asked = page_json("copy", PAGES["war"])
+
+    found = searched("cold", str(named))
+    matched = call("archive", "query", "-", str(named), stdin=asked)
+
+    assert {page["archive"] for page in (*found["archives"], *found["matches"])} == {"caf\\xe9.nda"}
+    assert matched.returncode == 0, matched.stderr
+    assert json.loads(matched.stdout)["matches"][0]["archive"] == "caf\\xe9.nda"
+
+
 def test_a_cut_or_flipped_archive_is_4(archive: Path) -> None:
     archive.chmod(0o600)
     content = bytearray(archive.read_bytes())
