@@ -43,7 +43,15 @@ DIGEST_BYTES = 16
 _FILE = "file:"
 """Begins the input id of a regular file."""
 
-_DAMAGE = (EOFError, OSError, zlib.error, zstd.ZstdError, zipfile.BadZipFile, NotImplementedError)
+_DAMAGE = (
+    EOFError,
+    OSError,
+    zlib.error,
+    zstd.ZstdError,
+    zipfile.BadZipFile,
+    NotImplementedError,
+    UnicodeDecodeError,  # names in a zip file
+)
 """What reading a damaged file, or one that ends too early, raises."""
 
 

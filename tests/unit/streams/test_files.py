@@ -1,5 +1,6 @@
 import asyncio
 import gzip
+import io
 import os
 import subprocess
 import sys
@@ -326,3 +327,13 @@ async def test_a_collection_is_the_archives_in_it(tmp_path: Path) -> None:
 async def test_a_damaged_collection_is_damaged(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(CorruptData, match="damaged or cut off"):
         await read_files(write(tmp_path / "crawl.wacz", content))
+
+
+async def test_a_collection_with_a_damaged_name_is_damaged(tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as collection:
+        collection.writestr("archive/\u00fc.warc", b"")
+    damaged = packed.getvalue().replace("\u00fc".encode(), b"\xfc\xfc")
+
+    with pytest.raises(CorruptData, match="damaged or cut off"):
+        await read_files(write(tmp_path / "crawl.wacz", damaged))
