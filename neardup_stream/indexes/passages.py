@@ -247,8 +247,8 @@ def _spread(which: NDArray[np.intp], counts: NDArray[np.int64]) -> NDArray[np.bo
 
 
 def _estimated(places: NDArray[np.int64], window: int, min_tokens: int, min_hits: int) -> list[CommonRun]:
-    """Chains of hits no further apart than two windows; a passage may begin and end a window beyond."""
-    bounds = [0, *(np.flatnonzero(np.diff(places) > 2 * window) + 1).tolist(), places.size]
+    """Chains of hits no further apart than a window, as those of a common run are."""
+    bounds = [0, *(np.flatnonzero(np.diff(places) > window) + 1).tolist(), places.size]
     runs = []
     for start, end in pairwise(bounds):
         first, last = int(places[start]), int(places[end - 1]) + SHINGLE_TOKENS

@@ -315,6 +315,19 @@ def test_without_texts_a_passage_is_estimated_within_the_common_run(tmp_path: Pa
     assert overlap.hit_count > 90
 
 
+def test_without_texts_what_stands_between_two_common_runs_is_in_neither_passage(tmp_path: Path) -> None:
+    runs = [" ".join(f"{name}{number}" for number in range(1000)) for name in ("first", "second")]
+    between = " ".join(f"between{number}" for number in range(34))
+    path = tmp_path / "estimated.nda"
+    build_archive(path, [frozen_page(1, content=" ".join(runs))], parts=text_writers(tmp_path)[:1])
+    text = f"{runs[0]} {between} {runs[1]}"
+
+    (overlap,) = PassageIndex.open(path).overlaps(text).found
+
+    assert all(text[each.start : each.end] in run for each, run in zip(overlap.passages, runs, strict=True))
+    assert not any("between" in text[each.start : each.end] for each in overlap.passages)
+
+
 def test_hashes_on_more_pages_than_were_frozen_cannot_be_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "small.nda"
     build_archive(path, [], parts=text_writers(tmp_path))
