@@ -16,12 +16,12 @@ def judge_recrawls(evidence: Evidence) -> Iterator[Violation]:
     for telling in evidence.told.values():
         if isinstance(telling.data, DuplicateFound) and _is_of_itself(telling.data):
             yield Violation(2, f"event {telling.id} calls page {telling.data.page.id} its own duplicate")
-    if evidence.expectations.may_expire:
-        return  # what comes back after it expired is told, changed or not
+    if evidence.expectations.may_expire or evidence.expectations.may_leave_pages:
+        return  # a page that expired, or whose frozen matches were forgotten, is decided when it comes again
     for page_id, inputs in evidence.inputs_by_page.items():
         for each in _unchanged(evidence, inputs):
             events = evidence.events_at(each.position)
-            if events and not _was_left_to_archives(evidence, inputs, each):
+            if events:
                 names = shown(frozenset(events))
                 yield Violation(
                     2, f"{where(each.position)} brings page {page_id} unchanged, and has: {names}"
@@ -31,15 +31,6 @@ def judge_recrawls(evidence: Evidence) -> Iterator[Violation]:
 def _is_of_itself(data: DuplicateFound) -> bool:
     speaker = data.cluster.representative.id if isinstance(data.cluster, EventCluster) else None
     return data.page.id == speaker or any(match.id == data.page.id for match in data.matches)
-
-
-def _was_left_to_archives(evidence: Evidence, inputs: Sequence[Input], recrawl: Input) -> bool:
-    """Whether an earlier record of the page was left to the archives, which may forget its matches."""
-    return any(
-        evidence.events_at(each.position).keys() == {"archived"}
-        for each in inputs
-        if each.position.offset < recrawl.position.offset
-    )
 
 
 def _unchanged(evidence: Evidence, inputs: Sequence[Input]) -> Iterator[Input]:
