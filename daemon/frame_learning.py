@@ -20,7 +20,6 @@ from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.pipeline.batch_views import can_teach
 from neardup_stream.pipeline.frames import Frames, site_hash
 from neardup_stream.streams.files import FileSource
-from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["Learned", "learn_frames"]
 
@@ -97,10 +96,8 @@ async def learn_frames(
                 raise InvariantBroken("frames are on, but nothing takes them out")
             stop.is_watched = True
             limits = settings.pipeline.limits()
-            while not stop.requested.is_set():
-                try:
-                    records = await source.read(limits.max_batch_pages, limits.max_batch_bytes)
-                except EndOfStream:
+            async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
+                if stop.requested.is_set():
                     break
                 prepared = await asyncio.to_thread(preparation.prepare, records)
                 await lesson.take(prepared, frames)

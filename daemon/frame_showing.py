@@ -21,7 +21,6 @@ from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.streams.files import FileSource
-from neardup_stream.streams.protocol import EndOfStream
 from neardup_stream.text.page_text import page_text
 
 __all__ = [
@@ -145,11 +144,7 @@ async def page_lines(
         FileSource(files, settings.limits.max_page_bytes) as source,
         open_preparation(settings, NoMeters()) as preparation,
     ):
-        while True:
-            try:
-                records = await source.read(limits.max_batch_pages, limits.max_batch_bytes)
-            except EndOfStream:
-                return
+        async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
             prepared = await asyncio.to_thread(preparation.prepare, records)
             for arrival in prepared.arrivals:
                 if arrival.site == frame.facts.site and arrival.lines is not None:

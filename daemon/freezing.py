@@ -36,7 +36,6 @@ from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.kafka_snapshot import open_snapshot
 from neardup_stream.streams.outputs import check_outputs
-from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "write_archive"]
 
@@ -176,11 +175,8 @@ async def _fill_from_records(
 async def _file_records(paths: Sequence[str], settings: Settings) -> AsyncIterator[Sequence[Record]]:
     limits = settings.pipeline.limits()
     async with FileSource(paths, settings.limits.max_page_bytes) as source:
-        while True:
-            try:
-                yield await source.read(limits.max_batch_pages, limits.max_batch_bytes)
-            except EndOfStream:
-                return
+        async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
+            yield records
 
 
 async def _topic_records(settings: Settings) -> AsyncIterator[Sequence[Record]]:

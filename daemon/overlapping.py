@@ -21,7 +21,6 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.streams.files import FileSource
-from neardup_stream.streams.protocol import EndOfStream
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["FoundOverlap", "FoundPassage", "OverlapRequest", "PageOverlaps", "find_overlaps", "readable"]
@@ -154,11 +153,8 @@ async def _records(files: Sequence[str], settings: Settings) -> AsyncIterator[Se
     if not crawls:
         return
     async with FileSource(crawls, settings.limits.max_page_bytes) as source:
-        while True:
-            try:
-                yield await source.read(limits.max_batch_pages, limits.max_batch_bytes)
-            except EndOfStream:
-                return
+        async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
+            yield records
 
 
 def _file_record(name: str, number: int, max_page_bytes: int) -> Record:

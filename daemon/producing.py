@@ -14,7 +14,6 @@ from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.message import Message, Record, Skipped
 from neardup_stream.page import Page
 from neardup_stream.streams.files import FileSource
-from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["FIRST_BAD_PAGES", "Limits", "Produced", "messages_of", "produce_files"]
 
@@ -86,11 +85,7 @@ async def produce_files(
         kafka_sink(settings, settings.kafka.pages_topic) as sink,
         FileSource(files, max_page_bytes) as source,
     ):
-        while True:
-            try:
-                records = await source.read(_BATCH_RECORDS, _BATCH_BYTES)
-            except EndOfStream:
-                return
+        async for records in source.batches(_BATCH_RECORDS, _BATCH_BYTES):
             limits = Limits(max_page_bytes, sink.max_message_bytes, skips_too_large)
             messages = messages_of(records, limits, produced)
             await sink.send(messages)

@@ -25,7 +25,6 @@ from neardup_stream.indexes.settling import settle_by_kept_texts, settle_texts
 from neardup_stream.indexes.sliced import SearchAnswer, SlicedIndex
 from neardup_stream.meters import NoMeters
 from neardup_stream.streams.files import FileSource
-from neardup_stream.streams.protocol import EndOfStream
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["ArchiveCounts", "FoundPage", "SearchRun", "SearchedPages", "readable", "search_archives"]
@@ -252,11 +251,7 @@ async def _texts(paths: Sequence[Path], settings: Settings) -> AsyncIterator[lis
         open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation,
         FileSource([str(path) for path in paths], settings.limits.max_page_bytes) as source,
     ):
-        while True:
-            try:
-                records = await source.read(limits.max_batch_pages, limits.max_batch_bytes)
-            except EndOfStream:
-                return
+        async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
             prepared = await asyncio.to_thread(preparation.prepare, records)
             yield [
                 (arrival.page.id, arrival.kept.text.decode("utf-8", "surrogatepass"))

@@ -17,7 +17,6 @@ from neardup_stream.invariants.inputs import Input, read_inputs
 from neardup_stream.message import Message, Partition
 from neardup_stream.meters import NoMeters
 from neardup_stream.streams.files import FileSource
-from neardup_stream.streams.protocol import EndOfStream
 from neardup_stream.wire.dead_letters import DeadLetterHeader, DeadLetterLine
 
 __all__ = ["FilesOfRun", "read_files"]
@@ -76,12 +75,9 @@ async def _inputs(paths: tuple[str, ...], settings: Settings) -> list[Input]:
     preparation = build_preparation(settings, NoMeters())
     inputs: list[Input] = []
     async with FileSource(paths, settings.limits.max_page_bytes) as source:
-        while True:
-            try:
-                records = await source.read(_BATCH_RECORDS, _BATCH_BYTES)
-            except EndOfStream:
-                return inputs
+        async for records in source.batches(_BATCH_RECORDS, _BATCH_BYTES):
             inputs += await asyncio.to_thread(read_inputs, records, preparation)
+    return inputs
 
 
 def _lines(path: Path) -> list[bytes]:

@@ -19,7 +19,6 @@ from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.inputs import STDIN
 from neardup_stream.streams.outputs import check_outputs
-from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["fingerprint"]
 
@@ -61,11 +60,7 @@ async def _print_fingerprints(settings: Settings, files: tuple[str, ...]) -> Non
     counts: Counter[str] = Counter()
     with page_progress() as show_progress:
         async with FileSource(files, settings.limits.max_page_bytes) as source:
-            while True:
-                try:
-                    records = await source.read(limits.max_batch_pages, limits.max_batch_bytes)
-                except EndOfStream:
-                    break
+            async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
                 _print_batch(preparation.prepare(records), counts)
                 if show_progress is not None:
                     show_progress(counts.total())

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -114,6 +114,19 @@ class FileSource:
         if not self._ready:
             await self._fill()
         return take_records(self._ready, max_records, max_bytes)
+
+    async def batches(self, max_records: int, max_bytes: int) -> AsyncIterator[Sequence[Record]]:
+        """Read every file to its end.
+
+        Raises:
+            CorruptData: as `read`, after the last batch.
+        """
+        while True:
+            try:
+                records = await self.read(max_records, max_bytes)
+            except EndOfStream:
+                return
+            yield records
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Nothing to write down: the next run starts at the beginning."""
