@@ -19,6 +19,7 @@ __all__ = [
     "compiled",
     "inlined",
     "mix",
+    "popcount",
     "signed",
     "touch",
     "touch_rows",
@@ -57,6 +58,15 @@ def mix(word: np.uint64) -> np.uint64:
     word = (word ^ (word >> np.uint64(33))) * _MIX1
     word = (word ^ (word >> np.uint64(33))) * _MIX2
     return word ^ (word >> np.uint64(33))
+
+
+@inlined
+def popcount(word: np.uint64) -> np.uint64:
+    """How many bits are set."""
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
 @inlined

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from neardup_stream.archive.kernel_pages import SOUND, compiled, inlined, signed, touch
+from neardup_stream.archive.kernel_pages import SOUND, compiled, inlined, popcount, signed, touch
 
 __all__ = ["BLOCK_WORDS", "find_entries", "pack_blocks", "read_entries", "unpack_block"]
 
@@ -18,14 +18,6 @@ BLOCK_WORDS = 512
 _BLOCK_BITS = 12
 _COUNT_MASK = np.uint64(0xFFFF)
 _ONE = np.uint64(1)
-
-
-@inlined
-def _popcount(word: np.uint64) -> np.uint64:
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
 @inlined
@@ -184,7 +176,7 @@ def _run_in_block(
     # Behind `high` zeros stand the marks of the entries that have these leading bits.
     zeros = word = 0
     while word < mark_words:
-        more = 64 - signed(_popcount(words[begin + 1 + word]))
+        more = 64 - signed(popcount(words[begin + 1 + word]))
         if zeros + more >= high:
             break
         zeros += more

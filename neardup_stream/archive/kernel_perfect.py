@@ -7,7 +7,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from neardup_stream.archive.kernel_pages import LANE, compiled, inlined, mix, signed
+from neardup_stream.archive.kernel_pages import LANE, compiled, inlined, mix, popcount, signed
 
 __all__ = [
     "build_part",
@@ -125,18 +125,10 @@ def rank_vertices(owners: NDArray[np.uint8], packed: NDArray[np.uint64], ranks: 
 
 
 @inlined
-def _popcount(word: np.uint64) -> np.uint64:
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
-
-
-@inlined
 def _owning(word: np.uint64) -> np.uint64:
     """How many of 32 packed vertices own a key."""
     free = word & (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    return np.uint64(32) - _popcount(free)
+    return np.uint64(32) - popcount(free)
 
 
 @compiled
