@@ -20,6 +20,7 @@ from neardup_stream.stores.cluster_store import (
     Cell,
     ClusterStore,
     Transaction,
+    named_partition,
     partition_name,
 )
 
@@ -90,7 +91,7 @@ async def _drop(store: ClusterStore, names: Sequence[bytes], now_seconds: int, i
         if before is None or before[:2] != rows[:2]:
             expected[cell], writes[cell] = noted, rows.pack()
         elif now_seconds - before.since_seconds >= idle_seconds:
-            dead[_partition(name)] = rows.ceiling
+            dead[named_partition(name)] = rows.ceiling
     if writes:
         await store.commit(Transaction(floors={}, expected=expected, writes=writes))
     await trim_rows(store, dead)
@@ -98,8 +99,3 @@ async def _drop(store: ClusterStore, names: Sequence[bytes], now_seconds: int, i
     if gone:
         await store.commit(Transaction(floors={}, expected={}, writes=gone))
     return len(dead)
-
-
-def _partition(name: bytes) -> Partition:
-    input_id, _, number = name.decode().rpartition(":")
-    return Partition(input_id, int(number))

@@ -32,6 +32,7 @@ __all__ = [
     "MemberRange",
     "Transaction",
     "WalkedClusters",
+    "named_partition",
     "partition_name",
     "row_cell",
     "rows_table",
@@ -229,6 +230,12 @@ class ClusterStore(Protocol):
 def partition_name(partition: Partition) -> bytes:
     """Names a partition among the fields of `TRIMMED`."""
     return f"{partition.input_id}:{partition.number}".encode()
+
+
+def named_partition(name: bytes) -> Partition:
+    """The partition that `partition_name` named."""
+    input_id, _, number = name.decode().rpartition(":")
+    return Partition(input_id, int(number))
 
 
 def rows_table(partition: Partition) -> str:
