@@ -49,8 +49,8 @@ def judge_soundness(evidence: Evidence) -> Iterator[Violation]:
         parts = links.parts(cluster)
         if len(parts) > 1:
             parts = links.parts_by_unlisted_matches(parts)
-        largest = max(parts, key=len, default=[])
         if len(parts) > 1:
+            largest = max(parts, key=len)
             others = {page.page_id for part in parts if part is not largest for page in part}
             yield Violation(8, f"cluster {cluster_id}: nothing stored connects {shown(others)} with the rest")
 
@@ -71,7 +71,7 @@ class _Links:
 
     def follow_events(self) -> None:
         """Connect what the published matches connect, the best match of each page first."""
-        told = [each.data for each in self._evidence.told.values() if isinstance(each.data, DuplicateFound)]
+        told = list(self._duplicates())
         for duplicate in told:
             if duplicate.matches_total > len(duplicate.matches):
                 self._unlisted.add(_version(duplicate))
