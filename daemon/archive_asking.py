@@ -12,6 +12,7 @@ from daemon.page_lookup import STDIN, named_ids, read_given
 from daemon.preparing import verdict_config
 from daemon.settings import Settings
 from daemon.terminal import printable
+from neardup_stream.errors import ConfigError
 from neardup_stream.events import rounded_ratio
 from neardup_stream.match import MatchKind, View
 from neardup_stream.pipeline.archived import ArchivedMatch
@@ -76,12 +77,15 @@ def query_archives(name: str, paths: Sequence[Path], settings: Settings) -> Arch
         settings: how pages are compared.
 
     Raises:
-        ConfigError: an archive is missing or does not fit the settings, or there is no such page.
+        ConfigError: an archive is missing or does not fit the settings, or none has the page that is named.
         CorruptData: an archive is damaged.
     """
     archives = open_archives(paths, settings)
     if name != STDIN:
-        return ArchiveAnswer(entries=tuple(_entries(named_ids(name), archives)), matches=())
+        entries = tuple(_entries(named_ids(name), archives))
+        if not entries:
+            raise ConfigError(f"{', '.join(map(str, paths))} has no page {name!r}")
+        return ArchiveAnswer(entries=entries, matches=())
     page = read_given(STDIN, settings)
     consulted = consult(
         [AskingPage(page.record)], archives, verdict_config(settings), settings.verdict.matches_limit

@@ -1,17 +1,20 @@
 """Forgets pages of archives, and writes archives without them: for `archive forget` and `archive rewrite`."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from daemon.page_lookup import named_ids
-from neardup_stream.archive.gone import read_gone, write_gone
+from neardup_stream.archive.gone import ReplacedMeanwhile, read_gone, write_gone
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.rewriting import rewrite_archive
 from neardup_stream.archive.writing import ArchiveWriter
-from neardup_stream.errors import ConfigError
 
 __all__ = ["Forgotten", "forget_in_archive", "rewrite_without"]
+
+_MOST_REPLACEMENTS: Final = 3
+"""While pages are forgotten; the archive that is there then is read again."""
 
 
 class Forgotten(NamedTuple):
@@ -36,10 +39,17 @@ def forget_in_archive(names: Sequence[str], path: Path) -> Forgotten:
         path: of the archive.
 
     Raises:
-        ConfigError: there is no such archive, or a name is no id.
+        ConfigError: there is no such archive, a name is no id, or the archive is replaced again and again.
         CorruptData: the archive or its forgets are damaged.
         StreamUnavailable: the disk is full or failed.
     """
+    for _ in range(_MOST_REPLACEMENTS):
+        with suppress(ReplacedMeanwhile):
+            return _forget(names, path)
+    return _forget(names, path)
+
+
+def _forget(names: Sequence[str], path: Path) -> Forgotten:
     index = LoggedArchive(path)
     spelled = {name: named_ids(name) for name in names}
     rows = index.log.find([page_id for page_ids in spelled.values() for page_id in page_ids])
@@ -57,14 +67,12 @@ def rewrite_without(path: Path, output: Path, *, replaces: bool) -> int:
     """Write an archive without what is forgotten of it; return how many pages that is.
 
     Raises:
-        ConfigError: there is no such archive, or the name of the new one is taken.
+        ConfigError: there is no such archive, or the name of the new one is taken, or has forgets of others.
         CorruptData: the archive or its forgets are damaged.
         StreamUnavailable: the disk is full or failed.
     """
     index = LoggedArchive(path)
     gone = read_gone(path, index.header)
-    if output.exists() and output.samefile(path):
-        raise ConfigError(f"{output} is read: write the new archive to another file")
-    with ArchiveWriter(output, replaces=replaces) as writer:
+    with ArchiveWriter(output, replaces=replaces, rewritten_from=index.header.rows_id) as writer:
         rewrite_archive(index, gone, writer, output.absolute().parent)
     return int(gone.sum())

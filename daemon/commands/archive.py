@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from daemon.commands.options import with_json, with_settings
+from daemon.exit_codes import OK, USAGE
 from daemon.settings import Settings
 from daemon.terminal import printable, printable_json
 
@@ -78,20 +79,22 @@ def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bo
 @archive.command()
 @click.argument("ids", nargs=-1, required=True, metavar="ID…")
 @click.argument("file", type=_PATH, metavar="FILE")
-def forget(ids: tuple[str, ...], file: Path) -> None:
+def forget(ids: tuple[str, ...], file: Path) -> int:
     """Let an archive tell nothing of some pages any more.
 
     ID is the id or URL of a page. It is noted beside the archive; daemons that use it look every
-    archive.reload_seconds.
+    archive.reload_seconds. An ID that the archive does not have is named, and ends it with exit code 2 once
+    the others are forgotten.
 
         neardup-stream archive forget https://example.com/withdrawn october.nda
     """
     from daemon.archive_forgetting import forget_in_archive  # noqa: PLC0415 - the kernel is not for --help
 
     forgotten = forget_in_archive(ids, file)
-    for name in forgotten.unknown:
-        click.echo(f"not in the archive: {printable(name)}", err=True)
     click.echo(f"{forgotten.new_count:,} forgotten, {forgotten.known_count:,} were before")
+    for name in forgotten.unknown:
+        click.echo(f"{printable(str(file))} has no page {printable(name)!r}", err=True)
+    return USAGE if forgotten.unknown else OK
 
 
 @archive.command()
@@ -102,7 +105,7 @@ def forget(ids: tuple[str, ...], file: Path) -> None:
     required=True,
     type=_PATH,
     metavar="NAME.nda",
-    help="The archive to write; another file.",
+    help="The archive to write; with --force the same file.",
 )
 @click.option("--force", is_flag=True, help="Replace a file of that name; its readers keep the old one.")
 def rewrite(file: Path, output: Path, *, force: bool) -> None:

@@ -1,9 +1,10 @@
 """Pages of an archive that are to be forgotten: a small file beside it, because the archive never changes.
 
-    magic, 8 bytes │ archive id, 16 bytes │ one bit a page, the lowest first │ BLAKE2b of these, 16 bytes
+    magic, 8 bytes │ rows id, 16 bytes │ one bit a page, the lowest first │ BLAKE2b of these, 16 bytes
 
 `NAME.nda.gone` stands beside `NAME.nda`. It is replaced as a whole: readers see the former or the new one.
-Writers take turns by a lock on `.NAME.nda.gone.lock`, an empty file that stays.
+Writers, and those who replace `NAME.nda`, take turns by a lock on `.NAME.nda.gone.lock`, an empty file that
+stays. The rows id is the same for an archive and those rewritten from it: forgets of one hold for all.
 """
 
 import fcntl
@@ -16,15 +17,26 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.archive.layout import Header
+from neardup_stream.archive.layout import PAGE_BYTES, Header
 from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
 
-__all__ = ["gone_path", "read_gone", "require_no_forgets", "write_gone"]
+__all__ = [
+    "ReplacedMeanwhile",
+    "forgets_locked",
+    "gone_path",
+    "read_gone",
+    "require_no_other_forgets",
+    "write_gone",
+]
 
 _MAGIC = b"\x89NDGONE\n"
 _ID_BYTES = 16
 _DIGEST_BYTES = 16
 _BITS_START = len(_MAGIC) + _ID_BYTES
+
+
+class ReplacedMeanwhile(ConfigError):  # noqa: N818 - as the errors of neardup_stream.errors are named
+    """The archive at a path is another one than the one that was read there."""
 
 
 def gone_path(archive: Path) -> Path:
@@ -60,11 +72,12 @@ def read_gone(archive: Path, header: Header) -> NDArray[np.bool_]:
     return flags.astype(np.bool_)
 
 
-def require_no_forgets(archive: Path) -> None:
+def require_no_other_forgets(archive: Path, rows_id: bytes) -> None:
     """Refuse to write an archive beside the forgets of another one: it would have the withdrawn pages again.
 
     Args:
         archive: path of the archive to be written.
+        rows_id: forgets of archives that have it hold for the new one too; none do for an empty one.
 
     Raises:
         ConfigError: there are forgets.
@@ -76,6 +89,8 @@ def require_no_forgets(archive: Path) -> None:
         return
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    if rows_id and packed[len(_MAGIC) : _BITS_START] == rows_id:
+        return
     count = int.from_bytes(packed[_BITS_START:-_DIGEST_BYTES], "little").bit_count()
     raise ConfigError(
         f"{path} notes {count} forgotten pages, which a new {archive.name} could hold again: name another"
@@ -86,13 +101,16 @@ def require_no_forgets(archive: Path) -> None:
 def write_gone(archive: Path, header: Header, rows: Iterable[int]) -> int:
     """Add pages to those that are forgotten; return how many of them were not before.
 
-    Processes that do so at the same time wait for each other. What is added is durable.
+    Processes that do so at the same time, or replace the archive, wait for each other. What is added is
+    durable.
 
     Raises:
+        ReplacedMeanwhile: the archive at this path does not have the rows of this header.
         CorruptData: the file that is there is damaged, or belongs to another archive.
         StreamUnavailable: the disk is full or failed.
     """
-    with _locked(archive):
+    with forgets_locked(archive):
+        _require_rows(archive, header)
         gone = read_gone(archive, header)
         before = int(gone.sum())
         gone[list(rows)] = True
@@ -100,12 +118,30 @@ def write_gone(archive: Path, header: Header, rows: Iterable[int]) -> int:
         if added:
             packed = _packed(np.packbits(gone, bitorder="little").tobytes(), header)
             _replace(gone_path(archive), packed)
+            _require_rows(archive, header)  # `mv` waits for no lock
     return added
 
 
+def _require_rows(archive: Path, header: Header) -> None:
+    try:
+        with archive.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            present = Header.unpack(file.read(PAGE_BYTES), str(archive), size)
+    except OSError as error:
+        raise ConfigError(f"cannot read {archive}: {error.strerror}") from error
+    if present.rows_id != header.rows_id:
+        raise ReplacedMeanwhile(
+            f"{archive} was replaced by archive {present.archive_id.hex()} while pages were forgotten of"
+            f" {header.archive_id.hex()}: forget them again"
+        )
+
+
 @contextmanager
-def _locked(archive: Path) -> Iterator[None]:
-    """Wait for other writers of the forgets of an archive, and exclude them.
+def forgets_locked(archive: Path) -> Iterator[None]:
+    """Wait for other writers of the forgets of an archive, and for those who replace it, and exclude them.
+
+    Raises:
+        StreamUnavailable: the lock file cannot be made, or locked.
 
     The lock file is never removed: a process that waits for a removed one would exclude no other.
     """
@@ -149,5 +185,5 @@ def _unwritten(path: Path, error: OSError) -> StreamUnavailable:
 
 
 def _packed(bits: bytes, header: Header) -> bytes:
-    content = _MAGIC + header.archive_id + bits
+    content = _MAGIC + header.rows_id + bits
     return content + blake2b(content, digest_size=_DIGEST_BYTES).digest()

@@ -47,6 +47,9 @@ _FIXED = struct.Struct("<8sHHIQQQQ16s16s")
 _SECTION = struct.Struct("<16sQQQII16s")
 _CHECKSUM = struct.Struct("<Q")
 _CHECKED_BYTES = PAGE_BYTES - _CHECKSUM.size
+_ID_BYTES = 16
+_ROWS_ID_START = _CHECKED_BYTES - _ID_BYTES
+_NO_ID = bytes(_ID_BYTES)
 
 
 class Section(NamedTuple):
@@ -83,6 +86,7 @@ class Header:
         archive_id: 16 bytes, BLAKE2b of the sections' digests.
         schema_id: 16 bytes, see the section `facts`.
         sections: in the order of their offsets.
+        rewritten_from: rows id of the archive that this one was rewritten from; zeros where it was not.
     """
 
     file_bytes: int
@@ -92,6 +96,15 @@ class Header:
     archive_id: bytes
     schema_id: bytes
     sections: tuple[Section, ...]
+    rewritten_from: bytes = _NO_ID
+
+    @property
+    def rows_id(self) -> bytes:
+        """The same for archives whose rows have the same numbers, so that forgets of one hold for all.
+
+        It is the id of the archive that was frozen, and of those that were rewritten from it.
+        """
+        return self.archive_id if self.rewritten_from == _NO_ID else self.rewritten_from
 
     @property
     def by_name(self) -> Mapping[str, Section]:
@@ -115,7 +128,7 @@ class Header:
         entries = b"".join(
             _SECTION.pack(section.name.encode("ascii"), *section[1:]) for section in self.sections
         )
-        checked = (fixed + entries).ljust(_CHECKED_BYTES, b"\0")
+        checked = (fixed + entries).ljust(_ROWS_ID_START, b"\0") + self.rewritten_from
         return checked + _CHECKSUM.pack(_header_checksum(checked))
 
     @staticmethod
@@ -146,7 +159,8 @@ class Header:
         sections = tuple(
             _section(_SECTION.unpack_from(page, _FIXED.size + i * _SECTION.size)) for i in range(count)
         )
-        header = Header(size, pages, created_ms, seed, archive_id, schema_id, sections)
+        rewritten_from = page[_ROWS_ID_START:_CHECKED_BYTES]
+        header = Header(size, pages, created_ms, seed, archive_id, schema_id, sections, rewritten_from)
         if header.file_bytes != file_bytes:
             raise CorruptData(
                 f"{name} is cut off or has grown: {file_bytes} bytes, its header says {header.file_bytes}"

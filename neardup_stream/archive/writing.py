@@ -4,7 +4,7 @@ import errno
 import os
 from array import array
 from collections.abc import Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from hashlib import blake2b
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +13,7 @@ from typing import IO, Self
 import msgspec
 import numpy as np
 
-from neardup_stream.archive.gone import require_no_forgets
+from neardup_stream.archive.gone import forgets_locked, require_no_other_forgets
 from neardup_stream.archive.layout import (
     CHECKS,
     MAX_FILE_BYTES,
@@ -43,13 +43,15 @@ class ArchiveWriter:
     Args:
         path: where the file is to be.
         replaces: whether a file of that name may be replaced.
+        rewritten_from: rows id of the archive that it is rewritten from; empty where it is not.
 
     Raises:
-        ConfigError: the name is taken, has forgets beside it, or its directory may not be written.
+        ConfigError: the name is taken, has other forgets beside it, or its directory may not be written.
     """
 
-    def __init__(self, path: Path, *, replaces: bool = False) -> None:
+    def __init__(self, path: Path, *, replaces: bool = False, rewritten_from: bytes = b"") -> None:
         self._path = path
+        self._rewritten_from = rewritten_from
         self._replaces = replaces
         self._partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         self._sections: list[Section] = []
@@ -60,7 +62,7 @@ class ArchiveWriter:
         """Create the file under its other name."""
         if not self._replaces and os.path.lexists(self._path):
             raise _taken(self._path)
-        require_no_forgets(self._path)
+        require_no_other_forgets(self._path, self._rewritten_from)
         try:
             descriptor = os.open(self._partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
@@ -133,17 +135,19 @@ class ArchiveWriter:
             archive_id=_digest(b"".join(section.digest for section in self._sections)),
             schema_id=_digest(msgspec.json.encode(schema, order="deterministic")),
             sections=tuple(self._sections),
+            **({"rewritten_from": self._rewritten_from} if self._rewritten_from else {}),
         )
         file = self._opened
         with self._reporting():
             os.pwrite(file.fileno(), header.pack(), 0)
             os.fchmod(file.fileno(), 0o444)
             os.fsync(file.fileno())
-            self._publish()
+            with forgets_locked(self._path) if self._replaces else nullcontext():
+                self._publish()
         return header
 
     def _publish(self) -> None:
-        require_no_forgets(self._path)
+        require_no_other_forgets(self._path, self._rewritten_from)
         if self._replaces:
             self._partial.replace(self._path)
         else:

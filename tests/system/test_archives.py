@@ -130,16 +130,36 @@ def test_a_forgotten_page_matches_nothing_and_leaves_a_rewritten_archive(archive
     rewrite = call("archive", "rewrite", str(archive), "-o", str(rewritten))
 
     assert forgotten.stdout == b"1 forgotten, 0 were before\n"
-    assert b"not in the archive: https://example.com/none" in forgotten.stderr
+    assert f"{archive} has no page 'https://example.com/none'" in forgotten.stderr.decode()
+    assert forgotten.returncode == 2
     assert rewrite.returncode == 0, rewrite.stderr
     assert call("archive", "check", str(rewritten)).returncode == 0
     for path in (archive, rewritten):
         assert told("archive", "query", "-", str(path), stdin=asked)["matches"] == []
         assert len(told("archive", "query", "-", str(path), stdin=PAGES[8])["matches"]) == 1
     assert told("archive", "query", "https://example.com/7", str(archive))["entries"][0]["is_forgotten"]
-    assert told("archive", "query", "https://example.com/7", str(rewritten))["entries"] == []
+    for words in (("query", "https://example.com/7"), ("forget", "https://example.com/7")):
+        missing = call("archive", *words, str(rewritten))
+        assert missing.returncode == 2
+        assert f"{rewritten} has no page 'https://example.com/7'" in missing.stderr.decode()
     index = FrozenIndex(rewritten)
     assert all(page.url != "https://example.com/7" for page in index.log.all_pages())
+
+
+def test_an_archive_is_rewritten_in_its_place_and_its_forgets_still_hold(archive: Path) -> None:
+    call("archive", "forget", "https://example.com/7", str(archive))
+
+    refused = call("archive", "rewrite", str(archive), "-o", str(archive))
+    rewrite = call("archive", "rewrite", str(archive), "-o", str(archive), "--force")
+    again = call("archive", "forget", "https://example.com/8", str(archive))
+
+    assert (refused.returncode, rewrite.returncode, again.returncode) == (2, 0, 0)
+    assert rewrite.stdout.endswith(b": without 1 pages\n")
+    assert call("archive", "check", str(archive)).returncode == 0
+    for number, count in ((7, 0), (8, 0), (9, 1)):
+        asked = page_json("copy", essay(number))
+        assert len(told("archive", "query", "-", str(archive), stdin=asked)["matches"]) == count
+    assert all(page.url != "https://example.com/7" for page in FrozenIndex(archive).log.all_pages())
 
 
 def test_texts_are_frozen_where_they_are_asked_for_and_not_left_when_forgotten(crawl: Path) -> None:
