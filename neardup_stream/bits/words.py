@@ -6,17 +6,17 @@ Bit 63 is the leading bit: it is the first of a word written as big-endian bytes
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["WORD_BITS", "Words", "distance", "distances"]
+__all__ = ["WORD_BITS", "Words", "distances", "hamming_distance"]
 
 WORD_BITS = 64
 
 Words = npt.NDArray[np.uint64]
 
 
-def distance(left: int, right: int) -> int:
+def hamming_distance(left: int, right: int) -> int:
     """Bits in which two words differ, 0 to 64; both in [0, 2**64).
 
-    >>> distance(0b1011, 0b0001)
+    >>> hamming_distance(0b1011, 0b0001)
     2
     """
     return (left ^ right).bit_count()

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from neardup_stream.bits.words import distance
+from neardup_stream.bits.words import hamming_distance
 from neardup_stream.clusters.placements import ClusterState
 from neardup_stream.events import (
     DuplicateFound,
@@ -85,7 +85,7 @@ class Corrections:
                 cluster=event_cluster(cluster),
                 matches=(match,),
                 matches_total=1,
-                representative_distance_bits=distance(record.fingerprint, representative.fingerprint),
+                representative_distance_bits=hamming_distance(record.fingerprint, representative.fingerprint),
             )
             yield self._event("duplicate", record.maker, duplicate)
 

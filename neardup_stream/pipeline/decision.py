@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
 
-from neardup_stream.bits.words import distance
+from neardup_stream.bits.words import hamming_distance
 from neardup_stream.clusters.placements import ClusterState, Departure, Merge, Placement, lone_cluster_id
 from neardup_stream.clusters.requests import ClusterNode
 from neardup_stream.errors import ConfigError
@@ -250,7 +250,7 @@ def _place(
 def _representative_distance(registered: Registered, cluster: ClusterState | None) -> int | UnsetType:
     if cluster is None:
         return UNSET
-    return distance(registered.record.fingerprint, cluster.representative.fingerprint)
+    return hamming_distance(registered.record.fingerprint, cluster.representative.fingerprint)
 
 
 def _handover(

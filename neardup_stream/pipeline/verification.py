@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from neardup_stream.bits.words import distance
+from neardup_stream.bits.words import hamming_distance
 from neardup_stream.match import Candidate, Match, MatchKind, View
 from neardup_stream.meters import Rejection
 from neardup_stream.page import Handle
@@ -173,7 +173,7 @@ def _match(
         id=other.id,
         url=other.url,
         version=other.version,
-        distance_bits=distance(page.fingerprint, other.fingerprint),
+        distance_bits=hamming_distance(page.fingerprint, other.fingerprint),
         kind=kind,
         fingerprint=other.fingerprint,
         rank=other.rank,

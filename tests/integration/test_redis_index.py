@@ -6,7 +6,7 @@ import random
 import pytest
 
 from neardup_stream.bits.permutations import PermutedConfig
-from neardup_stream.bits.words import distance
+from neardup_stream.bits.words import hamming_distance
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
@@ -61,7 +61,7 @@ async def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
             found.extend({candidate.handle for candidate in each} for each in probed.candidates)
 
     assert found == [
-        {row for row in range(later) if distance(words[row], words[later]) <= distance_bits}
+        {row for row in range(later) if hamming_distance(words[row], words[later]) <= distance_bits}
         for later in range(len(words))
     ]
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup_stream.bits.permutations import PermutedConfig
-from neardup_stream.bits.words import distance
+from neardup_stream.bits.words import hamming_distance
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
@@ -57,7 +57,7 @@ def near_bands(count: int) -> st.SearchStrategy[list[tuple[int, ...]]]:
 def brute_force(words: list[int], distance_bits: int) -> list[set[int]]:
     """For each word, the handles of the earlier words within the distance."""
     return [
-        {row + 1 for row in range(later) if distance(words[row], words[later]) <= distance_bits}
+        {row + 1 for row in range(later) if hamming_distance(words[row], words[later]) <= distance_bits}
         for later in range(len(words))
     ]
 

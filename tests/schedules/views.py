@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from neardup_stream.bits.words import distance
+from neardup_stream.bits.words import hamming_distance
 from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.invariants.history import History
 from neardup_stream.message import Position
@@ -99,7 +99,7 @@ def _copies_apart(history: History, pages: Mapping[Position, SitePage], distance
         if record.state == "live" and (page := pages.get(record.maker)) is not None
     ]
     for (one, left, left_page), (other, right, right_page) in combinations(living, 2):
-        is_found = distance(left.fingerprint, right.fingerprint) <= distance_bits
+        is_found = hamming_distance(left.fingerprint, right.fingerprint) <= distance_bits
         is_together = cluster_of.get(one, one) == cluster_of.get(other, other)
         if is_found and not is_together and _are_copies(left_page, right_page):
             yield f"{left.id} ({left_page}) and {right.id} ({right_page}) are copies, and stand apart"

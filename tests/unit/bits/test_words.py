@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from neardup_stream.bits.words import distance, distances
+from neardup_stream.bits.words import distances, hamming_distance
 
 LARGEST = 2**64 - 1
 
@@ -16,7 +16,7 @@ CASES = [
 
 @pytest.mark.parametrize(("left", "right", "expected"), CASES)
 def test_distance_counts_the_bits_that_differ(left: int, right: int, expected: int) -> None:
-    assert distance(left, right) == expected
+    assert hamming_distance(left, right) == expected
 
 
 @pytest.mark.parametrize(("left", "right", "expected"), CASES)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 import pytest
 
-from neardup_stream.bits.words import distance
+from neardup_stream.bits.words import hamming_distance
 from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.fold import Fold
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
@@ -164,7 +164,7 @@ async def test_memory_levels_off_when_pages_come_and_expire_without_end() -> Non
 
 
 def test_fingerprints_are_unsigned_and_their_highest_bit_is_one_bit() -> None:
-    assert distance(Fingerprint64(1 << 63), Fingerprint64(1)) == 2
+    assert hamming_distance(Fingerprint64(1 << 63), Fingerprint64(1)) == 2
 
 
 async def test_events_name_fingerprints_as_unsigned_numbers() -> None:

@@ -5,7 +5,7 @@ from random import Random
 import msgspec
 import pytest
 
-from neardup_stream.bits.words import distance
+from neardup_stream.bits.words import hamming_distance
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
@@ -48,7 +48,7 @@ def probing(number: int, record: PageRecord, whole: PageRecord) -> ProbingPage:
 
 def test_the_pages_of_these_tests_are_what_they_are_called() -> None:
     assert 0 < KNOWN_SHORT.whole_count <= SHORT_SHINGLES < KNOWN_LONG.whole_count
-    assert distance(unlike(KNOWN_SHORT, 1).fingerprint64, unlike(KNOWN_SHORT, 2).fingerprint64) > 10
+    assert hamming_distance(unlike(KNOWN_SHORT, 1).fingerprint64, unlike(KNOWN_SHORT, 2).fingerprint64) > 10
 
 
 def test_a_short_framed_page_stands_in_the_index_by_content_and_by_whole_text() -> None:
