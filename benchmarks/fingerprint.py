@@ -17,11 +17,11 @@ from time import perf_counter
 from rich.console import Console
 from rich.table import Table
 
-from neardup_stream.fingerprints.reference import fingerprint_page, sketch_page
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts, load_kernel
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.text.canonical import canonicalize
 from neardup_stream.text.markup import visible_text
+from tests.reference import fingerprint_page, sketch_page
 
 CONFIG = SimhashConfig()
 SKETCH = SketchConfig()

@@ -19,7 +19,7 @@ from daemon.exit_codes import BUG, DEPENDENCY_LOST, OK, READER_LEFT, after_signa
 from daemon.logs import are_for_collectors, hush_libraries, log_event
 from daemon.redaction import redact
 from daemon.terminal import printable
-from neardup_stream import __version__
+from neardup_stream.version import __version__
 
 __all__ = ["COMMANDS", "main"]
 

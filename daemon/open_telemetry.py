@@ -29,9 +29,9 @@ from daemon.logs import log_event
 from daemon.metrics import Metrics
 from daemon.redaction import redact
 from daemon.settings import Settings
-from neardup_stream import __version__
 from neardup_stream.message import Record, topic_of
 from neardup_stream.meters import Dependency, Outcome, Stage, Step
+from neardup_stream.version import __version__
 from neardup_stream.wire.events import trace_headers
 
 __all__ = ["OpenTelemetryTracer", "TracedMetrics", "open_tracer"]

@@ -6,7 +6,7 @@ from typing import Final, Literal, get_args
 
 from daemon.metric_registry import MetricRegistry
 from daemon.settings import Settings
-from neardup_stream import __version__
+from neardup_stream.version import __version__
 
 __all__ = ["ProcessMetrics", "State"]
 

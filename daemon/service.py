@@ -30,9 +30,9 @@ from daemon.wiring import (
     open_kafka,
     open_stores,
 )
-from neardup_stream import __version__
 from neardup_stream.errors import DependencyLost, Unavailable
 from neardup_stream.pipeline.loop import Loop
+from neardup_stream.version import __version__
 
 __all__ = ["Stop", "redis_url", "run_service"]
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from threading import Lock
 from types import ModuleType
 
-from neardup_stream import __version__
+from neardup_stream.version import __version__
 
 __all__ = ["load_compiled", "prepare_kernel_cache"]
 

@@ -15,7 +15,7 @@ import venv
 from pathlib import Path
 from typing import Any
 
-from neardup_stream import __version__
+from neardup_stream.version import __version__
 from release.bill import bill_of_materials, components_of, requirements
 from release.notes import notes_of
 

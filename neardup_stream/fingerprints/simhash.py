@@ -25,6 +25,7 @@ from neardup_stream.text.tokens import MAX_TOKEN_CHARACTERS
 from neardup_stream.text.unicode_version import UNICODE_VERSION
 
 __all__ = [
+    "DEFAULT_WINDOW_TOKENS",
     "MAX_WINDOW_TOKENS",
     "RECENT_WINDOWS",
     "TEXT_MULTIPLIER",
@@ -42,6 +43,9 @@ __all__ = [
 
 MAX_WINDOW_TOKENS = 32
 """The cyclic hash turns a token's 64 bits by one for each later token: far below 64 they stay distinct."""
+
+DEFAULT_WINDOW_TOKENS = 2
+"""Two notice a changed order, and lose little when a word changes."""
 
 RECENT_WINDOWS = 32
 """A window votes unless one of this many before it is its equal. See docs/decisions/0003."""
@@ -66,7 +70,7 @@ class SimhashConfig:
         ConfigError: a number is out of its range.
     """
 
-    window_tokens: int = 2
+    window_tokens: int = DEFAULT_WINDOW_TOKENS
     min_tokens: int = 10
 
     def __post_init__(self) -> None:

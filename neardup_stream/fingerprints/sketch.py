@@ -4,7 +4,7 @@ A sketch is a small sample of a page's bag of shingles, one from each of many bi
 In a bag a shingle counts as often as it occurs, as tokens do in the length of a text. Two pages sampled alike
 agree in a bin with the probability that a shingle of either is a shingle of both: their resemblance,
 |A and B| / |A or B|. A bin keeps only a short code of its sample, 0 when it is empty.
-`reference.py` says how sketches and bands are made.
+`tests/reference.py` says how sketches and bands are made.
 """
 
 from collections.abc import Sequence

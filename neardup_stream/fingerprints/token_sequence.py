@@ -7,16 +7,29 @@ long it is.
 """
 
 from collections.abc import Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.fingerprints.reference import Digest, cyclic_hash, seal, windows
 from neardup_stream.fingerprints.simhash import RECENT_WINDOWS, TEXT_MULTIPLIER
-from neardup_stream.hashing.stable import MASK64
+from neardup_stream.hashing.stable import MASK64, mix, rotate
 
-__all__ = ["TokenSequence"]
+__all__ = ["SequenceDigest", "TokenSequence", "cyclic_hash", "seal", "windows"]
+
+
+class SequenceDigest(NamedTuple):
+    """The values computed from a sequence of tokens.
+
+    Attributes:
+        fingerprint: the simhash, in [0, 2**64); 0 without tokens.
+        token_count: from 0.
+        text_fingerprint: equal for equal sequences of tokens, in [0, 2**64).
+    """
+
+    fingerprint: int
+    token_count: int
+    text_fingerprint: int
 
 
 class TokenSequence:
@@ -78,13 +91,13 @@ class TokenSequence:
         self._count += other._count
         self._remember_tokens(other._first_tokens, other._last_tokens)
 
-    def digest(self) -> Digest:
+    def digest(self) -> SequenceDigest:
         """The digest of the tokens so far."""
         votes, ones = self._votes, self._ones
         if 0 < self._count < self._width:
             votes, ones = 1, _bits_of([cyclic_hash(self._first_tokens)])
         fingerprint = sum(1 << bit for bit in range(64) if 2 * int(ones[bit]) > votes)
-        return Digest(fingerprint, self._count, seal(self._total, self._count))
+        return SequenceDigest(fingerprint, self._count, seal(self._total, self._count))
 
     def _extend_windows(self, new: list[int]) -> None:
         recent = self._last_windows + new
@@ -120,6 +133,26 @@ class TokenSequence:
     def _remember_windows(self, first: list[int], last: list[int]) -> None:
         self._first_windows += first[: RECENT_WINDOWS - len(self._first_windows)]
         self._last_windows = _last(self._last_windows + last, RECENT_WINDOWS)
+
+
+def windows(tokens: Sequence[int], width: int) -> list[int]:
+    """The hash of each window; tokens that do not fill one are a window together."""
+    if 0 < len(tokens) < width:
+        return [cyclic_hash(tokens)]
+    return [cyclic_hash(tokens[start : start + width]) for start in range(len(tokens) - width + 1)]
+
+
+def cyclic_hash(tokens: Sequence[int]) -> int:
+    """The hash of one window of token hashes."""
+    state = 0
+    for token in tokens:
+        state = rotate(state, 1) ^ token
+    return state
+
+
+def seal(total: int, token_count: int) -> int:
+    """The text fingerprint, from the polynomial of the tokens and their number."""
+    return mix(total ^ mix(token_count))
 
 
 def _last(values: list[int], count: int) -> list[int]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from neardup_stream import __version__
+from neardup_stream.version import __version__
 
 __all__ = ["differences_of", "explain_difference"]
 

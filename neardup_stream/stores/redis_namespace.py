@@ -17,7 +17,6 @@ from hashlib import blake2b
 from time import time
 from typing import NamedTuple
 
-from neardup_stream import __version__
 from neardup_stream.errors import ConfigError, CorruptData, InvariantBroken
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.stores.cluster_keys import ClusterKeys
@@ -26,6 +25,7 @@ from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, Index
 from neardup_stream.stores.index_formats import differences_of, explain_difference
 from neardup_stream.stores.keys import meta_key
 from neardup_stream.stores.redis_client import RedisClient
+from neardup_stream.version import __version__
 
 __all__ = [
     "Namespace",

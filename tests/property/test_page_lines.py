@@ -6,7 +6,6 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neardup_stream.fingerprints.reference import hash_line, split_lines, view_page
 from neardup_stream.fingerprints.simhash import (
     Fingerprints,
     PageLines,
@@ -17,6 +16,7 @@ from neardup_stream.fingerprints.simhash import (
     view_lines,
 )
 from neardup_stream.fingerprints.sketch import SketchConfig
+from tests.reference import hash_line, split_lines, view_page
 
 SIMHASH = SimhashConfig()
 

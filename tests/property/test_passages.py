@@ -19,7 +19,6 @@ from neardup_stream.archive.passage_lists import COMMON_PAGES
 from neardup_stream.archive.passage_reading import PassageLists
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.located import locate_tokens
-from neardup_stream.fingerprints.reference import cyclic_hash
 from neardup_stream.fingerprints.selective import (
     QUERY_SHINGLES,
     SHINGLE_TOKENS,
@@ -29,6 +28,7 @@ from neardup_stream.fingerprints.selective import (
     window_of,
     winnow,
 )
+from neardup_stream.fingerprints.token_sequence import cyclic_hash
 from neardup_stream.hashing.stable import mix, token_hash
 from neardup_stream.indexes.common_runs import CommonRun, common_runs, covered
 from neardup_stream.indexes.passages import Passage, PassageIndex

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neardup_stream.fingerprints.reference import sketch_page
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
 from neardup_stream.text.canonical import canonicalize
+from tests.reference import sketch_page
 
 SIMHASH = SimhashConfig()
 

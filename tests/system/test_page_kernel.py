@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from neardup_stream.fingerprints.reference import fingerprint_page
 from neardup_stream.fingerprints.simhash import SimhashConfig
+from tests.reference import fingerprint_page
 
 TEXT = "the quick brown fox jumps over the lazy dog"
 NOWHERE = "/dev/null/nothing-can-be-made-here"

@@ -3,7 +3,7 @@
 import json
 
 from daemon.status import GroupStatus, IndexStatus, PartitionStatus, Status, readable
-from neardup_stream import __version__
+from neardup_stream.version import __version__
 from tests.servers.daemon import start_daemon
 from tests.system.conftest import Site
 from tests.system.test_run import pages, publish

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import redis
 
-from neardup_stream import __version__
+from neardup_stream.version import __version__
 from tests.servers.daemon import start_daemon
 from tests.servers.redis import RedisServer
 from tests.system.conftest import Site

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.fingerprints.reference import fingerprint_page
 from neardup_stream.fingerprints.simhash import (
     MAX_WINDOW_TOKENS,
     RECENT_WINDOWS,
@@ -15,6 +14,7 @@ from neardup_stream.fingerprints.simhash import (
 )
 from neardup_stream.hashing.stable import rotate, token_hash
 from neardup_stream.text.tokens import MAX_TOKEN_CHARACTERS
+from tests.reference import fingerprint_page
 
 WIDTH = 3
 THREE = SimhashConfig(window_tokens=WIDTH)

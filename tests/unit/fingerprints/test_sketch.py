@@ -9,7 +9,6 @@ import pytest
 from numpy.typing import NDArray
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.fingerprints.reference import sketch_page
 from neardup_stream.fingerprints.simhash import Fingerprints, SimhashConfig, fingerprint_texts
 from neardup_stream.fingerprints.sketch import (
     MAX_BAND_BINS,
@@ -23,6 +22,7 @@ from neardup_stream.fingerprints.sketch import (
     sketch_schema_fields,
     standard_errors,
 )
+from tests.reference import sketch_page
 
 CONFIG = SketchConfig(bins=128, code_bits=8, bands=10)
 WORDS = SketchConfig(shingle_tokens=1)  # the shingles of a text are its words

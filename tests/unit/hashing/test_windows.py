@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from neardup_stream.fingerprints.reference import windows
+from neardup_stream.fingerprints.token_sequence import windows
 from neardup_stream.hashing.rabin import rabin_fingerprint, rabin_shift
 from neardup_stream.hashing.windows import Shift, cyclic_shift, window_hashes
 

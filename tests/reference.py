@@ -35,41 +35,24 @@ from typing import NamedTuple
 
 from neardup_stream.fingerprints.simhash import RECENT_WINDOWS, TEXT_MULTIPLIER, SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.fingerprints.token_sequence import SequenceDigest, seal, windows
 from neardup_stream.hashing.stable import MASK64, mix, rotate, token_hash
 from neardup_stream.text.canonical import canonicalize, fold_characters
 from neardup_stream.text.tokens import split_tokens
 
 __all__ = [
-    "Digest",
     "Sketch",
     "View",
-    "cyclic_hash",
     "fingerprint_page",
     "hash_line",
     "majority",
-    "seal",
     "sketch_page",
     "split_lines",
     "view_page",
     "votes",
-    "windows",
 ]
 
 _NOTHING = MASK64  # in place of a shingle's hash, which is even
-
-
-class Digest(NamedTuple):
-    """The values computed from one page's text.
-
-    Attributes:
-        fingerprint: the simhash, in [0, 2**64); without meaning below `min_tokens` tokens.
-        token_count: from 0.
-        text_fingerprint: equal for equal sequences of tokens, in [0, 2**64).
-    """
-
-    fingerprint: int
-    token_count: int
-    text_fingerprint: int
 
 
 class Sketch(NamedTuple):
@@ -100,11 +83,11 @@ class View(NamedTuple):
     is_kept_sample: list[bool]
 
 
-def fingerprint_page(text: str, config: SimhashConfig) -> Digest:
+def fingerprint_page(text: str, config: SimhashConfig) -> SequenceDigest:
     """The digest of one visible text. Cost: milliseconds."""
     tokens = _token_hashes(text)
     fingerprint = majority(votes(windows(tokens, config.window_tokens)))
-    return Digest(fingerprint, len(tokens), _hash_sequence(tokens))
+    return SequenceDigest(fingerprint, len(tokens), _hash_sequence(tokens))
 
 
 def sketch_page(text: str, config: SketchConfig) -> Sketch:
@@ -143,21 +126,6 @@ def view_page(text: str, is_kept: Sequence[bool], config: SketchConfig) -> View:
     )
 
 
-def windows(tokens: Sequence[int], width: int) -> list[int]:
-    """The hash of each window; tokens that do not fill one are a window together."""
-    if 0 < len(tokens) < width:
-        return [cyclic_hash(tokens)]
-    return [cyclic_hash(tokens[start : start + width]) for start in range(len(tokens) - width + 1)]
-
-
-def cyclic_hash(tokens: Sequence[int]) -> int:
-    """The hash of one window of token hashes."""
-    state = 0
-    for token in tokens:
-        state = rotate(state, 1) ^ token
-    return state
-
-
 def votes(features: Sequence[int]) -> Iterator[int]:
     """The features that have no equal among the RECENT_WINDOWS before them."""
     for place, feature in enumerate(features):
@@ -172,11 +140,6 @@ def majority(features: Iterator[int]) -> int:
         for bit in range(64):
             balance[bit] += 1 if feature >> bit & 1 else -1
     return sum(1 << bit for bit in range(64) if balance[bit] > 0)
-
-
-def seal(total: int, token_count: int) -> int:
-    """The text fingerprint, from the polynomial of the tokens and their number."""
-    return mix(total ^ mix(token_count))
 
 
 def _hash_sequence(tokens: Iterable[int]) -> int:

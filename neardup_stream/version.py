@@ -1,0 +1,5 @@
+"""The version of the library and the programs: of releases, of caches, and of who made an index."""
+
+__all__ = ["__version__"]
+
+__version__ = "0.1.0"
