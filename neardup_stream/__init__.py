@@ -1,3 +1,64 @@
-"""Near-duplicate detection for streams of web pages."""
+"""Near-duplicate detection for streams of web pages.
 
-__version__ = "0.1.0"
+What this module names is the documented surface of the library. It is loaded at its first use, so the
+import itself costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from neardup_stream.version import __version__
+
+if TYPE_CHECKING:
+    from neardup_stream.api import (
+        containment,
+        find_all,
+        find_clusters,
+        resemblance,
+        simhash,
+        sketch,
+    )
+    from neardup_stream.bits.words import hamming_distance
+    from neardup_stream.fingerprints.incremental import Simhash
+    from neardup_stream.fingerprints.min_sketch import MinSketch
+    from neardup_stream.fingerprints.mod_sketch import ModSketch
+    from neardup_stream.fold import Fold
+
+__all__ = [
+    "Fold",
+    "MinSketch",
+    "ModSketch",
+    "Simhash",
+    "__version__",
+    "containment",
+    "find_all",
+    "find_clusters",
+    "hamming_distance",
+    "resemblance",
+    "simhash",
+    "sketch",
+]
+
+_HOMES = {
+    "Fold": "fold",
+    "MinSketch": "fingerprints.min_sketch",
+    "ModSketch": "fingerprints.mod_sketch",
+    "Simhash": "fingerprints.incremental",
+    "containment": "api",
+    "find_all": "api",
+    "find_clusters": "api",
+    "hamming_distance": "bits.words",
+    "resemblance": "api",
+    "simhash": "api",
+    "sketch": "api",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for by name, once."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = import_module(f"{__name__}.{_HOMES[name]}")
+    value = getattr(home, name)
+    globals()[name] = value
+    return value
