@@ -16,6 +16,9 @@ from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["Rebuilt", "rebuild_index", "rebuild_slots"]
 
+_READ_AT_ONCE = 500
+"""Records, at least: few hashes of a large index may hold any."""
+
 _INSERTED_AT_ONCE = 64
 
 Rebuilt = Literal["indexed", "short", "gone"]
@@ -67,13 +70,16 @@ async def rebuild_slots(stores: JudgementStores, slot: int) -> tuple[Counter[Reb
         StoreUnavailable: some pages may be inserted; do it again.
         CorruptData: a record cannot be read.
     """
-    walked = await stores.records.walk(slot, stores.records.slot_count)
-    records = [(handle, PageRecord.unpack(packed)) for handle, packed in walked.records]
+    slot_count, packed = stores.records.slot_count, []
+    while slot < slot_count and len(packed) < _READ_AT_ONCE:
+        walked = await stores.records.walk(slot, slot_count - slot)
+        packed, slot = packed + walked.records, walked.next_slot
+    records = [(handle, PageRecord.unpack(each)) for handle, each in packed]
     indexed = [(handle, record) for handle, record in records if record.is_indexed]
     for first in range(0, len(indexed), _INSERTED_AT_ONCE):
         await insert(indexed[first : first + _INSERTED_AT_ONCE], stores.index)
     counts: Counter[Rebuilt] = Counter(_what(record) for _, record in records)
-    return counts, walked.next_slot
+    return counts, slot
 
 
 def _what(record: PageRecord) -> Rebuilt:

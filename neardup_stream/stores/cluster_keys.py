@@ -59,9 +59,10 @@ class ClusterKeys:
         """The sorted set that holds the members of a cluster, among others."""
         return self._members(self._slot(cluster))
 
-    def clusters(self, slot: int) -> str:
-        """One hash of cluster cells."""
-        return self._hashes[CLUSTERS](slot)
+    def clusters(self, slots: range) -> list[str]:
+        """Some hashes of cluster cells; not remembered, because a walk names each once."""
+        stem = f"{self._stem}{CLUSTERS}:"
+        return [f"{stem}{slot:x}" for slot in slots]
 
     def _slot(self, field: bytes) -> int:
         return int.from_bytes(field[:8], "big") >> (64 - self._slot_bits)

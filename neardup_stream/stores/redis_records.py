@@ -91,7 +91,7 @@ class RedisRecords:
         """See the contract."""
         of_a_shard = self.slot_count // self._keys.shard_count
         end = min(slot + min(slot_limit, WALKED_SLOTS), (slot // of_a_shard + 1) * of_a_shard)
-        walked = await walk_hashes(self._client, [self._keys.record_slot(each) for each in range(slot, end)])
+        walked = await walk_hashes(self._client, self._keys.record_slots(range(slot, end)))
         records = [
             (Handle(int.from_bytes(field, "big")), value)
             for field, value in walked.fields
