@@ -4,7 +4,7 @@
 
 It starts a broker and a Redis, and a daemon decides the pages, in an index laid out for many more. Then
 `verify`, `rebuild` and `expire` run as processes, one after the other; each must report every page. The table
-shows the medians of the wall time and of the CPU time of the process, start-up included, and of Redis. The CPU
+shows the medians of the wall time and of the CPU time of the process, start-up included, and of Redis. CPU
 times hardly depend on what else the machine does.
 """
 
@@ -102,7 +102,8 @@ def measure(store: RedisServer, settings: Sequence[str], command: str, pages: in
         redis_cpu_seconds(store) - redis_before,
     )
     expected = f'"pages":{pages},' if command == "verify" else f"{pages:,} records: "
-    assert process.returncode == 0 and expected in output, output
+    assert process.returncode == 0, output
+    assert expected in output, output
     return cost
 
 

@@ -10,6 +10,7 @@ from daemon.settings import Settings
 from daemon.stored_index import open_stored_index
 from daemon.wiring import build_retries
 from neardup_stream.meters import NoMeters
+from neardup_stream.page import Handle
 from neardup_stream.pipeline.judgement import JudgementStores
 from neardup_stream.pipeline.probing import insert
 from neardup_stream.stores.page_record import PageRecord
@@ -70,7 +71,8 @@ async def rebuild_slots(stores: JudgementStores, slot: int) -> tuple[Counter[Reb
         StoreUnavailable: some pages may be inserted; do it again.
         CorruptData: a record cannot be read.
     """
-    slot_count, packed = stores.records.slot_count, []
+    slot_count = stores.records.slot_count
+    packed: list[tuple[Handle, bytes]] = []
     while slot < slot_count and len(packed) < _READ_AT_ONCE:
         walked = await stores.records.walk(slot, slot_count - slot)
         packed, slot = packed + walked.records, walked.next_slot
