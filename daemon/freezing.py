@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from pathlib import Path
 from time import time
@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple
 from daemon.archives import archive_schema, text_schema
 from daemon.collector import collect_rarely
 from daemon.page_freezing import Filled, PageFreezer
-from daemon.preparing import open_preparation, sketch_config
+from daemon.preparing import open_parallel_preparation, sketch_config
 from daemon.service import Stop
 from daemon.settings import Settings
 from daemon.stored_index import open_stored_index
@@ -31,7 +31,6 @@ from neardup_stream.indexes.slicing import SlicesWriter
 from neardup_stream.message import Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.freezing import TimedRecord, freeze_pages
-from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.kafka_snapshot import open_snapshot
@@ -64,6 +63,7 @@ class FreezeRun(NamedTuple):
         replaces: whether a file of that name may be replaced.
         parts: of the archive, of PARTS.
         common_pages: hashes of passages on more pages are set apart.
+        worker_count: processes that decode, extract and fingerprint; the archive is the same for any number.
     """
 
     origin: Origin
@@ -75,6 +75,7 @@ class FreezeRun(NamedTuple):
     replaces: bool
     parts: frozenset[str] = frozenset({KEYS})
     common_pages: int = COMMON_PAGES
+    worker_count: int = 1
 
 
 class Frozen(NamedTuple):
@@ -137,26 +138,29 @@ def _fills(
     if run.origin == "index":
         return partial(_fill_from_index, run, settings, stop, on_pages)
     records = _topic_records(settings) if run.origin == "kafka" else _file_records(run.files, settings)
-    return partial(_fill_from_records, records, run.parts - {KEYS}, settings, stop, on_pages)
+    return partial(_fill_from_records, records, run, settings, stop, on_pages)
 
 
 async def _fill_from_records(
     records: AsyncIterator[Sequence[Record]],
-    text_parts: TextParts,
+    run: FreezeRun,
     settings: Settings,
     stop: Stop,
     on_pages: _Told,
     builder: ArchiveBuilder,
 ) -> Filled:
     """Freeze pages as they come, the next ones prepared meanwhile."""
-    async with open_preparation(settings, NoMeters(), text_parts) as preparation:
+    text_parts = run.parts - {KEYS}
+    async with (
+        open_parallel_preparation(settings, text_parts, run.worker_count) as preparation,
+        aclosing(preparation.prepared(records)) as batches,
+    ):
         freezer = PageFreezer(settings, builder, preparation)
         stop.is_watched = True
         pending: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         pending.set_result(None)
         try:
-            async for batch in records:
-                prepared = await asyncio.to_thread(preparation.prepare, batch)
+            async for prepared in batches:
                 await pending
                 on_pages(freezer.filled.page_count)
                 if stop.requested.is_set():

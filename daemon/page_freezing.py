@@ -13,7 +13,7 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Forget, Prepared
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.freezing import freeze_pages, timed_record
-from neardup_stream.pipeline.preparation import Prepares
+from neardup_stream.pipeline.preparation import ReadsLandmarks
 from neardup_stream.stores.memory_frames import MemoryFrames
 
 __all__ = ["Filled", "PageFreezer"]
@@ -77,7 +77,7 @@ class PageFreezer:
         filled: what was read so far.
     """
 
-    def __init__(self, settings: Settings, builder: ArchiveBuilder, preparation: Prepares) -> None:
+    def __init__(self, settings: Settings, builder: ArchiveBuilder, preparation: ReadsLandmarks) -> None:
         self._builder = builder
         self._frames = _memory_frames(settings, preparation)
         self.filled = Filled()
@@ -102,7 +102,7 @@ class PageFreezer:
         self.filled.add_others(prepared)
 
 
-def _memory_frames(settings: Settings, preparation: Prepares) -> Frames | None:
+def _memory_frames(settings: Settings, preparation: ReadsLandmarks) -> Frames | None:
     """What learns from the first pages of a site that are no copies: no index tells which pages are."""
     retries = build_retries(settings, NoMeters(), lambda _error: None)
     return build_frames(

@@ -13,13 +13,14 @@ from neardup_stream.fingerprints.simhash import SimhashConfig, load_kernel
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.match import Match
-from neardup_stream.meters import PipelineMeters
+from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.preparation import Preparation, Prepares
+from neardup_stream.pipeline.parallel_preparation import ParallelPreparation
+from neardup_stream.pipeline.preparation import Preparation, ReadsLandmarks
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.scopes import ScopeOf, scope_by
 from neardup_stream.stores.frame_store import FrameStore
@@ -32,6 +33,7 @@ __all__ = [
     "cluster_rule",
     "connecting",
     "index_layout",
+    "open_parallel_preparation",
     "open_preparation",
     "simhash_config",
     "site_of",
@@ -81,7 +83,7 @@ def site_of(settings: Settings) -> ScopeOf | None:
     return None if scope == "off" or sketch_config(settings) is None else scope_by(scope)
 
 
-def build_viewer(settings: Settings, preparation: Prepares, *, most_lessons: float = 0) -> FrameViewer:
+def build_viewer(settings: Settings, preparation: ReadsLandmarks, *, most_lessons: float = 0) -> FrameViewer:
     """What takes frames out of pages, given the tables of their sites."""
     return FrameViewer(
         settings.frames.config(),
@@ -97,7 +99,7 @@ def build_frames(
     handle_key: bytes,
     retries: Retries,
     meters: PipelineMeters,
-    preparation: Prepares,
+    preparation: ReadsLandmarks,
     *,
     most_lessons: float = 0,
 ) -> Frames | None:
@@ -164,12 +166,31 @@ async def open_preparation(
     settings: Settings, meters: PipelineMeters, text_parts: TextParts = frozenset()
 ) -> AsyncIterator[GuardedPreparation]:
     """The same in a process that can be ended, for pages of strangers; ready once everything is compiled."""
-    build = partial(build_preparation, settings, text_parts=text_parts)
-    build(meters)  # else what is wrong with the settings would end the other process
-    preparation = GuardedPreparation(build, settings.limits.worker(), meters)
+    preparation = _guarded(settings, meters, text_parts)
     try:
-        await asyncio.to_thread(load_kernel)  # compiled once, for both processes
-        await asyncio.to_thread(preparation.start)
+        await _start(preparation)
         yield preparation
     finally:
         preparation.close()
+
+
+@asynccontextmanager
+async def open_parallel_preparation(
+    settings: Settings, text_parts: TextParts, worker_count: int
+) -> AsyncIterator[ParallelPreparation]:
+    """The same in several processes, each of which prepares whole batches."""
+    workers = [_guarded(settings, NoMeters(), text_parts) for _ in range(worker_count)]
+    async with ParallelPreparation(workers) as preparation:
+        await _start(workers[0])
+        yield preparation
+
+
+def _guarded(settings: Settings, meters: PipelineMeters, text_parts: TextParts) -> GuardedPreparation:
+    build = partial(build_preparation, settings, text_parts=text_parts)
+    build(meters)  # else what is wrong with the settings would end the other process
+    return GuardedPreparation(build, settings.limits.worker(), meters)
+
+
+async def _start(preparation: GuardedPreparation) -> None:
+    await asyncio.to_thread(load_kernel)  # compiled once, for all processes
+    await asyncio.to_thread(preparation.start)

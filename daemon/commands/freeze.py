@@ -1,9 +1,11 @@
 """`freeze`: the pages of a crawl into one read-only file."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 from time import perf_counter
+from typing import Final
 
 import click
 
@@ -17,6 +19,12 @@ __all__ = ["freeze"]
 
 _MIB = 1 << 20
 _STOPPED = 130
+_MOST_WORKERS: Final = 8
+"""With more, the process that builds the archive is the bottleneck."""
+
+
+def _usable_cores() -> int:
+    return min(len(os.sched_getaffinity(0)), _MOST_WORKERS)
 
 
 @click.command()
@@ -68,6 +76,15 @@ _STOPPED = 130
     metavar="MIB",
     help="Memory to take, in MiB; what needs more is sorted on the disk beside the archive.",
 )
+@click.option(
+    "--workers",
+    "worker_count",
+    type=click.IntRange(min=1),
+    default=_usable_cores,
+    metavar="N",
+    help="Processes that read and fingerprint pages, some 150 MB each.  [default: as many as cores, at most"
+    f" {_MOST_WORKERS}]",
+)
 def freeze(
     settings: Settings,
     files: tuple[str, ...],
@@ -75,6 +92,7 @@ def freeze(
     parts: str,
     common_pages: int,
     memory_mib: int,
+    worker_count: int,
     state_dir: Path | None,
     unseen_days: float,
     *,
@@ -114,7 +132,16 @@ def freeze(
     start = perf_counter()
     with page_progress() as on_pages:
         run = FreezeRun(
-            origin, files, state_dir, unseen_days, output, memory_mib * _MIB, force, chosen, common_pages
+            origin=origin,
+            files=files,
+            state_dir=state_dir,
+            unseen_days=unseen_days,
+            output=output,
+            memory_bytes=memory_mib * _MIB,
+            replaces=force,
+            parts=chosen,
+            common_pages=common_pages,
+            worker_count=worker_count,
         )
         frozen = asyncio.run(write_archive(run, settings, on_pages or (lambda _count: None)))
     if frozen is None:

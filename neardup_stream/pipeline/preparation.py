@@ -20,12 +20,22 @@ from neardup_stream.text.markup import Extraction
 from neardup_stream.text.page_text import PageText, page_text
 from neardup_stream.wire.pages import PageDecoder, forget_ids
 
-__all__ = ["Preparation", "Prepares", "lines_outside_landmarks", "timed"]
+__all__ = ["Preparation", "Prepares", "ReadsLandmarks", "lines_outside_landmarks", "timed"]
 
 _USUAL_LIMITS = TextLimits()
 
 
-class Prepares(Protocol):
+class ReadsLandmarks(Protocol):
+    """Extracts the text of a page a second time, without its landmarks."""
+
+    def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
+        """Return the hashes of the lines of a page outside its landmarks; None if the page costs too much.
+
+        Called in a thread, also while a batch is prepared.
+        """
+
+
+class Prepares(ReadsLandmarks, Protocol):
     """Turns the records of a batch into what needs no store."""
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
@@ -33,12 +43,6 @@ class Prepares(Protocol):
 
         Order is kept. Bad pages are part of the answer, not an error. Called in a thread, one batch at a
         time.
-        """
-
-    def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
-        """Return the hashes of the lines of a page outside its landmarks; None if the page costs too much.
-
-        Called in a thread, also while a batch is prepared.
         """
 
 
@@ -112,7 +116,7 @@ class Preparation:
         return prepared._replace(charset_fallbacks=sum(page.text.charset_fell_back for page in pages))
 
     def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
-        """See `Prepares`."""
+        """See `ReadsLandmarks`."""
         return lines_outside_landmarks(page, self._extraction, self._simhash)
 
     def _extracted(self, item: _DecodedPage | Forget, prepared: Prepared) -> _ExtractedPage | Forget | None:
