@@ -48,7 +48,7 @@ from neardup_stream.wire.events import to_message
 from neardup_stream.wire.pages import PageDecoder
 from tests.framed_pages import outside_landmarks
 
-__all__ = ["CountingMeters", "Pipeline", "essay", "page_json"]
+__all__ = ["QUICK", "CountingMeters", "Pipeline", "essay", "page_json"]
 
 QUICK = Patience(give_up_seconds=10, first_pause_seconds=1e-4, longest_pause_seconds=1e-3)
 

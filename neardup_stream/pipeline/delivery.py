@@ -1,13 +1,14 @@
 """How messages leave, and offsets with them: at least once, or exactly once.
 
-At least once sends first and commits later: what was sent and not committed is sent again after a crash.
+At least once notes that records are decided, sends, and commits later: what was sent and not committed is
+sent again after a crash.
 Exactly once holds messages back until their transaction, which sends them and commits the offset behind them,
 or does neither; those who read committed never see what was cut.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, Protocol
@@ -81,10 +82,13 @@ class Delivery(Protocol):
 
 
 class AtLeastOnce:
-    """Sends at once, commits what was sent.
+    """Notes what is decided, sends it, and commits what was sent.
+
+    The note comes first, so that nothing is published that an index could forget unnoticed: whoever has a
+    partition next compares the index with the note.
 
     Args:
-        source: whose offsets are committed.
+        source: whose offsets are noted and committed.
         events: where events go.
         dead_letters: where dead letters go.
         retries: patience with the sinks.
@@ -98,16 +102,22 @@ class AtLeastOnce:
         self._dead_letters = dead_letters
         self._retries = retries
         self._finished: dict[Partition, int] = {}
+        self._left: Collection[Partition] = ()
 
     async def send(self, parcel: Parcel) -> None:
-        """Events, then dead letters; each is repeated by itself until it is acknowledged."""
-        await self._retries.persist(partial(self._events.send, _messages(parcel.events)))
+        """Events, then dead letters; each is repeated by itself until it is acknowledged.
+
+        Events of partitions that are not ours any more are left to their next owner.
+        """
+        events = await self._noted(parcel.events)
+        await self._retries.persist(partial(self._events.send, _messages(events)))
         await self._retries.persist(partial(self._dead_letters.send, _messages(parcel.dead_letters)))
         parcel.acknowledged()
 
     def finish(self, parcel: Parcel) -> None:
-        """Its offsets may be committed."""
-        self._finished = later_offsets(self._finished, parcel.next_offsets)
+        """Its offsets may be committed, but for partitions of which it has left events to the next owner."""
+        offsets = {one: at for one, at in parcel.next_offsets.items() if one not in self._left}
+        self._finished = later_offsets(self._finished, offsets)
 
     async def commit(self) -> Mapping[Partition, int]:
         """Commit the latest offsets, if there are any."""
@@ -121,6 +131,16 @@ class AtLeastOnce:
     async def give_away(self) -> None:
         """What was sent is read again by somebody."""
         self._finished = {}
+
+    async def _noted(self, events: Sequence[Told]) -> Sequence[Told]:
+        """The events whose decisions are noted."""
+        offsets: dict[Partition, int] = {}
+        for told in events:
+            position = told.position
+            offsets[position.partition] = max(position.offset + 1, offsets.get(position.partition, 0))
+        ours = await self._retries.persist(partial(self._source.note_decided, offsets)) if offsets else ()
+        self._left = offsets.keys() - ours
+        return [told for told in events if told.position.partition not in self._left]
 
 
 class _Lease:

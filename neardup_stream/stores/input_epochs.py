@@ -4,7 +4,8 @@ A topic that was deleted and made anew counts its offsets from 0 again, and what
 would be held against the new records. So the operator gives it another epoch, which makes it another input.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, Self
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition
@@ -28,6 +29,26 @@ _RAISE = Script.load("raise_input_epoch")
 def epochs_key(namespace: str) -> str:
     """The hash of the epochs: topic → highest epoch ever read."""
     return f"{namespace}:epochs"
+
+
+class _Witness(NamedTuple):
+    """What is noted beside a committed offset.
+
+    Attributes:
+        token: of the index; empty for an offset that an operator or an older program committed.
+        ceiling: everything below it may have been decided.
+        input_id: in whose offsets the ceiling is counted.
+    """
+
+    token: str
+    ceiling: int
+    input_id: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return what the text says, as far as it says anything."""
+        token, ceiling, input_id = [*text.split(" ", 2), "", "", ""][:3]
+        return cls(token, int(ceiling or 0), input_id)
 
 
 class InputEpochs:
@@ -92,26 +113,34 @@ class InputEpochs:
             for partition, ceiling in ceilings.items()
         }
 
-    async def check(self, witnesses: Mapping[Partition, str]) -> None:
+    async def check(self, witnesses: Mapping[Partition, str], unread: Collection[Partition] = ()) -> None:
         """Return if the index knows what was committed with these witnesses, empty where there is none.
+
+        Of the unread partitions nothing is committed; a witness counts there if it says that something was
+        decided, and so perhaps published, before the first commit.
 
         Raises:
             ConfigError: it knows nothing of what was committed, or less than it did then.
             StoreUnavailable: the server is away.
         """
-        if "" in witnesses.values() and not await self._knows_anything():
+        parsed = {partition: _Witness.parse(witness) for partition, witness in witnesses.items()}
+        counting = {
+            partition: witness
+            for partition, witness in parsed.items()
+            if partition not in unread or witness.ceiling
+        }
+        if not all(witness.token for witness in counting.values()) and not await self._knows_anything():
             raise ConfigError(
                 f"the group has committed offsets, and {self._where} knows of no page; {REMEDY}"
             )
-        ceilings = await self._ceilings(list(witnesses))
-        for partition, witness in witnesses.items():
-            token, ceiling, input_id = [*witness.split(" ", 2), "", "", ""][:3]
+        ceilings = await self._ceilings(list(counting))
+        for partition, (token, ceiling, input_id) in counting.items():
             if token and token != self._token:
                 raise ConfigError(
                     f"the group has committed offsets with index {token}, and {self._where} is another one,"
                     f" {self._token}; {REMEDY}"
                 )
-            if input_id == partition.input_id and ceilings[partition] < int(ceiling):
+            if input_id == partition.input_id and ceilings[partition] < ceiling:
                 raise ConfigError(
                     f"{self._where} is older than what the group has committed: of {partition.input_id}"
                     f" partition {partition.number} everything was decided below offset {ceiling}, and it"

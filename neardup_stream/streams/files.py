@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -127,6 +127,10 @@ class FileSource:
             except EndOfStream:
                 return
             yield records
+
+    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
+        """Every partition is still ours. No other reader goes on from a file."""
+        return next_offsets.keys()
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Nothing to write down: the next run starts at the beginning."""

@@ -46,8 +46,13 @@ class InputHistory(Protocol):
         """What is to be noted beside committed offsets, to be checked when they are met again."""
         ...
 
-    async def check(self, witnesses: Mapping[Partition, str]) -> None:
-        """Return if what was noted beside committed offsets, of partitions that were begun, still holds.
+    async def check(self, witnesses: Mapping[Partition, str], unread: Collection[Partition] = ()) -> None:
+        """Return if what was noted beside committed offsets still holds.
+
+        Args:
+            witnesses: the notes, by partition.
+            unread: of these the committed offset is the first one, so the note counts only if it says that
+                something was decided.
 
         Raises:
             ConfigError: it does not: what was stored then is lost.
@@ -69,7 +74,7 @@ class NoHistory:
         """Nothing is noted."""
         return dict.fromkeys(partitions, "")
 
-    async def check(self, witnesses: Mapping[Partition, str]) -> None:
+    async def check(self, witnesses: Mapping[Partition, str], unread: Collection[Partition] = ()) -> None:
         """Whatever was noted holds."""
 
 
@@ -169,15 +174,12 @@ class Beginnings:
     async def _check_witnesses(
         self, consumer: AIOKafkaConsumer, assigned: Collection[TopicPartition]
     ) -> None:
-        """Only of partitions of which something was read: an offset at the beginning commits nothing."""
+        """An offset at the beginning commits nothing; yet records behind it may have been published."""
         found = await committed(self._config.connection, self._config.group_id, list(assigned))
         beginnings = await consumer.beginning_offsets(list(found)) if found else {}
         await self._history.check(
-            {
-                self.partition(one): commit.metadata
-                for one, commit in found.items()
-                if commit.offset > beginnings[one]
-            }
+            {self.partition(one): commit.metadata for one, commit in found.items()},
+            [self.partition(one) for one, commit in found.items() if commit.offset <= beginnings[one]],
         )
 
     async def _choose(

@@ -10,11 +10,12 @@ __all__ = ["Runs"]
 
 @dataclass(slots=True)
 class _Run:
-    """Offsets from `first`, `end` not among them."""
+    """Offsets from `first`, `end` not among them; what lies below `noted` is known to be decided."""
 
     first: int
     end: int
     committed: int
+    noted: int
 
 
 class Runs:
@@ -25,7 +26,7 @@ class Runs:
 
     def read(self, one: TopicPartition, first: int, end: int) -> None:
         """The offsets from `first` to before `end` were read, behind those that were read before."""
-        self._runs.setdefault(one, _Run(first, end, committed=first)).end = end
+        self._runs.setdefault(one, _Run(first, end, committed=first, noted=first)).end = end
 
     def forget(self, one: TopicPartition) -> bool:
         """Begin anew; whether anything was read."""
@@ -47,6 +48,20 @@ class Runs:
     def above_committed(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Those of the offsets, of partitions that were read, that are yet to be committed."""
         return {one: offset for one, offset in offsets.items() if offset > self._runs[one].committed}
+
+    def committed_of_unnoted(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """What is committed of those partitions, which were read, that have no note of these offsets."""
+        return {
+            one: self._runs[one].committed
+            for one, offset in offsets.items()
+            if offset > self._runs[one].noted
+        }
+
+    def note(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """What lies below these offsets is noted as decided now."""
+        for one, offset in offsets.items():
+            if (run := self._runs.get(one)) is not None:
+                run.noted = max(offset, run.noted)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """These are committed now."""

@@ -137,6 +137,25 @@ class KafkaSource:
             await self._fetch(consumer, max_records)
         return take_records(self._ready, max_records, max_bytes)
 
+    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
+        """Commit the same offsets once more, with what the index has decided by now beside them.
+
+        Raises:
+            StreamUnavailable: no answer; the same may be noted again.
+            StoreUnavailable: what the index has decided cannot be asked now.
+            ConfigError: access was refused.
+        """
+        offsets = {topic_partition_of(partition): offset for partition, offset in next_offsets.items()}
+        known = self._runs.led_up_to(offsets)
+        unnoted = self._runs.committed_of_unnoted(known)
+        if unnoted:
+            runs = self._runs
+            if await self._commit(unnoted):
+                runs.note(known)
+            else:
+                known = {one: offset for one, offset in known.items() if one not in unnoted}
+        return {self._beginnings.partition(one) for one in known}
+
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Commit what this membership read; drop, and count, what an earlier one did.
 

@@ -7,7 +7,7 @@ Faults stand in band, among the records and for the sends, so that a failing run
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
@@ -129,6 +129,10 @@ class MemorySource:
         for _ in taken:
             self._ahead.popleft()
         return [record for record in taken if record.position.partition not in self._revoked]
+
+    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
+        """All but revoked partitions are still ours."""
+        return next_offsets.keys() - self._revoked
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Remember, except for revoked partitions."""

@@ -1,13 +1,14 @@
 """What every source and sink promises; the contract suite in `tests/contracts/streams.py` holds them to it.
 
-Who calls what: one pipeline task calls `read`, another calls `send`, a third calls `commit`. No method is
-called concurrently with itself. All are opened and closed by the composition root as async context managers.
+Who calls what: one pipeline task calls `read`, another calls `note_decided`, `send` and `commit`. No method
+is called concurrently with itself, nor `note_decided` with `commit`. All are opened and closed by the
+composition root as async context managers.
 
 Delivery: a source that is `commit`ted resumes after the committed offsets; anything read but not committed
 is read again. So a pipeline that commits only what it has finished is at-least-once through a crash.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Protocol, Self
 
 from neardup_stream.message import Message, Partition, Record
@@ -65,6 +66,22 @@ class Source(Protocol):
             StreamUnavailable: nothing was lost; call again later.
             ConfigError: the committed offset is out of range and the policy is to stop.
             CorruptData: what comes next is damaged; everything before it was read.
+        """
+        ...
+
+    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
+        """Note that records below these offsets are decided, before messages of theirs are sent.
+
+        The note lies beside the committed offset, which stays where it is. The next owner of a partition
+        refuses an index that does not know what was noted, so it never decides again what was published.
+
+        Returns:
+            The partitions that are still ours. Messages of the others must not be sent: their next owner
+            sends them.
+
+        Raises:
+            StreamUnavailable: not noted; call again.
+            StoreUnavailable: the index cannot be asked now.
         """
         ...
 

@@ -1,7 +1,7 @@
 """A topic as a finite source: what is kept of it, up to given offsets, for a run that begins anew."""
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from typing import Self
 
 from neardup_stream.message import Partition, Record
@@ -74,6 +74,10 @@ class SnapshotSource:
         latest_ms = max(record.timestamp_ms for record in records)
         self.timestamp_seconds = max(self.timestamp_seconds, latest_ms / 1000)
         return records
+
+    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
+        """Every partition is still ours. Nothing is sent of a snapshot."""
+        return next_offsets.keys()
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Every partition is still ours."""

@@ -15,6 +15,7 @@ STEPS: Final[Mapping[str, Sequence[str]]] = {
     "decide": ("clusters.decide", "cluster_store.commit"),
     "mark": ("records.mark",),
     "entries out": ("index.remove",),
+    "note": ("source.note_decided",),
     "send": ("events.send",),
     "dead letters": ("dead_letters.send",),
     "commit": ("source.commit",),

@@ -128,6 +128,27 @@ async def check_a_commit_of_everything_read_is_accepted(make: MakeSource) -> Non
         await source.commit({})
 
 
+async def check_a_note_of_what_was_read_is_accepted(make: MakeSource) -> None:
+    async with (await make(VALUES))() as source:
+        offsets = next_offsets(await read_records(source, len(VALUES)))
+
+        assert set(await source.note_decided(offsets)) == set(offsets)
+        assert set(await source.note_decided({})) == set()
+
+
+async def check_a_note_commits_nothing(make: MakeSource) -> None:
+    open_source = await make(VALUES)
+
+    async with open_source() as source:
+        finished = await read_records(source, 100)
+        await source.commit(next_offsets(finished))
+        await source.note_decided(next_offsets([*finished, *await read_records(source, 50)]))
+    async with open_source() as source:
+        rest = await read_records(source, len(VALUES) - len(finished))
+
+    assert sorted(record.value or b"" for record in [*finished, *rest]) == sorted(VALUES)
+
+
 async def check_the_same_input_opened_again_has_the_same_positions(make: MakeSource) -> None:
     open_source = await make(VALUES)
 
@@ -266,6 +287,7 @@ SOURCE_CHECKS = [
     check_a_record_larger_than_max_bytes_is_read_alone,
     check_a_cancelled_read_loses_nothing,
     check_a_commit_of_everything_read_is_accepted,
+    check_a_note_of_what_was_read_is_accepted,
     check_the_same_input_opened_again_has_the_same_positions,
     check_an_empty_input_gives_nothing,
     check_nothing_is_left_to_read_at_the_end,
@@ -275,7 +297,11 @@ SOURCE_CHECKS = [
 FINITE_SOURCE_CHECKS = [check_the_end_is_raised_again_and_again]
 """For sources that end: memory and files."""
 
-RESUMABLE_SOURCE_CHECKS = [check_reading_resumes_behind_the_commit, check_a_commit_never_moves_backwards]
+RESUMABLE_SOURCE_CHECKS = [
+    check_reading_resumes_behind_the_commit,
+    check_a_commit_never_moves_backwards,
+    check_a_note_commits_nothing,
+]
 """For sources that keep what is committed: memory and Kafka. Files start at the beginning."""
 
 SINK_CHECKS = [

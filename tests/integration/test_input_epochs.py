@@ -8,6 +8,7 @@ import pytest
 from neardup_stream.errors import ConfigError, StoreUnavailable
 from neardup_stream.message import Partition
 from neardup_stream.stores.cluster_keys import ClusterKeys
+from neardup_stream.stores.cluster_store import DECIDED, Cell, Transaction, partition_name
 from neardup_stream.stores.input_epochs import InputEpochs
 from neardup_stream.stores.redis_client import RedisClient
 from neardup_stream.stores.redis_clusters import RedisClusters
@@ -73,3 +74,20 @@ async def test_a_memory_that_is_away_is_told_as_a_store_that_is(namespace: str) 
     with pytest.raises(StoreUnavailable):
         await epochs.finished_below([Partition("pages", 0)])
     await client.__aexit__()
+
+
+async def test_a_note_beside_the_first_offset_counts_once_something_was_decided(
+    client: RedisClient, namespace: str
+) -> None:
+    epochs, clusters = epochs_of(client, namespace)
+    one = Partition("pages", 0)
+    ceiling = Cell(DECIDED, partition_name(one))
+
+    await epochs.check({one: "another 0 pages"}, unread=[one])
+    await epochs.check({one: ""}, unread=[one])
+    with pytest.raises(ConfigError, match="decided below offset 3, and it knows of offsets below 0"):
+        await epochs.check({one: "token 3 pages"}, unread=[one])
+    await clusters.commit(Transaction(floors={}, expected={}, writes={ceiling: bytes(6) + b"3"}))
+    await epochs.check({one: "token 3 pages"}, unread=[one])
+    with pytest.raises(ConfigError, match="committed offsets with index another"):
+        await epochs.check({one: "another 3 pages"}, unread=[one])

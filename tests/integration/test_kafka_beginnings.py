@@ -1,6 +1,6 @@
 """Where reading a partition begins, on a real broker: what the policies say, and what is refused."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
@@ -25,6 +25,7 @@ class Remembered:
     def __init__(self, finished: Mapping[Partition, int], highest_epoch: int = 0) -> None:
         self.finished = dict(finished)
         self.highest_epoch = highest_epoch
+        self.checked: list[tuple[Mapping[Partition, str], list[Partition]]] = []
 
     async def enter(self, topic: str, epoch: int) -> None:
         if epoch < self.highest_epoch:
@@ -36,8 +37,9 @@ class Remembered:
     async def witnesses(self, partitions: Sequence[Partition]) -> Mapping[Partition, str]:
         return dict.fromkeys(partitions, "witness")
 
-    async def check(self, witnesses: Mapping[Partition, str]) -> None:
+    async def check(self, witnesses: Mapping[Partition, str], unread: Collection[Partition] = ()) -> None:
         assert set(witnesses.values()) <= {"", "witness"}
+        self.checked.append((dict(witnesses), list(unread)))
 
 
 async def two_finished_of_ten(make_topic: MakeTopic) -> Topic:
@@ -267,3 +269,24 @@ async def test_a_reader_with_a_lower_epoch_is_refused(make_topic: MakeTopic) -> 
 
     with pytest.raises(ConfigError, match=r"kafka\.input_epoch = 2 already"):
         await topic.source(history=Remembered({}, highest_epoch=2), input_epoch=1).__aenter__()
+
+
+@pytest.mark.parametrize("committed", [0, 2])
+async def test_a_note_stands_beside_the_committed_offset_and_leaves_it_where_it_is(
+    make_topic: MakeTopic, committed: int
+) -> None:
+    """Also before the first commit, where an offset at the beginning would count for nothing."""
+    topic = make_topic()
+    await topic.fill(TEN)
+    partition, history = Partition(topic.name, 0), Remembered({})
+    async with topic.source(history=history) as source:
+        await read_records(source, 5)
+        await source.commit({partition: committed})
+        assert await source.note_decided({partition: 5}) == {partition}
+        assert await source.note_decided({partition: 11}) == set()  # which it did not read
+    history.checked.clear()
+
+    async with topic.source(history=history) as source:
+        assert await values_read(source, 1) == [b"%d" % committed]
+
+    assert history.checked[-1] == ({partition: "witness"}, [] if committed else [partition])

@@ -4,7 +4,7 @@ They show that the runs would notice. What is taken away here is what `docs/deli
 """
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -50,6 +50,13 @@ class _Claiming(_Part):
         records: Sequence[Record] = await self._real.read(max_records, max_bytes)
         await self._real.commit(next_offsets(records))
         return records
+
+
+class _NotesNothing(_Part):
+    """Sends what was decided without a note beside the committed offset."""
+
+    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
+        return next_offsets.keys()
 
 
 class _Lazy(_Part):
@@ -302,6 +309,7 @@ BROKEN: Final[Mapping[str, Protocol]] = {
     ),
     "unchanged without decided": Protocol(sabotage=lambda: _swapped(planning, "_confirm", _take_for_decided)),
     "commit without the token": Protocol(guard=_unguarded),
+    "events without a note": Protocol(source=_NotesNothing),
     "ids without the index": Protocol(sabotage=_ids_of_every_index),
     "retention by the clock of the host": Protocol(clocks=lambda seen: seen._replace(store=seen.host)),
     "transactions without a fence": Protocol(sabotage=lambda: _swapped(Broker, "open", _open_to_all)),

@@ -33,10 +33,11 @@ Standing = Literal["fine", "rebalancing", "unknown"]
 
 
 class Dealt(NamedTuple):
-    """What a member gets: its partitions, each with the next offset that the group wants."""
+    """What a member gets: its partitions, each with the next offset that the group wants, and its note."""
 
     generation: int
     next_offsets: Mapping[Partition, int]
+    witnesses: Mapping[Partition, str]
 
 
 @dataclass
@@ -59,6 +60,7 @@ class Broker:
     Attributes:
         logs: the pages topic.
         committed: the group's next offsets.
+        witnesses: the notes beside them.
         topics: what was sent, in order, repeats included.
         dropped_commit_count: commits of those who were out.
         listeners: called when a record was written.
@@ -72,6 +74,7 @@ class Broker:
     ) -> None:
         self.logs: dict[Partition, list[Record]] = {each: [] for each in partitions}
         self.committed: dict[Partition, int] = dict.fromkeys(partitions, 0)
+        self.witnesses: dict[Partition, str] = {}
         self.topics: defaultdict[str, list[Message]] = defaultdict(list)
         self.dropped_commit_count = 0
         self.listeners: list[Callable[[], None]] = []
@@ -99,7 +102,7 @@ class Broker:
                 msgspec.structs.replace(record, position=Position(partition, offset))
                 for offset, record in enumerate(log)
             ]
-        self.logs, self.committed = logs, dict.fromkeys(logs, 0)
+        self.logs, self.committed, self.witnesses = logs, dict.fromkeys(logs, 0), {}
         self._group = _Group(self._group.generation)
         self._fences = dict.fromkeys(logs, 0)
 
@@ -126,13 +129,20 @@ class Broker:
             found += self.logs[partition][first : first + max_records - len(found)]
         return found
 
-    async def commit(self, member: str, generation: int, offsets: Mapping[Partition, int]) -> bool:
-        """Remember where the group is; False for a member that is out, or late."""
+    async def commit(
+        self,
+        member: str,
+        generation: int,
+        offsets: Mapping[Partition, int],
+        witnesses: Mapping[Partition, str],
+    ) -> bool:
+        """Remember where the group is, with a note beside; False for a member that is out, or late."""
         self._look_around()
         if member not in self._group.heard or generation != self._group.generation:
             self.dropped_commit_count += 1
             return False
         self.committed.update(offsets)
+        self.witnesses.update(witnesses)
         return True
 
     async def open(self, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
@@ -187,7 +197,11 @@ class Broker:
         hand = group.hands.get(member)
         if hand is None:
             return "unknown"
-        return Dealt(group.generation, {each: self.committed[each] for each in hand})
+        return Dealt(
+            group.generation,
+            {each: self.committed[each] for each in hand},
+            {each: self.witnesses[each] for each in hand if each in self.witnesses},
+        )
 
     async def leave(self, member: str) -> None:
         """A member goes in peace."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, cast
 from zlib import crc32
 
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
@@ -31,10 +31,15 @@ from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
+from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.cluster_store import RANK_BYTES
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters
+from neardup_stream.stores.input_epochs import InputEpochs
 from neardup_stream.stores.memory_clusters import MemoryClusters
 from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.redis_client import RedisClient
+from neardup_stream.streams.kafka_beginnings import InputHistory, NoHistory
+from neardup_stream.traces import NoTracer
 from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message
 from neardup_stream.wire.pages import PageDecoder
@@ -46,6 +51,7 @@ from tests.schedules.frame_faults import FaultyFrames
 from tests.schedules.losses import LosingRecords
 from tests.schedules.member import GroupMember, TopicSink, TopicTransactions
 from tests.schedules.network import Network
+from tests.schedules.spans import StrictTracer
 from tests.schedules.story import Climate, Story
 
 __all__ = ["DEAD_LETTERS", "EVENTS", "Protocol", "Reading", "Shared", "Stores", "live"]
@@ -209,7 +215,7 @@ async def live(
         is_stale: whether it never reads a frame table again.
     """
     stores = _far_away(shared)
-    member = GroupMember(name, shared.broker, shared.network)
+    member = GroupMember(name, shared.broker, shared.network, _history(shared, stores))
     retries = Retries(Patience(120.0, 0.1, 2.0), NoMeters(), lambda _: None)
 
     clocks = shared.protocol.clocks(clocks)
@@ -228,6 +234,14 @@ def _far_away(shared: Shared) -> Stores:
     if shared.climate.losses:  # elsewhere its calls would only change which seed meets what
         clusters = shared.protocol.guard(clusters, shared.index)
     return Stores(to(stores.records), to(stores.tables), clusters, to(stores.frames))
+
+
+def _history(shared: Shared, stores: Stores) -> InputHistory:
+    """What compares notes beside offsets with the index; it asks nothing but the clusters here."""
+    if not shared.climate.losses:
+        return NoHistory()
+    keys = ClusterKeys(namespace="nd", schema_id="s", slot_bits=0)
+    return InputEpochs(cast("RedisClient", None), "nd", stores.clusters, keys, shared.index)
 
 
 def _frames(shared: Shared, stores: Stores, retries: Retries, *, is_stale: bool) -> Frames:
@@ -291,6 +305,7 @@ def _loop(
         else None,
         frames=frames,
         archives=_archives(shared, name) if shared.climate.archive_use else None,
+        tracer=StrictTracer() if shared.climate.is_traced else NoTracer(),
     )
 
 

@@ -3,6 +3,7 @@
 records   some page records go back to what they were; nobody does anything
 flushed   everything is gone: daemons stop writing, and the operator has all pages read into a new index
 older     the clusters go back to an earlier copy; the same
+recent    the clusters lose their last second or two just as events were sent, and daemons die; the same
 epoch     nothing is lost, but every record comes again under a raised input epoch, and none under its own
 """
 
@@ -36,7 +37,7 @@ __all__ = [
     "written_since",
 ]
 
-LossKind = Literal["records", "flushed", "older", "epoch"]
+LossKind = Literal["records", "flushed", "older", "recent", "epoch"]
 
 
 class Loss(NamedTuple):

@@ -6,13 +6,14 @@ out, which may be long after it is.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
 from neardup_stream.errors import NeardupError, StreamUnavailable
 from neardup_stream.message import Message, Partition, Record
+from neardup_stream.streams.kafka_beginnings import InputHistory, NoHistory
 from neardup_stream.streams.protocol import Drain, TakeOver
 from tests.schedules.broker import Broker, Dealt
 from tests.schedules.network import Network
@@ -33,6 +34,7 @@ class _Run:
     first: int
     end: int
     committed: int
+    noted: int
 
 
 class GroupMember:
@@ -42,10 +44,14 @@ class GroupMember:
         name: never used before.
         broker: the group's.
         network: to it.
+        history: what is noted beside offsets, and compared when they are dealt.
     """
 
-    def __init__(self, name: str, broker: Broker, network: Network) -> None:
+    def __init__(
+        self, name: str, broker: Broker, network: Network, history: InputHistory | None = None
+    ) -> None:
         self._name = name
+        self._history = history or NoHistory()
         self._broker = network.to(broker, StreamUnavailable)
         self._news = asyncio.Event()
         self._generation = 0
@@ -97,6 +103,19 @@ class GroupMember:
                     await self._news.wait()
         return records
 
+    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
+        """Commit once more what is committed, with a note beside it."""
+        runs = self._runs
+        known = {
+            one: offset for one, offset in next_offsets.items() if one in runs and offset <= runs[one].end
+        }
+        unnoted = {one: runs[one].committed for one, offset in known.items() if offset > runs[one].noted}
+        if unnoted and not await self._commit(unnoted):
+            return known.keys() - unnoted.keys()
+        for one, offset in known.items():
+            runs[one].noted = max(offset, runs[one].noted)
+        return known.keys()
+
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Commit what this membership read; what is committed now."""
         runs = self._runs
@@ -108,11 +127,18 @@ class GroupMember:
         rising = {
             partition: offset for partition, offset in known.items() if offset > runs[partition].committed
         }
-        if rising and not await self._broker.commit(self._name, self._generation, rising):
+        if rising and not await self._commit(rising):
             return {partition: offset for partition, offset in known.items() if partition not in rising}
         for partition, offset in rising.items():
             runs[partition].committed = offset
         return known
+
+    async def _commit(self, offsets: Mapping[Partition, int]) -> bool:
+        """Whether the group took it: as the member that it was when this was asked."""
+        generation = self._generation
+        witnesses = await self._history.witnesses(list(offsets))
+        is_taken: bool = await self._broker.commit(self._name, generation, offsets, witnesses)
+        return is_taken
 
     def lag(self) -> Mapping[Partition, int]:
         """Nobody asks."""
@@ -140,11 +166,19 @@ class GroupMember:
             await asyncio.sleep(ASK_AGAIN_SECONDS)
         if not isinstance(dealt, Dealt):
             return False
+        try:
+            await self._history.check(dealt.witnesses)
+        except NeardupError as error:
+            self._failure = error
+            self._news.set()
+            return False
         next_offsets = dict(dealt.next_offsets)
         if self._take_over is not None:
             next_offsets |= await self._take_over(list(next_offsets))
         self._generation = dealt.generation
-        self._runs = {partition: _Run(offset, offset, offset) for partition, offset in next_offsets.items()}
+        self._runs = {
+            partition: _Run(offset, offset, offset, offset) for partition, offset in next_offsets.items()
+        }
         self._news.set()
         return True
 

@@ -8,10 +8,10 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from neardup_stream.errors import DependencyLost
+from neardup_stream.errors import ConfigError, DependencyLost
 from tests.schedules.broker import Broker
 from tests.schedules.clock_jumps import Clocks, host_clock
-from tests.schedules.daemon import Protocol, Shared, live
+from tests.schedules.daemon import EVENTS, Protocol, Shared, live
 from tests.schedules.losses import Loss, flush, restore, snapshot, written_since
 from tests.schedules.network import Network
 from tests.schedules.sites import site_hashes
@@ -90,6 +90,7 @@ class Stage:
         self.deaths: list[BaseException] = []
         self.written_since_loss: list[str] = []
         self._copy: object = None
+        self._is_index_lost = False
         self._seats = [self._seat(number) for number in range(climate.daemons)]
 
     @property
@@ -129,10 +130,27 @@ class Stage:
         stores, at = self.shared.stores, START_SECONDS + loss.at_seconds
         for second in range(int(loss.at_seconds) + 1):
             self.loop.call_at(START_SECONDS + second, stores.records.remember)
+        if loss.kind == "recent":
+            self.loop.call_at(at, self._lose_at_events, loss, len(self.shared.broker.topics[EVENTS]))
+            return
         self.loop.call_at(max(START_SECONDS, at - loss.lag_seconds), self._copy_clusters)
         self.loop.call_at(at, self._lose, loss)
         if loss.kind != "records":
             self.loop.call_at(at + loss.operator_seconds, self._look_after, loss)
+
+    def _lose_at_events(self, loss: Loss, sent_count: int) -> None:
+        """As soon as further events are sent, lose what was decided shortly before, and some daemons."""
+        if len(self.shared.broker.topics[EVENTS]) > sent_count and self._copy is not None:
+            self._lose(loss)
+            for seat in self._seats:
+                if seat.process is not None and self._dice.random() < 0.5:
+                    self._end(seat, pause_seconds=self._dice.uniform(0, 2))
+            self.loop.call_later(loss.operator_seconds, self._look_after, loss)
+            return
+        sent_count = len(self.shared.broker.topics[EVENTS])
+        if self._dice.random() < 0.02:
+            self._copy_clusters()
+        self.loop.call_later(0.05, self._lose_at_events, loss, sent_count)
 
     def _copy_clusters(self) -> None:
         self._copy = snapshot(self.shared.stores.clusters)
@@ -144,8 +162,9 @@ class Stage:
             stores.records.go_back(loss.lag_seconds, self._dice)
         elif loss.kind == "flushed":
             flush(stores.records, stores.tables, stores.clusters)
-        elif loss.kind == "older":
+        elif loss.kind in {"older", "recent"}:
             restore(stores.clusters, self._copy)
+        self._is_index_lost = loss.kind in {"flushed", "older", "recent"}
 
     def _look_after(self, loss: Loss) -> None:
         """Stop all daemons, and have everything read again: into an index made anew, or as another input."""
@@ -157,6 +176,7 @@ class Stage:
         else:
             self.shared.make_index(2)
             self.shared.broker.read_again()
+        self._is_index_lost = False
         for seat in self._seats:
             if seat.process is not None:
                 self._end(seat, pause_seconds=1.0)
@@ -188,7 +208,8 @@ class Stage:
             is_stale = seat.number in self._story.frame_trouble.stale
             await live(name, self.shared, stop, self._clocks(seat), is_stale=is_stale)
         except BaseExceptionGroup as ended:
-            _, unexpected = ended.split(DependencyLost)
+            refusals = (ConfigError, DependencyLost) if self._is_index_lost else DependencyLost
+            _, unexpected = ended.split(refusals)
             self.deaths += unexpected.exceptions if unexpected else ()
         self._end(seat, pause_seconds=1.0)
 

@@ -72,6 +72,7 @@ class Climate:
         archive_use: what a page does that is like a frozen one; empty where no archives are asked.
         has_frames: whether pages are HTML, compared by sketches without their sites' frames, and the
             frame store has faults.
+        is_traced: whether batches are traced.
         clock_jump_seconds: how far the clock of each host jumps at most, every now and then; 0: never.
     """
 
@@ -94,11 +95,13 @@ class Climate:
     archive_use: ArchiveUse = ""
     has_clusters: bool = True
     clock_jump_seconds: float = 0.0
+    is_traced: bool = False
 
 
 CLIMATES: Final[Mapping[str, Climate]] = {
     "usual": Climate(),
     "broken connections": Climate(weather=Weather(broken_share=0.05)),
+    "traced": Climate(weather=Weather(broken_share=0.05), is_traced=True),
     "slow": Climate(weather=Weather(usual_seconds=0.5, slow_seconds=3.0), duration_seconds=40.0),
     "short graves": Climate(
         weather=Weather(usual_seconds=0.2, slow_share=0.2, slow_seconds=2.0),
@@ -129,6 +132,7 @@ CLIMATES: Final[Mapping[str, Climate]] = {
     ),
     "lost records": Climate(duration_seconds=40.0, losses=("records",)),
     "lost clusters": Climate(duration_seconds=40.0, losses=("flushed", "older")),
+    "lost seconds": Climate(duration_seconds=40.0, losses=("recent",)),
     "without clusters": Climate(weather=Weather(slow_seconds=2.0, broken_share=0.03), has_clusters=False),
     "without clusters, raised epoch": Climate(
         weather=Weather(slow_seconds=2.0), duration_seconds=30.0, losses=("epoch",), has_clusters=False

@@ -26,6 +26,7 @@ FOUND_BY = {
     "whole texts that share only their frame": ("frames", 8),
     "unchanged without decided": ("raised epoch", 0),
     "commit without the token": ("lost clusters", 0),
+    "events without a note": ("lost seconds", 96),
     "ids without the index": ("lost clusters", 0),
     "retention by the clock of the host": ("jumping clocks", 0),
     "transactions without a fence": ("exactly once", 9),

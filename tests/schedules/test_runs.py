@@ -25,6 +25,18 @@ def test_the_invariants_hold(climate: str) -> None:
     assert violations(climate, range(SHORT)) == {}
 
 
+@pytest.mark.parametrize(
+    ("climate", "seed"),
+    [
+        pytest.param("lost clusters", 500_018, id="an older copy than the committed offset"),
+        pytest.param("lost seconds", 96, id="events were sent, and their offset was not committed"),
+        pytest.param("lost seconds", 107, id="the new owner has seen nothing of it"),
+    ],
+)
+def test_no_event_id_is_used_again_for_other_content(climate: str, seed: int) -> None:
+    assert run(seed, CLIMATES[climate]).violations == []
+
+
 @pytest.mark.chaos
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("climate", CLIMATES)

@@ -1,0 +1,134 @@
+"""An index that loses its last seconds decides nothing a second time that was published before."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+from copy import deepcopy
+from typing import cast
+
+import pytest
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.message import Message, Partition, Position
+from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.delivery import AtLeastOnce, Parcel, Told
+from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.pipeline.retries import Retries
+from neardup_stream.stores.cluster_keys import ClusterKeys
+from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index
+from neardup_stream.stores.input_epochs import InputEpochs
+from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.redis_client import RedisClient
+from neardup_stream.streams.memory import MemorySink, MemorySource, numbered
+from neardup_stream.wire.events import event_name
+from tests.crashes import Crash
+from tests.pipelines import QUICK, Pipeline, essay, page_json
+
+PARTITION, OTHER = Partition("memory", 0), Partition("other", 0)
+INDEX = "0193a0b1"
+PAGES = numbered(
+    [page_json("a", essay(1)), page_json("b", essay(1)), None],
+    keys=[b"https://example.com/a", b"https://example.com/b", b"https://example.com/b"],
+)
+
+
+class _NotingSource(MemorySource):
+    """Notes what the index has decided, as the Kafka source does. Its process dies at the last commit.
+
+    Attributes:
+        notes: what stands beside the committed offsets.
+        copy: of the index as it was at the first commit.
+    """
+
+    def __init__(self, store: MemoryClusters, history: InputEpochs) -> None:
+        super().__init__(PAGES)
+        self._store = store
+        self._history = history
+        self._is_alive = True
+        self.notes: dict[Partition, str] = {}
+        self.copy: object = None
+
+    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
+        self.notes |= await self._history.witnesses(list(next_offsets))
+        return next_offsets.keys()
+
+    async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
+        if next_offsets == {PARTITION: 1}:
+            self.copy = deepcopy(vars(self._store))
+        if next_offsets == {PARTITION: len(PAGES)} and self._is_alive:
+            self._is_alive = False
+            raise Crash
+        return await super().commit(next_offsets)
+
+
+def opened(store: MemoryClusters) -> tuple[GuardedClusters, InputEpochs]:
+    """The index as one process sees it."""
+    clusters = GuardedClusters(store, INDEX)
+    keys = ClusterKeys(namespace="nd", schema_id="s", slot_bits=0)
+    return clusters, InputEpochs(cast("RedisClient", None), "nd", clusters, keys, INDEX)
+
+
+async def published_before_a_loss() -> tuple[Pipeline, _NotingSource, MemoryClusters]:
+    """Page b, a duplicate of a, is published as gone; then its daemon dies and the index forgets page b."""
+    store = MemoryClusters()
+    await create_index(store, INDEX)
+    clusters, history = opened(store)
+    source = _NotingSource(store, history)
+    one_by_one = InFlightLimits(max_batch_pages=1, max_in_flight_pages=1)
+    pipeline = Pipeline(clusters=clusters, limits=one_by_one, is_exactly_once=False)
+    async with source:
+        await asyncio.wait({asyncio.create_task(pipeline.loop(source).run(asyncio.Event()))})
+    assert source.committed == {PARTITION: 2}
+    vars(store).update(cast("dict[str, object]", source.copy))
+    return pipeline, source, store
+
+
+def gone(pipeline: Pipeline) -> list[Message]:
+    return [each for each in pipeline.events.messages if event_name(each) == "gone"]
+
+
+async def test_the_next_owner_refuses_an_index_that_forgot_what_was_published() -> None:
+    _, source, store = await published_before_a_loss()
+    _, history = opened(store)
+
+    with pytest.raises(ConfigError, match="decided below offset 3, and it knows of offsets below 1"):
+        await history.check(source.notes)
+
+
+async def test_an_owner_that_did_not_refuse_would_publish_one_id_with_two_payloads() -> None:
+    """Which is what the note is for."""
+    pipeline, source, store = await published_before_a_loss()
+    pipeline.clusters, _ = opened(store)
+
+    async with source:
+        await pipeline.loop(source).run(asyncio.Event())
+
+    first, second = gone(pipeline)
+    assert dict(first.headers)["ce_id"] == dict(second.headers)["ce_id"]
+    assert first.value != second.value
+
+
+class _FormerOwner(MemorySource):
+    """Notes for one partition; the other one has another owner by now."""
+
+    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
+        return next_offsets.keys() - {OTHER}
+
+
+async def test_events_of_a_partition_with_another_owner_are_left_to_that_one() -> None:
+    source, events = _FormerOwner([]), MemorySink()
+    delivery = AtLeastOnce(source, events, MemorySink(), Retries(QUICK, NoMeters(), lambda _: None))
+    positions = [Position(each, 4) for each in (PARTITION, OTHER)]
+    parcel = Parcel(
+        record_count=2,
+        next_offsets=dict.fromkeys((PARTITION, OTHER), 5),
+        events=[Told(each, Message(key=None, value=each.partition.input_id.encode())) for each in positions],
+        dead_letters=[],
+        acknowledged=lambda: None,
+    )
+
+    await delivery.send(parcel)
+    delivery.finish(parcel)
+    await delivery.commit()
+
+    assert [message.value for message in events.messages] == [PARTITION.input_id.encode()]
+    assert source.committed == {PARTITION: 5}
