@@ -15,7 +15,7 @@ PYTHONS ?= python3.12 python3.13
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test check lint types floors unit property schedules integration system chaos soak fuzz bench
+.PHONY: help demo test check lint types floors unit property schedules integration system chaos interleavings soak fuzz bench
 .PHONY: pythons release docs monitoring pictures fmt schemas dashboards constraints clean packages jars
 
 help: ## List the targets
@@ -55,6 +55,9 @@ integration system: packages jars ## Tests of one tier, on real servers
 
 chaos: packages jars ## Some twenty minutes of killed and stopped daemons; CHAOS_SEED chooses others
 	$(PYTEST) -m chaos -v -s tests/chaos tests/schedules
+
+interleavings: .venv/.stamp-dev ## 10,000 schedules over all fault profiles; INTERLEAVINGS=100000, CHAOS_SEED=7
+	$(BIN)/python -m tests.schedules $(or $(CHAOS_SEED),1000) --runs $(or $(INTERLEAVINGS),10000)
 
 fuzz: .venv/.stamp-dev ## Mutated input against all that reads what others wrote; FUZZ_SECONDS=600
 	$(BIN)/python -m tests.fuzz --seconds $(or $(FUZZ_SECONDS),600)

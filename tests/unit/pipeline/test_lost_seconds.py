@@ -76,7 +76,8 @@ async def published_before_a_loss() -> tuple[Pipeline, _NotingSource, MemoryClus
     one_by_one = InFlightLimits(max_batch_pages=1, max_in_flight_pages=1)
     pipeline = Pipeline(clusters=clusters, limits=one_by_one, is_exactly_once=False)
     async with source:
-        await asyncio.wait({asyncio.create_task(pipeline.loop(source).run(asyncio.Event()))})
+        ended = await asyncio.gather(pipeline.loop(source).run(asyncio.Event()), return_exceptions=True)
+    assert isinstance(ended[0], ExceptionGroup)
     assert source.committed == {PARTITION: 2}
     vars(store).update(cast("dict[str, object]", source.copy))
     return pipeline, source, store
