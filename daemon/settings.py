@@ -137,11 +137,24 @@ class Limits(Section, frozen=True):
         int, Meta(ge=1, le=65_536, description="Most elements of a page inside each other.")
     ] = 1024
     max_attributes: Annotated[int, Meta(ge=1, le=_MIB, description="Most attributes of one element.")] = 1024
+    max_names: Annotated[
+        int,
+        Meta(ge=1, le=_MIB, description="Most different names of elements and attributes of a page."),
+    ] = 4096
     max_formatting: Annotated[
         int,
         Meta(ge=1, le=65_536, description="Most formatting elements, such as `b` and `font`, open at once."),
     ] = 256
     max_options: Annotated[int, Meta(ge=1, le=_MIB, description="Most `option` elements of a page.")] = 8192
+    max_steps: Annotated[
+        int,
+        Meta(
+            ge=_MIB,
+            le=1 << 40,
+            description="Most open elements of a page that a parser passes at tags: at each tag, as many as"
+            " are open.",
+        ),
+    ] = 1 << 28
     max_copied_bytes: Annotated[
         int,
         Meta(
@@ -182,8 +195,10 @@ class Limits(Section, frozen=True):
             max_nodes=self.max_nodes,
             max_depth=self.max_depth,
             max_attributes=self.max_attributes,
+            max_names=self.max_names,
             max_formatting=self.max_formatting,
             max_options=self.max_options,
+            max_steps=self.max_steps,
             max_text_bytes=self.max_text_bytes,
             max_copied_bytes=self.max_copied_bytes,
         )

@@ -5,28 +5,23 @@ site's frame: it costs more than twice as much and blurs pages that differ in li
 what each choice costs in quality: docs/decisions/0002-markup.md.
 """
 
-import re
 from html.entities import html5
 from typing import Literal
 
 from resiliparse.extract.html2text import extract_plain_text
 from resiliparse.parse.html.exception import HTMLParserException
 
-__all__ = ["MAX_MAIN_CONTENT_DEPTH", "Extraction", "visible_text"]
+from neardup_stream.text.limits import MarkupLimits
+from neardup_stream.text.markup_costs import is_over
+
+__all__ = ["MAIN_CONTENT_LIMITS", "Extraction", "visible_text"]
 
 Extraction = Literal["all_text", "main_content"]
 """Which part of a page's markup counts as its text."""
 
-MAX_MAIN_CONTENT_DEPTH = 256
-"""Elements inside each other; deeper pages give all their text, because the heuristics' time grows with the
-third power of the depth (minutes for a page made for it)."""
-
-# Opening and closing tags, but of elements that are empty or often left open, none of which nest alone.
-_NESTING_TAG = re.compile(
-    r"<(/?)(?!(?:area|base|br|col|dd|dt|embed|hr|img|input|li|link|meta|option|p|source|td|th|tr|wbr)\b)[a-z]",
-    re.IGNORECASE,
-)
-
+MAIN_CONTENT_LIMITS = MarkupLimits(max_depth=256, max_steps=1 << 23)
+"""Markup over these gives all its text: at each element the heuristics pass all elements around it, and their
+time grows with the third power of the depth (minutes for a page made for it)."""
 
 _GROWING_REFERENCES = {
     f"&{name}": meaning for name, meaning in html5.items() if len(meaning.encode()) > len(f"&{name}")
@@ -57,7 +52,7 @@ def visible_text(html: str, extraction: Extraction = "all_text", *, landmarks: b
 
     Cost: linear; 0.2 ms for a page of 13 KB, 0.5 ms for its main content. Holds the GIL.
     """
-    main_content = extraction == "main_content" and not _is_deep(html)
+    main_content = extraction == "main_content" and not is_over(html, MAIN_CONTENT_LIMITS)
     try:
         text = extract_plain_text(
             _without_growing_references(_without_surrogates(html)),
@@ -69,15 +64,6 @@ def visible_text(html: str, extraction: Extraction = "all_text", *, landmarks: b
     except HTMLParserException as error:  # whatever comes is some HTML
         raise MemoryError(str(error)) from error
     return str(text)
-
-
-def _is_deep(html: str) -> bool:
-    depth = 0
-    for tag in _NESTING_TAG.finditer(html):
-        depth = max(0, depth - 1) if tag[1] else depth + 1
-        if depth > MAX_MAIN_CONTENT_DEPTH:
-            return True
-    return False
 
 
 def _without_growing_references(html: str) -> str:

@@ -16,15 +16,17 @@ from neardup_stream.errors import BadPage, LimitName
 from neardup_stream.kernel_cache import load_compiled
 from neardup_stream.text.limits import MarkupLimits
 
-__all__ = ["check_markup", "load_markup_kernel"]
+__all__ = ["check_markup", "is_over", "load_markup_kernel"]
 
 _KERNEL_MODULE = "neardup_stream.text.markup_kernel"
 _LIMITS: Final[Sequence[LimitName]] = (
     "max_nodes",
     "max_depth",
     "max_attributes",
+    "max_names",
     "max_formatting",
     "max_options",
+    "max_steps",
     "max_text_bytes",
     "max_copied_bytes",
 )
@@ -34,7 +36,7 @@ _LIMITS: Final[Sequence[LimitName]] = (
 def load_markup_kernel() -> ModuleType:
     """Load the compiled scan: 0.2 s, or some 2 s when it has to be compiled."""
     sources = [
-        Path(__file__).with_name(name) for name in ("markup_kernel.py", "markup_tokens.py", "markup_names.py")
+        Path(__file__).with_name(f"markup_{name}.py") for name in ("kernel", "stack", "tokens", "names")
     ]
     return load_compiled("markup", _KERNEL_MODULE, sources)
 
@@ -48,10 +50,22 @@ def check_markup(html: str, limits: MarkupLimits) -> None:
     Cost: 2 ns a byte.
     """
     kernel = load_markup_kernel()
-    allowed = np.array([getattr(limits, name) for name in _LIMITS], np.int64)
-    counts = np.zeros(len(kernel.COUNTS), np.int64)
-    kernel.scan_markup(np.frombuffer(html.encode("utf-8", "replace"), np.uint8), allowed, counts)
-    for name, what, count in zip(_LIMITS, kernel.COUNTS, counts.tolist(), strict=True):
+    for name, what, count in zip(_LIMITS, kernel.COUNTS, _counts(html, limits), strict=True):
         if count > (limit := getattr(limits, name)):
             detail = f"the markup has {what} of at least {count}, the limit is limits.{name} = {limit}"
             raise BadPage("over_limit", detail, name)
+
+
+def is_over(html: str, limits: MarkupLimits) -> bool:
+    """Whether `check_markup` refuses the markup."""
+    counts = _counts(html, limits)
+    return any(count > getattr(limits, name) for name, count in zip(_LIMITS, counts, strict=True))
+
+
+def _counts(html: str, limits: MarkupLimits) -> Sequence[int]:
+    kernel = load_markup_kernel()
+    allowed = np.array([getattr(limits, name) for name in _LIMITS], np.int64)
+    counts = np.zeros(len(kernel.COUNTS), np.int64)
+    kernel.scan_markup(np.frombuffer(html.encode("utf-8", "replace"), np.uint8), allowed, counts)
+    found: list[int] = counts.tolist()
+    return found

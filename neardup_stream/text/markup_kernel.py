@@ -1,15 +1,17 @@
 """The compiled scan of markup: one pass over its bytes counts what makes a parser slow.
 
 It follows the tokenizer of the HTML standard as far as counting needs: quotes, comments, and elements whose
-content is no markup. Which elements are open is kept on a stack, which is cut at an element when its end tag
-comes, or a start tag that implies it.
+content is no markup. Which elements are open is kept on a stack, see `markup_stack.py`.
 
 A parser keeps text in one node as long as no element begins where the text stands. When it has stored
 something else before it adds a piece, it copies the node: time and memory grow with the square of the text.
 What it stores in between are attributes of tags that it ignores, comments behind the end of the body, and
 texts of cells, while text directly inside a table goes in front of the table.
 
-All compiled code of the scan is in this file, `markup_tokens.py` and `markup_names.py`.
+A parser also keeps every name of an element or attribute in a table of fixed size, and walks through the open
+elements at most tags: `names` and `steps`.
+
+All compiled code of the scan is in this file, `markup_stack.py`, `markup_tokens.py` and `markup_names.py`.
 """
 
 import numpy as np
@@ -18,125 +20,69 @@ from numpy.typing import NDArray
 
 from neardup_stream.text.markup_names import (
     ALONE,
-    BARRIERS,
     BREAK,
     DROPPED,
-    DROPPED_OUTSIDE_TABLES,
     ENDS_FOREIGN,
     ENDS_PARAGRAPH,
-    FOREIGN,
+    FORM,
     FORMATTING,
     FOSTERING,
-    INTEGRATION,
     ITEM,
-    LISTS,
+    NEEDS_TABLE,
     OPTION,
     PARAGRAPH,
     PARAGRAPH_GROUP,
     PLAIN_TEXT,
     RAW,
     ROOTS,
-    TABLES,
     VOID,
     compiled,
     group_of,
     is_among,
     meaning_of,
 )
+from neardup_stream.text.markup_stack import (
+    COLUMNS,
+    OPEN,
+    OPEN_FORMATTING,
+    OPEN_LISTS,
+    OPEN_TABLES,
+    STACK_STATE,
+    close,
+    close_formatting,
+    close_same_formatting,
+    end_foreign,
+    imply_end,
+    innermost_meaning,
+    is_foreign,
+    open_element,
+    open_formatting,
+    take_out,
+)
 from neardup_stream.text.markup_tokens import attributes as attributes_of
-from neardup_stream.text.markup_tokens import end_of_raw, name, next_tag
+from neardup_stream.text.markup_tokens import end_of_raw, keep_name, name, next_tag, slots_for
 
 __all__ = ["COUNTS", "scan_markup"]
 
-COUNTS = ("nodes", "depth", "attributes", "formatting", "options", "indent_bytes", "copied_bytes")
+COUNTS = (
+    "nodes",
+    "depth",
+    "attributes",
+    "names",
+    "formatting",
+    "options",
+    "steps",
+    "indent_bytes",
+    "copied_bytes",
+)
 """What is counted, in the order of the result."""
 
-_NODES, _DEPTH, _ATTRIBUTES, _FORMATTING, _OPTIONS, _INDENT, _COPIED = range(len(COUNTS))
+_NODES, _DEPTH, _ATTRIBUTES, _NAMES, _FORMATTING, _OPTIONS, _STEPS, _INDENT, _COPIED = range(len(COUNTS))
 
-_STATE = 9
-(
-    _OPEN,
-    _OPEN_FORMATTING,
-    _OPEN_LISTS,
-    _OPEN_FOREIGN,
-    _OPEN_TABLES,
-    _ROOT_ATTRIBUTES,
-    _TEXT,
-    _FOSTERED,
-    _IS_AFTER_BODY,
-) = range(_STATE)
+_STATE = STACK_STATE + 4
+_ROOT_ATTRIBUTES, _TEXT, _FOSTERED, _IS_AFTER_BODY = range(STACK_STATE, _STATE)
 
-_NAME, _MEANING, _IS_FOREIGN = range(
-    _COLUMNS := 3
-)  # of an open element; whether what is inside is SVG or MathML
-
-_SAME_FORMATTING = 3  # open elements of one name and the same attributes, parsers repeat no more of them
 _INDENT_BYTES = 2  # of each list around an item, in front of its text
-
-
-@compiled
-def _close_formatting(
-    names: NDArray[np.int64], looks: NDArray[np.int64], state: NDArray[np.int64], code: int
-) -> None:
-    """Close the latest formatting element of this name."""
-    count = state[_OPEN_FORMATTING]
-    at = count - 1
-    while at >= 0 and names[at] != code:
-        at -= 1
-    if at >= 0:
-        for i in range(at, count - 1):
-            names[i], looks[i] = names[i + 1], looks[i + 1]
-        state[_OPEN_FORMATTING] = count - 1
-
-
-@compiled
-def _open_formatting(
-    names: NDArray[np.int64], looks: NDArray[np.int64], state: NDArray[np.int64], code: int, look: int
-) -> None:
-    count = state[_OPEN_FORMATTING]
-    same = 0
-    for i in range(count):
-        same += names[i] == code and looks[i] == look
-    if same < _SAME_FORMATTING and count < names.size:
-        names[count], looks[count] = code, look
-        state[_OPEN_FORMATTING] = count + 1
-
-
-@compiled
-def _cut(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None:
-    """Close the element at this place, with all inside it."""
-    for i in range(at, state[_OPEN]):
-        state[_OPEN_LISTS] -= is_among(stack[i, _MEANING], LISTS)
-        state[_OPEN_FOREIGN] -= is_among(stack[i, _MEANING], FOREIGN)
-        state[_OPEN_TABLES] -= is_among(stack[i, _MEANING], TABLES)
-    state[_OPEN] = at
-
-
-@compiled
-def _innermost(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> int:
-    """The place of the innermost element of this name; -1 where none is open."""
-    at = state[_OPEN] - 1
-    while at >= 0 and stack[at, _NAME] != code:
-        at -= 1
-    return int(at)
-
-
-@compiled
-def _close(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> None:
-    """Close the innermost element of this name, with all inside it."""
-    at = _innermost(stack, state, code)
-    if at >= 0:
-        _cut(stack, state, at)
-
-
-@compiled
-def _take_out(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> None:
-    """Close the innermost element of this name, and leave open what is inside it."""
-    at = _innermost(stack, state, code)
-    if at >= 0:
-        for i in range(at, state[_OPEN] - 1):
-            stack[i] = stack[i + 1]
-        state[_OPEN] -= 1
 
 
 @compiled
@@ -150,47 +96,11 @@ def _end(
 ) -> None:
     """Do what an end tag does."""
     if is_among(meaning, FORMATTING):
-        _close_formatting(names, looks, state, code)
-        _take_out(stack, state, code)
+        close_formatting(stack, names, looks, state, code)
+    elif code == FORM:
+        take_out(stack, state, code)
     else:
-        _close(stack, state, code)
-
-
-@compiled
-def _imply_end(stack: NDArray[np.int64], state: NDArray[np.int64], group: int) -> None:
-    """Close the innermost element of this group, with all inside it, up to a barrier."""
-    at = state[_OPEN] - 1
-    while at >= 0 and not is_among(stack[at, _MEANING], BARRIERS):
-        if group_of(stack[at, _MEANING]) == group:
-            state[_OPEN] = at  # what is cut holds no list and no table: those are barriers
-            return
-        at -= 1
-
-
-@compiled
-def _open(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, meaning: int) -> None:
-    depth = state[_OPEN]
-    if depth < len(stack):
-        stays_foreign = _is_foreign(stack, state) and not is_among(meaning, INTEGRATION)
-        stack[depth, _NAME], stack[depth, _MEANING] = code, meaning
-        stack[depth, _IS_FOREIGN] = stays_foreign or is_among(meaning, FOREIGN)
-        state[_OPEN] = depth + 1
-        state[_OPEN_LISTS] += is_among(meaning, LISTS)
-        state[_OPEN_FOREIGN] += is_among(meaning, FOREIGN)
-        state[_OPEN_TABLES] += is_among(meaning, TABLES)
-
-
-@compiled
-def _is_foreign(stack: NDArray[np.int64], state: NDArray[np.int64]) -> bool:
-    """Whether markup that comes now is SVG or MathML."""
-    return bool(state[_OPEN_FOREIGN] > 0 and stack[state[_OPEN] - 1, _IS_FOREIGN] != 0)
-
-
-@compiled
-def _end_foreign(stack: NDArray[np.int64], state: NDArray[np.int64]) -> None:
-    """Close SVG and MathML up to where markup is HTML."""
-    while _is_foreign(stack, state):
-        _cut(stack, state, state[_OPEN] - 1)
+        close(stack, state, code, meaning)
 
 
 @compiled
@@ -203,8 +113,7 @@ def _add_text(
     has_text: bool,  # noqa: FBT001 - compiled functions take no keywords
 ) -> None:
     """Count what is copied for text, or comments, in front of a tag."""
-    depth = state[_OPEN]
-    if depth > 0 and is_among(stack[depth - 1, _MEANING], FOSTERING):
+    if is_among(innermost_meaning(stack, state), FOSTERING):
         if has_text:
             state[_FOSTERED] += size
             counts[_COPIED] += (1 + comments) * state[_FOSTERED]
@@ -223,12 +132,8 @@ def _divide_text(
     attributes: int,
 ) -> None:
     """End a text at a start tag that makes an element there, or count that the text is copied."""
-    is_outside_tables = state[_OPEN_TABLES] == 0
-    if (
-        is_end
-        or is_among(meaning, DROPPED)
-        or (is_outside_tables and is_among(meaning, DROPPED_OUTSIDE_TABLES))
-    ):
+    is_outside_tables = state[OPEN_TABLES] == 0
+    if is_end or is_among(meaning, DROPPED) or (is_outside_tables and is_among(meaning, NEEDS_TABLE)):
         counts[_COPIED] += (attributes > 0) * state[_TEXT]
     else:
         state[_TEXT] = 0
@@ -248,18 +153,18 @@ def _start(
     """Count an element that is neither formatting nor the root; behind it, or its content if that is raw."""
     if is_among(meaning, VOID):
         return at
-    counts[_NODES] += state[_OPEN_FORMATTING]  # which the parser may repeat inside
+    counts[_NODES] += state[OPEN_FORMATTING]  # which the parser may repeat inside
     counts[_OPTIONS] += code == OPTION
     if code == ITEM:
-        counts[_INDENT] += state[_OPEN_LISTS] * _INDENT_BYTES
-    is_foreign = _is_foreign(stack, state)
-    if is_among(meaning, RAW) and not is_foreign:
+        counts[_INDENT] += state[OPEN_LISTS] * _INDENT_BYTES
+    is_inside_foreign = is_foreign(stack, state)
+    if is_among(meaning, RAW) and not is_inside_foreign:
         return end_of_raw(utf8, at, code)
     group = PARAGRAPH_GROUP if is_among(meaning, ENDS_PARAGRAPH) else group_of(meaning)
     if group >= 0:
-        _imply_end(stack, state, group)
-    if not (closes_itself and is_foreign):
-        _open(stack, state, code, meaning)
+        imply_end(stack, state, group, meaning)
+    if not (closes_itself and is_inside_foreign):
+        open_element(stack, state, code, meaning)
     return at
 
 
@@ -277,31 +182,34 @@ def scan_markup(utf8: NDArray[np.uint8], limits: NDArray[np.int64], counts: NDAr
 
     Cost: 1 to 3 ns a byte, and at most a limit's worth of steps for each tag. Releases the GIL.
     """
-    stack = np.empty((min(limits[_DEPTH], utf8.size) + 1, _COLUMNS), np.int64)
+    stack = np.empty((min(limits[_DEPTH], utf8.size) + 1, COLUMNS), np.int64)
     names = np.empty(min(limits[_FORMATTING], utf8.size) + 1, np.int64)
     looks = np.empty_like(names)
+    kept = np.zeros(slots_for(min(limits[_NAMES], utf8.size)) + 1, np.int64)
     state = np.zeros(_STATE, np.int64)
     counts[:] = 0
     behind = 0
     while True:
-        at, comments, has_text = next_tag(utf8, behind, _is_foreign(stack, state))
+        at, comments, has_text = next_tag(utf8, behind, is_foreign(stack, state))
         _add_text(stack, state, counts, at - behind - 1, comments, has_text)
         if at >= utf8.size:
             return
         is_end = utf8[at] == 47
         at, code = name(utf8, at + is_end)
-        behind, attributes, look, closes_itself = attributes_of(utf8, at)
+        keep_name(kept, code)
+        behind, attributes, look, closes_itself = attributes_of(utf8, at, kept)
         meaning = meaning_of(code)
         is_root = is_among(meaning, ROOTS)
         state[_IS_AFTER_BODY] = is_end and is_root
         _divide_text(state, counts, meaning, is_end, attributes)
+        counts[_STEPS] += state[OPEN]
         if is_end:
             _end(code, meaning, stack, names, looks, state)
             counts[_NODES] += code in (BREAK, PARAGRAPH)  # makes an element where none is open
         else:
             if is_among(meaning, ENDS_FOREIGN):
-                _end_foreign(stack, state)
-            if code == PLAIN_TEXT and not _is_foreign(stack, state):
+                end_foreign(stack, state)
+            if code == PLAIN_TEXT and not is_foreign(stack, state):
                 return
             counts[_NODES] += 1 + attributes
             if is_root:  # all such attributes gather on one element
@@ -309,13 +217,14 @@ def scan_markup(utf8: NDArray[np.uint8], limits: NDArray[np.int64], counts: NDAr
                 attributes = state[_ROOT_ATTRIBUTES]
             elif is_among(meaning, FORMATTING):
                 if is_among(meaning, ALONE):
-                    _end(code, meaning, stack, names, looks, state)
-                _open_formatting(names, looks, state, code, look)
-                _open(stack, state, code, meaning)
+                    close_same_formatting(stack, names, looks, state, code)
+                open_formatting(names, looks, state, code, look)
+                open_element(stack, state, code, meaning)
             else:
                 behind = _start(utf8, behind, code, meaning, closes_itself, stack, state, counts)
             counts[_ATTRIBUTES] = max(counts[_ATTRIBUTES], attributes)
-        counts[_DEPTH] = max(counts[_DEPTH], state[_OPEN])
-        counts[_FORMATTING] = max(counts[_FORMATTING], state[_OPEN_FORMATTING])
+        counts[_DEPTH] = max(counts[_DEPTH], state[OPEN])
+        counts[_NAMES] = kept[-1]
+        counts[_FORMATTING] = max(counts[_FORMATTING], state[OPEN_FORMATTING])
         if _is_over(counts, limits):
             return

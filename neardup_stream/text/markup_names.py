@@ -9,27 +9,36 @@ from numpy.typing import NDArray
 
 __all__ = [
     "ALONE",
-    "BARRIERS",
+    "ANNOTATION",
     "BREAK",
+    "BUTTON",
     "DROPPED",
-    "DROPPED_OUTSIDE_TABLES",
     "ENDS_FOREIGN",
     "ENDS_PARAGRAPH",
     "FOREIGN",
+    "FORM",
     "FORMATTING",
     "FOSTERING",
+    "HEADINGS",
     "INTEGRATION",
     "ITEM",
+    "LINK",
     "LISTS",
+    "MARKERS",
     "MASK",
     "MULTIPLIER",
+    "NEEDS_TABLE",
     "OPTION",
+    "OPTION_GROUP",
     "PARAGRAPH",
     "PARAGRAPH_GROUP",
     "PLAIN_TEXT",
     "RAW",
     "ROOTS",
+    "SELECTS",
+    "SPECIAL",
     "TABLES",
+    "TRANSPARENT",
     "VOID",
     "compiled",
     "group_of",
@@ -52,17 +61,21 @@ def _code(name: str) -> int:
     return code
 
 
-VOID, ENDS_PARAGRAPH, BARRIERS, FORMATTING, RAW, LISTS, ROOTS, ALONE, FOREIGN = (1 << bit for bit in range(9))
-TABLES, FOSTERING, DROPPED, DROPPED_OUTSIDE_TABLES, INTEGRATION, ENDS_FOREIGN = (
-    1 << bit for bit in range(9, 15)
-)
+VOID, ENDS_PARAGRAPH, SPECIAL, FORMATTING, RAW, LISTS, ROOTS, ALONE, FOREIGN = (1 << bit for bit in range(9))
+TABLES, FOSTERING, DROPPED, NEEDS_TABLE, INTEGRATION, ENDS_FOREIGN = (1 << bit for bit in range(9, 15))
+MARKERS, SELECTS, HEADINGS, TRANSPARENT = (1 << bit for bit in range(15, 19))
 _KINDS = {
     VOID: "area base br col embed hr img input link meta param source track wbr keygen frame",
     ENDS_PARAGRAPH: (
         "address article aside blockquote center details dialog dir div dl fieldset figure footer form h1 h2"
         " h3 h4 h5 h6 header hgroup hr main menu nav ol pre section summary table ul"
     ),
-    BARRIERS: "ul ol menu dir dl table select datalist button template object marquee svg math",
+    SPECIAL: (
+        "address applet article aside blockquote button caption center col colgroup dd details dialog dir div"
+        " dl dt fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup iframe"
+        " li listing main marquee menu nav noembed noframes noscript object ol p plaintext pre script search"
+        " section select style summary table tbody td template textarea tfoot th thead title tr ul xmp"
+    ),
     FORMATTING: "a b big code em font i nobr s small strike strong tt u",
     RAW: "script style textarea title xmp iframe noembed noframes",
     LISTS: "ul ol menu dir",
@@ -75,26 +88,34 @@ _KINDS = {
         "html head body frameset frame form base basefont bgsound link meta noframes script style template"
         " title"
     ),
-    DROPPED_OUTSIDE_TABLES: "caption col colgroup tbody td tfoot th thead tr",
+    NEEDS_TABLE: "caption col colgroup tbody td tfoot th thead tr",
     INTEGRATION: "foreignobject desc title mi mo mn ms mtext",
+    MARKERS: "applet caption marquee object td template th",
+    SELECTS: "select",
+    HEADINGS: "h1 h2 h3 h4 h5 h6",
+    TRANSPARENT: "address div p",
     ENDS_FOREIGN: (
         "b big blockquote body br center code dd div dl dt em embed h1 h2 h3 h4 h5 h6 head hr i img li"
         " listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"
     ),
 }
-"""Barriers: what lies around them is not ended by what is inside. Alone: one of these closes the one before.
+"""Special: an end tag of another kind closes nothing around it. Alone: one of these closes the one before.
 Fostering: text directly inside is put in front of the table. Dropped: the parser may ignore the tag, or put
-the element elsewhere, so that the text around it is one text. Integration: what SVG and MathML have HTML in.
-Ends foreign: closes SVG and MathML around it."""
+the element elsewhere, so that the text around it is one text. Needs table: ignored outside tables.
+Integration: what SVG and MathML have HTML in. Ends foreign: closes SVG and MathML around it. Markers: what is
+open around them is not closed from inside, and formatting does not leave them. Transparent: an item in one of
+these ends the item around it."""
 GROUPS = (
     "p", "li", "dd dt", "td th", "tr", "tbody thead tfoot", "caption", "colgroup", "option",
 )  # fmt: skip
 """Elements that are often left open: one of a group ends the one before."""
-PARAGRAPH_GROUP = GROUPS.index("p")
+PARAGRAPH_GROUP, OPTION_GROUP = GROUPS.index("p"), GROUPS.index("option")
 ITEM, OPTION, BREAK, PARAGRAPH = _code("li"), _code("option"), _code("br"), _code("p")
-PLAIN_TEXT = _code("plaintext")
+PLAIN_TEXT, FORM, LINK, BUTTON, ANNOTATION = (
+    _code(name) for name in ("plaintext", "form", "a", "button", "annotation-xml")
+)
 
-_GROUP_SHIFT = 16
+_GROUP_SHIFT = 24
 _SLOTS = 1024
 """Of a hash table with open addressing, so few of which are taken that a name is seldom looked up twice."""
 

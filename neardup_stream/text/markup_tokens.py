@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from neardup_stream.text.markup_names import MASK, MULTIPLIER, compiled
 
-__all__ = ["attributes", "end_of_raw", "name", "next_tag"]
+__all__ = ["attributes", "end_of_raw", "keep_name", "name", "next_tag", "slots_for"]
 
 _CDATA = np.frombuffer(b"<![CDATA[", np.uint8).copy()
 
@@ -97,6 +97,30 @@ def name(utf8: NDArray[np.uint8], at: int) -> tuple[int, int]:
 
 
 @compiled
+def slots_for(most: int) -> int:
+    """How many slots `keep_name` needs for one name more than `most`: a power of two."""
+    slots = 4
+    while slots < 2 * (most + 2):
+        slots *= 2
+    return slots
+
+
+@compiled
+def keep_name(kept: NDArray[np.int64], code: int) -> None:
+    """Put a name into the hash table `kept`, whose last place counts them; nothing if it is full."""
+    slots = kept.size - 1
+    if 2 * kept[slots] >= slots:
+        return
+    slot = ((code >> 23) ^ code) & (slots - 1)
+    while kept[slot] != 0:
+        if kept[slot] == code:
+            return
+        slot = (slot + 1) & (slots - 1)
+    kept[slot] = code
+    kept[slots] += 1
+
+
+@compiled
 def _value(utf8: NDArray[np.uint8], at: int) -> tuple[int, int]:
     """Behind an attribute's value, and a hash of it."""
     while at < utf8.size and _is_space(utf8[at]):
@@ -116,8 +140,11 @@ def _value(utf8: NDArray[np.uint8], at: int) -> tuple[int, int]:
 
 
 @compiled
-def attributes(utf8: NDArray[np.uint8], at: int) -> tuple[int, int, int, bool]:
-    """Behind a tag, how many attributes it has, a hash of them, and whether it closes itself."""
+def attributes(utf8: NDArray[np.uint8], at: int, kept: NDArray[np.int64]) -> tuple[int, int, int, bool]:
+    """Behind a tag, how many attributes it has, a hash of them, and whether it closes itself.
+
+    Their names are kept.
+    """
     count, code, closes = 0, 0, False
     while at < utf8.size:
         byte = utf8[at]
@@ -129,11 +156,13 @@ def attributes(utf8: NDArray[np.uint8], at: int) -> tuple[int, int, int, bool]:
             continue
         closes = False
         count += 1
-        code = (code * MULTIPLIER + byte) & MASK
+        named = _lower(byte) + 1
         at += 1  # the first character belongs to the name, be it a `=`
         while at < utf8.size and not _is_space(utf8[at]) and utf8[at] not in (47, 61, 62):
-            code = (code * MULTIPLIER + utf8[at]) & MASK
+            named = (named * MULTIPLIER + _lower(utf8[at])) & MASK
             at += 1
+        keep_name(kept, named)
+        code = (code * MULTIPLIER + named) & MASK
         behind = at
         while behind < utf8.size and _is_space(utf8[behind]):
             behind += 1

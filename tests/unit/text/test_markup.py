@@ -2,7 +2,7 @@ from html import unescape
 
 import pytest
 
-from neardup_stream.text.markup import MAX_MAIN_CONTENT_DEPTH, Extraction, visible_text
+from neardup_stream.text.markup import MAIN_CONTENT_LIMITS, Extraction, visible_text
 
 VISIBLE = {
     "blocks-separate": ("<p>a</p><p>b</p><div>c</div>d", "a b c d"),
@@ -40,14 +40,15 @@ def test_main_content_leaves_the_frame_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "depth", [MAX_MAIN_CONTENT_DEPTH - 2, MAX_MAIN_CONTENT_DEPTH - 1, MAX_MAIN_CONTENT_DEPTH]
+    "depth",
+    [MAIN_CONTENT_LIMITS.max_depth - 2, MAIN_CONTENT_LIMITS.max_depth - 1, MAIN_CONTENT_LIMITS.max_depth],
 )
 def test_too_deep_pages_give_all_their_text(depth: int) -> None:
     html = "<nav>x</nav>" + "</b>" * 9 + "<div>" * (depth + 1) + "y"
 
     has_frame = "x" in visible_text(html, "main_content")
 
-    assert has_frame is (depth + 1 > MAX_MAIN_CONTENT_DEPTH)
+    assert has_frame is (depth + 1 > MAIN_CONTENT_LIMITS.max_depth)
 
 
 @pytest.mark.parametrize("extraction", ["all_text", "main_content"])

@@ -1,0 +1,275 @@
+"""Which elements are open while markup is scanned, by the rules of the HTML standard: compiled code.
+
+An end tag closes nothing that stands around a cell, an object or a template, and most end tags nothing that
+stands around a block; a list item ends the one before, but not around a block. What the scan took for closed
+though the parser leaves it open would not be counted, and formatting elements above all are counted because
+they are open: a parser repeats them in every block.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.text.markup_names import (
+    ANNOTATION,
+    BUTTON,
+    FOREIGN,
+    HEADINGS,
+    INTEGRATION,
+    ITEM,
+    LINK,
+    LISTS,
+    MARKERS,
+    NEEDS_TABLE,
+    OPTION_GROUP,
+    PARAGRAPH_GROUP,
+    SELECTS,
+    SPECIAL,
+    TABLES,
+    TRANSPARENT,
+    compiled,
+    group_of,
+    is_among,
+)
+
+__all__ = [
+    "COLUMNS",
+    "OPEN",
+    "OPEN_FORMATTING",
+    "OPEN_LISTS",
+    "OPEN_TABLES",
+    "STACK_STATE",
+    "close",
+    "close_formatting",
+    "close_same_formatting",
+    "cut",
+    "end_foreign",
+    "imply_end",
+    "innermost_meaning",
+    "is_foreign",
+    "open_element",
+    "open_formatting",
+    "take_out",
+]
+
+STACK_STATE = 7
+OPEN, OPEN_FORMATTING, OPEN_LISTS, _OPEN_FOREIGN, OPEN_TABLES, _OPEN_SELECTS, _FLOOR = range(STACK_STATE)
+
+_NAME, _MEANING, _IS_FOREIGN, _OUTER_FLOOR = range(COLUMNS := 4)
+"""Of an open element; whether what is inside is SVG or MathML; which formatting element is the first that can
+be closed inside what is around it."""
+
+_SAME_FORMATTING = 3  # open elements of one name and the same attributes, parsers repeat no more of them
+
+
+@compiled
+def is_foreign(stack: NDArray[np.int64], state: NDArray[np.int64]) -> bool:
+    """Whether markup that comes now is SVG or MathML."""
+    return bool(state[_OPEN_FOREIGN] > 0 and stack[state[OPEN] - 1, _IS_FOREIGN] != 0)
+
+
+@compiled
+def innermost_meaning(stack: NDArray[np.int64], state: NDArray[np.int64]) -> int:
+    """What the innermost open element means; 0 where none is open."""
+    return int(stack[state[OPEN] - 1, _MEANING]) if state[OPEN] > 0 else 0
+
+
+@compiled
+def open_element(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, meaning: int) -> None:
+    """Open an element inside all others; one that needs a table is ignored outside tables."""
+    depth = state[OPEN]
+    if depth < len(stack) and (state[OPEN_TABLES] > 0 or not is_among(meaning, NEEDS_TABLE)):
+        stays_foreign = is_foreign(stack, state) and not is_among(meaning, INTEGRATION)
+        stack[depth, _NAME], stack[depth, _MEANING] = code, meaning
+        stack[depth, _IS_FOREIGN] = stays_foreign or is_among(meaning, FOREIGN)
+        stack[depth, _OUTER_FLOOR] = state[_FLOOR]
+        state[OPEN] = depth + 1
+        state[OPEN_LISTS] += is_among(meaning, LISTS)
+        state[_OPEN_FOREIGN] += is_among(meaning, FOREIGN)
+        state[OPEN_TABLES] += is_among(meaning, TABLES)
+        state[_OPEN_SELECTS] += is_among(meaning, SELECTS)
+        if is_among(meaning, MARKERS):
+            state[_FLOOR] = state[OPEN_FORMATTING]
+
+
+@compiled
+def cut(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None:
+    """Close the element at this place, with all inside it."""
+    for i in range(state[OPEN] - 1, at - 1, -1):
+        meaning = stack[i, _MEANING]
+        state[OPEN_LISTS] -= is_among(meaning, LISTS)
+        state[_OPEN_FOREIGN] -= is_among(meaning, FOREIGN)
+        state[OPEN_TABLES] -= is_among(meaning, TABLES)
+        state[_OPEN_SELECTS] -= is_among(meaning, SELECTS)
+        if is_among(meaning, MARKERS):
+            state[OPEN_FORMATTING] = state[_FLOOR]
+            state[_FLOOR] = stack[i, _OUTER_FLOOR]
+    state[OPEN] = at
+
+
+@compiled
+def _is_boundary(stack: NDArray[np.int64], at: int) -> bool:
+    """Whether end tags inside the element at this place close nothing around it."""
+    meaning = stack[at, _MEANING]
+    if at > 0 and stack[at - 1, _IS_FOREIGN]:
+        return is_among(meaning, INTEGRATION) or stack[at, _NAME] == ANNOTATION
+    return is_among(meaning, MARKERS | TABLES)
+
+
+@compiled
+def _stops(stack: NDArray[np.int64], at: int, code: int, meaning: int) -> bool:
+    """Whether the search for what an end tag closes ends at this place."""
+    around = stack[at, _MEANING]
+    if is_among(meaning, SELECTS):
+        return False
+    if is_among(meaning, TABLES | NEEDS_TABLE):
+        return is_among(around, TABLES)
+    if _is_boundary(stack, at) or (code == ITEM and is_among(around, LISTS)):
+        return True
+    is_html = at == 0 or not stack[at - 1, _IS_FOREIGN]
+    return is_html and is_among(around, SPECIAL) and not is_among(meaning, SPECIAL)
+
+
+@compiled
+def close(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, meaning: int) -> None:
+    """Close what an end tag of this name closes, with all inside it."""
+    at = state[OPEN] - 1
+    while at >= 0:
+        is_heading = is_among(meaning, HEADINGS) and is_among(stack[at, _MEANING], HEADINGS)
+        if stack[at, _NAME] == code or is_heading:
+            cut(stack, state, at)
+            return
+        if _stops(stack, at, code, meaning):
+            return
+        at -= 1
+
+
+@compiled
+def _remove(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None:
+    """Close the element at this place, a form or formatting, and leave open what is inside."""
+    for i in range(at, state[OPEN] - 1):
+        stack[i] = stack[i + 1]
+    state[OPEN] -= 1
+
+
+@compiled
+def take_out(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> None:
+    """Close the innermost element of this name, and leave open what is inside it."""
+    at = state[OPEN] - 1
+    while at >= 0 and stack[at, _NAME] != code and not _is_boundary(stack, at):
+        at -= 1
+    if at >= 0 and stack[at, _NAME] == code:
+        _remove(stack, state, at)
+
+
+@compiled
+def _forget_formatting(
+    names: NDArray[np.int64], looks: NDArray[np.int64], state: NDArray[np.int64], code: int
+) -> bool:
+    """Repeat the latest formatting element of this name no more; whether there was one."""
+    count = state[OPEN_FORMATTING]
+    at = count - 1
+    while at >= state[_FLOOR] and names[at] != code:
+        at -= 1
+    if at < state[_FLOOR]:
+        return False
+    for i in range(at, count - 1):
+        names[i], looks[i] = names[i + 1], looks[i + 1]
+    state[OPEN_FORMATTING] = count - 1
+    return True
+
+
+@compiled
+def close_formatting(
+    stack: NDArray[np.int64],
+    names: NDArray[np.int64],
+    looks: NDArray[np.int64],
+    state: NDArray[np.int64],
+    code: int,
+) -> None:
+    """Close the latest formatting element of this name, unless a boundary stands between."""
+    at = state[OPEN] - 1
+    while at >= 0 and stack[at, _NAME] != code:
+        if _is_boundary(stack, at) or is_among(stack[at, _MEANING], SELECTS):
+            return
+        at -= 1
+    _forget_formatting(names, looks, state, code)
+    if at >= 0:
+        _remove(stack, state, at)
+
+
+@compiled
+def _take_out_link(
+    stack: NDArray[np.int64],
+    names: NDArray[np.int64],
+    looks: NDArray[np.int64],
+    state: NDArray[np.int64],
+    code: int,
+) -> None:
+    """Close the latest link, as another one does that begins; only markers keep it open."""
+    if _forget_formatting(names, looks, state, code):
+        at = state[OPEN] - 1
+        while at >= 0 and stack[at, _NAME] != code:
+            at -= 1
+        if at >= 0:
+            _remove(stack, state, at)
+
+
+@compiled
+def close_same_formatting(
+    stack: NDArray[np.int64],
+    names: NDArray[np.int64],
+    looks: NDArray[np.int64],
+    state: NDArray[np.int64],
+    code: int,
+) -> None:
+    """Close the latest element of this name, where another one ends it that begins."""
+    if code == LINK:
+        _take_out_link(stack, names, looks, state, code)
+    else:
+        close_formatting(stack, names, looks, state, code)
+
+
+@compiled
+def open_formatting(
+    names: NDArray[np.int64], looks: NDArray[np.int64], state: NDArray[np.int64], code: int, look: int
+) -> None:
+    """Have a formatting element repeated in every block from now on."""
+    count = state[OPEN_FORMATTING]
+    same = 0
+    for i in range(state[_FLOOR], count):
+        same += names[i] == code and looks[i] == look
+    if same < _SAME_FORMATTING and count < names.size:
+        names[count], looks[count] = code, look
+        state[OPEN_FORMATTING] = count + 1
+
+
+@compiled
+def imply_end(stack: NDArray[np.int64], state: NDArray[np.int64], group: int, meaning: int) -> None:
+    """Close the innermost element of this group, with all inside it, where a start tag ends it."""
+    if is_among(meaning, NEEDS_TABLE) and state[OPEN_TABLES] == 0:
+        return
+    at = state[OPEN] - 1
+    while at >= 0:
+        around = stack[at, _MEANING]
+        if group_of(around) == group:
+            cut(stack, state, at)
+            return
+        if is_among(meaning, NEEDS_TABLE):
+            stops = is_among(around, TABLES)
+        elif group == PARAGRAPH_GROUP:
+            stops = _is_boundary(stack, at) or stack[at, _NAME] == BUTTON
+        elif group == OPTION_GROUP and state[_OPEN_SELECTS] == 0:
+            stops = True
+        else:
+            is_block = is_among(around, SPECIAL) and not is_among(around, TRANSPARENT)
+            stops = is_block or _is_boundary(stack, at)
+        if stops:
+            return
+        at -= 1
+
+
+@compiled
+def end_foreign(stack: NDArray[np.int64], state: NDArray[np.int64]) -> None:
+    """Close SVG and MathML up to where markup is HTML."""
+    while is_foreign(stack, state):
+        cut(stack, state, state[OPEN] - 1)
