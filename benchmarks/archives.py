@@ -133,8 +133,11 @@ class MadePages:
     def batch(self, first: int) -> list[KeyedPage]:
         """The next BATCH pages."""
         sources = self._sources[first : first + BATCH]
-        texts, bands = self._texts[sources].tolist(), self._bands[sources].tolist()
-        return [KeyedPage(text, [words]) for text, words in zip(texts, bands, strict=True)]
+        bands = self._bands[sources].astype(">u4")
+        return [
+            KeyedPage(text, [words.tobytes()])
+            for text, words in zip(self._texts[sources].tolist(), bands, strict=True)
+        ]
 
 
 def build(path: Path, made: MadePages) -> float:

@@ -12,7 +12,7 @@ from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Forget, Prepared
 from neardup_stream.pipeline.frames import Frames
-from neardup_stream.pipeline.freezing import freeze_pages, timed_record
+from neardup_stream.pipeline.freezing import freeze_arrivals
 from neardup_stream.pipeline.preparation import ReadsLandmarks
 from neardup_stream.stores.memory_frames import MemoryFrames
 
@@ -91,7 +91,7 @@ class PageFreezer:
             await self._frames.learn(prepared, list(prepared.lessons.values()))
 
     def _add(self, prepared: Prepared) -> None:
-        frozen = iter(freeze_pages([timed_record(arrival) for arrival in prepared.arrivals]))
+        frozen = iter(freeze_arrivals(prepared.arrivals))
         for item in prepared.items:
             if isinstance(item, Forget):
                 for page_id in item.page_ids:

@@ -25,7 +25,7 @@ SCHEMA: dict[str, str | int] = {"scheme": "of this test"}
 def keyed_page(number: int, *, text: int | None = None) -> KeyedPage:
     """The keys of a page of this text, else of its own."""
     random = Random(number if text is None else text)
-    return KeyedPage(random.getrandbits(64), [[random.getrandbits(32) for _ in range(3)]])
+    return KeyedPage(random.getrandbits(64), [random.randbytes(3 * 4)])
 
 
 def frozen_page(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.archived import ArchivedMatches
 from neardup_stream.pipeline.arrival import Arrival, Prepared
-from neardup_stream.pipeline.consultation import AskingPage, OpenArchive, consult
-from neardup_stream.pipeline.freezing import timed_record
+from neardup_stream.pipeline.consultation import OpenArchive, consult_keyed
+from neardup_stream.pipeline.freezing import arrival_record, keyed_arrival
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.preparation import timed
 
@@ -48,8 +48,13 @@ class Consultation:
         """
         arrivals = prepared.arrivals
         with timed(self._meters, "consult"):
-            asking = [AskingPage(timed_record(each).record, each.whole_bands) for each in arrivals]
-            consulted = consult(asking, self._archives(), self._config, self._matches_limit)
+            consulted = consult_keyed(
+                [keyed_arrival(arrival) for arrival in arrivals],
+                lambda place: arrival_record(arrivals[place]),
+                self._archives(),
+                self._config,
+                self._matches_limit,
+            )
         kinds = Counter(told.matches[0].match.kind for told in consulted.told if told.matches)
         self._meters.archived(kinds["exact"], kinds["near"], consulted.candidate_count)
         answers = iter(consulted.told)
@@ -60,5 +65,7 @@ class Consultation:
         return prepared._replace(items=items)
 
     def _answered(self, arrival: Arrival, found: ArchivedMatches) -> Arrival:
+        if found is arrival.archived:  # nothing, as for most pages
+            return arrival
         is_left = self._skips_matches and bool(found.matches)
         return arrival._replace(archived=found, is_left_to_archives=is_left)

@@ -1,6 +1,6 @@
 """From pages of the pipeline, or their stored records, to what an archive keeps of them. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -8,17 +8,23 @@ import numpy as np
 from neardup_stream.archive.keys import KeyedPage, page_keys
 from neardup_stream.archive.log_blocks import LoggedPage
 from neardup_stream.archive.pages import FrozenPage
-from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival
-from neardup_stream.pipeline.indexed import banded_page, indexed_pages, scope_hash
-from neardup_stream.pipeline.kept_text import NOTHING_KEPT, KeptText
+from neardup_stream.pipeline.indexed import scope_hash
+from neardup_stream.pipeline.kept_text import NOTHING_KEPT
 from neardup_stream.pipeline.registration import plan
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["TimedRecord", "freeze_pages", "keyed_record", "timed_record"]
+__all__ = [
+    "TimedRecord",
+    "arrival_record",
+    "freeze_arrivals",
+    "freeze_pages",
+    "keyed_arrival",
+    "keyed_record",
+]
 
-_NO_HANDLE = Handle(0)
 _MS = 1000
+_KEY_BYTES = 8
 
 
 class TimedRecord(NamedTuple):
@@ -27,61 +33,92 @@ class TimedRecord(NamedTuple):
     Attributes:
         record: what stands for the page.
         fetched_ms: when its content was fetched, epoch milliseconds.
-        whole_bands: band words of its whole text, while its site is young: later pages may come without a
-            known frame, and must meet it all the same.
-        kept: of its text.
     """
 
     record: PageRecord
     fetched_ms: int
-    whole_bands: bytes = b""
-    kept: KeptText = NOTHING_KEPT
 
 
-def timed_record(arrival: Arrival) -> TimedRecord:
-    """The record that would stand for a page in an empty index."""
-    record = plan(arrival, None, now_seconds=0).record
-    fetched_ms = max(0, round(arrival.page.fetched_at_seconds * _MS))
-    return TimedRecord(record, fetched_ms, arrival.whole_bands, arrival.kept or NOTHING_KEPT)
+def arrival_record(arrival: Arrival) -> PageRecord:
+    """Return the record that would stand for a page in an empty index."""
+    return plan(arrival, None, now_seconds=0).record
+
+
+def keyed_arrival(arrival: Arrival) -> KeyedPage | None:
+    """Return what the keys of a page are made of, as of its record; None if it is too short."""
+    if not arrival.is_decided:
+        return None
+    views = (arrival.bands, arrival.whole_bands) if arrival.whole_bands else (arrival.bands,)
+    return KeyedPage(arrival.text_fingerprint, views, scope_hash(arrival.scope))
+
+
+def freeze_arrivals(arrivals: Sequence[Arrival]) -> list[FrozenPage]:
+    """Return what an archive keeps of these pages, as `freeze_pages` of their records. Cost: 8 µs a page."""
+    frozen = []
+    for arrival, keys in zip(arrivals, _packed_keys(map(keyed_arrival, arrivals)), strict=True):
+        page, kept = arrival.page, arrival.kept or NOTHING_KEPT
+        logged = LoggedPage(page.id, page.url, max(0, round(page.fetched_at_seconds * _MS)))
+        if arrival.is_decided:
+            frozen.append(
+                FrozenPage(
+                    logged,
+                    arrival.fingerprint,
+                    arrival.text_fingerprint,
+                    arrival.sketch,
+                    arrival.shingle_count,
+                    arrival.whole,
+                    arrival.whole_count,
+                    scope_hash(arrival.scope),
+                    keys,
+                    *kept,
+                )
+            )
+        else:
+            frozen.append(FrozenPage(logged, scope=scope_hash(arrival.scope), **kept._asdict()))
+    return frozen
 
 
 def freeze_pages(pages: Sequence[TimedRecord]) -> list[FrozenPage]:
-    """What an archive keeps of these pages. Cost: 15 µs a page."""
-    keyed = [keyed_record(page.record, page.whole_bands) for page in pages]
-    keys, owners = page_keys(keyed)
-    ends = np.cumsum(np.bincount(owners, minlength=len(pages))).tolist() if len(pages) else []
+    """What an archive keeps of these pages. Cost: 12 µs a page."""
     frozen = []
-    start = 0
-    for (record, fetched_ms, _, kept), end in zip(pages, ends, strict=True):
-        is_indexed = record.is_indexed
+    for (record, fetched_ms), keys in zip(
+        pages, _packed_keys(keyed_record(page.record) for page in pages), strict=True
+    ):
         frozen.append(
             FrozenPage(
                 logged=LoggedPage(record.id, record.url, fetched_ms),
                 fingerprint=record.fingerprint,
-                text_fingerprint=record.text_fingerprint if is_indexed else 0,
+                text_fingerprint=record.text_fingerprint if record.is_indexed else 0,
                 sketch=record.sketch,
                 shingle_count=record.shingle_count,
                 whole=record.whole,
                 whole_count=record.whole_count,
                 scope=scope_hash(record.scope),
-                keys=keys[start:end].tobytes() if is_indexed else b"",
-                **kept._asdict(),
+                keys=keys,
             )
         )
-        start = end
     return frozen
 
 
-def keyed_record(record: PageRecord, whole_bands: bytes = b"") -> KeyedPage:
-    """What the keys of a page are made of.
+def keyed_record(record: PageRecord, whole_bands: bytes = b"") -> KeyedPage | None:
+    """Return what the keys of a page are made of; None for a page that is not indexed.
 
     Args:
         record: of the page.
         whole_bands: band words of its whole text, to be looked for beside those it is stored by.
     """
     if not record.is_indexed:
-        return KeyedPage(0, [])
-    pages = indexed_pages(_NO_HANDLE, record)
-    if whole_bands:
-        pages.append(banded_page(_NO_HANDLE, record, whole_bands))
-    return KeyedPage(record.text_fingerprint ^ scope_hash(record.scope), [page.bands for page in pages])
+        return None
+    views = [record.bands, *(each for each in (record.whole_bands, whole_bands) if each)]
+    return KeyedPage(record.text_fingerprint, views, scope_hash(record.scope))
+
+
+def _packed_keys(pages: Iterable[KeyedPage | None]) -> Iterator[bytes]:
+    """Return the keys of each page, uint64 little-endian one after the other."""
+    keyed = list(pages)
+    keys, owners = page_keys(keyed)
+    packed = keys.astype("<u8").tobytes()
+    start = 0
+    for end in (_KEY_BYTES * np.cumsum(np.bincount(owners, minlength=len(keyed)))).tolist() if keyed else ():
+        yield packed[start:end]
+        start = end
