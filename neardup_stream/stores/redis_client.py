@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, Self
 
 from redis import exceptions
 
+from neardup_stream.chunks import in_chunks
 from neardup_stream.gathering import all_ended
 from neardup_stream.stores.redis_config import RedisConfig
 from neardup_stream.stores.redis_sending import send, send_acknowledged, send_acknowledged_in_cluster
@@ -47,6 +48,7 @@ class ScriptCall(NamedTuple):
 
 
 _SCANNED_AT_ONCE = 500
+_REMOVED_AT_ONCE = 16
 
 
 class RedisClient:
@@ -100,24 +102,28 @@ class RedisClient:
             How many were removed.
         Cost: the whole keyspace is scanned, some hundred keys at a time.
         """
-        count = 0
         kept = tuple(prefix.encode() for prefix in kept_prefixes)
         async with self._supervisor.client() as client:
             nodes = client.get_primaries() if self.is_cluster else [None]
-            for node in nodes:
-                target = {"target_nodes": node} if node is not None else {}
-                cursor = b"0"
-                while True:
-                    cursor, keys = await client.execute_command(
-                        "SCAN", cursor, "MATCH", pattern, "COUNT", _SCANNED_AT_ONCE, **target
-                    )
-                    doomed = [key for key in keys if not key.startswith(kept)]
-                    # In a cluster a command takes keys of one slot.
-                    for some in [[key] for key in doomed] if self.is_cluster else [doomed]:
-                        count += int(await client.execute_command("UNLINK", *some)) if some else 0
-                    if int(cursor) == 0:
-                        break
-        return count
+            return sum([await self._delete_on_node(client, node, pattern, kept) for node in nodes])
+
+    async def _delete_on_node(self, client: Any, node: Any, pattern: str, kept: tuple[bytes, ...]) -> int:
+        target = {"target_nodes": node} if node is not None else {}
+        count, cursor = 0, b"0"
+        while True:
+            found, keys = await client.execute_command(
+                "SCAN", cursor, "MATCH", pattern, "COUNT", _SCANNED_AT_ONCE, **target
+            )
+            # A cluster's client returns a cursor for each node that it asked.
+            cursor = found if node is None else found[node.name]
+            doomed = [key for key in keys if not key.startswith(kept)]
+            # In a cluster a command takes keys of one slot, and needs a connection of its own.
+            for some in in_chunks(doomed, _REMOVED_AT_ONCE):
+                portions = [[key] for key in some] if self.is_cluster else [some]
+                counts = await all_ended(client.execute_command("UNLINK", *each) for each in portions)
+                count += sum(map(int, counts))
+            if int(cursor) == 0:
+                return count
 
     async def run(self, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
         """Run the script once for each call.
