@@ -78,6 +78,8 @@ class Publisher:
         representative = (await fetch_records([speaker], kept))[speaker]
         self.cluster_count += 1
         self._clustered.update(cluster.members)
+        if self._settings.events.unique:
+            yield self._corrections.of_own_cluster(representative, state)
         for some in in_chunks(cluster.members, _AT_ONCE):
             records = await fetch_records(some, kept)
             self._held.difference_update(str(record.id) for record in records.values())
@@ -97,7 +99,7 @@ class Publisher:
         states = await self._states([handle for handle, _ in alone])
         for handle, record in alone:
             self._held.discard(record.id)
-            yield self._corrections.of_lone_page(record, states.get(handle) or _lone(handle, record))
+            yield self._corrections.of_own_cluster(record, states.get(handle) or _lone(handle, record))
 
     def _is_told(self, record: PageRecord) -> bool:
         events = self._settings.events

@@ -4,6 +4,7 @@ Each correction is true of the new index by itself, so subscribers may act on th
 
     a duplicate                       `duplicate`, with its representative as the one match
     alone, and was held in a cluster  `unique`, or `undecided` where it is too short
+    the representative of a cluster   `unique`, where all such events are wanted: it stood alone when it came
     left to the archives              `undecided`, reason `archived`
     forgotten                         `gone`
     held in a cluster, and not there  `undecided`, reason `lost`: nobody knows its text any more
@@ -89,8 +90,8 @@ class Corrections:
             )
             yield self._event("duplicate", record.maker, duplicate)
 
-    def of_lone_page(self, record: PageRecord, cluster: ClusterState) -> Event:
-        """Say that a living page stands alone."""
+    def of_own_cluster(self, record: PageRecord, cluster: ClusterState) -> Event:
+        """Say that a living page stands alone, or stood alone before the others of its cluster came."""
         if record.state in ("short", "archived"):
             reason: Final = "too_short" if record.state == "short" else "archived"
             undecided = Undecided(page=self._page(record), reason=reason)

@@ -187,6 +187,17 @@ def test_an_index_that_is_lost_thrice_is_recovered_and_subscribers_are_never_mis
     assert verified.returncode == 0, verified.stdout.decode() + verified.stderr.decode()
 
 
+def test_with_unique_events_every_page_that_is_no_duplicate_has_one_after_a_recovery(own: Own) -> None:
+    own = Own(replace(own.site, settings=(*own.settings, "events.unique=true")), own.client)
+    messages = crawl(RECORDS // 8, seed=12)
+    own.finish(messages)
+    own.client.flushall()
+
+    own.recover()
+
+    check(own, messages)
+
+
 def test_nothing_is_recovered_while_a_daemon_runs(own: Own) -> None:
     with start_daemon(own.settings) as daemon:
         daemon.wait_until_ready()

@@ -56,6 +56,18 @@ def test_every_member_but_the_representative_is_a_duplicate_of_it() -> None:
     assert len({event.id for event in events}) == 2
 
 
+def test_a_representative_that_has_a_unique_event_as_well_is_kept_for_its_duplicates() -> None:
+    members = {Handle(1): A, Handle(2): B}
+    own, others = (
+        CORRECTIONS.of_own_cluster(A, CLUSTER),
+        list(CORRECTIONS.of_cluster(CLUSTER, A, members.items())),
+    )
+
+    for events in ([own, *others], [*others, own]):
+        assert folded(events).clusters() == {"1.8": {"a", "b"}}
+        assert folded(events).deletable() == {"b"}
+
+
 def test_the_same_corrections_have_the_same_ids_and_other_indexes_have_others() -> None:
     other = Corrections("nd", "0193a0b2", FLOOR, 0, VerdictConfig(None, 3))
 
@@ -73,7 +85,7 @@ def test_a_page_that_no_topic_holds_may_not_be_deleted_for_another_one() -> None
 def test_a_page_that_stands_alone_and_one_that_was_forgotten_are_in_no_cluster_with_others() -> None:
     alone = ClusterState("2.8", 1, 1, CLUSTER.representative)
 
-    fold = folded([CORRECTIONS.of_lone_page(B, alone), CORRECTIONS.of_forgotten_page(A)])
+    fold = folded([CORRECTIONS.of_own_cluster(B, alone), CORRECTIONS.of_forgotten_page(A)])
 
     assert fold.clusters() == {}
     assert (fold.cluster_of("b"), fold.cluster_of("a")) == ("2.8", None)
