@@ -11,7 +11,7 @@ from neardup_stream.message import Message
 from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig
 from neardup_stream.streams.kafka_sink import KafkaSink
 from tests.servers.kafka import KafkaBroker
-from tests.servers.redis import RedisServer
+from tests.servers.redis import RedisCluster, RedisServer
 
 __all__ = ["CALM", "PARTITIONS", "SESSION_SECONDS", "Arena", "build_arena"]
 
@@ -58,15 +58,25 @@ class Arena:
 
 def build_arena(
     broker: KafkaBroker,
-    redis: RedisServer,
+    redis: RedisServer | RedisCluster,
     partitions: int = PARTITIONS,
     topic_configs: Mapping[str, str] | None = None,
+    event_partitions: int | None = None,
 ) -> Arena:
-    """Topics, group and name space that nobody else uses."""
+    """Topics, group and name space that nobody else uses.
+
+    Args:
+        broker: holds the topics.
+        redis: a server, or a cluster.
+        partitions: of each topic.
+        topic_configs: of each topic.
+        event_partitions: of the events, where these are to be fewer or more.
+    """
     name = f"t{secrets.token_hex(6)}"
     topics = {each: f"{name}-{each}" for each in ("pages", "events", "dead_letters")}
-    for topic in topics.values():
-        broker.create_topic(topic, partitions, topic_configs)
+    for kind, topic in topics.items():
+        own = event_partitions if kind == "events" else None
+        broker.create_topic(topic, own or partitions, topic_configs)
     return Arena(
         broker,
         (

@@ -19,12 +19,24 @@ from neardup_stream.stores.page_record import PageRecord, PageState
 from neardup_stream.stores.protocol import all_records
 from tests.servers.process import wait_until
 
-__all__ = ["record_states", "stored_partition", "uncommitted_count", "violations", "wait_until_quiet"]
+__all__ = [
+    "committed_offsets",
+    "record_states",
+    "stored_partition",
+    "uncommitted_count",
+    "violations",
+    "wait_until_quiet",
+]
 
 
 def uncommitted_count(settings: Sequence[str]) -> int:
     """Records of the pages topic whose offsets the group has not committed."""
     return asyncio.run(_uncommitted_count(Settings.load(overrides=settings)))
+
+
+def committed_offsets(settings: Sequence[str]) -> dict[int, int]:
+    """The group's offset of each partition of the pages topic that has one."""
+    return asyncio.run(_committed_offsets(Settings.load(overrides=settings)))
 
 
 def wait_until_quiet(settings: Sequence[str], timeout_seconds: float) -> None:
@@ -73,13 +85,18 @@ async def _uncommitted_count(settings: Settings) -> int:
     async with AIOKafkaConsumer(kafka.pages_topic, bootstrap_servers=kafka.bootstrap_servers) as consumer:
         numbers = consumer.partitions_for_topic(kafka.pages_topic)
         ends = await consumer.end_offsets([TopicPartition(kafka.pages_topic, number) for number in numbers])
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
+    committed = await _committed_offsets(settings)
+    return sum(end - committed.get(each.partition, 0) for each, end in ends.items())
+
+
+async def _committed_offsets(settings: Settings) -> dict[int, int]:
+    admin = AIOKafkaAdminClient(bootstrap_servers=settings.kafka.bootstrap_servers)
     await admin.start()
     try:
-        committed = await admin.list_consumer_group_offsets(kafka.group_id)
+        committed = await admin.list_consumer_group_offsets(settings.kafka.group_id)
     finally:
         await admin.close()
-    return sum(end - (committed[each].offset if each in committed else 0) for each, end in ends.items())
+    return {partition.partition: found.offset for partition, found in committed.items()}
 
 
 async def _stored_partition(settings: Settings) -> frozenset[frozenset[str]]:
