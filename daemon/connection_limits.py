@@ -52,6 +52,11 @@ class LimitedConnections:
         """A protocol for one connection."""
         return _LimitedProtocol(self._make_protocol(), self._open)
 
+    @property
+    def asking_count(self) -> int:
+        """Open connections that have sent the head of a request."""
+        return len(self._open.asking)
+
     def close(self) -> None:
         """End all connections."""
         for connection in [*self._open.silent, *self._open.asking]:

@@ -21,6 +21,7 @@ from prometheus_client import CollectorRegistry
 
 from daemon.connection_limits import LimitedConnections, lengthen_queue
 from daemon.logs import log_event
+from daemon.metrics_page import MetricsPage
 from daemon.process_metrics import ProcessMetrics, State
 from daemon.stalls import Progress, StallWatch
 from neardup_stream.errors import ConfigError, InvariantBroken
@@ -138,7 +139,6 @@ async def serve_health(
         ConfigError: the address or the port cannot be had.
     """
     from aiohttp import web  # noqa: PLC0415 - 0.2 s that commands without a port do not pay
-    from prometheus_client.aiohttp import make_aiohttp_handler  # noqa: PLC0415 - imports aiohttp
 
     def answer(verdict: Callable[[Condition], bool]) -> web.Response:
         now = condition()
@@ -151,12 +151,19 @@ async def serve_health(
     async def readyz(_request: web.Request) -> web.Response:
         return answer(is_ready)
 
+    async def close_after(_request: web.Request, response: web.StreamResponse) -> None:
+        """A connection serves one request, so that requests in a pipeline cost no more than one."""
+        response.headers["Connection"] = "close"
+        response.force_close()
+
+    page = MetricsPage(registry, lambda: connections.asking_count)
     app = web.Application()
+    app.on_response_prepare.append(close_after)
     app.add_routes(
         [
             web.get("/livez", livez),
             web.get("/readyz", readyz),
-            web.get("/metrics", make_aiohttp_handler(registry)),
+            web.get("/metrics", page.answer),
         ]
     )
     logger = logging.getLogger(f"{__name__}.http")

@@ -8,7 +8,7 @@ import tempfile
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.servers.process import free_ports, stands_still, wait_until
@@ -33,6 +33,19 @@ class Daemon:
     def pid(self) -> int:
         """Process id."""
         return self._child.pid
+
+    @property
+    def port(self) -> int:
+        """Where it serves its metrics."""
+        return self._port
+
+    def descriptor_count(self) -> int:
+        """Files and connections that it has open, without the connections that it made itself."""
+        process = Path("/proc", str(self.pid))
+        sockets = [line.split() for line in (process / "net/tcp").read_text().splitlines()[1:]]
+        port = f":{self._port:04X}"
+        own = {f"socket:[{words[9]}]" for words in sockets if not words[1].endswith(port)}
+        return sum(target not in own for target in _links(process / "fd"))
 
     def get(self, path: str) -> tuple[int, str]:
         """Status and body of a page of its port; status 0 while nobody listens."""
@@ -96,6 +109,12 @@ class Daemon:
     def log_events(self) -> list[dict[str, object]]:
         """The same, line by line."""
         return [json.loads(line) for line in self.log().splitlines()]
+
+
+def _links(directory: Path) -> Iterator[str]:
+    for each in directory.iterdir():
+        with suppress(FileNotFoundError):  # it was closed meanwhile
+            yield str(each.readlink())
 
 
 @contextmanager

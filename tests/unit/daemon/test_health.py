@@ -1,10 +1,14 @@
+import asyncio
+import logging
 import socket
 
 import aiohttp
 import pytest
+from aiohttp.test_utils import make_mocked_request
 
 from daemon.health import Condition, Health, State, is_live, is_ready, serve_health
 from daemon.metrics import Metrics
+from daemon.metrics_page import CROWD, MetricsPage
 from daemon.stalls import Progress, StallWatch
 from neardup_stream.errors import ConfigError, InvariantBroken
 from neardup_stream.message import Partition
@@ -186,6 +190,58 @@ async def test_metrics_come_in_the_format_and_coding_that_the_scraper_takes(
         answered = (response.content_type, response.headers["Content-Encoding"])
 
     assert answered == (content_type, "gzip")
+
+
+async def test_a_version_that_is_no_number_is_answered_in_the_usual_format(
+    metrics: Metrics, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with (
+        serve_health("127.0.0.1", 0, lambda: Condition("ready"), metrics.registry.prometheus) as port,
+        aiohttp.ClientSession(headers={"Accept": "application/openmetrics-text; version=a"}) as client,
+        client.get(f"http://127.0.0.1:{port}/metrics") as response,
+    ):
+        answered = (response.status, response.content_type)
+
+    assert answered == (200, "text/plain")
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []
+
+
+async def test_only_the_metrics_that_are_named_are_served(metrics: Metrics) -> None:
+    async with (
+        serve_health("127.0.0.1", 0, lambda: Condition("ready"), metrics.registry.prometheus) as port,
+        aiohttp.ClientSession() as client,
+        client.get(f"http://127.0.0.1:{port}/metrics?name[]=neardup_pages_total") as response,
+    ):
+        names = {line.split()[0] for line in (await response.text()).splitlines() if line[0] != "#"}
+
+    assert names == {"neardup_pages_total"}
+
+
+async def test_of_requests_in_a_pipeline_the_first_is_answered(metrics: Metrics) -> None:
+    async with serve_health("127.0.0.1", 0, lambda: Condition("ready"), metrics.registry.prometheus) as port:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n" * 3)
+        answers = await reader.read()
+        writer.close()
+
+    assert answers.count(b"HTTP/1.1 200 OK") == 1
+
+
+@pytest.mark.parametrize(("connections", "renderings"), [(CROWD, 4), (CROWD + 1, 2)])
+async def test_a_crowd_of_requests_shares_a_rendering_for_a_second(
+    metrics: Metrics, connections: int, renderings: int
+) -> None:
+    now = [100.0]
+    page = MetricsPage(metrics.registry.prometheus, lambda: connections, lambda: now[0])
+    seen = set()
+    for number, moment in enumerate([100.0, 100.5, 100.999, 101.0]):
+        now[0] = moment
+        metrics.pages(1, number)
+        answer = await page.answer(make_mocked_request("GET", "/metrics"))
+        assert isinstance(answer.body, bytes)
+        seen.add(answer.body)
+
+    assert len(seen) == renderings
 
 
 async def test_a_port_in_use_is_an_error_that_names_the_setting(metrics: Metrics) -> None:
