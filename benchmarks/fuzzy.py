@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from benchmarks.quality.manuals import MANUALS, read_manual
 from benchmarks.quality.plot import Axis, draw_curves, evenly_spaced
 from benchmarks.quality.similarity import page_tokens
-from neardup_stream.fingerprints.fuzzy import SCHEMES, fuzzy_codes, learn_reference
+from neardup_stream.fingerprints.fuzzy import SCHEMES, count_prefixes, fuzzy_codes, learn_reference
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.text.markup import visible_text
@@ -85,7 +85,8 @@ def pages(cache: Path) -> list[str]:
 def measure(texts: Sequence[str]) -> Mapping[str, Curve]:
     """The curves by the name of the keys."""
     similarities = cosine_similarities(texts)
-    codes = [fuzzy_codes(text, learn) for learn in [learn_reference(texts)] for text in texts]
+    counted = [count_prefixes(text) for text in texts]
+    codes = fuzzy_codes(counted, learn_reference(counted)).tolist()
     bands = fingerprint_texts(texts, SimhashConfig(), SketchConfig()).bands.tolist()
     keys: dict[str, list[list[int]]] = {
         f"{count} scheme{'s' * (count > 1)}": [list(page[:count]) for page in codes]

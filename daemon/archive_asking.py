@@ -16,7 +16,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.events import rounded_ratio
 from neardup_stream.match import MatchKind, View
 from neardup_stream.pipeline.archived import ArchivedMatch
-from neardup_stream.pipeline.consultation import AskingPage, OpenArchive, consult
+from neardup_stream.pipeline.consultation import OpenArchive, consult
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["ArchiveAnswer", "FrozenEntry", "FrozenMatch", "match_entry", "query_archives", "readable"]
@@ -87,9 +87,7 @@ def query_archives(name: str, paths: Sequence[Path], settings: Settings) -> Arch
             raise ConfigError(f"{', '.join(map(str, paths))} has no page {name!r}")
         return ArchiveAnswer(entries=entries, matches=())
     page = read_given(STDIN, settings)
-    consulted = consult(
-        [AskingPage(page.record)], archives, verdict_config(settings), settings.verdict.matches_limit
-    )
+    consulted = consult([page.asking], archives, verdict_config(settings), settings.verdict.matches_limit)
     return ArchiveAnswer(
         entries=tuple(_entries([page.record.id], archives)),
         matches=tuple(match_entry(match) for match in consulted.told[0].matches),

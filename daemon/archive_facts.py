@@ -7,8 +7,10 @@ import click
 import msgspec
 
 from daemon.terminal import printable
+from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.gone import read_gone
 from neardup_stream.archive.logged import LoggedArchive
+from neardup_stream.indexes.fuzzy_keys import read_reference
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["ArchiveFacts", "SectionFacts", "archive_facts", "check_archive", "readable"]
@@ -37,6 +39,7 @@ class ArchiveFacts(msgspec.Struct, frozen=True, kw_only=True):
         forgotten: of these.
         latest_fetched_at: of all pages; null without pages.
         keys: distinct ones under which near-duplicates are found; 0 where it was frozen without.
+        key_kinds: of these keys, beside those of exact texts; none where it was frozen without.
         bits_per_key: what the perfect hash takes, without the slots.
         bytes: of the file.
         facts: what it was made of.
@@ -48,6 +51,7 @@ class ArchiveFacts(msgspec.Struct, frozen=True, kw_only=True):
     forgotten: int
     latest_fetched_at: str | None
     keys: int
+    key_kinds: tuple[str, ...]
     bits_per_key: float
     bytes: int
     facts: dict[str, object]
@@ -74,6 +78,7 @@ def archive_facts(path: Path) -> ArchiveFacts:
         forgotten=int(read_gone(path, header).sum()),
         latest_fetched_at=rfc3339(header.created_ms) if header.page_count else None,
         keys=index.key_count,
+        key_kinds=tuple(sorted(FrozenIndex(path).key_kinds)) if "key.slots" in index.file.sections else (),
         bits_per_key=round(8 * hashed / max(index.key_count, 1), 3),
         bytes=header.file_bytes,
         facts=dict(index.facts),
@@ -94,6 +99,8 @@ def check_archive(path: Path) -> str:
     index = LoggedArchive(path)
     index.file.check_all()
     pages = sum(1 for _ in index.log.all_pages())
+    if "key.slots" in index.file.sections:
+        read_reference(FrozenIndex(path))
     read_gone(path, index.header)
     return f"{printable(str(path))}: {pages:,} pages, {index.header.file_bytes:,} bytes, sound"
 
@@ -111,6 +118,7 @@ def _lines(facts: ArchiveFacts) -> Iterator[str]:
     per_page = facts.bytes / max(facts.pages, 1)
     yield f"  {facts.bytes:,} bytes, {per_page:.1f} a page"
     if facts.keys:
-        yield f"  {facts.keys:,} keys; their perfect hash takes {facts.bits_per_key:.2f} bits a key"
+        kinds = " and ".join(facts.key_kinds)
+        yield f"  {facts.keys:,} keys ({kinds}); their perfect hash takes {facts.bits_per_key:.2f} bits a key"
     for section in facts.sections:
         yield f"  {section.name:>16} {section.bytes:>14,} bytes {section.bytes_per_page:>8.2f} a page"

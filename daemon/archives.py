@@ -13,10 +13,13 @@ from daemon.settings import Settings
 from daemon.terminal import utf8_name
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.gone import gone_path, read_gone
+from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.fingerprints.simhash import schema_fields
 from neardup_stream.fingerprints.sketch import sketch_schema_fields
+from neardup_stream.indexes.fuzzy_keys import key_schema, read_reference
 from neardup_stream.pipeline.consultation import OpenArchive
+from neardup_stream.pipeline.kept_text import PREFIXES, TextParts
 
 __all__ = [
     "ReloadedArchives",
@@ -54,7 +57,7 @@ def text_schema(settings: Settings) -> dict[str, str | int]:
     return {name: simhash[name] for name in _TOKEN_FIELDS} | {"extraction": settings.text.extraction}
 
 
-def archive_schema(settings: Settings) -> dict[str, str | int]:
+def archive_schema(settings: Settings, key_kinds: frozenset[KeyKind] = BANDS_ONLY) -> dict[str, str | int]:
     """Everything that decides what an archive keeps of a page, by name.
 
     Raises:
@@ -71,6 +74,7 @@ def archive_schema(settings: Settings) -> dict[str, str | int]:
         **sketch_schema_fields(sketch),
         "extraction": settings.text.extraction,
         "scope": settings.verdict.scope,
+        **key_schema(key_kinds),
     }
 
 
@@ -94,12 +98,16 @@ class ReloadedArchives:
     """The archives of the settings, opened anew when their files, or their forgets, are replaced.
 
     A file that is missing, damaged or does not fit when it is replaced is logged, and the former one is asked
-    on. Where a match decides that a page is skipped, the archives are part of the policy, and only their
-    forgets may change.
+    on. So it is with a file that has fuzzy keys where none had at start: pages are not prepared for them.
+    Where a match decides that a page is skipped, the archives are part of the policy, and only their forgets
+    may change.
 
     Args:
         settings: which they are, how often to look, and how pages are compared.
         agreed_ids: ids of the archives in the policy that was compared; None where they are no part of it.
+
+    Attributes:
+        text_parts: what of the texts of pages they are asked with.
 
     Raises:
         ConfigError: one of them is missing, is no archive, was made with other settings, or was replaced
@@ -111,6 +119,8 @@ class ReloadedArchives:
         self._settings = settings
         self._paths = [Path(name) for name in settings.archive.files]
         self._held = [self._opened(path) for path in self._paths]
+        is_fuzzy = any("fuzzy" in held.archive.index.key_kinds for held in self._held)
+        self.text_parts: TextParts = frozenset({PREFIXES} if is_fuzzy else ())
         self._looked_seconds = monotonic()
         self._lock = Lock()
         if agreed_ids is not None:
@@ -159,6 +169,11 @@ class ReloadedArchives:
                 )
 
     def _require_allowed(self, path: Path, former: OpenArchive, new: OpenArchive) -> None:
+        if "fuzzy" in new.index.key_kinds and not self.text_parts:
+            raise ConfigError(
+                f"{path} has fuzzy keys now, and pages are not prepared for them: start the daemon again; the"
+                " former archive is asked until then"
+            )
         before, now = (each.index.header.archive_id.hex() for each in (former, new))
         if self._settings.archive.on_match == "skip" and before != now:
             raise ConfigError(
@@ -203,8 +218,9 @@ def open_archive(path: Path, settings: Settings) -> OpenArchive:
         CorruptData: it is damaged.
     """
     index = FrozenIndex(path)
-    _require_fit(path, index.facts.get("schema"), archive_schema(settings))
-    return OpenArchive(utf8_name(path.name), index, read_gone(path, index.header))
+    _require_fit(path, index.facts.get("schema"), archive_schema(settings, index.key_kinds))
+    gone = read_gone(path, index.header)
+    return OpenArchive(utf8_name(path.name), index, gone, read_reference(index))
 
 
 def require_text_fit(path: Path, frozen: object, settings: Settings) -> None:

@@ -123,8 +123,9 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
                 redis_url(settings, embedded=not run.uses_redis, state_dir=run.state_dir)
             )
             stores = await stack.enter_async_context(open_stores(settings, url, retries))
-            preparation = await stack.enter_async_context(open_preparation(settings, meters))
             archives = await asyncio.to_thread(build_consultation, settings, meters, stores.policy)
+            text_parts = archives.text_parts if archives else frozenset[str]()
+            preparation = await stack.enter_async_context(open_preparation(settings, meters, text_parts))
             publication = line_publication(events, dead_letters)
 
             def render_dead_letter(record: Record, error: BadPage) -> Message:

@@ -19,6 +19,7 @@ from daemon.tally import dead_letter_complaint
 from daemon.wiring import build_retries, kafka_connection
 from neardup_stream.archive.building import ArchiveBuilder, Built, sorting_bytes
 from neardup_stream.archive.frozen import KEYS
+from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.parts import PartWriter
 from neardup_stream.archive.passage_lists import COMMON_PAGES, PASSAGES, PassagesWriter
@@ -27,10 +28,12 @@ from neardup_stream.archive.texts import TEXTS, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.selective import stored_recipe
+from neardup_stream.indexes.fuzzy_keys import FuzzyKeysWriter
 from neardup_stream.indexes.slicing import SlicesWriter
 from neardup_stream.message import Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.freezing import TimedRecord, freeze_pages
+from neardup_stream.pipeline.kept_text import PREFIXES, TextParts
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.kafka_snapshot import open_snapshot
@@ -64,6 +67,7 @@ class FreezeRun(NamedTuple):
         parts: of the archive, of PARTS.
         common_pages: hashes of passages on more pages are set apart.
         worker_count: processes that decode, extract and fingerprint; the archive is the same for any number.
+        key_kinds: by which pages are found, where `archive` is among the parts.
     """
 
     origin: Origin
@@ -76,6 +80,13 @@ class FreezeRun(NamedTuple):
     parts: frozenset[str] = frozenset({KEYS})
     common_pages: int = COMMON_PAGES
     worker_count: int = 1
+    key_kinds: frozenset[KeyKind] = BANDS_ONLY
+
+    @property
+    def text_parts(self) -> TextParts:
+        """What of the texts of pages is needed."""
+        is_fuzzy = KEYS in self.parts and "fuzzy" in self.key_kinds
+        return self.parts - {KEYS} | ({PREFIXES} if is_fuzzy else set())
 
 
 class Frozen(NamedTuple):
@@ -103,7 +114,7 @@ async def write_archive(run: FreezeRun, settings: Settings, on_pages: _Told) -> 
         Unavailable: the disk is full or failed, or a server is away.
     """
     check_outputs(run.files, [str(run.output)])
-    schema = archive_schema(settings) if KEYS in run.parts else text_schema(settings)
+    schema = archive_schema(settings, run.key_kinds) if KEYS in run.parts else text_schema(settings)
     stop = Stop()
     frozen: Frozen | None = None
     async with AsyncExitStack() as stack:
@@ -122,8 +133,9 @@ async def write_archive(run: FreezeRun, settings: Settings, on_pages: _Told) -> 
 
 def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[PartWriter]:
     sketch, sorting = sketch_config(settings), sorting_bytes(run.memory_bytes)
+    fuzzy = FuzzyKeysWriter(directory) if "fuzzy" in run.key_kinds else None
     writers: list[PartWriter] = [
-        MatchingWriter(directory, sketch.sketch_bytes if sketch else 0, sorting // 4),
+        MatchingWriter(directory, sketch.sketch_bytes if sketch else 0, sorting // 4, fuzzy),
         PassagesWriter(directory, sorting // 8, stored_recipe(), run.common_pages),
         SlicesWriter(directory, sorting // 8),
         TextsWriter(directory),
@@ -150,12 +162,11 @@ async def _fill_from_records(
     builder: ArchiveBuilder,
 ) -> Filled:
     """Freeze pages as they come, the next ones prepared meanwhile."""
-    text_parts = run.parts - {KEYS}
     async with (
-        open_parallel_preparation(settings, text_parts, run.worker_count) as preparation,
+        open_parallel_preparation(settings, run.text_parts, run.worker_count) as preparation,
         aclosing(preparation.prepared(records)) as batches,
     ):
-        freezer = PageFreezer(settings, builder, preparation)
+        freezer = PageFreezer(settings, builder, preparation, run.key_kinds)
         stop.is_watched = True
         pending: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         pending.set_result(None)

@@ -8,6 +8,7 @@ from daemon.preparing import build_frames
 from daemon.settings import Settings
 from daemon.wiring import build_retries
 from neardup_stream.archive.building import ArchiveBuilder
+from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Forget, Prepared
@@ -72,12 +73,20 @@ class PageFreezer:
         settings: how frames are learned.
         builder: of the archive.
         preparation: reads the landmarks of pages.
+        key_kinds: by which pages are found.
 
     Attributes:
         filled: what was read so far.
     """
 
-    def __init__(self, settings: Settings, builder: ArchiveBuilder, preparation: ReadsLandmarks) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        builder: ArchiveBuilder,
+        preparation: ReadsLandmarks,
+        key_kinds: frozenset[KeyKind] = BANDS_ONLY,
+    ) -> None:
+        self._key_kinds = key_kinds
         self._builder = builder
         self._frames = _memory_frames(settings, preparation)
         self.filled = Filled()
@@ -91,7 +100,7 @@ class PageFreezer:
             await self._frames.learn(prepared, list(prepared.lessons.values()))
 
     def _add(self, prepared: Prepared) -> None:
-        frozen = iter(freeze_arrivals(prepared.arrivals))
+        frozen = iter(freeze_arrivals(prepared.arrivals, self._key_kinds))
         for item in prepared.items:
             if isinstance(item, Forget):
                 for page_id in item.page_ids:

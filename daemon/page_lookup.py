@@ -14,8 +14,10 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
+from neardup_stream.pipeline.consultation import AskingPage
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.pipeline.kept_text import NOTHING_KEPT, PREFIXES
 from neardup_stream.pipeline.page_places import find_places
 from neardup_stream.pipeline.registration import plan
 from neardup_stream.stores.frame_store import FrameStore
@@ -46,6 +48,14 @@ class AskedPage(NamedTuple):
     stored: PageRecord | None
     text: str | None = None
     arrival: Arrival | None = None
+
+    @property
+    def asking(self) -> AskingPage:
+        """The page as archives are asked about it; a stored one without its words, which are not kept."""
+        if self.arrival is None:
+            return AskingPage(self.record)
+        kept = self.arrival.kept or NOTHING_KEPT
+        return AskingPage(self.record, self.arrival.whole_bands, kept.prefixes)
 
 
 def named_ids(name: str) -> tuple[PageId, ...]:
@@ -87,7 +97,7 @@ def read_given(source: str, settings: Settings) -> AskedPage:
     """
     name = "standard input" if source == STDIN else source
     record = Record(position=_NOWHERE, key=None, value=_read(source, settings.limits.max_page_bytes))
-    prepared = build_preparation(settings, NoMeters()).prepare([record])
+    prepared = build_preparation(settings, NoMeters(), frozenset({PREFIXES})).prepare([record])
     for rejected in prepared.rejected:
         raise ConfigError(f"{name} is not one page as JSON: {rejected.error}")
     for skipped in prepared.skipped:

@@ -1,6 +1,6 @@
 """Which stored pages a page matches, found by probing without storing anything: for `query`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +19,7 @@ from daemon.terminal import printable
 from daemon.wiring import Stores
 from neardup_stream.events import EventCluster
 from neardup_stream.match import View
-from neardup_stream.pipeline.consultation import AskingPage, consult
+from neardup_stream.pipeline.consultation import OpenArchive, consult
 from neardup_stream.pipeline.detector import fetch_candidates
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.probing import ProbingPage, probe
@@ -41,6 +41,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         is_truncated: whether more pages may match than were read.
         cluster: where the stored page stands now; null where nothing was decided.
         archived: pages of the archives in `archive.files` that it is like, best first.
+        asked_by_text_only: archives with fuzzy keys alone, which a stored page has none of: they were asked
+            for its exact text.
     """
 
     page: PageFacts
@@ -49,6 +51,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     is_truncated: bool
     cluster: EventCluster | None
     archived: tuple[FrozenMatch, ...] = ()
+    asked_by_text_only: tuple[str, ...] = ()
 
 
 async def query_page(name: str, settings: Settings, state_dir: Path | None) -> Answer:
@@ -64,6 +67,7 @@ async def query_page(name: str, settings: Settings, state_dir: Path | None) -> A
         StoreUnavailable: Redis is away.
         CorruptData: what is stored is not ours.
     """
+    archives = open_archives([Path(name) for name in settings.archive.files], settings)
     given = read_given(STDIN, settings) if name == STDIN else None
     async with open_stored_index(settings, state_dir) as stores:
         page = await (
@@ -78,14 +82,20 @@ async def query_page(name: str, settings: Settings, state_dir: Path | None) -> A
             containers=tuple(match_facts(match, "contained") for match in verdict.containers),
             is_truncated=is_truncated,
             cluster=await cluster_of(page, stores),
-            archived=_archived(page, settings),
+            archived=_archived(page, archives, settings),
+            asked_by_text_only=_asked_by_text_only(page, archives),
         )
 
 
-def _archived(page: AskedPage, settings: Settings) -> tuple[FrozenMatch, ...]:
-    archives = open_archives([Path(name) for name in settings.archive.files], settings)
-    asking = AskingPage(page.record, page.arrival.whole_bands if page.arrival else b"")
-    (found,) = consult([asking], archives, verdict_config(settings), settings.archive.matches_limit).told
+def _asked_by_text_only(page: AskedPage, archives: Sequence[OpenArchive]) -> tuple[str, ...]:
+    has_words = bool(page.asking.prefixes) or not page.record.is_indexed
+    return tuple(each.name for each in archives if not has_words and "bands" not in each.index.key_kinds)
+
+
+def _archived(
+    page: AskedPage, archives: Sequence[OpenArchive], settings: Settings
+) -> tuple[FrozenMatch, ...]:
+    (found,) = consult([page.asking], archives, verdict_config(settings), settings.archive.matches_limit).told
     return tuple(map(match_entry, found.matches))
 
 
@@ -126,6 +136,9 @@ def _lines(answer: Answer) -> Iterator[str]:
         likeness = "" if match.resemblance is UNSET else f", {match.resemblance:.1%} alike"
         name, url = printable(match.archive), printable(match.url)
         yield f"  {name} has {url}, fetched {match.fetched_at}: {match.kind}{likeness}"
+    for name in answer.asked_by_text_only:
+        shown = printable(name)
+        yield f"  {shown} has fuzzy keys alone: give the page as JSON to find more than its exact text"
     if answer.is_truncated:
         yield click.style("  and perhaps more: many pages are this near, and only some were read", dim=True)
 

@@ -195,7 +195,8 @@ async def _judge_again(
     archives = None
     if decides:
         archives = await asyncio.to_thread(build_consultation, settings, meters, stores.policy)
-    async with open_preparation(settings, meters) as preparation:
+    text_parts = archives.text_parts if archives else frozenset[str]()
+    async with open_preparation(settings, meters, text_parts) as preparation:
         loop = build_loop(
             settings,
             stores,

@@ -136,9 +136,10 @@ async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Sto
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(redis_url(settings, embedded=embedded))
         stores = await stack.enter_async_context(open_stores(settings, url, retries))
-        # What has to be compiled is, before partitions are ours and wait.
-        preparation = await stack.enter_async_context(open_preparation(settings, metrics))
         archives = await asyncio.to_thread(build_consultation, settings, metrics, stores.policy)
+        text_parts = archives.text_parts if archives else frozenset[str]()
+        # What has to be compiled is, before partitions are ours and wait.
+        preparation = await stack.enter_async_context(open_preparation(settings, metrics, text_parts))
         streams = await stack.enter_async_context(open_kafka(settings, stores.epochs, retries, metrics))
         publication = message_publication(streams.events, streams.dead_letters)
         loop = build_loop(

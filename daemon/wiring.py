@@ -450,7 +450,14 @@ def build_consultation(settings: Settings, meters: PipelineMeters, agreed: Polic
     config = verdict_config(settings)
     skips_matches = settings.archive.on_match == "skip"
     limit = settings.archive.matches_limit
-    return Consultation(archives.current, config, limit, meters, skips_matches=skips_matches)
+    return Consultation(
+        archives.current,
+        config,
+        limit,
+        meters,
+        skips_matches=skips_matches,
+        text_parts=archives.text_parts,
+    )
 
 
 def message_publication(events: Sink, dead_letters: Sink) -> Publication:

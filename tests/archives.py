@@ -15,7 +15,8 @@ from neardup_stream.archive.texts import TEXTS, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.fingerprints.located import locate_tokens
 from neardup_stream.fingerprints.selective import stored_recipe
-from neardup_stream.pipeline.kept_text import keep_text
+from neardup_stream.indexes.fuzzy_keys import FuzzyKeysWriter, key_schema
+from neardup_stream.pipeline.kept_text import PREFIXES, keep_text
 
 SKETCH_BYTES = 8
 TEXT_PARTS = frozenset({PASSAGES, TEXTS})
@@ -42,7 +43,7 @@ def frozen_page(
     """A page that says what its number, or its text, makes it say."""
     own_url = url or f"https://site{number % 3}.example/page/{number}"
     logged = LoggedPage(page_id or own_url, own_url, 1_700_000_000_000 + 1000 * number)
-    kept = keep_text(content, locate_tokens(content).hashes, TEXT_PARTS)
+    kept = keep_text(content, locate_tokens(content).hashes, TEXT_PARTS | {PREFIXES})
     if is_short:
         return FrozenPage(logged, **kept._asdict())
     keyed = keyed_page(number, text=text)
@@ -67,17 +68,19 @@ def build_archive(
     memory_bytes: int = LEAST_MEMORY_BYTES,
     replaces: bool = False,
     parts: Sequence[PartWriter] = (),
+    is_fuzzy: bool = False,
 ) -> Built:
     """Write an archive of these pages, with the parts beside their keys."""
+    fuzzy = FuzzyKeysWriter(path.parent) if is_fuzzy else None
+    matching = MatchingWriter(path.parent, SKETCH_BYTES, 1 << 26, fuzzy)
+    schema = SCHEMA | dict(key_schema(frozenset({"bands", "fuzzy"})) if is_fuzzy else {})
     with (
         ArchiveWriter(path, replaces=replaces) as writer,
-        ArchiveBuilder(
-            writer, path.parent, memory_bytes, [MatchingWriter(path.parent, SKETCH_BYTES, 1 << 26), *parts]
-        ) as builder,
+        ArchiveBuilder(writer, path.parent, memory_bytes, [matching, *parts]) as builder,
     ):
         for page in pages:
             builder.add(page)
-        return builder.finish({"schema": SCHEMA})
+        return builder.finish({"schema": schema})
 
 
 def text_writers(

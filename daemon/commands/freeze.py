@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 from time import perf_counter
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast, get_args
 
 import click
 
@@ -14,6 +14,9 @@ from daemon.logs import configure_logs
 from daemon.progress import page_progress
 from daemon.settings import Settings
 from daemon.terminal import printable
+
+if TYPE_CHECKING:
+    from neardup_stream.archive.keys import KeyKind
 
 __all__ = ["freeze"]
 
@@ -58,6 +61,15 @@ def _usable_cores() -> int:
     " texts), search (finds words), texts (visible texts, to be read again).",
 )
 @click.option(
+    "--keys",
+    "keys",
+    default="bands",
+    show_default=True,
+    metavar="KIND,…",
+    help="By which keys 'archive' finds pages beside their exact texts: bands (of sketches), fuzzy (of words;"
+    " fewer bytes, and fewer matches are found).",
+)
+@click.option(
     "--common",
     "common_pages",
     type=click.IntRange(min=1),
@@ -90,6 +102,7 @@ def freeze(
     files: tuple[str, ...],
     output: Path,
     parts: str,
+    keys: str,
     common_pages: int,
     memory_mib: int,
     worker_count: int,
@@ -116,6 +129,7 @@ def freeze(
         neardup-stream freeze --index --unseen-days 30 -o old.nda --config neardup.toml
     """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
     from daemon.freezing import PARTS, FreezeRun, Origin, write_archive  # noqa: PLC0415 - Redis is not for --help
+    from neardup_stream.archive.keys import BANDS_ONLY  # noqa: PLC0415 - the same
 
     is_index = is_index or state_dir is not None
     if is_index + is_kafka + bool(files) != 1:
@@ -124,6 +138,11 @@ def freeze(
     chosen = frozenset(parts.split(","))
     if unknown := sorted(chosen - set(PARTS)):
         raise click.UsageError(f"--with: no part is called {unknown[0]!r}; choose of {', '.join(PARTS)}")
+    key_kinds = _key_kinds(keys)
+    if key_kinds != BANDS_ONLY and PARTS[0] not in chosen:
+        raise click.UsageError(f"--keys is for the part {PARTS[0]!r}, which --with leaves out")
+    if is_index and "fuzzy" in key_kinds:
+        raise click.UsageError("--keys: an index keeps no texts, so its pages have no fuzzy keys")
     if is_index and chosen != set(PARTS[:1]):
         raise click.UsageError(f"--with: an index keeps no texts, so only {PARTS[0]!r} can be made of it")
     if unseen_days and not is_index:
@@ -142,6 +161,7 @@ def freeze(
             parts=chosen,
             common_pages=common_pages,
             worker_count=worker_count,
+            key_kinds=key_kinds,
         )
         frozen = asyncio.run(write_archive(run, settings, on_pages or (lambda _count: None)))
     if frozen is None:
@@ -164,3 +184,14 @@ def freeze(
     for letter in filled.first_dead_letters:
         click.echo(f"dead letter: {printable(letter)}", err=True)
     return 0
+
+
+def _key_kinds(written: str) -> "frozenset[KeyKind]":
+    from neardup_stream.archive.keys import KeyKind  # noqa: PLC0415 - the kernel is not for --help
+
+    chosen = written.split(",")
+    if unknown := [each for each in chosen if each not in get_args(KeyKind)]:
+        raise click.UsageError(
+            f"--keys: no kind of keys is called {unknown[0]!r}; choose of {', '.join(get_args(KeyKind))}"
+        )
+    return frozenset(cast("list[KeyKind]", chosen))

@@ -2,24 +2,28 @@
 
 from pathlib import Path
 from types import ModuleType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.columns import WHOLE_ROWS
 from neardup_stream.archive.kernels import load_archive_kernel
+from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.archive.layout import Section
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.perfect import PART_BYTES
 from neardup_stream.archive.slots import CHECK_BITS, MOST_POSTS
 from neardup_stream.bits.packed import MAX_PACKED_BITS, unpack
-from neardup_stream.errors import CorruptData
+from neardup_stream.errors import ConfigError, CorruptData
 
-__all__ = ["KEYS", "Candidates", "FrozenIndex", "FrozenSketch"]
+__all__ = ["KEYS", "KEY_KINDS", "Candidates", "FrozenIndex", "FrozenSketch"]
 
 KEYS: Final = "archive"
 """The name of the part that finds near-duplicates."""
+
+KEY_KINDS: Final = "keys"
+"""The field of the schema that names the kinds of keys; missing where they are bands."""
 
 _KEY_SECTIONS = ("key.parts", "key.owners", "key.ranks", "key.slots", "key.posts")
 
@@ -56,8 +60,12 @@ class FrozenIndex(LoggedArchive):
     Args:
         path: of the file.
 
+    Attributes:
+        key_kinds: by which pages are found beside their texts.
+
     Raises:
-        ConfigError: there is no such file, it is no archive, or it was frozen without keys.
+        ConfigError: there is no such file, it is no archive, or it was frozen without keys, or with keys of
+            a later version.
         CorruptData: it is damaged or cut off.
     """
 
@@ -69,6 +77,7 @@ class FrozenIndex(LoggedArchive):
             self.file.require, _KEY_SECTIONS
         )
         self._require_geometry()
+        self.key_kinds = self._read_key_kinds()
 
     def values(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """What the slot of each key holds, and -1 where a key is not among those of the archive.
@@ -169,6 +178,19 @@ class FrozenIndex(LoggedArchive):
         starts = file.bytes_of(file.require("whole.starts"), 8 * group, 8 * group + 8)
         start = int(starts.view("<u8")[0]) + int(sizes[:-1].sum(dtype=np.int64))
         return file.bytes_of(file.require("whole"), start, start + int(sizes[-1])).tobytes()
+
+    def _read_key_kinds(self) -> frozenset[KeyKind]:
+        """The archive's schema names them only where they are others than bands."""
+        schema = self.facts.get("schema")
+        named = schema.get(KEY_KINDS) if isinstance(schema, dict) else None
+        if named is None:
+            return BANDS_ONLY
+        kinds = frozenset(str(named).split(","))
+        if not kinds <= set(get_args(KeyKind)):
+            raise ConfigError(
+                f"{self.file.path} was frozen with keys that this program does not know: {named}"
+            )
+        return cast("frozenset[KeyKind]", kinds)
 
     def _require_geometry(self) -> None:
         """Hold what compiled code relies on; only a file that was not written by us fails.

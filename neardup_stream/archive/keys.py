@@ -1,19 +1,25 @@
-"""The keys under which pages are frozen and looked for: 64 bits each, of a page's text and of its bands."""
+"""The keys under which pages are frozen and looked for: 64 bits each, of text, bands and fuzzy codes."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.kernels import load_archive_kernel
 
-__all__ = ["KeyedPage", "page_keys"]
+__all__ = ["BANDS_ONLY", "KeyKind", "KeyedPage", "fuzzy_keys", "page_keys"]
+
+KeyKind = Literal["bands", "fuzzy"]
+"""What a page is found by beside its text: bands of its sketch, or fuzzy codes of its words."""
+
+BANDS_ONLY: Final[frozenset[KeyKind]] = frozenset({"bands"})
 
 _KIND_SHIFT: Final = 32
 _TEXT: Final = 1 << _KIND_SHIFT
 _BAND: Final = 2 << _KIND_SHIFT
-"""What a key stands for; the number of a band is added."""
+_FUZZY: Final = 3 << _KIND_SHIFT
+"""What a key stands for; the number of a band, or of a scheme, is added."""
 
 _WORD_BYTES: Final = 4
 _LOW_32_BITS: Final = (1 << 32) - 1
@@ -26,11 +32,13 @@ class KeyedPage(NamedTuple):
         text_fingerprint: of its sequence of tokens, 64 bits.
         views: the band words of each view of it that is indexed, 4 bytes each, big-endian.
         scope: 64 bits of the scope within which it is compared; 0 for everything.
+        prefixes: its words by prefix, for fuzzy keys; empty where they are not known.
     """
 
     text_fingerprint: int
     views: Sequence[bytes]
     scope: int = 0
+    prefixes: bytes = b""
 
 
 def page_keys(pages: Sequence[KeyedPage | None]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
@@ -80,3 +88,17 @@ def _bands(
         is_kept[at[np.unique(pairs, axis=0, return_index=True)[1]]] = True
         owners, numbers, words = owners[is_kept], numbers[is_kept], words[is_kept]
     return owners, numbers, words
+
+
+def fuzzy_keys(codes: NDArray[np.uint64], scopes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The keys of fuzzy codes, uint64[pages, schemes].
+
+    Args:
+        codes: uint64[pages, schemes].
+        scopes: of the pages, 0 for everything.
+    """
+    salts = np.broadcast_to(np.arange(codes.shape[1], dtype=np.uint64) + np.uint64(_FUZZY), codes.shape)
+    keys = np.empty(codes.size, np.uint64)
+    values = (codes ^ scopes[:, np.newaxis]).reshape(-1)
+    load_archive_kernel().hash_keys(np.ascontiguousarray(salts).reshape(-1), values, keys)
+    return keys.reshape(codes.shape)

@@ -28,6 +28,7 @@ class FrozenPage(NamedTuple):
         token_count: tokens of the visible text, where any part is made of texts.
         passages: hashes of its selective fingerprint, uint64 little-endian; empty where no passages are
             kept, or the page is too short for one.
+        prefixes: its words counted by prefix, as `fingerprints.fuzzy` does, where it is found by fuzzy codes.
     """
 
     logged: LoggedPage
@@ -43,6 +44,7 @@ class FrozenPage(NamedTuple):
     terms: bytes = b""
     token_count: int = 0
     passages: bytes = b""
+    prefixes: bytes = b""
 
 
 def pack_page(page: FrozenPage) -> bytes:

@@ -13,11 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.frozen import Candidates, FrozenIndex, FrozenSketch
-from neardup_stream.archive.keys import KeyedPage, page_keys
+from neardup_stream.archive.keys import KeyedPage
+from neardup_stream.fingerprints.fuzzy import FuzzyReference
 from neardup_stream.match import Candidate, Match
 from neardup_stream.meters import Rejection
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.archived import NOT_ARCHIVED, ArchivedMatch, ArchivedMatches
+from neardup_stream.pipeline.asked_keys import AskedKeys
 from neardup_stream.pipeline.freezing import keyed_record
 from neardup_stream.pipeline.indexed import scope_hash
 from neardup_stream.pipeline.likeness import VerdictConfig
@@ -38,11 +40,13 @@ class OpenArchive:
         name: of its file, without the folder.
         index: of its pages.
         gone: for each page whether it is forgotten.
+        reference: of its fuzzy keys; None where it has none.
     """
 
     name: str
     index: FrozenIndex
     gone: NDArray[np.bool_]
+    reference: FuzzyReference | None = None
 
 
 class AskingPage(NamedTuple):
@@ -51,10 +55,13 @@ class AskingPage(NamedTuple):
     Attributes:
         record: what stands for it, or would stand in an empty index.
         whole_bands: band words of its whole text, to be looked for beside those it is stored by.
+        prefixes: its words by prefix, see `KeptText`; empty where its text is not known, so that it is not
+            looked for by fuzzy keys.
     """
 
     record: PageRecord
     whole_bands: bytes = b""
+    prefixes: bytes = b""
 
 
 class Consulted(NamedTuple):
@@ -102,11 +109,11 @@ def consult_keyed(
 
     Cost: 3 µs a page, 7 to 10 µs a page and archive, 4 µs a candidate, 30 µs a match.
     """
-    keys, queries = page_keys(pages)
+    asked = AskedKeys(pages)
     consulted = Consulted([NOT_ARCHIVED] * len(pages), 0, 0, Counter())
     found: defaultdict[int, list[tuple[OpenArchive, Match]]] = defaultdict(list)
     for archive in archives:
-        probed = archive.index.probe(keys, queries)
+        probed = archive.index.probe(*asked.of(archive.index.key_kinds, archive.reference))
         consulted = consulted._replace(
             candidate_count=consulted.candidate_count + probed.rows.size,
             sampled_count=consulted.sampled_count + probed.sampled_count,

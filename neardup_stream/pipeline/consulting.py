@@ -8,6 +8,7 @@ from neardup_stream.pipeline.archived import ArchivedMatches
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.pipeline.consultation import OpenArchive, consult_keyed
 from neardup_stream.pipeline.freezing import arrival_record, keyed_arrival
+from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.preparation import timed
 
@@ -23,6 +24,7 @@ class Consultation:
         matches_limit: most matches told of one page.
         meters: told what was found.
         skips_matches: whether a page that is like a frozen one is left to the archives.
+        text_parts: what of the texts of pages the archives are asked with.
     """
 
     def __init__(
@@ -33,7 +35,9 @@ class Consultation:
         meters: PipelineMeters,
         *,
         skips_matches: bool = False,
+        text_parts: TextParts = frozenset(),
     ) -> None:
+        self.text_parts = text_parts
         self._archives = archives
         self._config = config
         self._matches_limit = matches_limit
@@ -65,7 +69,7 @@ class Consultation:
         return prepared._replace(items=items)
 
     def _answered(self, arrival: Arrival, found: ArchivedMatches) -> Arrival:
-        if found is arrival.archived:  # nothing, as for most pages
+        if found is arrival.archived and arrival.kept is None:  # nothing, as for most pages
             return arrival
         is_left = self._skips_matches and bool(found.matches)
-        return arrival._replace(archived=found, is_left_to_archives=is_left)
+        return arrival._replace(archived=found, is_left_to_archives=is_left, kept=None)

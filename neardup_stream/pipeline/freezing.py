@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from neardup_stream.archive.keys import KeyedPage, page_keys
+from neardup_stream.archive.keys import BANDS_ONLY, KeyedPage, KeyKind, page_keys
 from neardup_stream.archive.log_blocks import LoggedPage
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.pipeline.arrival import Arrival
@@ -49,13 +49,24 @@ def keyed_arrival(arrival: Arrival) -> KeyedPage | None:
     if not arrival.is_decided:
         return None
     views = (arrival.bands, arrival.whole_bands) if arrival.whole_bands else (arrival.bands,)
-    return KeyedPage(arrival.text_fingerprint, views, scope_hash(arrival.scope))
+    prefixes = (arrival.kept or NOTHING_KEPT).prefixes
+    return KeyedPage(arrival.text_fingerprint, views, scope_hash(arrival.scope), prefixes)
 
 
-def freeze_arrivals(arrivals: Sequence[Arrival]) -> list[FrozenPage]:
-    """Return what an archive keeps of these pages, as `freeze_pages` of their records. Cost: 8 µs a page."""
+def freeze_arrivals(
+    arrivals: Sequence[Arrival], key_kinds: frozenset[KeyKind] = BANDS_ONLY
+) -> list[FrozenPage]:
+    """Return what an archive keeps of these pages, as `freeze_pages` of their records. Cost: 8 µs a page.
+
+    Args:
+        arrivals: the pages.
+        key_kinds: by which they are found; fuzzy keys are made later, of `FrozenPage.prefixes`.
+    """
+    keyed: Iterable[KeyedPage | None] = map(keyed_arrival, arrivals)
+    if "bands" not in key_kinds:
+        keyed = [page and page._replace(views=()) for page in keyed]
     frozen = []
-    for arrival, keys in zip(arrivals, _packed_keys(map(keyed_arrival, arrivals)), strict=True):
+    for arrival, keys in zip(arrivals, _packed_keys(keyed), strict=True):
         page, kept = arrival.page, arrival.kept or NOTHING_KEPT
         logged = LoggedPage(page.id, page.url, max(0, round(page.fetched_at_seconds * _MS)))
         if arrival.is_decided:
@@ -100,17 +111,18 @@ def freeze_pages(pages: Sequence[TimedRecord]) -> list[FrozenPage]:
     return frozen
 
 
-def keyed_record(record: PageRecord, whole_bands: bytes = b"") -> KeyedPage | None:
+def keyed_record(record: PageRecord, whole_bands: bytes = b"", prefixes: bytes = b"") -> KeyedPage | None:
     """Return what the keys of a page are made of; None for a page that is not indexed.
 
     Args:
         record: of the page.
         whole_bands: band words of its whole text, to be looked for beside those it is stored by.
+        prefixes: its words by prefix; empty where they are not known.
     """
     if not record.is_indexed:
         return None
     views = [record.bands, *(each for each in (record.whole_bands, whole_bands) if each)]
-    return KeyedPage(record.text_fingerprint, views, scope_hash(record.scope))
+    return KeyedPage(record.text_fingerprint, views, scope_hash(record.scope), prefixes)
 
 
 def _packed_keys(pages: Iterable[KeyedPage | None]) -> Iterator[bytes]:

@@ -1,7 +1,7 @@
 """What an archive may keep of a page's text, computed where the page is prepared. Pure."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +9,16 @@ from numpy.typing import NDArray
 from neardup_stream.archive.passage_lists import PASSAGES
 from neardup_stream.archive.search_tiles import SEARCH
 from neardup_stream.archive.texts import TEXTS
+from neardup_stream.fingerprints.fuzzy import count_prefixes
 from neardup_stream.fingerprints.selective import STORED_SHINGLES, choose_shingles
 
-__all__ = ["NOTHING_KEPT", "KeptText", "TextParts", "keep_text"]
+__all__ = ["NOTHING_KEPT", "PREFIXES", "KeptText", "TextParts", "keep_text"]
+
+PREFIXES: Final = "prefixes"
+"""What fuzzy keys of the part `archive` are made of."""
 
 TextParts = frozenset[str]
-"""Parts of an archive that are made of texts, as `freeze --with` names them."""
+"""Parts of an archive that are made of texts, as `freeze --with` names them, and PREFIXES."""
 
 
 class KeptText(NamedTuple):
@@ -25,12 +29,14 @@ class KeptText(NamedTuple):
         terms: hashes of its distinct tokens, ascending, uint64 little-endian.
         token_count: tokens of it.
         passages: distinct hashes of its selective fingerprint, uint64 little-endian.
+        prefixes: its words by prefix, `PREFIX_COUNT` items.
     """
 
     text: bytes = b""
     terms: bytes = b""
     token_count: int = 0
     passages: bytes = b""
+    prefixes: bytes = b""
 
 
 NOTHING_KEPT = KeptText()
@@ -51,10 +57,15 @@ def _keep_passages(kept: KeptText, _text: str, tokens: NDArray[np.uint64]) -> Ke
     return kept._replace(passages=hashes.astype("<u8").tobytes())
 
 
+def _keep_prefixes(kept: KeptText, text: str, _tokens: NDArray[np.uint64]) -> KeptText:
+    return kept._replace(prefixes=count_prefixes(text).tobytes())
+
+
 _KEEP: dict[str, _Keep] = {
     TEXTS: _keep_text,
     PASSAGES: _keep_passages,
     SEARCH: _keep_terms,
+    PREFIXES: _keep_prefixes,
 }
 """What a part adds, by its name."""
 

@@ -9,13 +9,15 @@ import pytest
 
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.frozen import FrozenIndex
-from neardup_stream.archive.keys import page_keys
+from neardup_stream.archive.keys import fuzzy_keys, page_keys
 from neardup_stream.archive.layout import MAGIC, PAGE_BYTES
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.reading import ArchiveFile
 from neardup_stream.archive.texts import KeptTexts, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.fingerprints.fuzzy import PREFIX_COUNT, SCHEMES, fuzzy_codes
+from neardup_stream.indexes.fuzzy_keys import read_reference
 from neardup_stream.indexes.passages import PassageIndex
 from tests.archives import build_archive, frozen_page, keyed_page, text_writers
 
@@ -45,7 +47,32 @@ def archive(tmp_path: Path) -> Path:
     return path
 
 
-def answers(path: Path) -> object:
+@pytest.fixture
+def fuzzy_archive(tmp_path: Path) -> Path:
+    path = tmp_path / "fuzzy.nda"
+    build_archive(path, PAGES, is_fuzzy=True)
+    return path
+
+
+def fuzzy_answers(path: Path) -> object:
+    """Everything that an archive with fuzzy keys answers by its keys."""
+    index = FrozenIndex(path)
+    reference = read_reference(index)
+    assert reference is not None
+    counted = [np.frombuffer(page.prefixes, PREFIX_COUNT) for page in PAGES]
+    keys = fuzzy_keys(fuzzy_codes(counted, reference), np.array([page.scope for page in PAGES], np.uint64))
+    queries = np.arange(len(PAGES)).repeat(keys.shape[1])
+    found = index.probe(keys.reshape(-1), queries)
+    exact = index.probe(*page_keys([keyed_page(number) for number in range(1, 9)]))
+    return (
+        [column.tolist() for column in (*found[:2], *exact[:2])],
+        [index.log.page(row) for row in found.rows.tolist()],
+        index.sketches(found.rows),
+        index.facts,
+    )
+
+
+def text_answers(path: Path) -> object:
     """Everything that an archive says of its pages and of one that it does not have."""
     index = FrozenIndex(path)
     rows = np.arange(index.header.page_count)
@@ -124,7 +151,26 @@ def test_a_key_of_very_many_pages_lists_some_of_them(tmp_path: Path) -> None:
     assert found.sampled_count == 4
 
 
-def test_every_flipped_byte_is_an_error_or_changes_no_answer(archive: Path) -> None:
+def test_pages_are_found_by_their_fuzzy_codes_where_they_have_words(fuzzy_archive: Path) -> None:
+    index = FrozenIndex(fuzzy_archive)
+    reference = read_reference(index)
+    assert reference is not None
+    codes = fuzzy_codes([np.frombuffer(PAGES[1].prefixes, PREFIX_COUNT)], reference)
+    keys = fuzzy_keys(codes, np.zeros(1, np.uint64)).reshape(-1)
+
+    found = index.probe(keys, np.arange(keys.size))
+
+    (row,) = index.log.find([PAGES[1].logged.id]).values()
+    assert set(found.queries[found.rows == row].tolist()) == set(range(len(SCHEMES)))
+    assert index.key_kinds == {"bands", "fuzzy"}
+
+
+@pytest.mark.parametrize("kind", ["archive", "fuzzy_archive"])
+def test_every_flipped_byte_is_an_error_or_changes_no_answer(
+    kind: str, request: pytest.FixtureRequest
+) -> None:
+    archive: Path = request.getfixturevalue(kind)
+    answers = {"archive": text_answers, "fuzzy_archive": fuzzy_answers}[kind]
     sound = archive.read_bytes()
     expected = answers(archive)
     positions = [at for at in range(len(sound)) if sound[at] or at < PAGE_BYTES or at % _PADDING_STEP == 0]
@@ -144,7 +190,9 @@ def test_every_flipped_byte_is_an_error_or_changes_no_answer(archive: Path) -> N
             file.write(sound[at : at + 1])
 
 
-def test_every_truncation_is_an_error(archive: Path) -> None:
+@pytest.mark.parametrize("kind", ["archive", "fuzzy_archive"])
+def test_every_truncation_is_an_error(kind: str, request: pytest.FixtureRequest) -> None:
+    archive: Path = request.getfixturevalue(kind)
     size = archive.stat().st_size
     archive.chmod(0o600)
 

@@ -21,7 +21,7 @@ from neardup_stream.wire.events import from_message
 from tests.crashes import Crash
 from tests.histories_read import read_pipeline
 from tests.pipelines import Pipeline, essay, page_json
-from tests.unit.pipeline.archived_pages import frozen, record_of
+from tests.unit.pipeline.archived_pages import asking, frozen
 
 PAGES = Partition("pages", 0)
 
@@ -61,7 +61,7 @@ def records(*values: bytes | None) -> list[Record]:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> OpenArchive:
-    return frozen(tmp_path / "old.nda", [record_of("old", essay(1)), record_of("other", essay(2))])
+    return frozen(tmp_path / "old.nda", [asking("old", essay(1)), asking("other", essay(2))])
 
 
 def archived(messages: list[Message]) -> list[Archived]:

@@ -1,40 +1,73 @@
-"""Archives asked about pages: found by text and by bands, judged by the rule, named from the log."""
+"""Archives asked about pages: found by keys of every kind, judged by the rule, named from the log."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.pipeline.consultation import AskingPage, OpenArchive, consult
 from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.stores.page_record import PageRecord
-from tests.pipelines import essay
-from tests.unit.pipeline.archived_pages import SKETCH, frozen, record_of
+from tests.unit.pipeline.archived_pages import SKETCH, asking, frozen, prose
 
 VERDICT = VerdictConfig(SKETCH)
-TEXTS = [essay(number) for number in range(6)]
+TEXTS = [prose(number) for number in range(60)]
+EDITED = " ".join(["Corrected:", *TEXTS[2].split()[3:]])
+FUZZY_ONLY: frozenset[KeyKind] = frozenset({"fuzzy"})
+KINDS: tuple[frozenset[KeyKind], ...] = (BANDS_ONLY, FUZZY_ONLY, BANDS_ONLY | FUZZY_ONLY)
+
+Freeze = Callable[..., OpenArchive]
+
+
+@pytest.fixture(params=KINDS, ids=["bands", "fuzzy", "bands and fuzzy"])
+def key_kinds(request: pytest.FixtureRequest) -> frozenset[KeyKind]:
+    kinds: frozenset[KeyKind] = request.param
+    return kinds
 
 
 @pytest.fixture
-def archive(tmp_path: Path) -> OpenArchive:
-    return frozen(tmp_path / "old.nda", [record_of(str(n), text) for n, text in enumerate(TEXTS)])
+def archive(tmp_path: Path, key_kinds: frozenset[KeyKind]) -> OpenArchive:
+    return frozen(
+        tmp_path / "old.nda", [asking(str(n), text) for n, text in enumerate(TEXTS)], key_kinds=key_kinds
+    )
 
 
-def names(archives: Sequence[OpenArchive], *records: PageRecord, limit: int = 8) -> list[list[str]]:
-    consulted = consult([AskingPage(record) for record in records], archives, VERDICT, limit)
+def names(archives: Sequence[OpenArchive], *pages: AskingPage, limit: int = 8) -> list[list[str]]:
+    consulted = consult(pages, archives, VERDICT, limit)
     return [[each.match.id.rpartition("/")[2] for each in told.matches] for told in consulted.told]
 
 
-def test_copies_and_edited_copies_are_found_and_other_pages_are_not(archive: OpenArchive) -> None:
-    edited = " ".join(["Corrected:", *TEXTS[2].split()[3:]])
+def test_copies_are_found_and_other_pages_are_not(archive: OpenArchive) -> None:
+    assert names([archive], asking("x", TEXTS[1]), asking("z", prose(99))) == [["1"], []]
 
-    found = names([archive], record_of("x", TEXTS[1]), record_of("y", edited), record_of("z", essay(99)))
 
-    assert found == [["1"], ["2"], []]
+def test_edited_copies_are_found_by_bands_and_some_by_fuzzy_codes(archive: OpenArchive) -> None:
+    edited = [asking(f"edited {n}", f"{text} Corrected") for n, text in enumerate(TEXTS)]
+
+    found = names([archive], *edited)
+
+    assert all(page in ([], [str(n)]) for n, page in enumerate(found))
+    count = sum(map(len, found))
+    assert count == len(TEXTS) if "bands" in archive.index.key_kinds else count > 0
+
+
+def test_a_page_of_the_same_words_in_another_order_is_a_candidate_by_fuzzy_codes_only(
+    archive: OpenArchive,
+) -> None:
+    turned = " ".join(reversed(TEXTS[5].split()))
+
+    consulted = consult([asking("x", turned)], [archive], VERDICT, 8)
+
+    assert consulted.candidate_count == int("fuzzy" in archive.index.key_kinds)
+    assert consulted.told[0].matches == ()
+
+
+def test_a_page_whose_words_are_not_known_is_found_by_its_text_in_any_archive(archive: OpenArchive) -> None:
+    assert names([archive], asking("x", TEXTS[1], has_words=False)) == [["1"]]
 
 
 def test_a_match_says_how_alike_both_are_and_when_the_other_was_fetched(archive: OpenArchive) -> None:
-    (told,) = consult([AskingPage(record_of("x", TEXTS[3]))], [archive], VERDICT, 8).told
+    (told,) = consult([asking("x", TEXTS[3])], [archive], VERDICT, 8).told
 
     (found,) = told.matches
     assert (found.match.kind, found.match.resemblance, found.match.distance_bits) == ("exact", 1.0, 0)
@@ -42,44 +75,56 @@ def test_a_match_says_how_alike_both_are_and_when_the_other_was_fetched(archive:
     assert found.archive_id == archive.index.header.archive_id.hex()
 
 
-def test_of_several_archives_the_best_matches_come_first(archive: OpenArchive, tmp_path: Path) -> None:
-    edited = " ".join(["Corrected:", *TEXTS[2].split()[3:]])
-    newer = frozen(tmp_path / "newer.nda", [record_of("edited", edited)])
+@pytest.mark.parametrize("other_kinds", KINDS)
+def test_archives_of_any_kinds_of_keys_are_asked_together_and_the_best_matches_come_first(
+    archive: OpenArchive, tmp_path: Path, other_kinds: frozenset[KeyKind]
+) -> None:
+    copies = [asking("edited", EDITED), asking("copy", TEXTS[7])]
+    newer = frozen(tmp_path / "newer.nda", copies, key_kinds=other_kinds)
 
-    asked = record_of("x", edited)
-
-    assert names([archive, newer], asked) == [["edited", "2"]]
-    assert names([archive, newer], asked, limit=1) == [["edited"]]
-    assert consult([AskingPage(asked)], [archive, newer], VERDICT, 1).told[0].total == 2
-
-
-def test_forgotten_pages_match_nothing(tmp_path: Path) -> None:
-    archive = frozen(tmp_path / "gone.nda", [record_of("0", TEXTS[0]), record_of("1", TEXTS[1])], 0)
-
-    assert names([archive], record_of("x", TEXTS[0]), record_of("y", TEXTS[1])) == [[], ["1"]]
+    assert names([archive, newer], asking("x", EDITED))[0][0] == "edited"
+    assert names([archive, newer], asking("x", EDITED), limit=1) == [["edited"]]
+    assert sorted(names([archive, newer], asking("x", TEXTS[7]))[0]) == ["7", "copy"]
+    assert consult([asking("x", TEXTS[7])], [archive, newer], VERDICT, 1).told[0].total == 2
 
 
-def test_pages_match_within_their_scope_only(tmp_path: Path) -> None:
-    archive = frozen(tmp_path / "scoped.nda", [record_of("0", TEXTS[0], scope="a"), record_of("1", TEXTS[1])])
+def test_forgotten_pages_match_nothing(tmp_path: Path, key_kinds: frozenset[KeyKind]) -> None:
+    pages = [asking("0", TEXTS[0]), asking("1", TEXTS[1])]
+    archive = frozen(tmp_path / "gone.nda", pages, 0, key_kinds=key_kinds)
+
+    assert names([archive], asking("x", TEXTS[0]), asking("y", TEXTS[1])) == [[], ["1"]]
+
+
+def test_pages_match_within_their_scope_only(tmp_path: Path, key_kinds: frozenset[KeyKind]) -> None:
+    archive = frozen(
+        tmp_path / "scoped.nda",
+        [asking("0", TEXTS[0], scope="a"), asking("1", TEXTS[1])],
+        key_kinds=key_kinds,
+    )
 
     found = names(
         [archive],
-        record_of("x", TEXTS[0], scope="a"),
-        record_of("y", TEXTS[0], scope="b"),
-        record_of("z", TEXTS[1], scope="b"),
+        asking("x", TEXTS[0], scope="a"),
+        asking("y", TEXTS[0], scope="b"),
+        asking("z", TEXTS[1], scope="b"),
     )
 
     assert found == [["0"], [], []]
 
 
-def test_pages_too_short_to_be_judged_match_nothing_and_are_not_found(tmp_path: Path) -> None:
-    archive = frozen(
-        tmp_path / "short.nda", [record_of("0", TEXTS[0], is_short=True), record_of("1", TEXTS[1])]
-    )
+def test_pages_too_short_to_be_judged_match_nothing_and_are_not_found(
+    tmp_path: Path, key_kinds: frozenset[KeyKind]
+) -> None:
+    pages = [asking("0", TEXTS[0], is_short=True), asking("1", TEXTS[1])]
+    archive = frozen(tmp_path / "short.nda", pages, key_kinds=key_kinds)
 
-    found = names([archive], record_of("x", TEXTS[0]), record_of("y", TEXTS[1], is_short=True))
+    assert names([archive], asking("x", TEXTS[0]), asking("y", TEXTS[1], is_short=True)) == [[], []]
 
-    assert found == [[], []]
+
+def test_an_archive_without_pages_finds_nothing(tmp_path: Path, key_kinds: frozenset[KeyKind]) -> None:
+    empty = frozen(tmp_path / "empty.nda", [], key_kinds=key_kinds)
+
+    assert names([empty], asking("x", TEXTS[0])) == [[]]
 
 
 def test_a_batch_without_pages_is_told_nothing(archive: OpenArchive) -> None:

@@ -1,0 +1,64 @@
+"""The keys under which pages of a batch are looked for in archives, by the kinds that each has. Pure."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.archive.keys import KeyedPage, KeyKind, fuzzy_keys, page_keys
+from neardup_stream.fingerprints.fuzzy import PREFIX_COUNT, FuzzyReference, fuzzy_codes
+
+__all__ = ["AskedKeys", "QueryKeys"]
+
+
+class QueryKeys(NamedTuple):
+    """Keys and the place of the page that each one is of, ascending; one entry each."""
+
+    keys: NDArray[np.uint64]
+    queries: NDArray[np.int64]
+
+
+class AskedKeys:
+    """Makes the keys of a batch once for all archives that share them.
+
+    Args:
+        pages: of the batch; None for one that is too short to be judged: it has no keys.
+    """
+
+    def __init__(self, pages: Sequence[KeyedPage | None]) -> None:
+        self._pages = pages
+
+    def of(self, kinds: frozenset[KeyKind], reference: FuzzyReference | None) -> QueryKeys:
+        """The keys to look for in an archive.
+
+        Args:
+            kinds: of its keys.
+            reference: of its fuzzy keys; None where it has none.
+
+        Cost: 1 µs a page, once; 25 µs with fuzzy keys, which are those of one archive.
+        """
+        exact = self._with_bands if "bands" in kinds else self._of_text
+        if reference is None:
+            return exact
+        fuzzy = self._fuzzy(reference)
+        queries = np.concatenate([exact.queries, fuzzy.queries])
+        order = np.argsort(queries, kind="stable")
+        return QueryKeys(np.concatenate([exact.keys, fuzzy.keys])[order], queries[order])
+
+    @cached_property
+    def _with_bands(self) -> QueryKeys:
+        return QueryKeys(*page_keys(self._pages))
+
+    @cached_property
+    def _of_text(self) -> QueryKeys:
+        return QueryKeys(*page_keys([page and page._replace(views=()) for page in self._pages]))
+
+    def _fuzzy(self, reference: FuzzyReference) -> QueryKeys:
+        asked = [(place, page) for place, page in enumerate(self._pages) if page and page.prefixes]
+        counted = [np.frombuffer(page.prefixes, PREFIX_COUNT) for _, page in asked]
+        codes = fuzzy_codes(counted, reference)
+        keys = fuzzy_keys(codes, np.array([page.scope for _, page in asked], np.uint64))
+        places = np.array([place for place, _ in asked], np.int64)
+        return QueryKeys(keys.reshape(-1), np.repeat(places, codes.shape[1]))
