@@ -15,14 +15,12 @@ from neardup_stream.clusters.mirroring import still_to_decide
 from neardup_stream.clusters.moving import move_absorbed
 from neardup_stream.clusters.placements import ClusterState, Decided, Settled
 from neardup_stream.clusters.planning import PENDING_EDGES, expire, plan
+from neardup_stream.clusters.portions import known_handles, new_handles, portions
 from neardup_stream.clusters.protocol import ReadsTooOld, RecordsBehind, RenderRow
 from neardup_stream.clusters.reading import Describe, Reader
 from neardup_stream.clusters.requests import (
     ClusterNode,
-    PlaceRequest,
-    QuietRequest,
     Request,
-    UnknownRequest,
 )
 from neardup_stream.clusters.rows import (
     NewRow,
@@ -148,15 +146,12 @@ class Clusters:
             ReadsTooOld: read again, and ask again; nothing was decided.
             RecordsBehind: register these pages again, and ask again; nothing was decided.
             CorruptData: what is stored is not what this program writes.
-        Cost: three round trips for a batch, more where clusters merge or change their representative.
+        Cost: three round trips for each of `portions`, more where clusters merge or change their
+        representative.
         """
-        pace = Pace(len(requests), self._store.take_turn, self._jitter)
-        decided: list[Decided] | None = None if requests else []
-        while decided is None:
-            try:
-                decided = await self._decide(requests, render, aged_count, pace)
-            except StaleView:
-                await pace.back_off()
+        decided: list[Decided] = []
+        for portion in portions(requests):
+            decided += await self._decide_portion(portion, render, aged_count)
         return decided
 
     async def trim(self, offsets: Mapping[Partition, int]) -> None:
@@ -253,6 +248,19 @@ class Clusters:
         ended = [handle for handle in keys.keys() - found.keys() if keys[handle].handle != handle]
         return None if ended else found
 
+    async def _decide_portion(
+        self, requests: Sequence[Request], render: RenderRow, aged_count: int
+    ) -> list[Decided]:
+        """Decide requests until all are decided, in one commit if nothing moves meanwhile."""
+        pace = Pace(len(requests), self._store.take_turn, self._jitter)
+        decided: list[Decided] | None = None
+        while decided is None:
+            try:
+                decided = await self._decide(requests, render, aged_count, pace)
+            except StaleView:
+                await pace.back_off()
+        return decided
+
     async def _decide(
         self, requests: Sequence[Request], render: RenderRow, aged_count: int, pace: Pace
     ) -> list[Decided] | None:
@@ -263,9 +271,9 @@ class Clusters:
         """
         positions = [request.position for request in requests]
         reader = Reader(self._store, self._describe)
-        own = _new_handles(requests) if pace.is_first else set()
+        own = new_handles(requests) if pace.is_first else set()
         reader.view.assume_absent(page_cells(own))
-        await reader.read(bound_cells(positions) + page_cells(_handles(requests) - own))
+        await reader.read(bound_cells(positions) + page_cells(known_handles(requests) - own))
         await reader.read(row_cells(reader.view, positions))
         settled = settled_in(reader.view, positions)
         todo = still_to_decide(requests, settled, reader.view.pages)
@@ -330,25 +338,3 @@ class Clusters:
         )
         base = await self._store.commit(changes_of(reader, world, len(nodes), turn))
         return None if base is None else gone
-
-
-def _new_handles(requests: Iterable[Request]) -> set[Handle]:
-    """The pages that come for the first time."""
-    return {
-        request.node.handle
-        for request in requests
-        if isinstance(request, PlaceRequest) and request.node.version == 1
-    }
-
-
-def _handles(requests: Iterable[Request]) -> set[Handle]:
-    """The pages that are asked about, and those they match."""
-    handles: set[Handle] = set()
-    for request in requests:
-        if isinstance(request, UnknownRequest):
-            handles.update(request.handles)
-        elif not isinstance(request, QuietRequest):
-            handles.add(request.node.handle)
-        if isinstance(request, PlaceRequest):
-            handles.update(match.handle for match in request.matches)
-    return handles

@@ -6,8 +6,9 @@
 -- ARGV[6]  "1" to insert
 -- ARGV[7]  the entries, 34 bytes each, integers big-endian, those of a page one behind the other:
 --          rest_bytes (1) | low rest (8) | high rest (8) | rest (8) | handle (8) | version byte (1)
--- returns  { found, truncated, cap_hits }; found is packed (entry (4), rest (8), handle (8), version byte (1))
---          for each member that is reported, truncated is packed (entry (4)); entries are counted from 0
+-- returns  { found, truncated, cap_hits, done }; found is packed (entry (4), rest (8), handle (8),
+--          version byte (1)) for each member that is reported, truncated is packed (entry (4)); entries are counted
+--          from 0; done is how many were probed: one, and more until they come to @WORK@ units of work
 --
 -- Where only equal rests match, rest_bytes is 0 and the bucket is a hash: the rest, in two bytes, is the field,
 -- and its value all members (handle, version byte) that have it, the oldest first. A word that nobody has yet
@@ -33,6 +34,9 @@ local TAIL, FULL = 9, 9 * (cap + 1)
 local PAGE, LIMIT = 16, '16'
 
 local found, truncated, cap_hits = {}, {}, 0
+
+-- One unit takes Redis about a microsecond: one for a member that is read, some for an entry.
+local ENTRY_WORK, work = 4, 0
 
 -- What the crowds of the page with this handle have given so far, by handle and version byte.
 local page, known, known_count = '', {}, 0
@@ -65,6 +69,7 @@ end
 local function sample_word(stored, number, head, handle)
   local considered = 0
   for at = 1, #stored, TAIL do
+    work = work + 1
     local tail = sub(stored, at, at + TAIL - 1)
     if sub(tail, 1, 8) ~= handle then
       if considered == same_rest_limit then
@@ -82,6 +87,7 @@ end
 -- Reports the members of a word but for the page's own, and adds the page's if it is not there.
 local function meet_members(key, word, stored, head, tail, handle)
   local is_there = false
+  work = work + #stored / TAIL
   for at = 1, #stored, TAIL do
     local other = sub(stored, at, at + TAIL - 1)
     if other == tail then
@@ -157,6 +163,7 @@ end
 
 -- Reports those members of a range that are near and not the page's own.
 local function report_range(near, head, mine, handle)
+  work = work + #near
   local tail_at, tail_end = #mine + 1, #mine + 8
   for j = 1, #near do
     local other = near[j]
@@ -172,6 +179,7 @@ local function sample_range(key, near, number, head, mine, handle, high)
   while near[1] do
     local count = #near
     local resume = near[count]
+    work = work + count
     for j = 1, count do
       local other = near[j]
       local rest, tail, matches = sub(other, 1, rest_bytes), sub(other, rest_bytes + 1), is_near(mine, other)
@@ -229,7 +237,9 @@ local function meet_range(key, index, at, rest_bytes)
   end
 end
 
-for i = 1, #KEYS do
+local done = 0
+while done < #KEYS and work < @WORK@ do
+  local i = done + 1
   local at = (i - 1) * STRIDE
   local rest_bytes = byte(entries, at + 1)
   if rest_bytes == 0 then
@@ -237,6 +247,7 @@ for i = 1, #KEYS do
   else
     meet_range(KEYS[i], i - 1, at, rest_bytes)
   end
+  done, work = i, work + ENTRY_WORK
 end
 
-return { table.concat(found), table.concat(truncated), cap_hits }
+return { table.concat(found), table.concat(truncated), cap_hits, done }

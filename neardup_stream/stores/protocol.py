@@ -128,6 +128,8 @@ class TableStore(Protocol):
     async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         """Probe each entry's range, then insert its member, in order.
 
+        An entry finds those before it, and perhaps some behind it, as when the call is repeated.
+
         A range is read from its lowest member. Members of the page's own handle within the distance are
         passed over; in a crowd also those whose rest was seen in `limits.crowd_same_rest` members already.
         Where such a rest is within the distance, and where a limit bites, the entry is truncated.

@@ -4,6 +4,7 @@ A script call names its keys, so that a cluster can route it; on one server a ba
 so that none holds the server for long), in a cluster one for each shard it touches.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from hashlib import sha1
 from importlib.resources import files
@@ -128,8 +129,8 @@ class RedisClient:
     async def run(self, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
         """Run the script once for each call.
 
-        On one server in order, sent together; in a cluster all at once, so calls of one shard must be one
-        call.
+        On one server in order, sent together; in a cluster those of one shard in order, one after the other,
+        and those of several at once.
         """
         async with self._supervisor.client() as client:
             if self.is_cluster:
@@ -137,8 +138,17 @@ class RedisClient:
             return await self._run_together(client, script, calls)
 
     async def _run_apart(self, client: Any, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
-        answers = await all_ended(self._run_together(client, script, [call]) for call in calls)
-        return [answer for each in answers for answer in each]
+        by_shard: defaultdict[str, list[int]] = defaultdict(list)
+        for number, call in enumerate(calls):
+            by_shard["".join(call.keys[:1]).partition("}")[0]].append(number)
+        answers: list[Any] = [None] * len(calls)
+
+        async def run_in_order(numbers: Sequence[int]) -> None:
+            for number in numbers:
+                (answers[number],) = await self._run_together(client, script, [calls[number]])
+
+        await all_ended(map(run_in_order, by_shard.values()))
+        return answers
 
     async def _run_together(self, client: Any, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
         """On one connection, in order."""

@@ -7,6 +7,7 @@ big-endian. So a cluster costs no key of its own, and its members come in order 
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from neardup_stream.chunks import in_chunks
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_keys import ClusterKeys
@@ -55,6 +56,12 @@ _ABSORBED_AT_ONCE = 16
 
 _PARTITIONS_AT_ONCE = 1000
 
+CELLS_PER_CALL = 1000
+"""Cells that one call reads: some 1 ms."""
+
+MEMBERS_PER_CALL = 2000
+"""Members that one call reads: some 1 ms."""
+
 
 class RedisClusters:
     """A ClusterStore over Redis.
@@ -73,8 +80,16 @@ class RedisClusters:
         self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
         """See the contract."""
-        if not cells and not ranges:
-            return [], []
+        calls = [self._read_call(some, ()) for some in in_chunks(cells, CELLS_PER_CALL)]
+        calls += [self._read_call((), some) for some in _bounded(ranges)]
+        values: list[bytes | None] = []
+        lists: list[list[Member]] = []
+        for some_values, some_lists in await self._client.run(_READ, calls) if calls else ():
+            values += some_values
+            lists += [[_member(packed) for packed in members] for members in some_lists]
+        return values, lists
+
+    def _read_call(self, cells: Sequence[Cell], ranges: Sequence[MemberRange]) -> ScriptCall:
         items = _Items()
         asked = items.packed((self._keys.of(cell), cell.field, b"") for cell in cells)
         wanted = items.packed(
@@ -85,8 +100,7 @@ class RedisClusters:
             )
             for cluster, limit, after in ranges
         )
-        ((values, lists),) = await self._client.run(_READ, [ScriptCall(items.keys, (asked, wanted))])
-        return values, [[_member(packed) for packed in members] for members in lists]
+        return ScriptCall(items.keys, (asked, wanted))
 
     async def commit(self, transaction: Transaction) -> int | None:
         """See the contract."""
@@ -214,6 +228,18 @@ class _Items:
             for value in values:
                 pieces += (_LENGTH(len(value)), value)
         return b"".join(pieces)
+
+
+def _bounded(ranges: Sequence[MemberRange]) -> Iterator[list[MemberRange]]:
+    """All ranges in order, those of one call with at most `MEMBERS_PER_CALL`, or a single one."""
+    some: list[MemberRange] = []
+    for wanted in ranges:
+        if some and sum(each.limit for each in some) + wanted.limit > MEMBERS_PER_CALL:
+            yield some
+            some = []
+        some.append(wanted)
+    if some:
+        yield some
 
 
 def _aged(rank: int, handle: Handle) -> bytes:

@@ -406,6 +406,21 @@ async def many_entries_keep_their_order_across_calls(store: TableStore) -> None:
     assert await inserted(store, many, within(0)) == [(count, 0, 1, 0)]
 
 
+async def pages_of_large_buckets_find_all_before_them(store: TableStore) -> None:
+    """However few entries a script call may do where each of them meets many members."""
+    count, others = 120, 500
+    for low_bits in (0, 16):
+        same = [(0, row, 1) for row in range(count)]
+        between = [((row + 1) << 16 if low_bits else row + 1, 1000 + row, 1) for row in range(others)]
+        many = entries(*same, *between, (0, count, 1), low_bits=low_bits, leading_byte=low_bits)
+
+        pairs = {(row, handle) for row, handle, *_ in await inserted(store, many, within(0, cap=WIDE))}
+
+        rows = [*range(count), count + others]
+        assert pairs >= {(row, earlier) for number, row in enumerate(rows) for earlier in range(number)}
+        assert {row for row, _ in pairs} <= set(rows)
+
+
 def _members_of(stored: TableEntries) -> list[tuple[int, int, int]]:
     members = stored.members
     return list(
@@ -447,4 +462,5 @@ TABLE_CLAIMS = [
     an_empty_batch_is_an_empty_answer,
     of_two_callers_at_once_at_least_one_finds_the_other,
     many_entries_keep_their_order_across_calls,
+    pages_of_large_buckets_find_all_before_them,
 ]
