@@ -96,7 +96,9 @@ class PageLines(NamedTuple):
     @property
     def token_counts(self) -> NDArray[np.int64]:
         """Of each line, int64[lines], from 1."""
-        return np.diff(self.ends, prepend=0)
+        counts = self.ends.copy()
+        counts[1:] -= self.ends[:-1]
+        return counts
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as one string of bytes, which takes a fourth of the time of three arrays."""

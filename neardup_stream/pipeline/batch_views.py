@@ -21,7 +21,7 @@ from neardup_stream.frames.lines import (
     content_lines,
     strict_content_lines,
 )
-from neardup_stream.frames.table import FrameTable, LineHashes
+from neardup_stream.frames.table import FrameTable, LineHashes, distinct_lines
 from neardup_stream.message import Position
 from neardup_stream.page import Page
 from neardup_stream.pipeline.arrival import Arrival, Lesson
@@ -185,7 +185,7 @@ class BatchViews:
     def _give_lesson(self, row: int) -> None:
         arrival, lines = self._arrivals[row], self._lines[row]
         self._lessons[arrival.record.position] = Lesson(
-            arrival.site, np.unique(lines.hashes)[: self._reading.config.max_lines]
+            arrival.site, distinct_lines(lines.hashes)[: self._reading.config.max_lines]
         )
 
     def _view_known(self, sites: Mapping[str, Sequence[int]]) -> None:
@@ -256,16 +256,17 @@ class BatchViews:
         under_way = self._under_way.get(arrival.site)
         if under_way is not None and not self._is_known(arrival.site):
             own = row in self._taught
-            more = under_way.line_counts
-            counts += np.array([more[line] for line in lines.hashes.tolist()], np.int64) - own
+            more = under_way.line_counts.get
+            counts += np.array([more(line, 0) for line in lines.hashes.tolist()], np.int64) - own
             page_count += under_way.page_count - own
-        if row in self._copies and page_count < _FEW_PAGES:  # what copies share is no frame for that
+        is_copy = row in self._copies and page_count < _FEW_PAGES  # what copies share is no frame for that
+        if is_copy or not arrival.is_markup:
             return strict_content_lines(counts, self._reading.config, is_markup=arrival.is_markup)
         return content_lines(
             counts,
             lines.token_counts,
             page_count,
-            (lambda: self._in_landmarks(row)) if arrival.is_markup else None,
+            lambda: self._in_landmarks(row),
             self._reading.config,
         )
 

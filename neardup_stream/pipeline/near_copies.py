@@ -7,6 +7,7 @@ a few words are copies whatever their share; sibling pages, which have the frame
 import struct
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Sequence
+from itertools import chain
 from typing import Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
@@ -114,7 +115,8 @@ class _Site:
         """The pages that share most bands with a page; all of them while they are few."""
         if len(self.pages) <= _MOST_COMPARED:
             return list(self.pages.values())
-        shared = Counter(number for word in words for number in self.by_word.get(word, ()))
+        lists = [self.by_word[word] for word in words if word in self.by_word]
+        shared = Counter(chain.from_iterable(lists)) if lists else Counter[int]()
         return [self.pages[number] for number, _ in shared.most_common(_MOST_COMPARED)]
 
     def add(self, number: int, page: _Remembered) -> None:
@@ -124,7 +126,8 @@ class _Site:
         for word in page.words:
             latest = self.by_word[word]
             latest.append(number)
-            del latest[:-_MOST_COMPARED]
+            if len(latest) > _MOST_COMPARED:
+                del latest[0]
 
     def remove(self, number: int) -> None:
         page = self.pages.pop(number)
