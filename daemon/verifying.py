@@ -1,10 +1,11 @@
 """A whole run, read back from its topics and from Redis, to be judged: for `verify`.
 
-In memory stand, for each page, its packed record and what its record in the topic comes to (1.3 KB), and each
-event (3 KB). The texts of the pages pass through.
+Page records, events and what the records of the pages topic come to go to temporary files; in memory stand
+some 150 bytes for each page and each event. The texts of the pages pass through.
 """
 
 import asyncio
+from array import array
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from time import monotonic, time
@@ -21,9 +22,9 @@ from neardup_stream.invariants.beginnings import since_the_first_trace
 from neardup_stream.invariants.history import Expectations, History, Matching, StoredCluster
 from neardup_stream.invariants.inputs import Input, read_inputs
 from neardup_stream.invariants.packed_records import PackedRecords
+from neardup_stream.invariants.spilled import SpilledBytes, spilled_inputs, spilled_messages
 from neardup_stream.message import Message, Partition, Record, input_id
 from neardup_stream.meters import NoMeters
-from neardup_stream.page import Handle
 from neardup_stream.stores.protocol import all_records
 from neardup_stream.streams.kafka_admin import committed_offsets, require_topics
 from neardup_stream.streams.kafka_snapshot import TopicSnapshot, open_snapshot
@@ -108,12 +109,14 @@ async def read_stores(told: History, stores: Stores, on_part: OnPart = unseen) -
         async for cluster_id, representative, members in stores.clusters.walk():
             clusters[cluster_id] = StoredCluster(representative, tuple(members))
     kept = stores.judged.records
-    packed: dict[Handle, bytes] = {}
+    handles, packed = array("Q"), SpilledBytes()
     async for walked in all_records(kept):
-        packed.update(walked.records)
+        for handle, value in walked.records:
+            handles.append(handle)
+            packed.append(value)
         on_part("page records", walked.next_slot, kept.slot_count)
     return told._replace(
-        records=PackedRecords(packed),
+        records=PackedRecords(handles, packed),
         clusters=clusters,
         index_token=stores.namespace.index,
         version_floor=stores.namespace.version_floor,
@@ -180,21 +183,23 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
     return {Partition(pages, one.partition): offsets.get(one, 0) for one in topic_partitions}
 
 
-async def _inputs(pages: TopicSnapshot, settings: Settings, on_part: OnPart) -> list[Input]:
+async def _inputs(pages: TopicSnapshot, settings: Settings, on_part: OnPart) -> Sequence[Input]:
     """The records of the pages topic, as the daemon takes them."""
     preparation = build_preparation(settings, NoMeters())
-    inputs: list[Input] = []
+    inputs = spilled_inputs()
     async for records in _told(pages, "pages", on_part):
-        inputs += await asyncio.to_thread(read_inputs, records, preparation)
+        inputs.extend(await asyncio.to_thread(read_inputs, records, preparation))
     return inputs
 
 
-async def _messages(topic: TopicSnapshot, name: str, on_part: OnPart) -> list[Message]:
-    return [
-        Message(key=each.key, value=each.value, headers=each.headers, timestamp_ms=each.timestamp_ms)
-        async for records in _told(topic, name, on_part)
-        for each in records
-    ]
+async def _messages(topic: TopicSnapshot, name: str, on_part: OnPart) -> Sequence[Message]:
+    messages = spilled_messages()
+    async for records in _told(topic, name, on_part):
+        messages.extend(
+            Message(key=each.key, value=each.value, headers=each.headers, timestamp_ms=each.timestamp_ms)
+            for each in records
+        )
+    return messages
 
 
 async def _told(topic: TopicSnapshot, name: str, on_part: OnPart) -> AsyncIterator[Sequence[Record]]:

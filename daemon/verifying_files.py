@@ -1,6 +1,7 @@
 """A run of `dedup`, read back from its files and its index, to be judged: for `verify`."""
 
 import asyncio
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from daemon.verifying import Reading, expectations_of, read_stores
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.invariants.history import History
 from neardup_stream.invariants.inputs import Input, read_inputs
+from neardup_stream.invariants.spilled import spilled_inputs, spilled_messages
 from neardup_stream.message import Message, Partition
 from neardup_stream.meters import NoMeters
 from neardup_stream.streams.files import FileSource
@@ -57,8 +59,10 @@ async def read_files(files: FilesOfRun, settings: Settings, on_part: OnPart = un
     told = History(
         inputs=inputs,
         committed=committed,
-        events=[Message(key=None, value=line) for line in _lines(files.events)],
-        dead_letters=[] if files.dead_letters is None else list(map(_letter, _lines(files.dead_letters))),
+        events=spilled_messages(Message(key=None, value=line) for line in _lines(files.events)),
+        dead_letters=[]
+        if files.dead_letters is None
+        else spilled_messages(map(_letter, _lines(files.dead_letters))),
         records={},
         clusters={},
     )
@@ -71,18 +75,19 @@ async def read_files(files: FilesOfRun, settings: Settings, on_part: OnPart = un
     )
 
 
-async def _inputs(paths: tuple[str, ...], settings: Settings) -> list[Input]:
+async def _inputs(paths: tuple[str, ...], settings: Settings) -> Sequence[Input]:
     preparation = build_preparation(settings, NoMeters())
-    inputs: list[Input] = []
+    inputs = spilled_inputs()
     async with FileSource(paths, settings.limits.max_page_bytes) as source:
         async for records in source.batches(_BATCH_RECORDS, _BATCH_BYTES):
-            inputs += await asyncio.to_thread(read_inputs, records, preparation)
+            inputs.extend(await asyncio.to_thread(read_inputs, records, preparation))
     return inputs
 
 
-def _lines(path: Path) -> list[bytes]:
+def _lines(path: Path) -> Iterator[bytes]:
     try:
-        return [line for line in path.read_bytes().split(b"\n") if line]
+        with path.open("rb") as file:
+            yield from (content for line in file if (content := line.rstrip(b"\n")))
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
 

@@ -49,8 +49,8 @@ def verify(
 
     Takes the settings of the daemons, disturbs nobody and changes nothing. Beside running daemons it judges
     what is committed; three of the promises need a moment in which nothing is under way. Exits with 0 if
-    they held, with 4 if one is violated. Readable on a terminal, one line of JSON otherwise. Takes some
-    1.5 KB of memory a page and 3 KB an event.
+    they held, with 4 if one is violated. Readable on a terminal, one line of JSON otherwise. Writes what it
+    reads to temporary files (TMPDIR), some 1 KB a page and an event.
 
     \b
         neardup-stream verify --config neardup.toml --wait 60

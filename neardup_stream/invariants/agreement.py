@@ -5,12 +5,13 @@ was forgotten was told to be gone, and is in no cluster on either side.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from neardup_stream.fold import Fold
 from neardup_stream.invariants.evidence import Evidence, shown
 from neardup_stream.invariants.history import StoredCluster, Violation
 from neardup_stream.message import Partition, Position
+from neardup_stream.page import PageId
 from neardup_stream.wire.events import from_message
 
 __all__ = ["judge_agreement"]
@@ -27,8 +28,8 @@ def judge_agreement(evidence: Evidence) -> Iterator[Violation]:
     stored = evidence.history.clusters
     for cluster_id, cluster in stored.items():
         yield from _torn(evidence, cluster_id, cluster)
-    counted = frozenset(_counted(evidence))
-    told = {cluster_id: members & counted for cluster_id, members in fold.clusters().items()}
+    counted = _Counted(evidence)
+    told = {cluster_id: counted.among(members) for cluster_id, members in fold.clusters().items()}
     grown = {cluster_id for cluster_id, members in told.items() if len(members) > 1}
     for cluster_id in sorted(stored.keys() | grown):
         members = evidence.living(stored[cluster_id]) if cluster_id in stored else frozenset()
@@ -39,22 +40,31 @@ def judge_agreement(evidence: Evidence) -> Iterator[Violation]:
     yield from _deletable(evidence, fold, counted)
 
 
-def _counted(evidence: Evidence) -> Iterator[str]:
-    """Ids of the pages whose place subscribers must know: those that live, and those that were forgotten."""
-    forgets = {each.position for each in evidence.history.inputs if each.kind == "forget"}
-    for record in evidence.history.records.values():
+class _Counted:
+    """The pages whose place subscribers must know: those that live, and those that were forgotten."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._records = evidence.records
+        self._forgets = {each.position for each in evidence.history.inputs if each.kind == "forget"}
+
+    def among(self, page_ids: Iterable[str]) -> frozenset[str]:
+        """Which of these pages count."""
+        return frozenset(filter(self._counts, page_ids))
+
+    def _counts(self, page_id: str) -> bool:
+        record = self._records.get(PageId(page_id))
+        if record is None or record.is_kept or record.state != "gone":
+            return record is not None and record.is_kept
         input_id, number, offset = record.made_by
-        made_by = Position(Partition(input_id, number), offset)
-        if record.is_kept or (record.state == "gone" and made_by in forgets):
-            yield record.id
+        return Position(Partition(input_id, number), offset) in self._forgets
 
 
 def _folded(evidence: Evidence) -> Fold:
-    messages = [telling.message for telling in evidence.told.values()] * _REPEATS
-    random.Random(evidence.expectations.seed).shuffle(messages)  # noqa: S311 - an order, no secret
+    numbers = evidence.told.numbers * _REPEATS
+    random.Random(evidence.expectations.seed).shuffle(numbers)  # noqa: S311 - an order, no secret
     fold = Fold()
-    for message in messages:
-        fold.feed(from_message(message))
+    for number in numbers:
+        fold.feed(from_message(evidence.history.events[number]))
     return fold
 
 
@@ -72,9 +82,9 @@ def _torn(evidence: Evidence, cluster_id: str, cluster: StoredCluster) -> Iterat
             yield Violation(4, f"clusters {cluster_id} and {other}: member {handle:016x} is in both")
 
 
-def _deletable(evidence: Evidence, fold: Fold, counted: frozenset[str]) -> Iterator[Violation]:
+def _deletable(evidence: Evidence, fold: Fold, counted: "_Counted") -> Iterator[Violation]:
     """In every cluster all but the representative are declared duplicate, and nobody else is."""
-    declared = fold.deletable() & counted
+    declared = counted.among(fold.deletable())
     grouped: set[str] = set()
     for cluster_id, cluster in evidence.history.clusters.items():
         members = evidence.living(cluster)

@@ -4,7 +4,7 @@ The matches are found anew, by the pipeline's own index and verification over th
 page whose probe met a limit may not have seen everything, now or when it was judged, and is left out.
 """
 
-from collections import Counter
+from array import array
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -52,7 +52,7 @@ def judge_matches(evidence: Evidence, pages_at_once: int = _PAGES_AT_ONCE) -> It
     if matching is None:
         return
     records = evidence.history.records
-    handles = list(_few_of_each(records, matching))
+    handles = _few_of_each(records, matching)
     apart: set[tuple[Handle, Handle]] = set()
     unsure: set[Handle] = set()
     shard_count = 1 << matching.layout.shard_bits
@@ -76,15 +76,18 @@ def judge_matches(evidence: Evidence, pages_at_once: int = _PAGES_AT_ONCE) -> It
             yield Violation(5, f"{told} match")
 
 
-def _few_of_each(records: _Records, matching: Matching) -> Iterator[Handle]:
+def _few_of_each(records: _Records, matching: Matching) -> "array[int]":
     """The living pages; of the copies of one text as many as make a crowd, of which nobody sees all."""
-    counts: Counter[int] = Counter()
+    handles, texts = array("Q"), array("q")
     for handle, record in records.items():
         if record.state == "live":
-            text = hash((record.scope, record.text_fingerprint))
-            counts[text] += 1
-            if counts[text] <= matching.layout.config.bucket_cap + 2:
-                yield handle
+            handles.append(handle)
+            texts.append(hash((record.scope, record.text_fingerprint)))
+    order = np.argsort(np.array(texts, dtype=np.int64), kind="stable")
+    _, starts, counts = np.unique(np.array(texts)[order], return_index=True, return_counts=True)
+    is_kept = np.empty(len(order), np.bool_)
+    is_kept[order] = np.arange(len(order)) - np.repeat(starts, counts) < matching.layout.config.bucket_cap + 2
+    return array("Q", np.array(handles, dtype=np.uint64)[is_kept].tobytes())
 
 
 def _are_together(evidence: Evidence, handle: Handle, match: Match) -> bool:
@@ -98,14 +101,14 @@ def _place(evidence: Evidence, handle: Handle) -> str:
 
 
 def _matches(
-    handles: Sequence[Handle], records: _Records, matching: Matching, shards: frozenset[int]
+    handles: "array[int]", records: _Records, matching: Matching, shards: frozenset[int]
 ) -> Iterator[tuple[Handle, tuple[Match, ...] | None]]:
     """What each page matches by some shards of the tables; None where it cannot have seen everything."""
     tables = _SomeShards(matching.layout.shard_bits, shards)
     index = PermutedIndex(tables, matching.layout)
-    for some in in_chunks(handles, _BATCH_PAGES):
+    for some in in_chunks(map(Handle, handles), _BATCH_PAGES):
         _finished(insert([(handle, records[handle]) for handle in some], index))
-    for some in in_chunks(handles, _BATCH_PAGES):
+    for some in in_chunks(map(Handle, handles), _BATCH_PAGES):
         batch = [(handle, records[handle]) for handle in some]
         probed = _finished(probe([ProbingPage(*each) for each in batch], index))
         yield from _verified(batch, probed, records, matching)

@@ -1,6 +1,7 @@
 """Where a group began that did not begin with the first record."""
 
 from neardup_stream.invariants.history import History
+from neardup_stream.invariants.spilled import spilled_inputs
 from neardup_stream.message import Partition
 
 __all__ = ["since_the_first_trace"]
@@ -17,5 +18,5 @@ def since_the_first_trace(history: History) -> History:
             partition = Partition(input_id, number)
             first[partition] = min(offset, first.get(partition, offset))
     ends = {partition: first.get(partition, end) for partition, end in history.committed.items()}
-    kept = [each for each in history.inputs if each.position.offset >= ends.get(each.position.partition, 0)]
-    return history._replace(inputs=kept)
+    kept = (each for each in history.inputs if each.position.offset >= ends.get(each.position.partition, 0))
+    return history._replace(inputs=spilled_inputs(kept))

@@ -1,63 +1,25 @@
 """A history, sorted so that each invariant finds what it asks for."""
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
 
-import msgspec
-
-from neardup_stream.errors import CorruptData
-from neardup_stream.events import (
-    EVENT_DATA,
-    Archived,
-    ClusterMerge,
-    DuplicateFound,
-    EventCluster,
-    EventData,
-    EventName,
-    Gone,
-    Representative,
-    RepresentativeChanged,
-    Undecided,
-    UniqueFound,
-    event_type,
-)
+from neardup_stream.events import EVENT_DATA, EventName
+from neardup_stream.invariants.hashed import Numbers, hash64
 from neardup_stream.invariants.history import Expectations, History, StoredCluster
 from neardup_stream.invariants.inputs import Input
 from neardup_stream.invariants.packed_records import RecordsById
+from neardup_stream.invariants.tellings import Telling, Tellings
 from neardup_stream.message import Message, Partition, Position, topic_of
 from neardup_stream.page import Handle, PageId
-from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.wire.events import event_id, from_message
+from neardup_stream.wire.events import event_id
 
 __all__ = ["Evidence", "Telling", "shown", "where"]
 
-_DECODERS: dict[str, tuple[EventName, msgspec.json.Decoder[EventData]]] = {
-    event_type(name): (name, msgspec.json.Decoder(data)) for name, data in EVENT_DATA.items()
-}
 _NAMES_OF_A_RECORD: tuple[EventName, ...] = tuple(name for name in EVENT_DATA if name != "cluster-merge")
 """A merge's id comes from the absorbed cluster, every other one from the position."""
 
 _SHOWN_NAMES = 5
-
-
-class Telling(NamedTuple):
-    """One event, however often it was delivered.
-
-    Attributes:
-        id: of the event.
-        name: what happened.
-        input_id: where the record that caused it came from.
-        data: as promised.
-        message: as it was delivered first.
-    """
-
-    id: str
-    name: EventName
-    input_id: str
-    data: EventData
-    message: Message
 
 
 class Evidence:
@@ -68,7 +30,7 @@ class Evidence:
         expectations: what may be concluded from it.
 
     Attributes:
-        told: the events of the stored index, by id.
+        told: the events of the stored index.
         unreadable: why messages of the events topic are no events of ours.
         clashing: names and ids of events whose payloads differ, once for each delivery that does; of whatever
             index.
@@ -77,22 +39,14 @@ class Evidence:
     def __init__(self, history: History, expectations: Expectations) -> None:
         self.history = history
         self.expectations = expectations
-        self.told: dict[str, Telling] = {}
-        self._first: dict[str, Message] = {}
-        self.unreadable: list[str] = []
-        self.clashing: list[tuple[EventName, str]] = []
-        for message in history.events:
-            self._take_in(message)
+        self.told = Tellings(history.events, history.index_token)
+        self.unreadable = self.told.unreadable
+        self.clashing = self.told.clashing
 
     @cached_property
-    def records(self) -> Mapping[PageId, PageRecord]:
+    def records(self) -> RecordsById:
         """By page id."""
-        return RecordsById(self.handles, self.history.records)
-
-    @cached_property
-    def handles(self) -> Mapping[PageId, Handle]:
-        """By page id."""
-        return {record.id: handle for handle, record in self.history.records.items()}
+        return RecordsById(self.history.records)
 
     @cached_property
     def cluster_of(self) -> Mapping[Handle, str]:
@@ -111,43 +65,29 @@ class Evidence:
         )
 
     @cached_property
-    def named(self) -> frozenset[tuple[str, int]]:
-        """Id and version of every page that was ever named as a representative."""
-        return frozenset(
-            (speaker.id, speaker.version)
-            for telling in self.told.values()
-            for speaker in _speakers(telling.data)
-        )
-
-    @cached_property
-    def outcomes(self) -> Mapping[tuple[str, int], Sequence[Telling]]:
-        """By id and version of a page, the events that report its outcome."""
-        found: defaultdict[tuple[str, int], list[Telling]] = defaultdict(list)
-        for telling in self.told.values():
-            match telling.data:
-                case (
-                    DuplicateFound(page=page)
-                    | UniqueFound(page=page)
-                    | Undecided(page=page)
-                    | Gone(page=page)
-                ):
-                    found[page.id, page.version].append(telling)
-        return found
-
-    @cached_property
-    def archived(self) -> frozenset[tuple[str, int]]:
-        """Id and version of every page that has an `archived` event."""
-        pages = (told.data.page for told in self.told.values() if isinstance(told.data, Archived))
-        return frozenset((page.id, page.version) for page in pages)
-
-    @cached_property
-    def inputs_by_page(self) -> Mapping[PageId, Sequence[Input]]:
-        """By page id; a forget counts for every page that it may mean."""
-        found: defaultdict[PageId, list[Input]] = defaultdict(list)
-        for each in self.history.inputs:
+    def _numbers_of_inputs(self) -> tuple[Numbers, "array[int]"]:
+        """By page id, places in a list of numbers of inputs; a forget counts for each page it may mean."""
+        hashes, numbers = array("Q"), array("I")
+        for number, each in enumerate(self.history.inputs):
             for page_id in each.page_ids:
-                found[page_id].append(each)
-        return found
+                hashes.append(hash64(page_id))
+                numbers.append(number)
+        return Numbers(hashes), numbers
+
+    def inputs_of(self, page_id: PageId) -> list[Input]:
+        """The records that bring a page, or may mean it."""
+        places, numbers = self._numbers_of_inputs
+        found = (self.history.inputs[numbers[place]] for place in places.of(hash64(page_id)))
+        return [each for each in found if page_id in each.page_ids]
+
+    def repeated_pages(self) -> Iterator[tuple[PageId, list[Input]]]:
+        """Pages that several records bring or may mean, with these."""
+        places, numbers = self._numbers_of_inputs
+        for key_hash, group in places.repeated():
+            inputs = [self.history.inputs[numbers[place]] for place in group]
+            ids = {page_id for each in inputs for page_id in each.page_ids if hash64(page_id) == key_hash}
+            for page_id in ids:
+                yield page_id, [each for each in inputs if page_id in each.page_ids]
 
     @cached_property
     def first_offsets(self) -> Mapping[Partition, int]:
@@ -161,7 +101,8 @@ class Evidence:
     def events_at(self, position: Position) -> dict[EventName, Telling]:
         """What was told because of the record there, merges apart."""
         ids = ((name, event_id(name, position, self.history.index_token)) for name in _NAMES_OF_A_RECORD)
-        return {name: self.told[each] for name, each in ids if each in self.told}
+        found = ((name, self.told.get(each)) for name, each in ids)
+        return {name: telling for name, telling in found if telling is not None}
 
     def is_dead(self, position: Position) -> bool:
         """Whether the record there is a dead letter."""
@@ -177,22 +118,6 @@ class Evidence:
         records = (self.history.records.get(handle) for handle in cluster.members)
         return frozenset(record.id for record in records if record is not None and record.is_kept)
 
-    def _take_in(self, message: Message) -> None:
-        try:
-            event = from_message(message)
-            name, decoder = _DECODERS[event.type]
-            data = decoder.decode(event.data)
-        except KeyError:
-            return  # of somebody else
-        except (CorruptData, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            self.unreadable.append(f"the message with key {message.key!r} cannot be read: {error}")
-            return
-        if _payload(self._first.setdefault(event.id, message)) != _payload(message):
-            self.clashing.append((name, event.id))
-        if (event.index or "") == self.history.index_token:
-            input_id = event.source.rpartition("/")[2]
-            self.told.setdefault(event.id, Telling(event.id, name, input_id, data, message))
-
 
 def where(position: Position) -> str:
     """A position for a person."""
@@ -203,22 +128,6 @@ def shown(names: frozenset[str] | set[str]) -> str:
     """Some names for a person: the first few, and how many more."""
     first = ", ".join(sorted(names)[:_SHOWN_NAMES])
     return f"{first} and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else first or "none"
-
-
-def _payload(message: Message) -> tuple[object, ...]:
-    """What must be the same each time; a broker may stamp each delivery with a time of its own."""
-    return message.key, message.value, tuple(message.headers)
-
-
-def _speakers(data: EventData) -> Iterator[Representative]:
-    match data:
-        case DuplicateFound(cluster=EventCluster() as cluster):
-            yield cluster.representative
-        case ClusterMerge(survivor=survivor, absorbed=absorbed):
-            yield survivor.representative
-            yield absorbed.representative
-        case RepresentativeChanged(representative=representative):
-            yield representative
 
 
 def _origin(letter: Message) -> tuple[str, int, int] | None:

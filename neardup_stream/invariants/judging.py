@@ -39,8 +39,8 @@ def judge(
         expectations: what may be concluded from it.
         on_judged: told how many invariants are done, of how many.
 
-    Cost: some 130 µs a page, of which 100 µs go to the matches, with 150 MB or the entries of one shard
-        of the tables; 1.5 KB an event.
+    Cost: some 200 µs a page, of which 100 µs go to the matches, with 150 MB or the entries of one shard
+        of the tables; 300 bytes a page and an event beside what the history itself holds.
     """
     evidence = Evidence(history, expectations)
     left_out = unjudged(history, expectations)

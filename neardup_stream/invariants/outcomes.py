@@ -20,9 +20,13 @@ from typing import Final
 
 from neardup_stream.events import (
     ClusterMerge,
+    DuplicateFound,
     EventData,
     EventName,
+    Gone,
     RepresentativeChanged,
+    Undecided,
+    UniqueFound,
     event_subject,
 )
 from neardup_stream.invariants.evidence import Evidence, Telling, shown, where
@@ -52,10 +56,11 @@ def judge_outcomes(evidence: Evidence) -> Iterator[Violation]:
 
     Cost: some 20 µs a position.
     """
-    claimed: set[str] = set()
+    claimed = bytearray(len(evidence.history.events))
     for each in evidence.history.inputs:
         events = evidence.events_at(each.position)
-        claimed.update(telling.id for telling in events.values())
+        for telling in events.values():
+            claimed[telling.number] = True
         detail = _surplus(evidence, each, events) or _lack(evidence, each, events)
         if detail is not None:
             yield Violation(1, f"{where(each.position)} {detail}")
@@ -100,7 +105,7 @@ def _lack_of_page(evidence: Evidence, each: Input) -> str | None:
     (page_id,) = each.page_ids
     record = evidence.records.get(page_id)
     if record is not None and record.is_made_by(each.position):
-        is_told = (record.id, record.version) in evidence.outcomes
+        is_told = evidence.told.has_outcome(record.id, record.version)
         return None if is_told else _lack_of_living(evidence, record)
     if _covers(record, each) or _may_be_dropped(evidence, page_id, each):
         return None
@@ -113,14 +118,14 @@ def _lack_of_living(evidence: Evidence, record: PageRecord) -> str | None:
     if record.state == "short":
         return _switched_on(record, "undecided") if expectations.tells_undecided else None
     if record.state == "archived":
-        is_told = (record.id, record.version) in evidence.archived
+        is_told = evidence.told.is_archived(record.id, record.version)
         return None if is_told else f"has no event, and has left page {record.id} to the archives"
     if record.state != "live":
         return None  # it has expired, or is about to
     if expectations.tells_unique:
         return _switched_on(record, "unique")
     is_known = expectations.is_quiet and expectations.events_since_ms == 0
-    is_named = (record.id, record.version) in evidence.named
+    is_named = evidence.told.is_named(record.id, record.version)
     if is_known and not is_named and (cluster := _cluster_of_another(evidence, record)):
         return f"has no event, and its page {record.id} is a duplicate in cluster {cluster}"
     return None
@@ -136,30 +141,29 @@ def _lack_of_forget(evidence: Evidence, each: Input) -> str | None:
             if _covers(record, each) or _may_be_dropped(evidence, page_id, each):
                 return None
             return f"has no gone event, and {_told_by(record, each)}"
-        if evidence.inputs_by_page[page_id] != [each]:
+        if evidence.inputs_of(page_id) != [each]:
             return None  # perhaps it was known, and this forget was meant for it
     return None
 
 
-def _invented(evidence: Evidence, claimed: set[str]) -> Iterator[Violation]:
+def _invented(evidence: Evidence, claimed: bytearray) -> Iterator[Violation]:
     """Events that no record of these inputs causes, and merges under ids that are not theirs."""
     inputs = {partition.input_id for partition in evidence.history.committed}
     has_all_inputs = not any(evidence.first_offsets.values())
-    for telling in evidence.told.values():
+    for telling in evidence.told:
         if isinstance(telling.data, ClusterMerge):
             if telling.id != merge_event_id(telling.data.absorbed.id, evidence.history.index_token):
                 yield Violation(1, f"event {telling.id} is no merge of cluster {telling.data.absorbed.id}")
-        elif has_all_inputs and telling.input_id in inputs and telling.id not in claimed:
+        elif has_all_inputs and telling.input_id in inputs and not claimed[telling.number]:
             subject = event_subject(telling.data)
             yield Violation(1, f"{telling.name} event {telling.id} of {subject} belongs to no record")
 
 
 def _repeated(evidence: Evidence) -> Iterator[Violation]:
     """Page versions with several outcomes, at one position or at several."""
-    for (page_id, version), tellings in evidence.outcomes.items():
-        if len(tellings) > 1:
-            names = ", ".join(sorted(f"{telling.name} {telling.id}" for telling in tellings))
-            yield Violation(1, f"version {version} of page {page_id} has several outcomes: {names}")
+    for tellings in evidence.told.repeated_outcomes():
+        names = ", ".join(sorted(f"{telling.name} {telling.id}" for telling in tellings))
+        yield Violation(1, f"{_version(tellings[0].data)} has several outcomes: {names}")
 
 
 def _is_since(each: Input, since_ms: int | None) -> bool:
@@ -179,8 +183,7 @@ def _covers(record: PageRecord | None, each: Input) -> bool:
 def _may_be_dropped(evidence: Evidence, page_id: PageId, each: Input) -> bool:
     """Whether all that is known of the page may have gone since: it may expire, or somebody forgot it."""
     return evidence.expectations.may_expire or any(
-        other.kind == "forget" and _may_follow(other, each)
-        for other in evidence.inputs_by_page.get(page_id, ())
+        other.kind == "forget" and _may_follow(other, each) for other in evidence.inputs_of(page_id)
     )
 
 
@@ -194,7 +197,7 @@ def _was_known(evidence: Evidence, page_id: PageId, each: Input) -> bool:
     """Whether the page certainly was there when the forget came: the record before it brought the page."""
     before = [
         other
-        for other in evidence.inputs_by_page.get(page_id, ())
+        for other in evidence.inputs_of(page_id)
         if other.position.partition == each.position.partition
         and other.position.offset < each.position.offset
         and not evidence.is_dead(other.position)
@@ -204,11 +207,17 @@ def _was_known(evidence: Evidence, page_id: PageId, each: Input) -> bool:
 
 def _cluster_of_another(evidence: Evidence, record: PageRecord) -> str | None:
     """The cluster in which another page speaks for this one."""
-    handle = evidence.handles[record.id]
+    handle = evidence.records.handle(record.id)
     cluster_id = evidence.cluster_of.get(handle)
     if cluster_id is None or evidence.history.clusters[cluster_id].representative.handle == handle:
         return None
     return cluster_id
+
+
+def _version(data: EventData) -> str:
+    """The page version that an outcome is of."""
+    assert isinstance(data, (DuplicateFound, UniqueFound, Undecided, Gone))  # noqa: S101 - outcomes alone
+    return f"version {data.page.version} of page {data.page.id}"
 
 
 def _is_of_page(data: EventData) -> bool:

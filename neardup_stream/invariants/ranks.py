@@ -1,8 +1,10 @@
 """7: ranks never change; merges go to the older representative; what was absorbed never comes back."""
 
-from collections import Counter
+from array import array
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+
+import numpy as np
 
 from neardup_stream.events import ClusterMerge, EventCluster
 from neardup_stream.invariants.evidence import Evidence
@@ -23,8 +25,9 @@ def judge_ranks(evidence: Evidence) -> Iterator[Violation]:
 def _shared_ranks(evidence: Evidence) -> Iterator[Violation]:
     """Every decision has a rank of its own."""
     records = evidence.history.records.values()
-    counts = Counter(record.rank for record in records if record.rank)
-    for rank in sorted(rank for rank, count in counts.items() if count > 1):
+    ranks = array("Q", (record.rank for record in records if record.rank))
+    known, counts = np.unique(np.array(ranks, dtype=np.uint64), return_counts=True)
+    for rank in known[counts > 1].tolist():
         pages = ", ".join(sorted(record.id for record in records if record.rank == rank))
         yield Violation(7, f"rank {rank} is that of several pages: {pages}")
 
@@ -45,7 +48,7 @@ def _disordered(evidence: Evidence) -> Iterator[Violation]:
 
 def _merges(evidence: Evidence) -> Iterator[Violation]:
     absorbed_by: dict[str, str] = {}
-    for telling in evidence.told.values():
+    for telling in evidence.told:
         if not isinstance(telling.data, ClusterMerge):
             continue
         survivor, absorbed = telling.data.survivor, telling.data.absorbed

@@ -13,12 +13,12 @@ __all__ = ["judge_recrawls"]
 
 def judge_recrawls(evidence: Evidence) -> Iterator[Violation]:
     """Pages matched with themselves, and events for what had not changed."""
-    for telling in evidence.told.values():
+    for telling in evidence.told:
         if isinstance(telling.data, DuplicateFound) and _is_of_itself(telling.data):
             yield Violation(2, f"event {telling.id} calls page {telling.data.page.id} its own duplicate")
     if evidence.expectations.may_expire or evidence.expectations.may_leave_pages:
         return  # a page that expired, or whose frozen matches were forgotten, is decided when it comes again
-    for page_id, inputs in evidence.inputs_by_page.items():
+    for page_id, inputs in evidence.repeated_pages():
         for each in _unchanged(evidence, inputs):
             events = evidence.events_at(each.position)
             if events:

@@ -6,8 +6,9 @@ page leaves them. Matches are not searched for again, so each that could connect
 comparison.
 """
 
+from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from typing import Final, NamedTuple
 
@@ -71,15 +72,17 @@ class _Links:
 
     def follow_events(self) -> None:
         """Connect what the published matches connect, the best match of each page first."""
-        told = list(self._duplicates())
-        for duplicate in told:
-            if duplicate.matches_total > len(duplicate.matches):
-                self._unlisted.add(_version(duplicate))
+        told = array("I")
+        for telling in self._evidence.told:
+            if isinstance(duplicate := telling.data, DuplicateFound):
+                told.append(telling.number)
+                if duplicate.matches_total > len(duplicate.matches):
+                    self._unlisted.add(_version(duplicate))
         number = 0
         while told:
-            self._connect(_pairs(told, number), is_trusted=False)
-            number += 1
-            told = [each for each in told if len(each.matches) > number]
+            more = array("I")
+            self._connect(self._pairs(told, number, more), is_trusted=False)
+            number, told = number + 1, more
         if self._evidence.history.version_floor:
             self._connect(map(_correction, filter(_may_correct, self._duplicates())), is_trusted=True)
 
@@ -118,7 +121,19 @@ class _Links:
         return list(joined.values())
 
     def _duplicates(self) -> Iterator[DuplicateFound]:
-        return (each.data for each in self._evidence.told.values() if isinstance(each.data, DuplicateFound))
+        return (each.data for each in self._evidence.told if isinstance(each.data, DuplicateFound))
+
+    def _pairs(
+        self, told: Iterable[int], number: int, more: "array[int]"
+    ) -> Iterator[tuple[_Version, _Version]]:
+        """Each page with its match of this number, from 0; events that list more of them go to `more`."""
+        for at in told:
+            duplicate = self._evidence.told.data_at(at)
+            if isinstance(duplicate, DuplicateFound) and number < len(duplicate.matches):
+                if number + 1 < len(duplicate.matches):
+                    more.append(at)
+                match = duplicate.matches[number]
+                yield _version(duplicate), _Version(match.id, match.version)
 
     def _connect(self, pairs: Iterable[tuple[_Version, _Version]], *, is_trusted: bool) -> None:
         """Connect those that match by what is stored, or of which one is not stored any more."""
@@ -154,14 +169,6 @@ class _Links:
         first, second = self._root(one), self._root(other)
         if first != second:
             self._parents[second] = first
-
-
-def _pairs(told: Sequence[DuplicateFound], number: int) -> Iterator[tuple[_Version, _Version]]:
-    """Each page with its match of this number, from 0."""
-    for duplicate in told:
-        if number < len(duplicate.matches):
-            match = duplicate.matches[number]
-            yield _version(duplicate), _Version(match.id, match.version)
 
 
 def _version(duplicate: DuplicateFound) -> _Version:

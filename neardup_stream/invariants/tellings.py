@@ -1,0 +1,205 @@
+"""The events of a history by id, and what is asked about all of them at once; none is kept in memory."""
+
+from array import array
+from collections.abc import Iterator, Sequence
+from hashlib import blake2b
+from typing import NamedTuple
+
+import msgspec
+
+from neardup_stream.errors import CorruptData
+from neardup_stream.events import (
+    EVENT_DATA,
+    Archived,
+    ClusterMerge,
+    DuplicateFound,
+    EventCluster,
+    EventData,
+    EventName,
+    Gone,
+    Representative,
+    RepresentativeChanged,
+    Undecided,
+    UniqueFound,
+    event_type,
+)
+from neardup_stream.invariants.hashed import Numbers, hash64
+from neardup_stream.message import Message
+from neardup_stream.wire.events import CloudEvent, from_message
+
+__all__ = ["Telling", "Tellings"]
+
+_DECODERS: dict[str, tuple[EventName, msgspec.json.Decoder[EventData]]] = {
+    event_type(name): (name, msgspec.json.Decoder(data)) for name, data in EVENT_DATA.items()
+}
+
+
+class Telling(NamedTuple):
+    """One event, however often it was delivered.
+
+    Attributes:
+        number: where it stands among the events.
+        id: of the event.
+        name: what happened.
+        input_id: where the record that caused it came from.
+        data: as promised.
+        message: as it was delivered first.
+    """
+
+    number: int
+    id: str
+    name: EventName
+    input_id: str
+    data: EventData
+    message: Message
+
+
+class Tellings:
+    """The events of one index, each as it was delivered first.
+
+    Args:
+        events: all deliveries.
+        index: token of the index.
+
+    Attributes:
+        unreadable: why messages are no events of ours.
+        clashing: names and ids of events whose payloads differ, once for each delivery that does; of whatever
+            index.
+
+    Cost: 60 bytes of memory for each delivery; 15 µs for each event that is looked at.
+    """
+
+    def __init__(self, events: Sequence[Message], index: str) -> None:
+        self._events = events
+        self._index = index
+        self.unreadable: list[str] = []
+        self._read = array("I")
+        self._ids, self._payloads = array("Q"), array("Q")
+        self._is_ours = bytearray()
+        self._outcome_of, self._outcomes = array("I"), array("Q")
+        self._named, self._archived = array("Q"), array("Q")
+        for number, message in enumerate(events):
+            self._take_in(number, message)
+        self._by_id = Numbers(self._ids)
+        self.clashing = list(self._clashes())
+        self._has_first = self._firsts()
+        first_outcomes = [place for place, at in enumerate(self._outcome_of) if self._has_first[at]]
+        self._outcome_of = array("I", (self._outcome_of[place] for place in first_outcomes))
+        self._by_outcome = Numbers(array("Q", (self._outcomes[place] for place in first_outcomes)))
+        self._by_named, self._by_archived = Numbers(self._named), Numbers(self._archived)
+        del self._ids, self._payloads, self._outcomes, self._named, self._archived
+
+    def __iter__(self) -> Iterator[Telling]:
+        """All of them, in the order in which they were delivered first."""
+        return (self._telling(at) for at, is_first in enumerate(self._has_first) if is_first)
+
+    def get(self, event_id: str) -> Telling | None:
+        """The event with this id, if there is one."""
+        found = (self._telling(at) for at in self._by_id.of(hash64(event_id)) if self._has_first[at])
+        return next((telling for telling in found if telling.id == event_id), None)
+
+    def data_at(self, number: int) -> EventData:
+        """What the delivery that stands there says."""
+        event = from_message(self._events[number])
+        return _DECODERS[event.type][1].decode(event.data)
+
+    @property
+    def numbers(self) -> "array[int]":
+        """Where their messages stand among all deliveries."""
+        return array("I", (self._read[at] for at, is_first in enumerate(self._has_first) if is_first))
+
+    def has_outcome(self, page_id: str, version: int) -> bool:
+        """Whether an event reports the outcome of a version of a page."""
+        return _key(page_id, version) in self._by_outcome
+
+    def is_named(self, page_id: str, version: int) -> bool:
+        """Whether a version of a page was ever named as a representative."""
+        return _key(page_id, version) in self._by_named
+
+    def is_archived(self, page_id: str, version: int) -> bool:
+        """Whether a version of a page has an `archived` event."""
+        return _key(page_id, version) in self._by_archived
+
+    def repeated_outcomes(self) -> Iterator[list[Telling]]:
+        """Several events that each report the outcome of one version of a page."""
+        for _, group in self._by_outcome.repeated():
+            yield [self._telling(self._outcome_of[place]) for place in group]
+
+    def _take_in(self, number: int, message: Message) -> None:
+        try:
+            event = from_message(message)
+            _, decoder = _DECODERS[event.type]
+            data = decoder.decode(event.data)
+        except KeyError:
+            return  # of somebody else
+        except (CorruptData, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            self.unreadable.append(f"the message with key {message.key!r} cannot be read: {error}")
+            return
+        at = len(self._read)
+        self._read.append(number)
+        self._ids.append(hash64(event.id))
+        self._payloads.append(_payload(message))
+        is_ours = (event.index or "") == self._index
+        self._is_ours.append(is_ours)
+        if is_ours:
+            self._take_in_ours(at, data)
+
+    def _take_in_ours(self, at: int, data: EventData) -> None:
+        match data:
+            case DuplicateFound(page=page) | UniqueFound(page=page) | Undecided(page=page) | Gone(page=page):
+                self._outcome_of.append(at)
+                self._outcomes.append(_key(page.id, page.version))
+            case Archived(page=page):
+                self._archived.append(_key(page.id, page.version))
+            case _:
+                pass
+        self._named.extend(_key(speaker.id, speaker.version) for speaker in _speakers(data))
+
+    def _clashes(self) -> Iterator[tuple[EventName, str]]:
+        """Deliveries whose payload differs from that of the first one with the same id."""
+        clashing = (
+            at
+            for _, group in self._by_id.repeated()
+            for at in group[1:]
+            if self._payloads[at] != self._payloads[group[0]]
+        )
+        for at in sorted(clashing):
+            telling = self._telling(at)
+            yield telling.name, telling.id
+
+    def _firsts(self) -> bytearray:
+        """Which deliveries are the first of their events, in this index."""
+        found = bytearray(self._is_ours)
+        for _, group in self._by_id.repeated():
+            for at in [at for at in group if self._is_ours[at]][1:]:
+                found[at] = False
+        return found
+
+    def _telling(self, at: int) -> Telling:
+        number = self._read[at]
+        message = self._events[number]
+        event: CloudEvent[msgspec.Raw] = from_message(message)
+        name, decoder = _DECODERS[event.type]
+        input_id = event.source.rpartition("/")[2]
+        return Telling(number, event.id, name, input_id, decoder.decode(event.data), message)
+
+
+def _key(page_id: str, version: int) -> int:
+    return hash64(f"{version} {page_id}")
+
+
+def _payload(message: Message) -> int:
+    """A digest of what must be the same each time; brokers may stamp each delivery with a time of its own."""
+    parts = msgspec.msgpack.encode((message.key, message.value, tuple(message.headers)))
+    return int.from_bytes(blake2b(parts, digest_size=8).digest(), "big")
+
+
+def _speakers(data: EventData) -> Iterator[Representative]:
+    match data:
+        case DuplicateFound(cluster=EventCluster() as cluster):
+            yield cluster.representative
+        case ClusterMerge(survivor=survivor, absorbed=absorbed):
+            yield survivor.representative
+            yield absorbed.representative
+        case RepresentativeChanged(representative=representative):
+            yield representative
