@@ -1,27 +1,24 @@
 """What does an archive of a million pages take, and how fast does it answer?
 
-    python -m benchmarks.archives [--pages 1000000] [--texts 50000] [--json]
+    python -m benchmarks.archives [--pages 1000000] [--json]
 
 Pages are made up as the fingerprint kernel would leave them: a text fingerprint, 12 band words, a sketch, and
 URLs of some 70 characters on 10,000 hosts. 30 % are copies of an earlier page. Times are CPU times of one
-core. Then `freeze` runs over texts of 3.5 KB, as a process.
+core. `benchmarks.freeze` measures the command, texts and all.
 """
 
 import argparse
 import json
 import resource
-import subprocess
-import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 
-import msgspec
 import numpy as np
 
-from benchmarks.crawls import text_pages
 from daemon.collector import collect_rarely
 from neardup_stream.archive.building import ArchiveBuilder, sorting_bytes
 from neardup_stream.archive.frozen import FrozenIndex
@@ -40,11 +37,12 @@ UNKNOWN_KEYS = 10_000_000
 ASKED_PAGES = 100_000
 MEMORY_BYTES = 1 << 30
 SEED = 11
+MADE_SCHEMA = {"of": "a benchmark"}
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured; times are CPU seconds of one core but for `freeze_seconds`."""
+    """What was measured; times are CPU seconds of one core."""
 
     pages: int
     bytes_a_page: float
@@ -59,21 +57,16 @@ class Figures:
     key_ns: float
     false_keys: int
     expected_false_keys: float
-    texts: int
-    freeze_seconds: float
-    freeze_pages_a_second: float
-    freeze_peak_mib: int
 
 
 def main() -> None:
     """Build, check, ask, print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=1_000_000)
-    parser.add_argument("--texts", type=int, default=50_000)
     parser.add_argument("--json", action="store_true", help="one JSON line instead of the table")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
-        figures = measure(arguments.pages, arguments.texts, Path(directory))
+        figures = measure(arguments.pages, Path(directory))
     if arguments.json:
         print(json.dumps(asdict(figures)))
     else:
@@ -81,7 +74,7 @@ def main() -> None:
             print(f"{name:>24} {value:,.2f}" if isinstance(value, float) else f"{name:>24} {value:,}")
 
 
-def measure(page_count: int, text_count: int, directory: Path) -> Figures:
+def measure(page_count: int, directory: Path) -> Figures:
     """All figures."""
     path = directory / "pages.nda"
     collect_rarely()  # as the command does
@@ -97,7 +90,6 @@ def measure(page_count: int, text_count: int, directory: Path) -> Figures:
     start = time.process_time()
     values = index.values(rng.integers(0, 1 << 64, UNKNOWN_KEYS, dtype=np.uint64))
     key_seconds = time.process_time() - start
-    freeze_seconds, freeze_peak_mib = freeze(directory, text_count) if text_count else (1.0, 0)
     raw_bytes = sum(len(url(number)) + len("2026-10-01T00:00:00Z") for number in range(1000)) / 1000
     return Figures(
         pages=page_count,
@@ -113,10 +105,6 @@ def measure(page_count: int, text_count: int, directory: Path) -> Figures:
         key_ns=1e9 * key_seconds / UNKNOWN_KEYS,
         false_keys=int(np.count_nonzero(values != -1)),
         expected_false_keys=UNKNOWN_KEYS / (1 << 16),
-        texts=text_count,
-        freeze_seconds=freeze_seconds,
-        freeze_pages_a_second=text_count / freeze_seconds,
-        freeze_peak_mib=freeze_peak_mib,
     )
 
 
@@ -140,7 +128,7 @@ class MadePages:
         ]
 
 
-def build(path: Path, made: MadePages) -> float:
+def build(path: Path, made: MadePages, schema: Mapping[str, str | int] = MADE_SCHEMA) -> float:
     """CPU seconds from fingerprinted pages to the finished file."""
     rng = np.random.default_rng(SEED)
     seconds = 0.0
@@ -176,7 +164,7 @@ def build(path: Path, made: MadePages) -> float:
                 )
             seconds += time.process_time() - start
         start = time.process_time()
-        builder.finish({"schema": {"of": "a benchmark"}})
+        builder.finish({"schema": schema})
         return seconds + time.process_time() - start
 
 
@@ -200,19 +188,6 @@ def ask(index: FrozenIndex, made: MadePages) -> float:
         index.sketches(np.unique(found.rows))
         seconds += time.process_time() - start
     return seconds
-
-
-def freeze(directory: Path, count: int) -> tuple[float, int]:
-    """Seconds that `freeze` takes for texts, start-up included, and its peak in MiB."""
-    crawl = directory / "texts.jsonl"
-    with crawl.open("wb") as file:
-        for page in text_pages(count):
-            file.write(msgspec.json.encode({"url": page.url, "text": page.text}) + b"\n")
-    command = [sys.executable, "-m", "daemon", "freeze", str(crawl), "-o", str(directory / "texts.nda")]
-    start = time.perf_counter()
-    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
-    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
-    return time.perf_counter() - start, peak
 
 
 if __name__ == "__main__":

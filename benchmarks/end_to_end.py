@@ -85,6 +85,7 @@ class Figures:
     all_bytes_per_page: float
     duplicates: float
     recall_of_near_duplicates: float
+    archive_candidates: float
 
 
 def main() -> None:
@@ -179,6 +180,7 @@ def _measured_run(
         _, ended = _wait_for_pages(daemon, page_count)
         cpu = [_cpu_seconds(pid) - before for pid, before in zip(pids, cpu_before, strict=True)]
         outcomes = daemon.outcomes()
+        archive_candidates = daemon.metrics().get("neardup_archive_candidates_total", 0)
         assert daemon.stop() == 0
     assert sum(outcomes.values()) == page_count, outcomes
     recall = asyncio.run(_check_events(broker, page_count, group, outcomes["duplicate"], crawl))
@@ -199,6 +201,7 @@ def _measured_run(
         all_bytes_per_page=all_bytes / page_count,
         duplicates=outcomes["duplicate"],
         recall_of_near_duplicates=recall,
+        archive_candidates=archive_candidates,
     )
 
 
