@@ -105,7 +105,7 @@ async def measure(server: RedisServer, pages: int, seconds: float) -> list[Figur
         await client.execute("CONFIG", "SET", "slowlog-log-slower-than", str(LOGGED_MICROSECONDS))
         for count in DAEMONS:
             name = f"joining, {count} daemon{'s' * (count > 1)}"
-            found.append(await _case(client, name, partial(_joining, server, count, seconds)))
+            found.append(await _case(client, name, partial(_joining, server, count, seconds), seconds))
         for name, case in (("merging", _merging), ("trimming", _trimming), ("pending", _pending)):
             for step, work in await case(clusters_of(client, name), pages):
                 found.append(await _case(client, f"{name}: {step}", work))
@@ -154,13 +154,15 @@ Work = Callable[[], Awaitable[int]]
 """Does one step; how many pages that was."""
 
 
-async def _case(client: RedisClient, name: str, work: Work) -> Figures:
+async def _case(client: RedisClient, name: str, work: Work, seconds: float | None = None) -> Figures:
+    """Measure one case; where `seconds` are given, work takes these, beside the start of its processes."""
     await client.execute("SLOWLOG", "RESET")
     started = time.perf_counter()
     async with _watched() as blocks:
         pages = await work()
-    elapsed = time.perf_counter() - started
-    calls = [(entry[2], _script_of(entry[3])) for entry in await client.execute("SLOWLOG", "GET", -1)]
+    elapsed = seconds or time.perf_counter() - started
+    logged = [(entry[2], _script_of(entry[3])) for entry in await client.execute("SLOWLOG", "GET", -1)]
+    calls = [call for call in logged if call[1] != "SLOWLOG"]
     longest, script = max(calls, default=(0, ""))
     return Figures(
         case=name,
