@@ -1,5 +1,6 @@
 """Pages of files as messages: for `produce`."""
 
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.message import Message, Record, Skipped
 from neardup_stream.page import Page
 from neardup_stream.streams.files import FileSource
+from neardup_stream.wire.foreign_fields import ForeignFields
+from neardup_stream.wire.pages import OWN_FIELDS, foreign_fields, is_header
 
 __all__ = ["FIRST_BAD_PAGES", "Limits", "Produced", "messages_of", "produce_files"]
 
@@ -70,7 +73,7 @@ async def produce_files(
 
     Args:
         files: paths, or `-` for standard input.
-        settings: topic, brokers and limits.
+        settings: topic, brokers and limits; and whose names the fields of lines have.
         produced: counted up, also where this ends with an exception.
         on_pages: called with the number of records published so far.
         skips_too_large: refuse pages that are too large for the topic instead of stopping at the first.
@@ -81,13 +84,14 @@ async def produce_files(
         CorruptData: a file is damaged; all that could be read was published.
     """
     max_page_bytes = settings.limits.max_page_bytes
+    foreign = foreign_fields(settings.page.fields.mapping(), settings.page.preset)
     async with (
         kafka_sink(settings, settings.kafka.pages_topic) as sink,
         FileSource(files, max_page_bytes) as source,
     ):
         async for records in source.batches(_BATCH_RECORDS, _BATCH_BYTES):
             limits = Limits(max_page_bytes, sink.max_message_bytes, skips_too_large)
-            messages = messages_of(records, limits, produced)
+            messages = messages_of(records, limits, produced, foreign)
             await sink.send(messages)
             produced.published += len(messages)
             if on_pages is not None:
@@ -108,8 +112,16 @@ class Limits(NamedTuple):
     skips_too_large: bool = False
 
 
-def messages_of(records: Sequence[Record], limits: Limits, produced: Produced) -> list[Message]:
+def messages_of(
+    records: Sequence[Record], limits: Limits, produced: Produced, foreign: ForeignFields | None = None
+) -> list[Message]:
     """The pages among records, as messages; all others are counted.
+
+    Args:
+        records: as read.
+        limits: larger pages are not published.
+        produced: counted up.
+        foreign: rewrites the fields of lines to ours; None leaves lines as they are.
 
     Raises:
         ConfigError: a page is too large, and such pages are not to be skipped.
@@ -120,8 +132,10 @@ def messages_of(records: Sequence[Record], limits: Limits, produced: Produced) -
             produced.skipped[record.decoded.reason] += 1
         elif isinstance(record.decoded, BadPage):
             produced.refuse(record, record.decoded)
+        elif record.decoded is None and is_header(record.value or b""):
+            produced.skipped["header"] += 1
         else:
-            message = _message(record)
+            message = _message(record, foreign)
             problem = _too_large(record, message, limits)
             if not problem:
                 messages.append(message)
@@ -146,11 +160,25 @@ def _too_large(record: Record, message: Message, limits: Limits) -> str:
     return ""
 
 
-def _message(record: Record) -> Message:
+def _message(record: Record, foreign: ForeignFields | None) -> Message:
     now_ms = int(time() * 1000)
     if isinstance(record.decoded, Page):
-        return Message(key=record.decoded.id.encode(), value=_page_json(record.decoded), timestamp_ms=now_ms)
-    return Message(key=_key(record.value or b""), value=record.value, timestamp_ms=now_ms)
+        key, value = record.decoded.id.encode(), _page_json(record.decoded)
+        return Message(key=key, value=value, headers=(OWN_FIELDS,), timestamp_ms=now_ms)
+    line = record.value or b""
+    renamed = _renamed(line, foreign) if foreign else None
+    if renamed is None:
+        return Message(key=_key(line), value=record.value, timestamp_ms=now_ms)
+    return Message(key=_key(renamed), value=renamed, headers=(OWN_FIELDS,), timestamp_ms=now_ms)
+
+
+def _renamed(line: bytes, foreign: ForeignFields) -> bytes | None:
+    """The page under our names; None for a line that the daemon will refuse with the reason."""
+    try:
+        line.decode()  # also what is not taken over
+        return foreign.renamed(line.removeprefix(BOM_UTF8))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _page_json(page: Page) -> bytes:

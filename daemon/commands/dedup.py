@@ -21,7 +21,7 @@ __all__ = ["dedup"]
 
 
 @click.command()
-@with_settings("index.expected_pages", "clusters.rule", "events.unique")
+@with_settings("index.expected_pages", "clusters.rule", "events.unique", "page.preset")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--events", default="-", metavar="FILE", help="Where events go.  [default: standard output]")
 @click.option("--clusters", metavar="FILE", help="Where the clusters go, at the end: one a line.")

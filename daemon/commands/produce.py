@@ -17,7 +17,7 @@ __all__ = ["produce"]
 
 
 @click.command()
-@with_settings("kafka.bootstrap_servers", "kafka.pages_topic", "kafka.compression")
+@with_settings("kafka.bootstrap_servers", "kafka.pages_topic", "kafka.compression", "page.preset")
 @click.option(
     "--skip-too-large",
     "skips_too_large",
@@ -28,12 +28,15 @@ __all__ = ["produce"]
 def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool) -> None:
     """Publish the pages of files to the pages topic, each under its id or URL as key.
 
-    Lines of .jsonl files go as they are, right or wrong: the daemon judges them. Pages of .warc and .wet
-    files become JSON; their other records, and bad pages, are counted and left out. Keys, and pages made of
-    WARC records, use the names of docs/pages.md: [page.fields] is for the daemon that reads them.
+    Lines of .jsonl files go as they are, right or wrong: the daemon judges them. With page.preset or
+    [page.fields] a crawler's names become those of docs/pages.md, and a header says so: the daemon reads such
+    records whatever its own settings are. Pages of .warc and .wet files become JSON; their other
+    records, and bad pages, are counted and left out.
 
+    \b
         neardup-stream produce crawl.jsonl.gz --config neardup.toml
-    """
+        neardup-stream produce pages.jsonl --page-preset browsertrix --config neardup.toml
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
     from daemon.producing import Produced, produce_files  # noqa: PLC0415 - Kafka is not for --help
 
     produced = Produced()

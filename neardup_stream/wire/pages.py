@@ -22,7 +22,18 @@ from neardup_stream.wire.presets import PRESETS, Preset
 from neardup_stream.wire.times import LATEST_SECONDS, parse_time
 from neardup_stream.wire.urls import canonical_url
 
-__all__ = ["PageDecoder", "PageInput", "PageLimits", "forget_ids"]
+__all__ = [
+    "OWN_FIELDS",
+    "PageDecoder",
+    "PageInput",
+    "PageLimits",
+    "foreign_fields",
+    "forget_ids",
+    "is_header",
+]
+
+OWN_FIELDS = ("neardup.fields", b"own")
+"""A header of records whose fields have our names, whatever the settings say of others."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -126,8 +137,7 @@ class PageDecoder:
         preset: Preset = "none",
     ) -> None:
         self._limits = limits
-        names, paths = PageInput.__struct_fields__, PRESETS[preset]
-        self._foreign = ForeignFields(fields or {}, names, paths) if fields or paths else None
+        self._foreign = foreign_fields(fields or {}, preset)
         self._statuses = statuses
         self._inputs = msgspec.json.Decoder(PageInput)
 
@@ -144,9 +154,10 @@ class PageDecoder:
         """
         value = record.value or b""
         _check_size("the page", len(value), self._limits.max_page_bytes, "max_page_bytes")
-        if record.decoded is None and value.startswith(_HEADER_BEGINNING) and _is_header(value):
+        if record.decoded is None and is_header(value):
             return Skipped("header")
-        page = record.decoded or self._page(self._parse(value), record.timestamp_ms)
+        foreign = None if OWN_FIELDS in record.headers else self._foreign
+        page = record.decoded or self._page(self._parse(value, foreign), record.timestamp_ms)
         if isinstance(page, BadPage):
             raise page
         if isinstance(page, Skipped):
@@ -154,14 +165,14 @@ class PageDecoder:
         self._check_fields(page)
         return self._skip(page) or page
 
-    def _parse(self, value: bytes) -> PageInput:
+    def _parse(self, value: bytes, foreign: ForeignFields | None) -> PageInput:
         json = value.removeprefix(_BOM)
         if not json:
             raise BadPage("empty_value", "the value is empty")
         try:
             json.decode()  # what msgspec skips over (unknown fields, `meta`) it does not check
-            if self._foreign:
-                json = self._foreign.renamed(json)
+            if foreign:
+                json = foreign.renamed(json)
             return self._inputs.decode(json)
         except UnicodeDecodeError as error:
             raise BadPage("invalid_utf8", str(error)) from error
@@ -204,8 +215,24 @@ class PageDecoder:
         return None
 
 
-def _is_header(value: bytes) -> bool:
+def foreign_fields(fields: Mapping[str, str], preset: Preset) -> ForeignFields | None:
+    """Return what rewrites a crawler's fields to ours; None where they have our names.
+
+    Args:
+        fields: foreign names, our name → dotted path; they go before those of the preset.
+        preset: the crawler.
+
+    Raises:
+        ConfigError: `fields` names a field that no page has, or an empty path.
+    """
+    paths = PRESETS[preset]
+    return ForeignFields(fields, PageInput.__struct_fields__, paths) if fields or paths else None
+
+
+def is_header(value: bytes) -> bool:
     """Whether a record only says what those behind it are, as the first line of a `pages.jsonl` does."""
+    if not value.startswith(_HEADER_BEGINNING):
+        return False
     try:
         return _HEADER.decode(value).format.startswith("json-pages-")
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,11 +1,17 @@
-"""What crawlers really write, through `dedup`: two crawls of one site (`tests/data/crawlers`)."""
+"""What crawlers really write, of two crawls of one site, through `dedup`, and through `produce` and a daemon.
+
+`tests/data/crawlers/README.md` says which programs wrote it.
+"""
 
 import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.system.conftest import call
+from tests.servers.daemon import start_daemon
+from tests.system.conftest import Site, call
 
 DATA = Path(__file__).parents[1] / "data" / "crawlers"
 SITE = "http://127.0.0.1:8765"
@@ -14,6 +20,19 @@ WRITTEN = {
     "scrapy": ("scrapy-1.jsonl", "scrapy-2.jsonl", "scrapy"),
     "warcio": ("warcio-1.wacz", "warcio-2.wacz", "none"),
     "browsertrix": ("browsertrix-1.jsonl", "browsertrix-2.jsonl", "browsertrix"),
+}
+CHANGED = {
+    "nutch-dump": ("nutch-dump-1.jsonl", "nutch-dump-2.jsonl", "nutch"),
+    "nutch-warc-response": ("nutch-response-1.warc", "nutch-response-2.warc", "nutch"),
+    "nutch-warc-resource": ("nutch-resource-1.warc", "nutch-resource-2.warc", "nutch"),
+    "stormcrawler-index": ("stormcrawler-1.jsonl", "stormcrawler-2.jsonl", "stormcrawler"),
+    "stormcrawler-warc": ("stormcrawler-1.warc", "stormcrawler-2.warc", "stormcrawler"),
+}
+PUBLISHED = {
+    "scrapy": WRITTEN["scrapy"],
+    "browsertrix": WRITTEN["browsertrix"],
+    "nutch": CHANGED["nutch-dump"],
+    "stormcrawler": CHANGED["stormcrawler-index"],
 }
 
 
@@ -31,3 +50,53 @@ def test_a_second_crawl_of_a_site_is_the_same_pages_again(first: str, second: st
     assert "7 unchanged" in summary
     assert "1 duplicate" in summary
     assert "dead" not in summary
+
+
+@pytest.mark.parametrize(("first", "second", "preset"), CHANGED.values(), ids=CHANGED)
+def test_of_a_second_crawl_only_the_page_that_changed_is_judged_again(
+    first: str, second: str, preset: str
+) -> None:
+    run = call("dedup", str(DATA / first), str(DATA / second), "--page-preset", preset, "--events-unique")
+
+    events = [json.loads(line) for line in run.stdout.splitlines()]
+    summary = run.stderr.decode()
+    assert run.returncode == 0
+    assert [event["subject"] for event in events if ".duplicate." in event["type"]] == [f"{SITE}/page5.html"]
+    assert sorted(event["subject"] for event in events if ".unique." in event["type"]) == [
+        f"{SITE}/",
+        *(f"{SITE}/page{number}.html" for number in (0, 1, 2, 3, 3, 4)),
+    ]
+    assert "7 unique, 6 unchanged, 1 duplicate" in summary
+    assert "dead" not in summary
+
+
+@pytest.mark.parametrize(("first", "second", "preset"), PUBLISHED.values(), ids=PUBLISHED)
+def test_published_pages_of_a_crawler_have_the_ids_and_events_that_dedup_gives_them(
+    site: Site, first: str, second: str, preset: str
+) -> None:
+    site.create_topics()
+    files = [str(DATA / name) for name in (first, second)]
+
+    local = site.call("dedup", *files, "--page-preset", preset, "--events-unique")
+    published = site.call("produce", *files, "--page-preset", preset)
+    with start_daemon([*site.settings, "events.unique=true"]) as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(14)
+        outcomes = daemon.outcomes()
+        assert daemon.stop() == 0
+
+    assert (local.returncode, published.returncode) == (0, 0)
+    assert "dead_letter" not in outcomes
+    assert judged(site.events()) == judged(json.loads(line) for line in local.stdout.splitlines())
+
+
+def judged(events: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, list[str]]]:
+    """What was found of which page, in whatever order."""
+    return sorted(
+        (
+            event["type"],
+            event["subject"],
+            sorted(match["id"] for match in event["data"].get("matches", [])),
+        )
+        for event in events
+    )

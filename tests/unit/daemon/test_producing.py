@@ -1,11 +1,15 @@
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 from daemon.producing import FIRST_BAD_PAGES, Limits, Produced, _key, messages_of
 from neardup_stream.errors import BadPage, ConfigError
-from neardup_stream.message import Partition, Position, Record, Skipped
+from neardup_stream.message import Message, Partition, Position, Record, Skipped
 from neardup_stream.page import Page, PageId
+from neardup_stream.streams.files import FileSource
+from neardup_stream.wire.pages import PageDecoder, foreign_fields
+from neardup_stream.wire.presets import Preset
 
 PAGE = Page(id=PageId("a"), url="http://a.example/", fetched_at_seconds=0, text="words")
 
@@ -62,6 +66,60 @@ def test_a_page_that_is_too_large_ends_the_run_or_is_counted(
 
 def test_a_page_as_large_as_may_be_is_published() -> None:
     assert len(messages_of(records(None), Limits(12, 13), Produced())) == 1
+
+
+SAMPLES = Path(__file__).parents[2] / "data" / "crawlers"
+PRESET_SAMPLES: Sequence[tuple[Preset, str]] = [
+    ("scrapy", "scrapy-1.jsonl"),
+    ("browsertrix", "browsertrix-1.jsonl"),
+    ("nutch", "nutch-dump-1.jsonl"),
+    ("nutch", "nutch-response-1.warc"),
+    ("nutch", "nutch-resource-1.warc"),
+]
+
+
+@pytest.mark.parametrize(("preset", "sample"), PRESET_SAMPLES)
+@pytest.mark.parametrize("is_set_in_the_daemon", [True, False], ids=["same-preset", "no-preset"])
+async def test_pages_of_crawlers_are_published_as_dedup_reads_them_under_their_ids(
+    preset: Preset, sample: str, *, is_set_in_the_daemon: bool
+) -> None:
+    async with FileSource([str(SAMPLES / sample)], 1 << 20) as source:
+        read = list(await source.read(100, 1 << 24))
+
+    messages = messages_of(read, Limits(1 << 20, None), Produced(), foreign_fields({}, preset))
+
+    reading = PageDecoder(preset=preset)
+    pages = [page for record in read if isinstance(page := reading.decode(record), Page)]
+    decoder = PageDecoder(preset=preset if is_set_in_the_daemon else "none")
+    published = [decoder.decode(_consumed(message)) for message in messages]
+    assert [_told(page) for page in published] == [_told(page) for page in pages]
+    assert [message.key for message in messages] == [page.id.encode() for page in pages]
+
+
+def _consumed(message: Message) -> Record:
+    """What the daemon reads."""
+    position = Position(Partition("pages", 0), 0)
+    return Record(position=position, key=message.key, value=message.value, headers=message.headers)
+
+
+def _told(page: Page | Skipped) -> tuple[object, ...]:
+    assert isinstance(page, Page)
+    body = None if page.body is None else bytes(page.body)
+    return (page.id, page.url, page.html, page.text, body, page.content_type, page.status)
+
+
+def test_a_line_that_cannot_be_rewritten_goes_as_it_is() -> None:
+    lines = [b"no JSON", b'{"url": "u", "other": "\xff"}', b'{"target": 1}', b"[" * 100_000]
+    foreign = foreign_fields({"url": "target.url"}, "none")
+
+    messages = [messages_of([_line(line)], Limits(1 << 20, None), Produced(), foreign)[0] for line in lines]
+
+    assert [message.value for message in messages] == lines
+    assert [message.headers for message in messages] == [()] * len(lines)
+
+
+def _line(line: bytes) -> Record:
+    return Record(position=Position(Partition("file", 0), 0), key=None, value=line)
 
 
 @pytest.mark.parametrize(
