@@ -9,6 +9,7 @@ from daemon.page_lookup import named_ids
 from neardup_stream.archive.gone import ReplacedMeanwhile, read_gone, write_gone
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.rewriting import rewrite_archive
+from neardup_stream.archive.steps import OnStep, no_step
 from neardup_stream.archive.writing import ArchiveWriter
 
 __all__ = ["Forgotten", "forget_in_archive", "rewrite_without"]
@@ -31,12 +32,13 @@ class Forgotten(NamedTuple):
     unknown: list[str]
 
 
-def forget_in_archive(names: Sequence[str], path: Path) -> Forgotten:
+def forget_in_archive(names: Sequence[str], path: Path, on_step: OnStep = no_step) -> Forgotten:
     """Note pages of an archive as forgotten; readers see it as soon as they look again.
 
     Args:
         names: ids, or URLs in any spelling for pages without ids of their own.
         path: of the archive.
+        on_step: called before each step of writing.
 
     Raises:
         ConfigError: there is no such archive, a name is no id, or the archive is replaced again and again.
@@ -45,11 +47,11 @@ def forget_in_archive(names: Sequence[str], path: Path) -> Forgotten:
     """
     for _ in range(_MOST_REPLACEMENTS):
         with suppress(ReplacedMeanwhile):
-            return _forget(names, path)
-    return _forget(names, path)
+            return _forget(names, path, on_step)
+    return _forget(names, path, on_step)
 
 
-def _forget(names: Sequence[str], path: Path) -> Forgotten:
+def _forget(names: Sequence[str], path: Path, on_step: OnStep) -> Forgotten:
     index = LoggedArchive(path)
     spelled = {name: named_ids(name) for name in names}
     rows = index.log.find([page_id for page_ids in spelled.values() for page_id in page_ids])
@@ -58,12 +60,12 @@ def _forget(names: Sequence[str], path: Path) -> Forgotten:
         for name, page_ids in spelled.items()
     }
     wanted = {row for row in found.values() if row is not None}
-    new_count = write_gone(path, index.header, wanted)
+    new_count = write_gone(path, index.header, wanted, on_step)
     unknown = [name for name, row in found.items() if row is None]
     return Forgotten(new_count, len(wanted) - new_count, unknown)
 
 
-def rewrite_without(path: Path, output: Path, *, replaces: bool) -> int:
+def rewrite_without(path: Path, output: Path, *, replaces: bool, on_step: OnStep = no_step) -> int:
     """Write an archive without what is forgotten of it; return how many pages that is.
 
     Raises:
@@ -73,6 +75,7 @@ def rewrite_without(path: Path, output: Path, *, replaces: bool) -> int:
     """
     index = LoggedArchive(path)
     gone = read_gone(path, index.header)
-    with ArchiveWriter(output, replaces=replaces, rewritten_from=index.header.rows_id) as writer:
+    rows_id = index.header.rows_id
+    with ArchiveWriter(output, replaces=replaces, rewritten_from=rows_id, on_step=on_step) as writer:
         rewrite_archive(index, gone, writer, output.absolute().parent)
     return int(gone.sum())

@@ -5,15 +5,20 @@ A point is a call of a store, a sink, the transactions or the source: `before re
 SIGKILL: nothing is finished, nothing flushed. Stopped is SIGSTOP: the process stands still, perhaps until
 others have taken its partitions, and goes on at this very call when somebody sends SIGCONT.
 
+The steps in which `freeze` and `archive` write (`neardup_stream/archive/steps.py`) are points too, such as
+`before archive.section 3`; there is a `before` of each only.
+
 Only what has a point is wrapped. With the settings left alone nothing is, and nothing is paid.
 """
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from typing import Any, Final, Literal, NamedTuple, TypeVar, cast, get_args
 
+from neardup_stream.archive.steps import BuildStep, OnStep, no_step
 from neardup_stream.clusters.protocol import Decider
 from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.protocol import Index
@@ -23,7 +28,15 @@ from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.streams.protocol import Sink, Source
 from neardup_stream.streams.transactions import Transactions
 
-__all__ = ["FAILPOINTS", "Failpoint", "Moment", "Target", "parse_failpoints", "with_failpoints"]
+__all__ = [
+    "FAILPOINTS",
+    "Failpoint",
+    "Moment",
+    "Target",
+    "failing_steps",
+    "parse_failpoints",
+    "with_failpoints",
+]
 
 Moment = Literal["before", "after"]
 Target = Literal[
@@ -36,6 +49,7 @@ Target = Literal[
     "dead_letters",
     "transactions",
     "source",
+    "archive",
 ]
 
 _PROTOCOLS: Final[Mapping[Target, type]] = {
@@ -82,7 +96,7 @@ FAILPOINTS: Final = tuple(
     for target, protocol in _PROTOCOLS.items()
     for method in _methods(protocol)
     for moment in get_args(Moment)
-)
+) + tuple(f"before archive.{step}" for step in get_args(BuildStep))
 """Every point there is, without its turn."""
 
 
@@ -117,6 +131,22 @@ def with_failpoints(name: Target, target: _T, points: Sequence[Failpoint]) -> _T
     """The target itself if none of the points is at one of its calls, else the same with its points."""
     own = [point for point in points if point.target == name]
     return cast("_T", _Armed(target, own)) if own else target
+
+
+def failing_steps(points: Sequence[Failpoint]) -> OnStep:
+    """What to call before each step in which an archive is written."""
+    armed = [point for point in points if point.target == "archive"]
+    if not armed:
+        return no_step
+    turns: Counter[str] = Counter()
+
+    def reach(step: BuildStep) -> None:
+        turns[step] += 1
+        for point in armed:
+            if (point.method, point.turn) == (step, turns[step]):
+                os.kill(os.getpid(), point.signal)
+
+    return reach
 
 
 class _Armed:

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from daemon.archives import archive_schema, text_schema
 from daemon.collector import collect_rarely
+from daemon.failpoints import failing_steps
 from daemon.page_freezing import Filled, PageFreezer
 from daemon.preparing import open_parallel_preparation, sketch_config
 from daemon.service import Stop
@@ -115,11 +116,11 @@ async def write_archive(run: FreezeRun, settings: Settings, on_pages: _Told) -> 
     """
     check_outputs(run.files, [str(run.output)])
     schema = archive_schema(settings, run.key_kinds) if KEYS in run.parts else text_schema(settings)
-    stop = Stop()
+    stop, steps = Stop(), failing_steps(settings.failpoints.points())
     frozen: Frozen | None = None
     async with AsyncExitStack() as stack:
         stack.enter_context(stop.on_signals())
-        writer = stack.enter_context(ArchiveWriter(run.output, replaces=run.replaces))
+        writer = stack.enter_context(ArchiveWriter(run.output, replaces=run.replaces, on_step=steps))
         directory = run.output.absolute().parent
         parts = _part_writers(run, settings, directory)
         builder = stack.enter_context(ArchiveBuilder(writer, directory, run.memory_bytes, parts))
@@ -173,6 +174,7 @@ async def _fill_from_records(
         try:
             async for prepared in batches:
                 await pending
+                builder.reach("read")
                 on_pages(freezer.filled.page_count)
                 if stop.requested.is_set():
                     break

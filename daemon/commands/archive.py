@@ -77,9 +77,10 @@ def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bo
 
 
 @archive.command()
+@with_settings()
 @click.argument("ids", nargs=-1, required=True, metavar="ID…")
 @click.argument("file", type=_PATH, metavar="FILE")
-def forget(ids: tuple[str, ...], file: Path) -> int:
+def forget(settings: Settings, ids: tuple[str, ...], file: Path) -> int:
     """Let an archive tell nothing of some pages any more.
 
     ID is the id or URL of a page. It is noted beside the archive; daemons that use it look every
@@ -89,8 +90,9 @@ def forget(ids: tuple[str, ...], file: Path) -> int:
         neardup-stream archive forget https://example.com/withdrawn october.nda
     """
     from daemon.archive_forgetting import forget_in_archive  # noqa: PLC0415 - the kernel is not for --help
+    from daemon.failpoints import failing_steps  # noqa: PLC0415 - the same
 
-    forgotten = forget_in_archive(ids, file)
+    forgotten = forget_in_archive(ids, file, failing_steps(settings.failpoints.points()))
     click.echo(f"{forgotten.new_count:,} forgotten, {forgotten.known_count:,} were before")
     for name in forgotten.unknown:
         click.echo(f"{printable(str(file))} has no page {printable(name)!r}", err=True)
@@ -98,6 +100,7 @@ def forget(ids: tuple[str, ...], file: Path) -> int:
 
 
 @archive.command()
+@with_settings()
 @click.argument("file", type=_PATH, metavar="FILE")
 @click.option(
     "--output",
@@ -108,14 +111,16 @@ def forget(ids: tuple[str, ...], file: Path) -> int:
     help="The archive to write; with --force the same file.",
 )
 @click.option("--force", is_flag=True, help="Replace a file of that name; its readers keep the old one.")
-def rewrite(file: Path, output: Path, *, force: bool) -> None:
+def rewrite(settings: Settings, file: Path, output: Path, *, force: bool) -> None:
     """Write an archive without the bytes of the pages that are forgotten.
 
     neardup-stream archive rewrite october.nda -o october-2.nda
     """
     from daemon.archive_forgetting import rewrite_without  # noqa: PLC0415 - the kernel is not for --help
+    from daemon.failpoints import failing_steps  # noqa: PLC0415 - the same
 
-    removed = rewrite_without(file, output, replaces=force)
+    steps = failing_steps(settings.failpoints.points())
+    removed = rewrite_without(file, output, replaces=force, on_step=steps)
     click.echo(f"{printable(str(output))}: without {removed:,} pages")
 
 

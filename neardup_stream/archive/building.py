@@ -86,6 +86,7 @@ class ArchiveBuilder:
     ) -> None:
         sorting = sorting_bytes(memory_bytes)
         self._writer = writer
+        self.reach = writer.reach
         self._rows = SortedRows(directory, sorting // 2)
         self._ids = PartitionedRows(_NAMED, directory, sorting // 8)
         self._log = LogWriter(directory)
@@ -140,6 +141,7 @@ class ArchiveBuilder:
         """
         page_count = 0
         for rows in in_chunks(self._living(), _ADDED_AT_ONCE):
+            self.reach("merge")
             self._add_pages(rows, page_count)
             page_count += len(rows)
             on_pages(page_count)
@@ -168,6 +170,7 @@ class ArchiveBuilder:
     def _living(self) -> Iterator[SortedRow]:
         """The pages in the order of their keys, without those of which a later one has the id."""
         repeated = self._repeated()
+        self.reach("spill")
         return (row for row in self._rows.in_order() if not repeated[row.number])
 
     def _repeated(self) -> NDArray[np.bool_]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.layout import PAGE_BYTES, Header
+from neardup_stream.archive.steps import OnStep, no_step
 from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
 
 __all__ = [
@@ -98,7 +99,7 @@ def require_no_other_forgets(archive: Path, rows_id: bytes) -> None:
     )
 
 
-def write_gone(archive: Path, header: Header, rows: Iterable[int]) -> int:
+def write_gone(archive: Path, header: Header, rows: Iterable[int], on_step: OnStep = no_step) -> int:
     """Add pages to those that are forgotten; return how many of them were not before.
 
     Processes that do so at the same time, or replace the archive, wait for each other. What is added is
@@ -117,7 +118,7 @@ def write_gone(archive: Path, header: Header, rows: Iterable[int]) -> int:
         added = int(gone.sum()) - before
         if added:
             packed = _packed(np.packbits(gone, bitorder="little").tobytes(), header)
-            _replace(gone_path(archive), packed)
+            _replace(gone_path(archive), packed, on_step)
             _require_rows(archive, header)  # `mv` waits for no lock
     return added
 
@@ -161,15 +162,17 @@ def forgets_locked(archive: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _replace(path: Path, content: bytes, on_step: OnStep) -> None:
     """Replace a file durably: both its content and its name are on disk afterwards."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    partial = path.with_name(f".{path.name}.tmp")  # of whoever has the lock; a killed process may leave one
     try:
         with partial.open("wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+        on_step("forget")
         partial.replace(path)
+        on_step("forgotten")
         directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(directory)

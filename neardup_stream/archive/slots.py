@@ -74,6 +74,7 @@ class KeyTables:
         """
         part_bits = part_bits_for(self._pairs.count)
         for pairs in self._parts(part_bits):
+            writer.reach("hash")
             self._add_part(pairs)
         columns, hasher = self._columns, self._hasher
         largest = max(page_count, columns["posts"].size_bytes, 1) - 1

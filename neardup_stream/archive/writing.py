@@ -1,7 +1,9 @@
 """Writes archive files: section by section, beside their place, and linked into it once all is on disk."""
 
 import errno
+import fcntl
 import os
+import re
 from array import array
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
@@ -24,6 +26,7 @@ from neardup_stream.archive.layout import (
     checksums,
     padded,
 )
+from neardup_stream.archive.steps import OnStep, no_step
 from neardup_stream.errors import ConfigError, InvariantBroken, StreamUnavailable
 
 __all__ = ["ArchiveWriter"]
@@ -44,12 +47,21 @@ class ArchiveWriter:
         path: where the file is to be.
         replaces: whether a file of that name may be replaced.
         rewritten_from: rows id of the archive that it is rewritten from; empty where it is not.
+        on_step: called before each step.
 
     Raises:
         ConfigError: the name is taken, has other forgets beside it, or its directory may not be written.
     """
 
-    def __init__(self, path: Path, *, replaces: bool = False, rewritten_from: bytes = b"") -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        replaces: bool = False,
+        rewritten_from: bytes = b"",
+        on_step: OnStep = no_step,
+    ) -> None:
+        self.reach = on_step
         self._path = path
         self._rewritten_from = rewritten_from
         self._replaces = replaces
@@ -59,17 +71,22 @@ class ArchiveWriter:
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Create the file under its other name."""
+        """Create the file under its other name; remove those that killed processes left."""
+        _remove_abandoned(self._path)
         if not self._replaces and os.path.lexists(self._path):
             raise _taken(self._path)
         require_no_other_forgets(self._path, self._rewritten_from)
         try:
-            descriptor = os.open(self._partial, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+            descriptor = _locked_file(self._partial)
         except OSError as error:
             raise ConfigError(f"cannot write {self._path}: {error.strerror}") from error
         self._file = os.fdopen(descriptor, "w+b", buffering=0)
-        with self._reporting():
-            self._write(bytes(PAGE_BYTES))
+        try:
+            with self._reporting():
+                self._write(bytes(PAGE_BYTES))
+        except StreamUnavailable:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *exc: object) -> None:
@@ -105,6 +122,7 @@ class ArchiveWriter:
                     whole = len(pending) // PAGE_BYTES * PAGE_BYTES
                     self._write_pages(bytes(pending[:whole]))
                     del pending[:whole]
+            self.reach("section")
             tail = padded(size + _TAIL_BYTES) - size if size else 0
             self._write_pages(bytes(pending) + bytes(tail))
         if self._end > MAX_FILE_BYTES:
@@ -126,7 +144,9 @@ class ArchiveWriter:
             StreamUnavailable: the disk is full or failed.
             ConfigError: the name was taken meanwhile, or pages of the archive there were forgotten.
         """
+        self.reach("checks")
         self._add_checks()
+        self.reach("header")
         header = Header(
             file_bytes=self._end,
             page_count=page_count,
@@ -141,7 +161,9 @@ class ArchiveWriter:
         with self._reporting():
             os.pwrite(file.fileno(), header.pack(), 0)
             os.fchmod(file.fileno(), 0o444)
+            self.reach("sync")
             os.fsync(file.fileno())
+            self.reach("publish")
             with forgets_locked(self._path) if self._replaces else nullcontext():
                 self._publish()
         return header
@@ -150,11 +172,13 @@ class ArchiveWriter:
         require_no_other_forgets(self._path, self._rewritten_from)
         if self._replaces:
             self._partial.replace(self._path)
+            self.reach("published")
         else:
             try:
                 os.link(self._partial, self._path, follow_symlinks=False)
             except FileExistsError as error:
                 raise _taken(self._path) from error
+            self.reach("published")
             self._partial.unlink()
         directory = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -188,6 +212,40 @@ class ArchiveWriter:
 
     def _reporting(self) -> "_Reporting":
         return _Reporting(self._path)
+
+
+def _locked_file(path: Path) -> int:
+    """Create a file and lock it, as long as this process lives: the lock tells that it is not abandoned."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            if path.stat().st_ino == os.fstat(descriptor).st_ino:
+                return descriptor
+        except FileNotFoundError:  # another process removed it before it was locked
+            pass
+        except OSError:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove what killed processes left beside an archive."""
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.[0-9]+\.tmp")
+    with suppress(OSError):  # of a directory that may not be read; writing to it tells more
+        for partial in [each for each in path.parent.iterdir() if pattern.fullmatch(each.name)]:
+            _remove_unless_locked(partial)
+
+
+def _remove_unless_locked(partial: Path) -> None:
+    with suppress(OSError):
+        descriptor = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            partial.unlink()
+        finally:
+            os.close(descriptor)
 
 
 class _Reporting:
