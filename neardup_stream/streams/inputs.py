@@ -7,6 +7,7 @@ name is the same input. A pipe cannot be read twice and is named by its path.
 import gzip
 import hashlib
 import io
+import lzma
 import os
 import select
 import zipfile
@@ -49,7 +50,8 @@ _DAMAGE = (
     zlib.error,
     zstd.ZstdError,
     zipfile.BadZipFile,
-    NotImplementedError,
+    RuntimeError,  # a zip file with a password, or packed as nobody else does
+    lzma.LZMAError,
     UnicodeDecodeError,  # names in a zip file
 )
 """What reading a damaged file, or one that ends too early, raises."""

@@ -2,17 +2,30 @@
 
 import base64
 import gzip
+import io
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
 from tests.unit.streams.archives import resource, response, warc_record
 
-__all__ = ["DEAD_LETTERS", "MARKUP", "PAGES", "SETTINGS", "TEXTS", "WARC", "Corpus"]
+__all__ = [
+    "DEAD_LETTERS",
+    "FOREIGN_PAGES",
+    "MARKUP",
+    "PAGES",
+    "SETTINGS",
+    "TEXTS",
+    "WARC",
+    "Corpus",
+    "in_parquet",
+]
 
 
 class Corpus(NamedTuple):
@@ -86,6 +99,37 @@ PAGES = Corpus(
         ),
     ],
 )
+
+FOREIGN_PAGES = Corpus(
+    [
+        msgspec.json.encode(page)
+        for page in (
+            {"url": ["https://site.example/"], "body": ["<p>text"], "depth": 1, "status": "200"},
+            {"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": "true"},
+            {"id": "1", "url": "https://site.example/", "ts": "2026-11-22T01:55:00.123Z", "text": "a text"},
+            {"key": "a", "url": "a", "response": {"body": "<p>text", "headers": [["A", "b"]]}, "status": {}},
+            {"url": "https://site.example/", "content": "text", "tstamp": 1_795_309_260_123, "boost": 0.5},
+        )
+    ],
+    [*PAGES.words, b'"ts":', b'"content":', b'"response":{', b'"format":', b'"status":"', b"[[", b"]]"],
+)
+
+
+def in_parquet(compression: str) -> bytes:
+    """Pages as rows of a Parquet file."""
+    count = 20
+    columns = {
+        "url": [f"https://site.example/{number}" for number in range(count)],
+        "html": ["<p>some words of a page", None] * (count // 2),
+        "body": [b"caf\xe9"] * count,
+        "fetched_at": pa.array(range(count), pa.timestamp("ns")),
+        "status": [200] * count,
+        "meta": [{"a": [1, 2], "b": "c"}] * count,
+    }
+    content = io.BytesIO()
+    pq.write_table(pa.table(columns), content, compression=compression, row_group_size=count // 2)
+    return content.getvalue()
+
 
 _TAGS = [
     "a",

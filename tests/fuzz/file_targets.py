@@ -1,26 +1,25 @@
-"""Files that are fuzzed: archives of crawls, frozen archives and settings."""
+"""Files that are fuzzed: archives of crawls, Parquet and settings."""
 
 import io
 import zipfile
 from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Self
-
-import numpy as np
 
 from daemon.settings import Settings
-from neardup_stream.archive.frozen import FrozenIndex
-from neardup_stream.archive.keys import page_keys
-from neardup_stream.archive.texts import KeptTexts, TextsWriter
-from neardup_stream.errors import ConfigError, CorruptData
-from neardup_stream.streams.inputs import open_input
+from neardup_stream.errors import BadPage, ConfigError, CorruptData
+from neardup_stream.message import Record
+from neardup_stream.streams.inputs import Input, open_input
+from neardup_stream.streams.parquet import read_parquet
 from neardup_stream.streams.warc import read_warc
-from tests.archives import build_archive, frozen_page, keyed_page
+from neardup_stream.wire.pages import PageDecoder
 from tests.fuzz import corpora
 from tests.fuzz.corpora import Corpus
 from tests.fuzz.oracles import FileTarget, Finding
 
-__all__ = ["CollectionTarget", "FrozenTarget", "SettingsTarget", "WarcTarget"]
+__all__ = ["CollectionTarget", "ParquetTarget", "SettingsTarget", "WarcTarget"]
+
+_MAX_PAGE_BYTES = 1 << 20
 
 _ARCHIVE_SECONDS = 6.0
 """CPU time worth a look: 4 MiB hold up to 200,000 records."""
@@ -65,33 +64,24 @@ class CollectionTarget(FileTarget):
         _read_pages(path)
 
 
-class FrozenTarget(FileTarget):
-    """Frozen archives: each answer is that of the archive as it was written, or the file is damaged."""
+class ParquetTarget(FileTarget):
+    """Parquet: every row is a page, skipped or refused, or the file is damaged."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.corpus = Corpus([], [b"\0" * 8, b"\xff" * 8, b"NDA", b"\x80" * 9, *corpora.WARC.words])
-        self._expected: object = None
-
-    def __enter__(self) -> Self:
-        super().__enter__()
-        path = self.folder / "sound.nda"
-        pages = [frozen_page(number, content=f"text {number}", whole=b"whole") for number in range(1, 40)]
-        pages += [frozen_page(40, page_id="forty", is_short=True), frozen_page(41, text=1)]
-        build_archive(path, pages, parts=[TextsWriter(self.folder)])
-        self.corpus = self.corpus._replace(inputs=[path.read_bytes()])
-        self._expected = _answers(path)
-        return self
+    slow_seconds = _ARCHIVE_SECONDS
+    corpus = Corpus(
+        [corpora.in_parquet(compression) for compression in ("none", "zstd")],
+        [*corpora.PAGES.words, b"PAR1", b"\x15", b"\x00\x00", b"\xff\xff\xff\x7f", b"\x80" * 9],
+    )
 
     def read(self, content: bytes) -> None:
-        path = self.folder / "a.nda"
+        path = self.folder / "a.parquet"
         path.write_bytes(content)
-        try:
-            answers = _answers(path)
-        except (CorruptData, ConfigError):
-            return
-        if answers != self._expected:
-            raise Finding(f"a damaged archive has another answer: {answers}")
+        decoder = PageDecoder()
+        for record in _records(path, read_parquet):
+            try:
+                decoder.decode(record)
+            except BadPage:
+                continue
 
 
 class SettingsTarget(FileTarget):
@@ -115,13 +105,17 @@ class SettingsTarget(FileTarget):
                     raise Finding(f"a password is told: {error}") from error
 
 
-def _read_pages(path: Path) -> None:
+def _records(path: Path, read: Callable[[Input, int], Iterator[list[Record]]]) -> list[Record]:
+    """The records of a file; none if it is damaged."""
     with open_input(str(path), Counter()) as source:
         try:
-            records = [record for records in read_warc(source, 1 << 20) for record in records]
+            return [record for records in read(source, _MAX_PAGE_BYTES) for record in records]
         except CorruptData:
-            return
-    for record in records:
+            return []
+
+
+def _read_pages(path: Path) -> None:
+    for record in _records(path, read_warc):
         if record.decoded is None:
             raise Finding(f"neither a page nor a reason: {record}")
 
@@ -133,17 +127,3 @@ def _collection(compression: int) -> bytes:
         for number, archive in enumerate(corpora.WARC.inputs[:2]):
             collection.writestr(f"archive/{number}.warc{'.gz' * number}", archive)
     return content.getvalue()
-
-
-def _answers(path: Path) -> object:
-    index = FrozenIndex(path)
-    rows = np.arange(index.header.page_count)
-    found = index.probe(*page_keys([keyed_page(number) for number in range(1, 50)]))
-    return (
-        list(index.log.all_pages()),
-        index.sketches(rows),
-        [column.tolist() for column in found[:2]],
-        dict(index.log.find(["forty", "https://site1.example/page/1", "https://nowhere.example/"])),
-        index.facts,
-        list(map(KeptTexts(index).text, rows.tolist())),
-    )

@@ -17,10 +17,13 @@ from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
+from neardup_stream.wire.pages import PageDecoder
+from neardup_stream.wire.presets import PRESETS
 from neardup_stream.wire.replays import fate, from_json_line, replayed
 from tests.fuzz import corpora
+from tests.fuzz.archive_targets import FrozenTarget, PassagesTarget, SearchTarget
 from tests.fuzz.corpora import Corpus
-from tests.fuzz.file_targets import CollectionTarget, FrozenTarget, SettingsTarget, WarcTarget
+from tests.fuzz.file_targets import CollectionTarget, ParquetTarget, SettingsTarget, WarcTarget
 from tests.fuzz.oracles import SLOW_SECONDS, Backstop, Finding, Target
 
 __all__ = ["TARGETS"]
@@ -120,6 +123,24 @@ def _is_text(content: bytes) -> bool:
     return True
 
 
+class _Foreign(Target):
+    """Pages as crawlers write them: with every preset a page, skipped or a reason."""
+
+    corpus = corpora.FOREIGN_PAGES
+
+    def __init__(self) -> None:
+        self._decoders = [PageDecoder(preset=preset) for preset in PRESETS]
+
+    def read(self, content: bytes) -> None:
+        for decoder in self._decoders:
+            try:
+                page = decoder.decode(_json_record(content))
+            except BadPage:
+                continue
+            if isinstance(page, Page):
+                msgspec.json.encode([page.id, page.url, page.fetched_at_seconds])
+
+
 class _DeadLetter(Target):
     """Dead letters: they go back, or somebody is told why not."""
 
@@ -141,13 +162,17 @@ class _DeadLetter(Target):
 
 
 TARGETS: dict[str, Callable[[], Target]] = {
+    "presets": _Foreign,
     "wire": lambda: _Prepared(corpora.PAGES, _json_record),
     "markup": lambda: _Prepared(corpora.MARKUP, _html_record),
     "main-content": lambda: _Prepared(corpora.MARKUP, _html_record, "main_content"),
     "text": lambda: _Prepared(corpora.TEXTS, _text_record),
     "warc": WarcTarget,
     "wacz": CollectionTarget,
+    "parquet": ParquetTarget,
     "frozen": FrozenTarget,
+    "passages": PassagesTarget,
+    "search": SearchTarget,
     "settings": SettingsTarget,
     "dead-letters": _DeadLetter,
 }

@@ -337,3 +337,20 @@ async def test_a_collection_with_a_damaged_name_is_damaged(tmp_path: Path) -> No
 
     with pytest.raises(CorruptData, match="damaged or cut off"):
         await read_files(write(tmp_path / "crawl.wacz", damaged))
+
+
+@pytest.mark.parametrize("harm", ["password", "lzma"])
+async def test_a_collection_that_cannot_be_unpacked_is_damaged(tmp_path: Path, harm: str) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_LZMA if harm == "lzma" else zipfile.ZIP_STORED) as file:
+        file.writestr("archive/a.warc", b"WARC/1.0\r\n" * 50)
+    content = bytearray(packed.getvalue())
+    if harm == "password":
+        for mark, flags in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+            content[content.index(mark) + flags] |= 1
+    else:
+        start = content.index(b"archive/a.warc") + len(b"archive/a.warc") + 9
+        content[start : start + 20] = bytes(20)
+
+    with pytest.raises(CorruptData, match="damaged"):
+        await read_files(write(tmp_path / "crawl.wacz", bytes(content)))

@@ -1,7 +1,8 @@
 """Parquet files as a source: a record a row, the row's JSON as its value."""
 
 import tracemalloc
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -179,3 +180,20 @@ def damaged_file(path: Path, damage: str) -> Path:
     damaged = {"cut": content[:-200], "empty": b"", "other": b"no Parquet", "flipped": bytes(flipped)}
     path.write_bytes(damaged[damage])
     return path
+
+
+async def test_whatever_bit_is_damaged_the_file_is_read_or_refused(tmp_path: Path) -> None:
+    for path in each_bit_flipped(tmp_path / "pages.parquet"):
+        with suppress(CorruptData):
+            await read(str(path))
+
+
+def each_bit_flipped(path: Path) -> Iterator[Path]:
+    """The file with one bit of each of its bytes flipped."""
+    write(path, {"url": ["a", "b", "a"], "meta": [[1], [2, 3], []]})
+    content = path.read_bytes()
+    for place in range(len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        yield path
