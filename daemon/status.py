@@ -95,7 +95,7 @@ async def take_status(settings: Settings) -> Status:
 
 
 async def _index(settings: Settings) -> IndexStatus:
-    async with open_stored_index(settings, None) as stores:
+    async with open_stored_index(settings, None, has_state_option=False) as stores:
         usage = await stores.usage.measure()
         return IndexStatus(
             namespace=settings.redis.namespace,

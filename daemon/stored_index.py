@@ -15,18 +15,22 @@ __all__ = ["open_stored_index"]
 
 
 @asynccontextmanager
-async def open_stored_index(settings: Settings, state_dir: Path | None) -> AsyncIterator[Stores]:
+async def open_stored_index(
+    settings: Settings, state_dir: Path | None, *, has_state_option: bool = True
+) -> AsyncIterator[Stores]:
     """Open what a daemon, or `dedup`, has stored.
 
     Args:
         settings: those it was stored with.
         state_dir: what `dedup --state` keeps; None for the Redis in the settings.
+        has_state_option: whether the command has `--state`, for what its errors advise.
 
     Raises:
         ConfigError: nothing is stored there, or it was stored with other settings.
         StoreUnavailable: Redis is away; somebody who asks does not want to wait for it.
         CorruptData: what is stored is not ours.
     """
+    state = ", or --state for what 'dedup --state' keeps" if has_state_option else ""
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(
             redis_url(settings, embedded=state_dir is not None, state_dir=state_dir)
@@ -34,14 +38,11 @@ async def open_stored_index(settings: Settings, state_dir: Path | None) -> Async
         try:
             client = await stack.enter_async_context(RedisClient(redis_config(settings, url)))
         except StoreUnavailable as error:
-            raise StoreUnavailable(
-                f"{error}; set --redis-url, or --state for what 'dedup --state' keeps"
-            ) from error
+            raise StoreUnavailable(f"{error}; set --redis-url{state}") from error
         namespace = await read_namespace(client, settings.redis.namespace, schema(settings))
         if namespace is None:
             raise ConfigError(
                 f"nothing is stored under redis.namespace {settings.redis.namespace!r} in"
-                f" {state_dir or settings.redis.url}; set --redis-url and --redis-namespace, or --state for"
-                " what 'dedup --state' keeps"
+                f" {state_dir or settings.redis.url}; set --redis-url and --redis-namespace{state}"
             )
         yield build_stores(settings, client, namespace)

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from neardup_stream.meters import NoMeters, Outcome
+from neardup_stream.wire.presets import PRESETS
 
 __all__ = ["Tally", "dead_letter_complaint"]
 
@@ -15,9 +16,10 @@ def dead_letter_complaint(dead: int, judged: int) -> str:
     """What to say where nearly all of so many records are dead letters; empty otherwise."""
     if not dead or dead < _NEARLY_ALL * judged:
         return ""
+    presets = "|".join(name for name in PRESETS if name != "none")
     return (
-        f"{dead:,} of {judged:,} records are dead letters, the first of them above: see docs/pages.md for"
-        " what a page is, and map a crawler's own names of fields with [page.fields]"
+        f"{dead:,} of {judged:,} records are dead letters: see docs/pages.md for what a page is; read what a"
+        f" crawler wrote with --set page.preset={presets}, or map its own names of fields with [page.fields]"
     )
 
 

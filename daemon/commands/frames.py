@@ -11,7 +11,9 @@ from daemon.commands.options import with_json, with_settings, with_state
 from daemon.logs import configure_logs
 from daemon.progress import page_progress
 from daemon.settings import Settings
+from daemon.tally import dead_letter_complaint
 from daemon.terminal import printable, printable_json
+from neardup_stream.errors import ConfigError
 
 __all__ = ["frames"]
 
@@ -63,6 +65,9 @@ def learn(settings: Settings, files: tuple[str, ...], state_dir: Path | None) ->
     if learned.dropped_count:
         click.echo(f"{learned.dropped_count:,} lessons gave way to those of a daemon", err=True)
     click.echo(_CACHE_NOTE, err=True)
+    records = learned.page_count + learned.rejected_count
+    if complaint := dead_letter_complaint(learned.rejected_count, records):
+        raise ConfigError(complaint)
     return learned.exit_code
 
 

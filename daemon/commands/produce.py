@@ -8,7 +8,9 @@ import click
 from daemon.commands.options import with_settings
 from daemon.progress import page_progress
 from daemon.settings import Settings
+from daemon.tally import dead_letter_complaint
 from daemon.terminal import printable
+from neardup_stream.errors import ConfigError
 
 if TYPE_CHECKING:
     from daemon.producing import Produced
@@ -48,6 +50,9 @@ def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool
             _report(produced, settings.kafka.pages_topic)
         raise
     _report(produced, settings.kafka.pages_topic)
+    bad = produced.bad.total()
+    if complaint := dead_letter_complaint(bad, produced.published + bad):
+        raise ConfigError(complaint)
 
 
 def _report(produced: "Produced", topic: str) -> None:

@@ -158,3 +158,14 @@ def test_what_cannot_be_is_told_in_one_line(index: StoredIndex, words: list[str]
     assert (run.returncode, run.stdout) == (2, b"")
     assert complaint in run.stderr.decode()
     assert run.stderr.count(b"\n") == 1
+
+
+def test_a_crawl_of_nothing_but_dead_letters_teaches_nothing_and_is_an_error(tmp_path: Path) -> None:
+    crawl = tmp_path / "crawl.jsonl"
+    crawl.write_bytes(b'{"target": "http://a.example/", "content": "words"}\n' * 20)
+
+    run = call("frames", "learn", str(crawl), "--state", str(tmp_path / "index"))
+
+    assert run.returncode == 2
+    assert b"20 of 20 records are dead letters" in run.stderr
+    assert b"page.preset=scrapy|browsertrix|nutch|stormcrawler" in run.stderr

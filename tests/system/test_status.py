@@ -35,6 +35,7 @@ def test_an_index_that_does_not_exist_is_an_error_that_names_the_settings(site: 
 
     assert run.returncode == 2
     assert "nothing is stored under redis.namespace" in run.stderr.decode()
+    assert "--state" not in run.stderr.decode()  # which it does not have
 
 
 def test_a_terminal_shows_it_on_one_screen() -> None:
