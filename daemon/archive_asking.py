@@ -16,10 +16,12 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.events import rounded_ratio
 from neardup_stream.match import MatchKind, View
 from neardup_stream.pipeline.archived import ArchivedMatch
-from neardup_stream.pipeline.consultation import OpenArchive, consult
+from neardup_stream.pipeline.asked_keys import keys_in_common
+from neardup_stream.pipeline.consultation import AskingPage, OpenArchive, consult
+from neardup_stream.pipeline.freezing import keyed_record
 from neardup_stream.wire.times import rfc3339
 
-__all__ = ["ArchiveAnswer", "FrozenEntry", "FrozenMatch", "match_entry", "query_archives", "readable"]
+__all__ = ["ArchiveAnswer", "FrozenEntry", "FrozenMatch", "frozen_matches", "query_archives", "readable"]
 
 
 class FrozenEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +43,11 @@ class FrozenEntry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FrozenMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of an archive that a page is like; see `EventMatch` for the fields of likeness."""
+    """A page of an archive that a page is like; see `EventMatch` for the fields of likeness.
+
+    Attributes:
+        keys: that both pages have, so that the page was found: `text`, `band N` or `fuzzy N`.
+    """
 
     archive: str
     id: str
@@ -53,6 +59,7 @@ class FrozenMatch(msgspec.Struct, frozen=True, kw_only=True):
     containment: float | UnsetType = UNSET
     contained_in: float | UnsetType = UNSET
     view: View = "whole"
+    keys: tuple[str, ...] = ()
 
 
 class ArchiveAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,16 +94,29 @@ def query_archives(name: str, paths: Sequence[Path], settings: Settings) -> Arch
             raise ConfigError(f"{', '.join(map(str, paths))} has no page {name!r}")
         return ArchiveAnswer(entries=entries, matches=())
     page = read_given(STDIN, settings)
-    consulted = consult([page.asking], archives, verdict_config(settings), settings.verdict.matches_limit)
     return ArchiveAnswer(
         entries=tuple(_entries([page.record.id], archives)),
-        matches=tuple(match_entry(match) for match in consulted.told[0].matches),
+        matches=frozen_matches(page.asking, archives, settings, settings.verdict.matches_limit),
     )
 
 
-def match_entry(archived: ArchivedMatch) -> FrozenMatch:
-    """A match as it is told."""
+def frozen_matches(
+    page: AskingPage, archives: Sequence[OpenArchive], settings: Settings, limit: int
+) -> tuple[FrozenMatch, ...]:
+    """Return the pages of archives that a page is like, best first, and the keys by which they are found.
+
+    Raises:
+        CorruptData: an archive is damaged.
+    """
+    (found,) = consult([page], archives, verdict_config(settings), limit).told
+    return tuple(_match_entry(match, page, archives) for match in found.matches)
+
+
+def _match_entry(archived: ArchivedMatch, page: AskingPage, archives: Sequence[OpenArchive]) -> FrozenMatch:
     match = archived.match
+    keyed = keyed_record(*page)
+    archive = next(each for each in archives if each.index.header.archive_id.hex() == archived.archive_id)
+    keys = keyed and keys_in_common(keyed, int(match.handle), archive.index, archive.reference)
     return FrozenMatch(
         archive=archived.archive_name,
         id=match.id,
@@ -108,6 +128,7 @@ def match_entry(archived: ArchivedMatch) -> FrozenMatch:
         containment=rounded_ratio(match.containment),
         contained_in=rounded_ratio(match.contained_in),
         view=match.view,
+        keys=tuple(keys or ()),
     )
 
 
@@ -139,3 +160,4 @@ def _lines(answer: ArchiveAnswer) -> Iterator[str]:
         likeness = "" if match.resemblance is UNSET else f"{match.resemblance:6.1%} alike"
         figures = click.style(f"{match.kind:>9}{likeness} {match.distance_bits:>3} bits", fg="green")
         yield f"  {figures}  {printable(match.url)}  {match.fetched_at}  {printable(match.archive)}"
+        yield f"             found by {', '.join(match.keys)}"

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 from msgspec import UNSET, UnsetType
 
+from daemon.archive_asking import frozen_matches
+from daemon.archives import open_archives
 from daemon.explanation import (
     Estimated,
     Exact,
@@ -108,6 +110,11 @@ def explain(
     """
     one, other = first.record, second.record
     config = verdict_config(settings)
+    archives = open_archives([Path(name) for name in settings.archive.files], settings)
+    first_archived, second_archived = (
+        frozen_matches(page.asking, archives, settings, settings.archive.matches_limit)
+        for page in (first, second)
+    )
     are_indexed = one.is_indexed and other.is_indexed
     compared = compare(one, second.handle, other, config) if are_indexed else None
     tables = _tables(first, second, settings) if are_indexed else None
@@ -131,6 +138,8 @@ def explain(
         would_link=_would_link(compared, settings) if is_match else UNSET,
         clusters=clusters,
         is_one_cluster=UNSET if clusters is UNSET else _is_one(*clusters),
+        first_archived=first_archived,
+        second_archived=second_archived,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Literal
 import msgspec
 from msgspec import UnsetType
 
+from daemon.archive_asking import FrozenMatch
 from daemon.page_facts import PageFacts
 from neardup_stream.events import EventCluster
 from neardup_stream.match import View
@@ -146,6 +147,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         would_link: whether this match alone would put them into one cluster.
         clusters: where each stored page stands now; absent where no index was asked.
         is_one_cluster: whether that is one cluster.
+        first_archived: pages of the archives in `archive.files` that the one page is like, best first.
+        second_archived: the same of the other.
     """
 
     first: PageFacts
@@ -164,3 +167,5 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     would_link: bool | UnsetType
     clusters: PairClusters | UnsetType
     is_one_cluster: bool | UnsetType
+    first_archived: tuple[FrozenMatch, ...] = ()
+    second_archived: tuple[FrozenMatch, ...] = ()

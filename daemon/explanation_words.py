@@ -22,7 +22,24 @@ def sentences(told: Explanation) -> list[str]:
     """The verdict with its reason first, then the figures, then the clusters."""
     is_missed = told.verdict in {"exact", "near"} and not told.is_match
     verdict = _MISSED if is_missed else _VERDICTS[told.verdict](told)
-    return [verdict, *_figures(told), *_clusters(told)]
+    return [verdict, *_figures(told), *_clusters(told), *_archives(told)]
+
+
+def _archives(told: Explanation) -> Iterator[str]:
+    """Which pages of archives each page is like, by which keys, and what was asked of them."""
+    least = told.thresholds.near_resemblance
+    for name, matches in (("first", told.first_archived), ("second", told.second_archived)):
+        for match in matches:
+            shares = (
+                ""
+                if match.resemblance is UNSET or match.containment is UNSET or match.contained_in is UNSET
+                else f": resemblance {match.resemblance:.2f} (near from {least:g}),"
+                f" {min(match.containment, match.contained_in):.2f} of either page is inside the other"
+            )
+            yield (
+                f"{match.archive} has {match.url}, fetched {match.fetched_at}, which the {name} page is like"
+                f" ({match.kind}), found by {', '.join(match.keys)}{shares}."
+            )
 
 
 _MISSED: Final = (

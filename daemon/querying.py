@@ -8,7 +8,7 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from daemon.archive_asking import FrozenMatch, match_entry
+from daemon.archive_asking import FrozenMatch, frozen_matches
 from daemon.archives import open_archives
 from daemon.page_facts import MatchFacts, PageFacts, cluster_of, match_facts, page_facts
 from daemon.page_lookup import STDIN, AskedPage, find_stored, place_given, read_given
@@ -19,7 +19,7 @@ from daemon.terminal import printable
 from daemon.wiring import Stores
 from neardup_stream.events import EventCluster
 from neardup_stream.match import View
-from neardup_stream.pipeline.consultation import OpenArchive, consult
+from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.detector import fetch_candidates
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.probing import ProbingPage, probe
@@ -95,8 +95,7 @@ def _asked_by_text_only(page: AskedPage, archives: Sequence[OpenArchive]) -> tup
 def _archived(
     page: AskedPage, archives: Sequence[OpenArchive], settings: Settings
 ) -> tuple[FrozenMatch, ...]:
-    (found,) = consult([page.asking], archives, verdict_config(settings), settings.archive.matches_limit).told
-    return tuple(map(match_entry, found.matches))
+    return frozen_matches(page.asking, archives, settings, settings.archive.matches_limit)
 
 
 async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tuple[Verdict, bool]:
@@ -136,6 +135,7 @@ def _lines(answer: Answer) -> Iterator[str]:
         likeness = "" if match.resemblance is UNSET else f", {match.resemblance:.1%} alike"
         name, url = printable(match.archive), printable(match.url)
         yield f"  {name} has {url}, fetched {match.fetched_at}: {match.kind}{likeness}"
+        yield f"    found by {', '.join(match.keys)}"
     for name in answer.asked_by_text_only:
         shown = printable(name)
         yield f"  {shown} has fuzzy keys alone: give the page as JSON to find more than its exact text"

@@ -7,10 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.keys import KeyedPage, KeyKind, fuzzy_keys, page_keys
 from neardup_stream.fingerprints.fuzzy import PREFIX_COUNT, FuzzyReference, fuzzy_codes
 
-__all__ = ["AskedKeys", "QueryKeys"]
+__all__ = ["AskedKeys", "QueryKeys", "keys_in_common"]
 
 
 class QueryKeys(NamedTuple):
@@ -18,6 +19,34 @@ class QueryKeys(NamedTuple):
 
     keys: NDArray[np.uint64]
     queries: NDArray[np.int64]
+
+
+def keys_in_common(
+    page: KeyedPage, row: int, index: FrozenIndex, reference: FuzzyReference | None
+) -> list[str]:
+    """Return which keys of a page a frozen page has too: `text`, `band N`, `fuzzy N`; for explanations.
+
+    Args:
+        page: that asks.
+        row: of the frozen page.
+        index: of its archive.
+        reference: of the archive's fuzzy keys; None where it has none.
+
+    Raises:
+        CorruptData: the archive is damaged.
+    """
+    named = {int(key): "text" for key in page_keys([page._replace(views=())])[0]}
+    if "bands" in index.key_kinds:
+        for view in page.views:
+            _, *bands = page_keys([page._replace(views=(view,))])[0].tolist()
+            named |= {key: f"band {number}" for number, key in enumerate(bands)}
+    if reference is not None:
+        schemes = AskedKeys([page._replace(views=())]).fuzzy(reference).keys.tolist()
+        named |= {key: f"fuzzy {number}" for number, key in enumerate(schemes)}
+    keys = np.array(list(named), np.uint64)
+    found = index.probe(keys, np.arange(keys.size))
+    places = found.queries[found.rows == row].tolist()
+    return list(dict.fromkeys(list(named.values())[place] for place in places))
 
 
 class AskedKeys:
@@ -42,7 +71,7 @@ class AskedKeys:
         exact = self._with_bands if "bands" in kinds else self._of_text
         if reference is None:
             return exact
-        fuzzy = self._fuzzy(reference)
+        fuzzy = self.fuzzy(reference)
         queries = np.concatenate([exact.queries, fuzzy.queries])
         order = np.argsort(queries, kind="stable")
         return QueryKeys(np.concatenate([exact.keys, fuzzy.keys])[order], queries[order])
@@ -55,7 +84,8 @@ class AskedKeys:
     def _of_text(self) -> QueryKeys:
         return QueryKeys(*page_keys([page and page._replace(views=()) for page in self._pages]))
 
-    def _fuzzy(self, reference: FuzzyReference) -> QueryKeys:
+    def fuzzy(self, reference: FuzzyReference) -> QueryKeys:
+        """The fuzzy keys alone, in the order of the schemes; of pages whose words are known."""
         asked = [(place, page) for place, page in enumerate(self._pages) if page and page.prefixes]
         counted = [np.frombuffer(page.prefixes, PREFIX_COUNT) for _, page in asked]
         codes = fuzzy_codes(counted, reference)

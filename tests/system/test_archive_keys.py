@@ -111,3 +111,26 @@ def test_query_says_which_archives_it_cannot_ask_for_more_than_the_text_of_a_sto
 
     assert (named["asked_by_text_only"], given["asked_by_text_only"]) == (["fuzzy.nda"], [])
     assert {match["archive"] for match in named["archived"]} == {"fuzzy.nda", "bands.nda"}
+
+
+def test_explain_and_query_say_which_archived_page_was_found_by_which_keys(
+    frozen: Path, tmp_path: Path
+) -> None:
+    one, other = tmp_path / "one.json", tmp_path / "other.json"
+    one.write_bytes(page_json("one", prose(3)))
+    other.write_bytes(page_json("other", prose(98)))
+    chosen = ["--set", f"archive.files={frozen / 'fuzzy.nda'},{frozen / 'bands.nda'}"]
+
+    explained = told("explain", str(one), str(other), *chosen)
+    asked = told("archive", "query", "-", str(frozen / "bands,fuzzy.nda"), stdin=one.read_bytes())
+
+    by_archive = {match["archive"]: match for match in explained["first_archived"]}
+    assert {match["id"] for match in by_archive.values()} == {"https://example.com/3"}
+    assert by_archive["fuzzy.nda"]["keys"] == ["text", *(f"fuzzy {n}" for n in range(8))]
+    assert by_archive["bands.nda"]["keys"] == ["text", *(f"band {n}" for n in range(12))]
+    assert explained["second_archived"] == []
+    (words,) = [each for each in explained["words"] if "fuzzy.nda has https://example.com/3" in each]
+    assert "found by text, fuzzy 0" in words
+    assert "resemblance 1.00 (near from" in words
+    (match,) = asked["matches"]
+    assert match["keys"] == [*by_archive["bands.nda"]["keys"], *by_archive["fuzzy.nda"]["keys"][1:]]
