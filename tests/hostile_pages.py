@@ -51,6 +51,12 @@ HOSTILE_PAGES: Mapping[str, HostilePage] = {
     "groups-of-options": _html("<optgroup>" * 30_000 + "x"),
     "annotations-of-nothing": _html("</plaintext><rp>" * 50_000),
     "elements": _html("<p>" * 700_000),
+    "names-of-attributes": _html(_numbered("<p a%d>x", 80_000)),
+    "end-tags-in-deep-markup": _html("<span>" * 1_000 + "</q>" * 300_000),
+    "lists-in-objects": _html("<ul><li>x<object></ul>" * 20_000),
+    "formatting-in-objects": _html(_numbered("<p><b a=%d><object></b></object>x</p>", 2_000)),
+    "formatting-in-lists-to-choose-from": _html(_numbered("<p><b a=%d><select></b></select>x</p>", 2_000)),
+    "lines-that-may-not-break": _html(_numbered("<nobr a=%d><table><nobr></table>", 2_000)),
     "text-behind-the-body": _html(
         "</script></body></html><!-->" + _numbered("< a%dp>'</script></body></html><!-->", 25_000)
     ),
