@@ -231,7 +231,7 @@ def _link(told: Explanation) -> str:
     return (
         f"The match is not firm: less than clusters.link_containment ({least:g}) of one page is inside the"
         " other. It links them only if the later page has no firm match, matches no other cluster better, and"
-        " matches at least half of the earlier page's cluster."
+        " matches at least half of the earlier page's cluster or a page that joined it firmly."
     )
 
 

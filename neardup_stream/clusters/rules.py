@@ -68,7 +68,9 @@ def linked(link_containment: float) -> Rule:
 
     Weaker matches would chain pages into clusters whose ends are not alike at all. A page without a firm
     match therefore joins at most one cluster, the one it matches best among those of which it matches at
-    least half of the pages, and merges none. Which clusters it finds depends on the order of pages.
+    least half of the pages or an anchor, and merges none. Anchors are the founder, and every page that joined
+    by a firm match and matches an anchor: so a chain of weak matches ends after two. Which clusters it finds
+    depends on the order of pages.
 
     Args:
         link_containment: least share of either page inside the other; pages with one text are always firm.
@@ -80,15 +82,18 @@ def linked(link_containment: float) -> Rule:
             for support in supports
             if any(is_firm(match, link_containment) for match in support.matches)
         ]
-        return components(firm or _best_half_matched(supports))
+        choice = components(firm or _best_joinable(supports))
+        return choice._replace(becomes_anchor=any(support.anchors_matched for support in firm))
 
     return join
 
 
-def _best_half_matched(supports: Sequence[Support]) -> list[Support]:
-    """Return the best matched of those clusters of which the page matches at least half of the pages."""
-    half_matched = [support for support in supports if 2 * len(support.matches) >= support.size]
-    return [max(half_matched, key=_best_containment)] if half_matched else []
+def _best_joinable(supports: Sequence[Support]) -> list[Support]:
+    """Return the best matched of those clusters that a page without a firm match may join."""
+    joinable = [
+        support for support in supports if support.anchors_matched or 2 * len(support.matches) >= support.size
+    ]
+    return [max(joinable, key=_best_containment)] if joinable else []
 
 
 def _best_containment(support: Support) -> float:

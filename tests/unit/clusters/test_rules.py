@@ -30,12 +30,14 @@ def test_anchored_joins_the_first_whose_anchor_matches_and_merges_nothing() -> N
     assert anchored([support("a", anchors_matched=0), support("b"), support("c")]) == Choice("b")
 
 
-def matched(cluster_id: str, containments: Sequence[float], size: int) -> Support:
+def matched(
+    cluster_id: str, containments: Sequence[float], size: int, *, anchors_matched: int = 0
+) -> Support:
     matches = tuple(
         msgspec.structs.replace(match_with(number), containment=share, contained_in=1.0)
         for number, share in enumerate(containments)
     )
-    return support(cluster_id)._replace(matches=matches, size=size)
+    return support(cluster_id, anchors_matched=anchors_matched)._replace(matches=matches, size=size)
 
 
 def test_linked_joins_and_merges_what_is_matched_firmly_and_nothing_else() -> None:
@@ -52,6 +54,23 @@ def test_linked_without_a_firm_match_joins_the_cluster_matched_best_and_merges_n
 
 def test_linked_without_a_firm_match_joins_no_cluster_that_is_mostly_unlike_the_page() -> None:
     assert linked(0.775)([matched("a", [0.77], 3), matched("b", [0.77, 0.76], 5)]) == Choice(None)
+
+
+def test_linked_without_a_firm_match_joins_a_large_cluster_by_an_anchor() -> None:
+    supports = [matched("a", [0.77], 30), matched("b", [0.73], 30, anchors_matched=1)]
+
+    assert linked(0.775)(supports) == Choice("b")
+
+
+@pytest.mark.parametrize(
+    ("containment", "anchors_matched", "becomes_anchor"), [(0.8, 1, True), (0.8, 0, False), (0.77, 1, False)]
+)
+def test_linked_makes_an_anchor_of_a_page_that_matches_firmly_and_matches_an_anchor(
+    containment: float, anchors_matched: int, *, becomes_anchor: bool
+) -> None:
+    choice = linked(0.775)([matched("a", [containment], 1, anchors_matched=anchors_matched)])
+
+    assert choice == Choice("a", becomes_anchor=becomes_anchor)
 
 
 @pytest.mark.parametrize("rule", [components, anchored, linked(0.775)])
