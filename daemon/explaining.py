@@ -232,8 +232,8 @@ def _whole_texts(one: PageRecord, other: PageRecord, sketch: SketchConfig | None
         round(float(each[0]), _DIGITS)
         for each in (
             *overlaps[:5],
-            least_content_inside(overlaps.own_samples, alike_known),
-            least_content_inside(overlaps.other_samples, alike_known),
+            least_content_inside(overlaps.own_samples, [one], [other]),
+            least_content_inside(overlaps.other_samples, [one], [other]),
         )
     ]
     return WholeTexts(

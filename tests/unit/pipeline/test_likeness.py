@@ -102,6 +102,27 @@ def test_whole_texts_are_near_if_nine_tenths_of_what_is_known_as_content_is_in_b
 @pytest.mark.parametrize(
     ("content_bins", "content_count", "is_near"),
     [
+        pytest.param(33, 5075, True, id="small-frame-above-13-twentieths"),
+        pytest.param(33, 5079, False, id="small-frame-below-13-twentieths"),
+        pytest.param(28, 3199, False, id="frame-of-more-than-half"),
+        pytest.param(28, 3200, True, id="frame-of-half"),
+    ],
+)
+def test_whole_texts_with_small_frames_are_near_if_most_of_what_is_content_is_in_both(
+    *, content_bins: int, content_count: int, is_near: bool
+) -> None:
+    """Each kept bin stands for a 64th of 6400 shingles, so 33 are 3300, 13 twentieths of 5077."""
+    one, other = (
+        with_frame(page(codes(NONE, code), content_count), codes(ALL, 1), content_bins, 6400)
+        for code in (2, 3)
+    )
+
+    assert verdict(one, other) == (is_near, is_near)
+
+
+@pytest.mark.parametrize(
+    ("content_bins", "content_count", "is_near"),
+    [
         pytest.param(9, 1637, False, id="9-samples-below-11-twentieths"),
         pytest.param(9, 1635, True, id="9-samples-11-twentieths"),
         pytest.param(36, 8472, False, id="36-samples-below-17-fortieths"),
