@@ -62,7 +62,7 @@ interleavings: .venv/.stamp-dev ## 10,000 schedules over all fault profiles; INT
 fuzz: .venv/.stamp-dev ## Mutated input against all that reads what others wrote; FUZZ_SECONDS=600
 	$(BIN)/python -m tests.fuzz --seconds $(or $(FUZZ_SECONDS),600)
 
-soak: packages jars ## Ten minutes under full load: nothing may grow
+soak: packages jars ## A quarter of an hour under full load: nothing may grow, and retention must hold
 	$(PYTEST) -m soak -v -s tests/chaos
 
 monitoring: packages jars ## A broker, Redis, two daemons and Prometheus, fed with a crawl; prints where to look

@@ -15,6 +15,7 @@ from daemon.metric_registry import PREFIX, MetricRegistry
 from daemon.process_metrics import ProcessMetrics
 from daemon.stage_times import StageTimes
 from daemon.stalls import Progress
+from daemon.sweep_metrics import SweepMetrics
 from daemon.top_sites import TopSites
 from neardup_stream.errors import BadPageReason, LimitName, StoreReason, StreamReason
 from neardup_stream.events import EventName
@@ -30,7 +31,6 @@ from neardup_stream.meters import (
     Step,
     WorkerEnd,
 )
-from neardup_stream.pipeline.retention import Sweep
 from neardup_stream.stores.redis_usage import Usage
 
 __all__ = ["Metrics"]
@@ -64,11 +64,13 @@ class Metrics:
     Attributes:
         registry: holds everything.
         process: what the process knows of itself.
+        sweep: what retention does.
     """
 
     def __init__(self, top_sites: int = 0) -> None:
         self.registry = registry = MetricRegistry()
         self.process = ProcessMetrics(registry)
+        self.sweep = SweepMetrics(registry)
         self._stage_times = StageTimes()
         self._top_sites = TopSites(top_sites)
         for collector in (self._stage_times, self._top_sites):
@@ -121,13 +123,6 @@ class Metrics:
             "archive_candidates", "Frozen pages that pages were compared with."
         )
         self._truncated = counter("truncated_dead_letters", "Dead letters that were cut to fit.")
-        swept = counter("swept_records", "Records that retention looked at, by what it did.", "action")
-        self._swept = {action: swept.labels(action) for action in get_args(Sweep)}
-        self._sweep_round = gauge("sweep_round_seconds", "How long retention takes to look at every record.")
-        self._sweep_overdue = gauge(
-            "sweep_overdue_seconds", "By how much the latest page that retention let go was late."
-        )
-        self._clock_offset = gauge("clock_offset_seconds", "How far this host's clock is ahead of Redis.")
 
     def _make_waits(self) -> None:
         """How long things take, and what waits."""
@@ -300,19 +295,6 @@ class Metrics:
     def dependency_error(self, dependency: Dependency, reason: str) -> None:
         """Count why a dependency was unavailable."""
         self._dependency_errors.labels(dependency, reason).inc()
-
-    def swept(self, action: Sweep, count: int) -> None:
-        """Count what one pass of the sweeper did."""
-        self._swept[action].inc(count)
-
-    def sweep_pace(self, round_seconds: float, overdue_seconds: float) -> None:
-        """Set how long a round takes, and by how much the latest page of the last pass was late."""
-        self._sweep_round.set(round_seconds)
-        self._sweep_overdue.set(overdue_seconds)
-
-    def clock_offset(self, seconds: float) -> None:
-        """Set how far this host's clock is ahead of Redis."""
-        self._clock_offset.set(seconds)
 
     def lag(self, unread: Mapping[Partition, int]) -> None:
         """Set the three lags of every partition that is ours; the others' series end.

@@ -32,6 +32,7 @@ from daemon.wiring import (
 )
 from neardup_stream.errors import DependencyLost, Unavailable
 from neardup_stream.pipeline.loop import Loop
+from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.version import __version__
 
 __all__ = ["Stop", "redis_url", "run_service"]
@@ -142,6 +143,7 @@ async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Sto
         preparation = await stack.enter_async_context(open_preparation(settings, metrics, text_parts))
         streams = await stack.enter_async_context(open_kafka(settings, stores.epochs, retries, metrics))
         publication = message_publication(streams.events, streams.dead_letters)
+        gate = ReadingGate(metrics.sweep.reading_waited)
         loop = build_loop(
             settings,
             stores,
@@ -153,6 +155,7 @@ async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Sto
             transactions=streams.transactions,
             archives=archives,
             tracer=tracing.tracer,
+            gate=gate,
         )
         collect_rarely()
         metrics.process.service(settings, stores.namespace.schema_id)
@@ -160,7 +163,7 @@ async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Sto
         log_event(_logger, "started", store=stores.server_name, schema=stores.namespace.schema_id)
         stop.is_watched = True
         async with (
-            sweeping(settings, stores, retries, metrics),
+            sweeping(settings, stores, retries, metrics.sweep, gate),
             watching(streams.source, stores.usage, settings.pipeline.stall_seconds, metrics, health),
         ):
             await _run_until_stopped(loop, settings.pipeline.drain_seconds, health, stop)

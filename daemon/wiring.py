@@ -38,6 +38,7 @@ from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.judgement import Judgement, JudgementStores
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Prepares
+from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.cluster_store import ClusterStore
@@ -392,6 +393,7 @@ def build_loop(
     transactions: Transactions | None = None,
     archives: Consultation | None = None,
     tracer: Tracer | None = None,
+    gate: ReadingGate | None = None,
     is_kept: bool = False,
     now_seconds: Callable[[], float] | None = None,
 ) -> Loop:
@@ -428,6 +430,7 @@ def build_loop(
         frames=build_frames(settings, stores.frames, stores.judged.handle_key, retries, meters, preparation),
         archives=archives,
         tracer=tracer or NoTracer(),
+        gate=gate,
     )
 
 

@@ -363,11 +363,25 @@ _DEPENDENCIES: Final = Row(
         ),
         Panel(
             "Retention: pace",
-            "How long a look at every record takes, and by how much the latest page was late.",
+            "How long a look at every record takes, how far it is behind its schedule, and by how much the latest"
+            " page was late.",
             "s",
             (
                 Query('max(neardup_sweep_round_seconds{job=~"$job"})', "a round"),
+                Query('max(neardup_sweep_lag_seconds{job=~"$job"})', "behind its schedule"),
                 Query('max(neardup_sweep_overdue_seconds{job=~"$job"})', "latest page"),
+            ),
+        ),
+        Panel(
+            "Retention: back-pressure",
+            "Sweeps under way at once, and the share of time that reading waits for them.",
+            "short",
+            (
+                Query('max(neardup_sweeps_in_flight{job=~"$job"})', "sweeps in flight"),
+                Query(
+                    'max(rate(neardup_reading_paused_seconds_total{job=~"$job"}[$__rate_interval]))',
+                    "share of time that reading waits",
+                ),
             ),
         ),
         Panel(

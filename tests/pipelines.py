@@ -30,6 +30,7 @@ from neardup_stream.pipeline.judgement import Judgement, JudgementStores
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Preparation
+from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
 from neardup_stream.stores.cluster_store import ClusterStore
@@ -137,6 +138,7 @@ class Pipeline:
         is_read_again: bool = False,
         meters: PipelineMeters | None = None,
         tracer: Tracer | None = None,
+        gate: ReadingGate | None = None,
     ) -> Loop:
         """A loop over this pipeline's stores and sinks; `meters` take the place of the pipeline's own."""
         meters = meters or self.meters
@@ -165,6 +167,7 @@ class Pipeline:
             archives=self.archives
             and Consultation(self.archives, self.verdict, 8, meters, skips_matches=self.skips_matches),
             tracer=tracer or NoTracer(),
+            gate=gate,
         )
 
     def _frames(self, retries: Retries) -> Frames | None:

@@ -30,6 +30,7 @@ from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
 from neardup_stream.pipeline.judgement import ComparedRun, Judgement, ProbedRun, Run, cut_at_repeats
 from neardup_stream.pipeline.offsets import later_offsets, next_offsets
 from neardup_stream.pipeline.preparation import Prepares, timed
+from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.streams.protocol import EndOfStream, Sink, Source
 from neardup_stream.streams.transactions import Transactions
@@ -101,6 +102,7 @@ class Loop:
         frames: takes the frames of their sites out of pages; None leaves them in.
         archives: asks frozen archives about pages; None where there are none.
         tracer: receives the spans of each batch.
+        gate: delays reading while it is paused; None never does.
     """
 
     def __init__(
@@ -117,6 +119,7 @@ class Loop:
         frames: Frames | None = None,
         archives: Consultation | None = None,
         tracer: Tracer = _NO_TRACER,
+        gate: ReadingGate | None = None,
     ) -> None:
         self._source = source
         self._preparation = preparation
@@ -135,6 +138,7 @@ class Loop:
         self._config = config
         self._meters = meters
         self._in_flight = InFlight(config.limits, meters)
+        self._gate = gate or ReadingGate()
         self._may_read = asyncio.Event()
         self._may_read.set()
         self._epoch = 0
@@ -177,6 +181,7 @@ class Loop:
     async def _read(self, stop: asyncio.Event, out: Handoff[Batch]) -> None:
         while not stop.is_set():
             self._meters.activity("read", "waiting_for_output")
+            await self._gate.wait(stop)
             await self._may_read.wait()
             pages, size_bytes = await self._in_flight.wait_for_room()
             self._meters.activity("read", "waiting_for_input")

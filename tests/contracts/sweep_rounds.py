@@ -1,5 +1,6 @@
 """What every SweepRounds promises, as functions over a fresh one and the seconds of its clock."""
 
+from asyncio import gather
 from collections.abc import Awaitable, Callable
 
 from neardup_stream.stores.sweep_rounds import SweepRounds
@@ -31,6 +32,21 @@ async def no_claim_goes_over_the_last_slot(rounds: SweepRounds) -> None:
     assert max(ends) == SLOTS
 
 
+async def claims_made_at_once_share_no_slot(rounds: SweepRounds) -> None:
+    claims = await gather(*(rounds.claim(10, SLOTS, LONG_SECONDS) for _ in range(8)))
+    met = [slot for each in claims for slot in range(each.first_slot, each.first_slot + each.slot_count)]
+
+    assert len(met) == len(set(met)) >= 70
+
+
+async def each_claim_is_due_where_the_one_before_it_ended(rounds: SweepRounds) -> None:
+    claims = [await rounds.claim(30, SLOTS, LONG_SECONDS) for _ in range(4)]
+    due = [each.behind_seconds for each in claims]
+    shares = [each.slot_count / SLOTS * LONG_SECONDS for each in claims]
+
+    assert due[1:] == [before - share for before, share in zip(due, shares, strict=False)][:3]
+
+
 async def what_is_behind_is_told_before_the_claim(rounds: SweepRounds) -> None:
     first = await rounds.claim(SLOTS // 2, SLOTS, LONG_SECONDS)
     second = await rounds.claim(SLOTS, SLOTS, LONG_SECONDS)
@@ -57,6 +73,8 @@ async def after_a_pause_at_most_one_round_is_due(rounds: SweepRounds) -> None:
 SWEEP_ROUNDS_CLAIMS: list[SweepRoundsClaim] = [
     the_first_round_is_due_at_once_in_claims_that_meet_every_slot_once,
     no_claim_goes_over_the_last_slot,
+    claims_made_at_once_share_no_slot,
+    each_claim_is_due_where_the_one_before_it_ended,
     what_is_behind_is_told_before_the_claim,
     a_slower_pace_does_not_wait_for_the_faster_one,
     after_a_pause_at_most_one_round_is_due,

@@ -228,10 +228,16 @@ def test_use_of_redis_is_unknown_while_it_is_unavailable(metrics: Metrics) -> No
 
 
 def test_the_pace_of_retention_and_the_clocks_are_metrics(metrics: Metrics) -> None:
-    metrics.sweep_pace(61.5, 7.0)
-    metrics.clock_offset(-0.5)
+    metrics.sweep.sweep_pace(61.5, 7.0)
+    metrics.sweep.sweep_lag(3.5, 4)
+    metrics.sweep.reading_waited(1.5)
+    metrics.sweep.reading_waited(0.5)
+    metrics.sweep.clock_offset(-0.5)
 
     found = samples(metrics)
     assert found["neardup_sweep_round_seconds",] == 61.5
     assert found["neardup_sweep_overdue_seconds",] == 7
+    assert found["neardup_sweep_lag_seconds",] == 3.5
+    assert found["neardup_sweeps_in_flight",] == 4
+    assert found["neardup_reading_paused_seconds_total",] == 2
     assert found["neardup_clock_offset_seconds",] == -0.5

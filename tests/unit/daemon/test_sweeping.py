@@ -1,11 +1,27 @@
+import asyncio
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from time import time
 
 import pytest
 
+from daemon.clocks import StoreClock
 from daemon.settings import Retention
-from daemon.sweeping import is_trusted, retention_config
-from neardup_stream.pipeline.retention import Sweep
+from daemon.sweeping import Sweeping, claim_limit, is_trusted, retention_config
+from neardup_stream.clusters.unclustered import Unclustered
+from neardup_stream.indexes.layout import IndexConfig, IndexLayout
+from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.reading_gate import ReadingGate
+from neardup_stream.pipeline.retention import RetentionConfig, Sweep, Sweeper
+from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.pipeline.sweep_pace import MOST_SWEEPS
+from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory_sweep_rounds import MemorySweepRounds
+from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.protocol import WalkedRecords
 from neardup_stream.stores.sweep_rounds import Claim
 
 
@@ -20,6 +36,10 @@ def test_only_nothing_means_for_ever(seconds: float, page_seconds: int | None) -
     assert (config.page_seconds, config.stub_seconds) == (page_seconds, 1)
 
 
+MOST_JITTER_SECONDS = 100
+"""Far below the round of the sweeps here."""
+
+
 class Noted:
     """Notes what it is told."""
 
@@ -27,12 +47,22 @@ class Noted:
 
     def __init__(self) -> None:
         self.counts: Counter[Sweep] = Counter()
+        self.most_in_flight = 0
+        self.is_full = asyncio.Event()
+        self.is_idle = asyncio.Event()
 
     def swept(self, action: Sweep, count: int) -> None:
         self.counts[action] += count
 
     def sweep_pace(self, round_seconds: float, overdue_seconds: float) -> None:
         """Nothing to note."""
+
+    def sweep_lag(self, lag_seconds: float, in_flight: int) -> None:
+        self.most_in_flight = max(self.most_in_flight, in_flight)
+        if in_flight == MOST_SWEEPS:
+            self.is_full.set()
+        if lag_seconds < MOST_JITTER_SECONDS and not in_flight:
+            self.is_idle.set()
 
     def clock_offset(self, seconds: float) -> None:
         self.offset_seconds = seconds
@@ -47,3 +77,76 @@ def test_a_pass_is_refused_while_this_host_and_redis_disagree_about_the_time(
     assert is_trusted(Claim(0, 1, time() - ahead, 0.0), noted) == trusted
     assert abs(noted.offset_seconds - ahead) < 2
     assert [record.message for record in caplog.records] == ([] if trusted else ["sweep_refused"])
+
+
+class SlowRecords(MemoryRecords):
+    """No walk ends until `may_go_on` is set."""
+
+    def __init__(self) -> None:
+        super().__init__(slot_bits=11)
+        self.may_go_on = asyncio.Event()
+        self.walked: list[int] = []
+
+    async def walk(self, slot: int, slot_limit: int) -> WalkedRecords:
+        self.walked.append(slot)
+        await self.may_go_on.wait()
+        return await super().walk(slot, slot_limit)
+
+
+@asynccontextmanager
+async def swept(
+    records: SlowRecords, noted: Noted, gate: ReadingGate, page_seconds: int | None
+) -> AsyncIterator[None]:
+    """A round that is due as a whole, and so long that nothing else is due in this test."""
+    config = RetentionConfig(page_seconds, stub_seconds=10**9)
+    clusters = Unclustered(MemoryClusters(time))
+
+    def new_sweeper() -> Sweeper:
+        index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig()))
+        return Sweeper(records=records, index=index, clusters=clusters, config=config)
+
+    scheduled = Sweeping(
+        rounds=MemorySweepRounds(time),
+        slot_count=records.slot_count,
+        new_sweeper=new_sweeper,
+        config=config,
+        clock=StoreClock(),
+        retries=Retries(Patience(), NoMeters(), lambda _error: None),
+        meters=noted,
+        gate=gate,
+    )
+    running = asyncio.create_task(scheduled.run())
+    try:
+        yield
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
+async def test_sweeps_that_are_late_run_at_once_and_reading_waits_until_they_caught_up() -> None:
+    records, noted, gate = SlowRecords(), Noted(), ReadingGate()
+    async with swept(records, noted, gate, page_seconds=10**9):
+        await noted.is_full.wait()
+        was_paused = gate.is_paused
+        records.may_go_on.set()
+        await noted.is_idle.wait()
+
+    assert was_paused
+    assert not gate.is_paused
+    assert noted.most_in_flight == MOST_SWEEPS
+    assert sorted(records.walked) == list(range(records.slot_count))
+
+
+async def test_reading_does_not_wait_for_stubs() -> None:
+    records, noted, gate = SlowRecords(), Noted(), ReadingGate()
+    async with swept(records, noted, gate, page_seconds=None):
+        await noted.is_full.wait()
+
+        assert not gate.is_paused
+
+
+@pytest.mark.parametrize(
+    ("slot_count", "limit"), [(16, 128), (4096, 128), (8192, 256), (32_768, 1024), (10**6, 1024)]
+)
+def test_a_round_takes_several_claims_unless_it_is_small(slot_count: int, limit: int) -> None:
+    assert claim_limit(slot_count) == limit
