@@ -5,9 +5,7 @@ section allowed. Every source is first flattened into `Given` values; each is th
 by itself, so that an error names the source and the whole dotted name.
 """
 
-import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
@@ -16,6 +14,8 @@ import msgspec
 
 from daemon.redaction import redact_setting
 from daemon.settings_environment import PREFIX, setting_variables
+from daemon.settings_file import line_numbers, read_settings_file
+from daemon.settings_names import HIDDEN, closest_name, shown_name, shown_variable
 from neardup_stream.errors import ConfigError
 
 __all__ = ["Given", "Known", "SourceKind", "known_settings", "read_settings"]
@@ -24,11 +24,7 @@ SourceKind = Literal["file", "environment", "flag"]
 
 S = TypeVar("S", bound=msgspec.Struct)
 
-_MAX_FILE_BYTES = 1 << 17
 _REFUSALS_SHOWN = 10
-_NAME = re.compile(r"[\w.]+")
-_TABLE_LINE = re.compile(r"[ \t]*\[[ \t]*([\w.-]+)[ \t]*\]")
-_KEY_LINE = re.compile(r"[ \t]*([\w.-]+)[ \t]*=")
 _ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5})?")
 
 
@@ -39,13 +35,13 @@ class Given(NamedTuple):
         name: dotted, such as `kafka.pages_topic`.
         value: typed if it comes from TOML, else text.
         kind: of source.
-        origin: how to name the source to the person who wrote it.
+        place: the file and the line, or the environment variable; empty for a flag.
     """
 
     name: str
     value: object
     kind: SourceKind
-    origin: str
+    place: str
 
 
 class Known(NamedTuple):
@@ -93,7 +89,16 @@ def read_settings(
     values: dict[str, object] = {}
     kinds: dict[str, SourceKind] = {}
     refusals: list[str] = []
-    for given in (*_from_file(config, known), *_from_environment(environ, known), *_from_flags(overrides)):
+    for given in (
+        *_from_file(config, known),
+        *_from_environment(environ, known),
+        *_from_flags(overrides, known),
+    ):
+        if given.name not in known and len(refusals) >= _REFUSALS_SHOWN:
+            refusals.append(
+                ""
+            )  # counted and not shown: finding out which setting is meant takes a millisecond
+            continue
         try:
             values[given.name] = _converted(given, known)
         except ConfigError as error:
@@ -135,34 +140,11 @@ def _notes(hint: object) -> list[msgspec.Meta]:
 def _from_file(path: Path | None, known: Mapping[str, Known]) -> Iterator[Given]:
     if path is None:
         return
-    try:
-        with path.open("rb") as file:
-            content = file.read(_MAX_FILE_BYTES + 1)
-        if len(content) > _MAX_FILE_BYTES:
-            raise ConfigError(f"the settings file {path} has more than {_MAX_FILE_BYTES:,} bytes")
-        tables = tomllib.loads(content.decode())
-    except OSError as error:
-        raise ConfigError(f"cannot read the settings file {path}: {error.strerror}") from error
-    except RecursionError as error:
-        raise ConfigError(f"{path} is nested too deeply") from error
-    except ValueError as error:  # as tomllib's own error is, and an integer of too many digits
-        raise ConfigError(f"{path} is not valid TOML: {error}") from error
-    lines = _line_numbers(content.decode())
+    tables, text = read_settings_file(path)
+    lines = line_numbers(text)
     for name, value in _leaves(tables, known):
         line = f", line {lines[name]}" if name in lines else ""
-        yield Given(name, value, "file", f"{name} in {path}{line}")
-
-
-def _line_numbers(text: str) -> dict[str, int]:
-    """Where each setting stands that is written in the usual way: a line for a table, a line for a key."""
-    table, numbers = "", dict[str, int]()
-    for number, line in enumerate(text.splitlines(), 1):
-        if found := _TABLE_LINE.match(line):
-            table = f"{found[1]}."
-            numbers.setdefault(found[1], number)
-        elif found := _KEY_LINE.match(line):
-            numbers.setdefault(table + found[1], number)
-    return numbers
+        yield Given(name, value, "file", f"{path}{line}")
 
 
 def _leaves(
@@ -178,32 +160,41 @@ def _leaves(
 
 def _from_environment(environ: Mapping[str, str], known: Iterable[str]) -> Iterator[Given]:
     for variable, name in setting_variables(environ, known):
-        yield Given(name, environ[variable], "environment", f"environment variable {variable}")
+        yield Given(name, environ[variable], "environment", variable)
 
 
-def _from_flags(overrides: Sequence[str]) -> Iterator[Given]:
+def _from_flags(overrides: Sequence[str], known: Iterable[str]) -> Iterator[Given]:
     for override in overrides:
         name, equals, value = override.partition("=")
         if not equals:
-            word = _NAME.match(name)
-            raise ConfigError(f"--set {word[0] if word else ''}: write it as section.key=value")
-        yield Given(name.strip(), value, "flag", f"--set {name.strip()}")
+            raise ConfigError(f"--set {shown_name(name.strip(), known)}: write it as section.key=value")
+        yield Given(name.strip(), value, "flag", "")
+
+
+def _named(given: Given, known: Iterable[str]) -> tuple[str, str]:
+    """Return the name to print, and how to name the source to the person who wrote it."""
+    if given.kind == "environment":
+        variable = shown_variable(given.place)
+        return given.name if variable == given.place else HIDDEN, f"environment variable {variable}"
+    name = shown_name(given.name, known)
+    return name, f"{name} in {given.place}" if given.kind == "file" else f"--set {name}"
 
 
 def _converted(given: Given, known: Mapping[str, Known]) -> object:
     setting = known.get(given.name)
     if setting is None:
-        raise ConfigError(f"{given.origin}: there is no setting {given.name!r}{_suggestion(given, known)}")
+        name, origin = _named(given, known)
+        raise ConfigError(f"{origin}: there is no setting {name!r}{_suggestion(given, known)}")
     if setting.is_secret and given.kind == "flag":
         raise ConfigError(
-            f"{given.origin}: every user of the machine can read command lines; "
+            f"{_named(given, known)[1]}: every user of the machine can read command lines; "
             f"use {given.name}_file or the environment variable {_variable(given.name)}"
         )
     try:
         return _without_line_end(_convert(given, setting), setting)
     except msgspec.ValidationError as error:
         got = "***" if setting.is_secret else _shown(given)
-        raise ConfigError(f"{given.origin}: {_wanted(error, setting)}, got {got}") from error
+        raise ConfigError(f"{_named(given, known)[1]}: {_wanted(error, setting)}, got {got}") from error
 
 
 def _convert(given: Given, setting: Known) -> object:
@@ -243,14 +234,10 @@ def _wanted(error: msgspec.ValidationError, setting: Known) -> str:
 
 
 def _suggestion(given: Given, known: Iterable[str]) -> str:
-    names = tuple(known)
-    last_key = given.name.rpartition(".")[2]
-    close = difflib.get_close_matches(given.name, names, n=1, cutoff=0.75)
-    close = close or [name for name in names if name.rpartition(".")[2] == last_key][:1]
-    if not close:
+    close = closest_name(given.name, known)
+    if close is None:
         return "; see 'neardup-stream config show' for all of them"
-    spelled = _variable(close[0]) if given.kind == "environment" else close[0]
-    return f"; did you mean {spelled}?"
+    return f"; did you mean {_variable(close) if given.kind == 'environment' else close}?"
 
 
 def _variable(name: str) -> str:

@@ -147,9 +147,6 @@ _BY_CLASS: Final[tuple[tuple[type[Exception], Fault], ...]] = (
 _PASSWORD_WANTED = re.compile("HELLO must be called with the client already authenticated")
 """What a server says that wants a password, to a client that greets it without."""
 
-_AUTHENTICATION_REQUIRED = "NOAUTH Authentication required"
-"""The same in the words of every other command."""
-
 _SCRIPT_REFUSED = re.compile("executing the script can't run|ACL failure in script")
 """A script met NOPERM, in the words of Redis 7.0 and of later ones."""
 
@@ -221,8 +218,6 @@ def _origin(error: Exception) -> Exception:
 
 
 def _words(error: Exception) -> str:
-    if _PASSWORD_WANTED.search(str(error)):
-        return _AUTHENTICATION_REQUIRED
     return f"{_FIRST_WORDS.get(type(error), '')} {error}".strip().rstrip(".")
 
 

@@ -19,8 +19,6 @@ _INNER = msgspec.json.Decoder(dict[str, msgspec.Raw] | None)
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _OPENING = ord("[")
 _NO_PRESET: Paths = MappingProxyType({})
-_BODIES = frozenset({"html", "text", "body"})
-_EMPTY_TEXT = b'"text":""'
 _VERBATIM = "meta"
 """The field that may be a list itself."""
 
@@ -34,20 +32,12 @@ class ForeignFields:
             which crawlers make of what could be several, the value is taken.
         names: every name a page may have.
         preset: the same of a crawler; `paths` go before it.
-        omits_empty_text: whether a page without any text is one whose text is empty.
 
     Raises:
         ConfigError: an unknown name, or a path with an empty step.
     """
 
-    def __init__(
-        self,
-        paths: Mapping[str, str],
-        names: Collection[str],
-        preset: Paths = _NO_PRESET,
-        *,
-        omits_empty_text: bool = False,
-    ) -> None:
+    def __init__(self, paths: Mapping[str, str], names: Collection[str], preset: Paths = _NO_PRESET) -> None:
         for name, path in paths.items():
             if name not in names:
                 raise ConfigError(f"page.fields.{name}: no such field; there are {', '.join(names)}")
@@ -55,7 +45,6 @@ class ForeignFields:
                 raise ConfigError(f"page.fields.{name} = {path!r}: a path is names joined by dots")
         every: dict[str, tuple[str, ...]] = {name: (name,) for name in names}
         every |= {**preset, **{name: (path,) for name, path in paths.items()}}
-        self._omits_empty_text = omits_empty_text
         self._steps = {name: [path.split(".") for path in every[name]] for name in names}
 
     def renamed(self, json: bytes) -> bytes:
@@ -66,12 +55,10 @@ class ForeignFields:
         """
         page = _PAGE.decode(json)
         found = ((name, _first_at(page, paths)) for name, paths in self._steps.items())
-        values = {
-            name: raw if name == _VERBATIM else _only_value(raw) for name, raw in found if raw is not None
-        }
-        fields = [b'"%b":%b' % (name.encode(), raw) for name, raw in values.items()]
-        if self._omits_empty_text and _BODIES.isdisjoint(values):
-            fields.append(_EMPTY_TEXT)
+        values = (
+            (name, raw if raw is None or name == _VERBATIM else _only_value(raw)) for name, raw in found
+        )
+        fields = [b'"%b":%b' % (name.encode(), raw) for name, raw in values if raw is not None]
         return b"{%b}" % b",".join(fields)
 
 

@@ -18,7 +18,7 @@ from neardup_stream.message import Record, Skipped
 from neardup_stream.page import Page, PageId
 from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.foreign_fields import ForeignFields
-from neardup_stream.wire.presets import OMITS_EMPTY_TEXT, PRESETS, Preset
+from neardup_stream.wire.presets import PRESETS, Preset
 from neardup_stream.wire.times import LATEST_SECONDS, parse_time
 from neardup_stream.wire.urls import canonical_url
 
@@ -226,10 +226,7 @@ def foreign_fields(fields: Mapping[str, str], preset: Preset) -> ForeignFields |
         ConfigError: `fields` names a field that no page has, or an empty path.
     """
     paths = PRESETS[preset]
-    if not fields and not paths:
-        return None
-    omits = preset in OMITS_EMPTY_TEXT
-    return ForeignFields(fields, PageInput.__struct_fields__, paths, omits_empty_text=omits)
+    return ForeignFields(fields, PageInput.__struct_fields__, paths) if fields or paths else None
 
 
 def is_header(value: bytes) -> bool:

@@ -7,7 +7,7 @@ at every crawl. Where a crawler does that, pages go by their URL.
 from collections.abc import Mapping
 from typing import Final, Literal
 
-__all__ = ["OMITS_EMPTY_TEXT", "PRESETS", "Paths", "Preset"]
+__all__ = ["PRESETS", "Paths", "Preset"]
 
 Preset = Literal["none", "scrapy", "browsertrix", "nutch", "stormcrawler"]
 """A crawler whose fields are known."""
@@ -35,6 +35,3 @@ PRESETS: Final[Mapping[Preset, Paths]] = {
     "stormcrawler": {"text": ("content", "text"), "body": (), "id": ()},
 }
 """By crawler."""
-
-OMITS_EMPTY_TEXT: Final[frozenset[Preset]] = frozenset({"browsertrix"})
-"""Crawlers that leave the field out where a page has no text, as one that shows a picture only."""

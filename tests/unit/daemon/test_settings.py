@@ -1,3 +1,4 @@
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 
 from daemon.preparing import index_layout, sketch_config, verdict_config
 from daemon.settings import Settings
+from daemon.settings_file import MAX_FILE_BYTES, MAX_KEY_PARTS
 from daemon.settings_reading import known_settings, read_settings
 from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError
@@ -240,6 +242,54 @@ def test_a_refusal_never_repeats_a_secret(override: str) -> None:
     assert "hunter2" not in refusal([override])
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        '[kafka "redis://:hunter2@h/0"',
+        "redis://:hunter2@cache",
+        "redis.url redis://:hunter2@cache/0?x",
+        "redis.url.hunter2",
+        "redis.password:hunter2",
+        "redis.password.hunter2",
+        "redis.passwordhunter2",
+        "redis.hunter2",
+        "hunter2",
+        "hunter2@cache:6379/0",
+        "hunter2.url",
+        "x" * 1_000 + "hunter2",
+    ],
+)
+def test_an_unknown_name_is_not_printed_where_a_secret_may_be_part_of_it(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text(f"{json.dumps(name)} = 1\n[redis]\n{json.dumps(name)} = 1")
+
+    for refused in (refusal([f"{name}=1"]), refusal([name]), refusal(config=file)):
+        assert "hunter2" not in refused
+        assert "***" in refused
+    assert "hunter2" not in refusal(environ={f"NEARDUP_REDIS__{name}": "1"})
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '[a."hunter2"]\n[a."hunter2"]',
+        "x = {'hunter2' = 1, 'hunter2' = 2}",
+        "x = {a.b = 1}\nx.hunter2 = 1",
+        'a."hunter2" = 1\n[a."hunter2".b]',
+        'x = {a = {"hunter2" = {}}, a."hunter2".b = 1}',
+    ],
+)
+def test_an_error_of_the_parser_names_the_place_and_no_key(content: str, tmp_path: Path) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text(content)
+
+    refused = refusal(config=file)
+
+    assert "is not valid TOML" in refused
+    assert "(at " in refused
+    assert "hunter2" not in refused
+
+
 def test_a_missing_file_and_a_broken_one_are_refused(tmp_path: Path) -> None:
     broken = tmp_path / "broken.toml"
     broken.write_text("[kafka\n")
@@ -258,7 +308,11 @@ def test_a_missing_file_and_a_broken_one_are_refused(tmp_path: Path) -> None:
         pytest.param("[http]\nport = " + "9" * 5_000, "is not valid TOML", id="integer-of-5,000-digits"),
         pytest.param("[http]\nport = " + "9" * 4_000, "expected int <= 65535", id="integer-of-4,000"),
         pytest.param("x = 1\n" * 200_000, "has more than 131,072 bytes", id="too-large"),
-        pytest.param("[" + ".".join("a" * 20_000) + "]\nx = 1", "no setting 'a'", id="deep-table"),
+        pytest.param(
+            "[" + ".".join("a" * 20_000) + "]\nx = 1",
+            "a key has 20,000 parts; at most 8 are allowed",
+            id="deep-table",
+        ),
         pytest.param("x = \ud800", "is not valid TOML", id="no-utf-8"),
     ],
 )
@@ -270,6 +324,38 @@ def test_a_hostile_settings_file_is_refused_in_one_line(tmp_path: Path, content:
 
     assert message in refused
     assert "\n" not in refused
+
+
+@pytest.mark.parametrize(
+    "key", ["{}", "x = {{{} = 1}}", "[{}]", 'x = {{a = """b"""", {} = 1}}', "x = '''c''''\n{} = 1"]
+)
+@pytest.mark.parametrize("part", ["a", '"a.b"', "'.'", "1", "a "])
+def test_a_key_has_at_most_eight_parts(key: str, part: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+
+    file.write_text(key.format(".".join([part] * MAX_KEY_PARTS)))
+    assert "parts" not in refusal(config=file)
+    file.write_text(key.format(".".join([part] * (MAX_KEY_PARTS + 1))))
+    assert f"line {1 + key.count(chr(10))}: a key has 9 parts; at most 8 are allowed" in refusal(config=file)
+
+
+@pytest.mark.parametrize(
+    "value", ['"{}"', "'{}'", '"""\n{}"""', "'''{}'''", '"\\"{}"', '"" # {}', '"#" # "{}']
+)
+def test_dots_in_a_value_or_a_comment_are_no_parts_of_a_key(value: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(f"[log]\nlevel = {value.format('.'.join('abcdefghijk'))}")
+
+    assert "log.level" in refusal(config=file)
+
+
+def test_a_settings_file_holds_the_largest_size_and_no_byte_more(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_bytes(b"#" * MAX_FILE_BYTES)
+
+    assert Settings.load(file) == Settings()
+    file.write_bytes(b"#" * (MAX_FILE_BYTES + 1))
+    assert "has more than 131,072 bytes" in refusal(config=file)
 
 
 def test_a_settings_file_without_an_end_is_refused() -> None:

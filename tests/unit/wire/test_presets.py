@@ -5,7 +5,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from neardup_stream.errors import BadPage
 from neardup_stream.message import Partition, Position, Record, Skipped
 from neardup_stream.page import Page
 from neardup_stream.wire.pages import PageDecoder
@@ -99,23 +98,6 @@ def test_times_of_browsertrix_are_those_of_the_capture() -> None:
 
     assert isinstance(page, Page)
     assert page.fetched_at_seconds == pytest.approx(1_795_309_260.123)
-
-
-def test_a_page_that_browsertrix_found_no_text_in_has_an_empty_one() -> None:
-    page = _decode(PageDecoder(preset="browsertrix"), _browsertrix_without_text())
-
-    assert isinstance(page, Page)
-    assert page.text == ""
-
-
-@pytest.mark.parametrize("preset", ["none", "scrapy", "nutch", "stormcrawler"])
-def test_of_other_crawlers_a_page_without_text_is_none(preset: Preset) -> None:
-    with pytest.raises(BadPage, match="has none of html, text and body"):
-        _decode(PageDecoder(preset=preset), _browsertrix_without_text())
-
-
-def _browsertrix_without_text() -> dict[str, Any]:
-    return {name: value for name, value in _browsertrix(1).items() if name not in {"text", "ts"}}
 
 
 def test_names_that_are_set_go_before_those_of_the_crawler() -> None:

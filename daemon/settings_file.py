@@ -1,0 +1,93 @@
+"""Read the settings file: TOML, whose size and keys are bounded before it is parsed."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from neardup_stream.errors import ConfigError
+
+__all__ = ["MAX_FILE_BYTES", "MAX_KEY_PARTS", "line_numbers", "read_settings_file"]
+
+MAX_FILE_BYTES: Final = 1 << 17
+"""Most bytes of a settings file."""
+
+MAX_KEY_PARTS: Final = 8
+"""Most parts of one dotted key or table name. The parser's time grows with their square; settings have 3."""
+
+_STRING_OR_COMMENT = re.compile(
+    r'''
+    """ (?: [^"\\] | \\. | "(?!"") )*+ (?: "{3,5} )?+
+    | \'\'\' (?: [^'] | '(?!\'\') )*+ (?: '{3,5} )?+
+    | " (?: [^"\\\n] | \\[^\n] )*+ "?+
+    | ' [^'\n]*+ '?+
+    | (?P<comment> \# [^\n]*+ )
+    ''',
+    re.VERBOSE | re.DOTALL,
+)
+_KEY = re.compile(r"[\w-]++ (?: [ \t]*+ \. [ \t]*+ [\w-]++ )*+", re.VERBOSE | re.ASCII)
+_TABLE_LINE = re.compile(r"[ \t]*\[[ \t]*([\w.-]+)[ \t]*\]")
+_KEY_LINE = re.compile(r"[ \t]*([\w.-]+)[ \t]*=")
+_FIXED_QUOTES = ("Expected ", "Found invalid character ", "Illegal character ", "Unescaped ")
+_QUOTED_KEYS = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)
+_PLACE = re.compile(r" \(at (?:line [0-9]+, column [0-9]+|end of document)\)\Z")
+
+
+def read_settings_file(path: Path) -> tuple[Mapping[str, Any], str]:
+    """Return the tables of a settings file, and its text.
+
+    Raises:
+        ConfigError: it cannot be read, is over a limit or is not TOML; the message quotes no key or value.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(MAX_FILE_BYTES + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot read the settings file {path}: {error.strerror}") from error
+    if len(content) > MAX_FILE_BYTES:
+        raise ConfigError(f"the settings file {path} has more than {MAX_FILE_BYTES:,} bytes")
+    try:
+        text = content.decode()
+        _require_short_keys(path, text)
+        return tomllib.loads(text), text
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deeply") from error
+    except ValueError as error:  # as tomllib's own error is, and an integer of too many digits
+        raise ConfigError(f"{path} is not valid TOML: {_without_keys(str(error))}") from None
+
+
+def _require_short_keys(path: Path, text: str) -> None:
+    for number, line in enumerate(_STRING_OR_COMMENT.sub(_in_place, text).split("\n"), 1):
+        for key in _KEY.finditer(line):
+            parts = key[0].count(".") + 1
+            if parts > MAX_KEY_PARTS:
+                raise ConfigError(
+                    f"{path}, line {number}: a key has {parts:,} parts; at most {MAX_KEY_PARTS} are allowed"
+                )
+
+
+def _in_place(found: re.Match[str]) -> str:
+    """Return what stands for a string where keys are counted: one part of a key, and its line ends."""
+    return "" if found["comment"] is not None else "s" + "\n" * found[0].count("\n")
+
+
+def _without_keys(message: str) -> str:
+    """Return a message of the parser without the keys that it quotes: a password may be written as a key."""
+    if message.startswith(_FIXED_QUOTES):
+        return message
+    place = _PLACE.search(message)
+    end = place.start() if place else len(message)
+    return _QUOTED_KEYS.sub("***", message[:end]) + message[end:]
+
+
+def line_numbers(text: str) -> dict[str, int]:
+    """Return where each setting stands that is written as a line for its table and a line for its key."""
+    table, numbers = "", dict[str, int]()
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := _TABLE_LINE.match(line):
+            table = f"{found[1]}."
+            numbers.setdefault(found[1], number)
+        elif found := _KEY_LINE.match(line):
+            numbers.setdefault(table + found[1], number)
+    return numbers
