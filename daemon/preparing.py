@@ -15,7 +15,7 @@ from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.match import Match
 from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.pipeline.frame_views import FrameViewer
-from neardup_stream.pipeline.frames import Frames
+from neardup_stream.pipeline.frames import WINDOW_PAGES, Frames
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.pipeline.likeness import VerdictConfig
@@ -116,6 +116,7 @@ def build_frames(
         retries=retries,
         meters=meters,
         now_seconds=monotonic,
+        window_pages=0 if most_lessons else WINDOW_PAGES,
     )
 
 

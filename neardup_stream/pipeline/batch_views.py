@@ -4,8 +4,8 @@ Pages of a batch teach each other in either direction. A page that nearly equals
 copies would make content look like frame. No I/O here.
 """
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -15,39 +15,19 @@ from numpy.typing import NDArray
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_wholes
 from neardup_stream.fingerprints.simhash import PageLines, line_token_counts, view_lines
 from neardup_stream.fingerprints.sketch import SketchConfig
-from neardup_stream.frames.lines import (
-    FrameConfig,
-    asks_for_landmarks,
-    content_lines,
-    strict_content_lines,
-)
-from neardup_stream.frames.table import FrameTable, LineHashes, distinct_lines
+from neardup_stream.frames.lines import asks_for_landmarks, content_lines, strict_content_lines
+from neardup_stream.frames.table import distinct_lines
 from neardup_stream.message import Position
-from neardup_stream.page import Page
 from neardup_stream.pipeline.arrival import Arrival, Lesson
+from neardup_stream.pipeline.frame_reading import REDESIGNED_CONTENT, SETTLED_PAGES, Reading, is_sampled
 from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES
-from neardup_stream.pipeline.near_copies import NearCopies, SeenPage
-from neardup_stream.pipeline.under_way import UnderWay
+from neardup_stream.pipeline.near_copies import SeenPage
+from neardup_stream.pipeline.under_way import SiteLines
 
-__all__ = ["SETTLED_PAGES", "BatchViews", "LinesOutsideLandmarks", "Reading", "Viewed", "can_teach"]
-
-SETTLED_PAGES = 64
-"""Of a site of which so many pages are counted few more are: its frame is known, and changes slowly."""
-
-_KNOWN_PAGES = 24
-"""If so many pages of a site are counted, what is under way adds nothing to its table."""
+__all__ = ["BatchViews", "Viewed", "can_teach"]
 
 _FEW_PAGES = 10
 """While fewer pages of a site are counted it is young: content may be taken for its frame."""
-
-TAUGHT_OF_SETTLED = 16
-"""Of the pages of a settled site one in so many is counted."""
-
-TAUGHT_OF_REDESIGNED = 4
-"""The same of the pages in which hardly any frame is found: the site may have a new design."""
-
-REDESIGNED_CONTENT = 0.8
-"""In a page of a settled site with a larger share of content hardly any frame is found."""
 
 _Mask = NDArray[np.bool_]
 
@@ -74,67 +54,36 @@ class Viewed(NamedTuple):
     tokens: int
 
 
-LinesOutsideLandmarks = Callable[[Page], LineHashes | None]
-"""Reads the markup of a page again, without its landmarks."""
-
-
-class Reading(NamedTuple):
-    """How pages are read and compared.
-
-    Attributes:
-        config: when a line is frame.
-        outside_landmarks: returns the lines of a page outside its landmarks, None if they cannot be told.
-        copies: the latest pages of sites that are not settled.
-        most_lessons: for so many pages of each site every one that is no copy has a lesson.
-        lesson_counts: of each site, while `most_lessons` is above 0.
-    """
-
-    config: FrameConfig
-    outside_landmarks: LinesOutsideLandmarks
-    copies: NearCopies
-    most_lessons: float
-    lesson_counts: Counter[str]
-
-    def is_learning(self, site: str) -> bool:
-        """Whether every page of a site that is no copy has a lesson."""
-        return self.lesson_counts[site] < self.most_lessons
-
-    def is_known(self, site: str, table: FrameTable) -> bool:
-        """Whether pages of a site are viewed by its table alone."""
-        return table.page_count >= _KNOWN_PAGES and not self.is_learning(site)
-
-
 class BatchViews:
     """The views of one batch, while they are made.
 
     Args:
         reading: how pages are read and compared.
-        under_way: lines of pages in flight, by site.
+        sites: what is known of the sites of the pages; learns from them.
         arrivals: pages in order, some perhaps without site or lines.
         batch: its number.
-        tables: what is stored of their sites.
         sketch: how sketches are made.
     """
 
     def __init__(
         self,
         reading: Reading,
-        under_way: defaultdict[str, UnderWay],
+        sites: Mapping[str, SiteLines],
         arrivals: list[Arrival],
         batch: int,
-        tables: Mapping[str, FrameTable],
         sketch: SketchConfig,
     ) -> None:
         self._reading = reading
-        self._under_way = under_way
+        self._sites = sites
+        self._former_counts = {site: lines.page_count for site, lines in sites.items()}
         self._arrivals = arrivals
         self._viewed = list(arrivals)
         self._batch = batch
-        self._tables = tables
         self._sketch = sketch
         self._masks: dict[int, _Mask] = {}
         self._landmarks: dict[int, _Mask] = {}
         self._taught: set[int] = set()
+        self._taught_sites: set[str] = set()
         self._copies: set[int] = set()
         self._siblings: set[int] = set()
         self._lessons: dict[Position, Lesson] = {}
@@ -153,8 +102,7 @@ class BatchViews:
         known = {site: rows for site, rows in self._by_site.items() if self._is_known(site)}
         others = [rows for site, rows in self._by_site.items() if site not in known]
         self._view_known(known)
-        for wave in zip_longest(*others):
-            rows = [row for row in wave if row is not None]
+        for rows in _waves(others):
             self._view(rows)
             self._teach(rows)
         self._view([row for rows in others for row in rows])
@@ -177,10 +125,10 @@ class BatchViews:
         )
 
     def _is_settled(self, site: str) -> bool:
-        return self._tables[site].page_count >= SETTLED_PAGES
+        return self._former_counts[site] >= SETTLED_PAGES
 
     def _is_known(self, site: str) -> bool:
-        return self._reading.is_known(site, self._tables[site])
+        return self._reading.is_known(site, self._former_counts[site])
 
     def _give_lesson(self, row: int) -> None:
         arrival, lines = self._arrivals[row], self._lines[row]
@@ -199,7 +147,7 @@ class BatchViews:
         starts = np.cumsum(line_counts) - line_counts
         counts = np.concatenate(
             [
-                self._tables[site].counts_of(np.concatenate([self._lines[row].hashes for row in of_site]))
+                self._sites[site].counts_merged(np.concatenate([self._lines[row].hashes for row in of_site]))
                 for site, of_site in sites.items()
             ]
         )
@@ -217,14 +165,28 @@ class BatchViews:
             if self._is_taught(self._arrivals[row], share):
                 self._give_lesson(row)
         self._replace(rows)
+        self._teach_known(sites)
+        self._view(
+            [
+                row
+                for row, share in zip(rows, shares.tolist(), strict=True)
+                if (site := self._arrivals[row].site) in self._taught_sites
+                and (share > REDESIGNED_CONTENT or not self._is_settled(site))
+            ]
+        )
+
+    def _teach_known(self, sites: Mapping[str, Sequence[int]]) -> None:
+        """Count the pages of known sites that have lessons."""
+        lessons = [
+            [row for row in rows if self._arrivals[row].record.position in self._lessons]
+            for rows in sites.values()
+        ]
+        for rows in _waves(lessons):
+            self._teach(rows)
 
     def _is_taught(self, arrival: Arrival, content_share: float) -> bool:
         """Whether a page of a known site is counted, beside those that have a lesson anyway."""
-        is_redesigned = content_share > REDESIGNED_CONTENT
-        return (
-            arrival.text_fingerprint % (TAUGHT_OF_REDESIGNED if is_redesigned else TAUGHT_OF_SETTLED) == 0
-            and arrival.record.position not in self._lessons
-        )
+        return is_sampled(arrival, content_share) and arrival.record.position not in self._lessons
 
     def _view(self, rows: Sequence[int]) -> None:
         """Bring the views of pages up to date with what is known now."""
@@ -251,14 +213,10 @@ class BatchViews:
     def mask(self, row: int) -> _Mask:
         """Which lines of a page are content."""
         arrival, lines = self._arrivals[row], self._lines[row]
-        table = self._tables[arrival.site]
-        counts, page_count = table.counts_of(lines.hashes), table.page_count
-        under_way = self._under_way.get(arrival.site)
-        if under_way is not None and not self._is_known(arrival.site):
-            own = row in self._taught
-            more = under_way.line_counts.get
-            counts += np.array([more(line, 0) for line in lines.hashes.tolist()], np.int64) - own
-            page_count += under_way.page_count - own
+        site, own = self._sites[arrival.site], row in self._taught
+        is_known = self._is_known(arrival.site)
+        counts = (site.counts_merged if is_known else site.counts_one_by_one)(lines.hashes) - own
+        page_count = site.page_count - own
         is_copy = row in self._copies and page_count < _FEW_PAGES  # what copies share is no frame for that
         if is_copy or not arrival.is_markup:
             return strict_content_lines(counts, self._reading.config, is_markup=arrival.is_markup)
@@ -321,7 +279,7 @@ class BatchViews:
         return arrival.shingle_count <= SHORT_SHINGLES or self._is_young(arrival.site)
 
     def _is_young(self, site: str) -> bool:
-        return self._tables[site].page_count < _FEW_PAGES
+        return self._former_counts[site] < _FEW_PAGES
 
     def _teach(self, rows: Sequence[int]) -> None:
         """Count the pages that are no copies; those that are have no lesson."""
@@ -336,7 +294,14 @@ class BatchViews:
                 self._lessons.pop(arrival.record.position)
             else:
                 lines = self._lessons[arrival.record.position].lines
-                self._under_way[arrival.site].add(self._batch, lines)
+                self._sites[arrival.site].add(self._batch, lines)
                 self._taught.add(row)
+                self._taught_sites.add(arrival.site)
                 if relation == "sibling":
                     self._siblings.add(row)
+
+
+def _waves(rows_of_sites: Iterable[Sequence[int]]) -> Iterator[list[int]]:
+    """The first rows of all sites, then the second ones, and so on."""
+    for wave in zip_longest(*rows_of_sites):
+        yield [row for row in wave if row is not None]

@@ -7,7 +7,7 @@ of a site would be read before anything is learned.
 No I/O here. One call at a time.
 """
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.frames.lines import FrameConfig
-from neardup_stream.frames.table import FrameTable
+from neardup_stream.frames.table import FrameTable, LineHashes
 from neardup_stream.match import Match
 from neardup_stream.pipeline.arrival import Arrival
-from neardup_stream.pipeline.batch_views import BatchViews, LinesOutsideLandmarks, Reading, Viewed
+from neardup_stream.pipeline.batch_views import BatchViews, Viewed
+from neardup_stream.pipeline.frame_reading import LinesOutsideLandmarks, Reading
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.near_copies import COPY_CONTAINMENT, NearCopies
-from neardup_stream.pipeline.under_way import UnderWay
+from neardup_stream.pipeline.under_way import SiteLines
 
 __all__ = ["FrameViewer", "is_distinct"]
 
@@ -65,21 +66,32 @@ class FrameViewer:
     ) -> None:
         room = _REMEMBERED_WHILE_LEARNING_BYTES if most_lessons else _REMEMBERED_BYTES
         self._reading = Reading(config, outside_landmarks, NearCopies(verdict, room), most_lessons, Counter())
-        self._under_way: defaultdict[str, UnderWay] = defaultdict(UnderWay)
+        self._sites: dict[str, SiteLines] = {}
 
-    def finish(self, batch: int, sites: Sequence[str]) -> None:
-        """Forget what a batch taught: its pages are decided, and counted in the tables if they are to be."""
-        for site in sites:
-            under_way = self._under_way[site]
-            under_way.remove(batch)
-            if not under_way.lessons:
-                del self._under_way[site]
+    def confirm(self, batch: int, lessons: Mapping[str, Sequence[LineHashes]]) -> None:
+        """Count what a batch taught as decided.
+
+        Args:
+            batch: its number.
+            lessons: of each site that it taught something, the pages that are to be counted.
+        """
+        for site, pages in lessons.items():
+            if site in self._sites:
+                self._sites[site].confirm(batch, pages)
+
+    def replace(self, site: str, table: FrameTable, batches: Sequence[int]) -> None:
+        """Take over the table of a site, in which the lessons of these batches are counted."""
+        if site in self._sites:
+            self._sites[site].replace(table, batches)
+
+    def forget(self, site: str) -> None:
+        """Forget what is known of a site."""
+        self._sites.pop(site, None)
 
     def content_of(self, arrival: Arrival, table: FrameTable) -> NDArray[np.bool_]:
         """Return which lines of a page that is long enough are content by its table alone, bool[lines]."""
-        nothing: defaultdict[str, UnderWay] = defaultdict(UnderWay)
-        tables = {arrival.site: table}
-        return BatchViews(self._reading, nothing, [arrival], 0, tables, SketchConfig()).mask(0)
+        sites = {arrival.site: SiteLines(table, self._reading.config.max_lines)}
+        return BatchViews(self._reading, sites, [arrival], 0, SketchConfig()).mask(0)
 
     def view(
         self,
@@ -92,13 +104,17 @@ class FrameViewer:
 
         Args:
             arrivals: pages in order, some perhaps without site or lines.
-            batch: its number, for `finish`.
-            tables: what is stored of their sites.
+            batch: its number, for `confirm`.
+            tables: what is stored of their sites; used for those that no batch had a page of.
             sketch: how sketches are made.
 
         Cost: 30 µs a page of a known site; 0.1 ms and, where markup must be asked for landmarks, its
         extraction once more, for a page of a young one.
         """
-        work = BatchViews(self._reading, self._under_way, list(arrivals), batch, tables, sketch)
+        for site, table in tables.items():
+            if site not in self._sites:
+                self._sites[site] = SiteLines(table, self._reading.config.max_lines)
+        sites = {site: self._sites[site] for site in tables}
+        work = BatchViews(self._reading, sites, list(arrivals), batch, sketch)
         work.view_all()
         return work.result()

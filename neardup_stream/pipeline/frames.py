@@ -20,15 +20,18 @@ from neardup_stream.hashing.handles import handle_of
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.arrival import Arrival, Lesson, Prepared
-from neardup_stream.pipeline.batch_views import SETTLED_PAGES, Viewed
+from neardup_stream.pipeline.frame_reading import SETTLED_PAGES
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.preparation import timed
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.stores.frame_store import FrameChange, FrameStore
 
-__all__ = ["Frames", "site_hash"]
+__all__ = ["WINDOW_PAGES", "Frames", "site_hash"]
 
 _logger = logging.getLogger(__name__)
+
+WINDOW_PAGES = 4096
+"""So many pages later a batch has been decided, unless more may be in flight."""
 
 _FRESH_SECONDS = 10.0
 """A table that was read longer ago is read again: other daemons teach too."""
@@ -48,6 +51,20 @@ class _Known(NamedTuple):
     seconds: float
 
 
+class _Taught(NamedTuple):
+    """What a batch taught.
+
+    Attributes:
+        batch: its number.
+        end: how many pages were viewed up to its last one.
+        lessons: the lines of its pages, by site.
+    """
+
+    batch: int
+    end: int
+    lessons: Mapping[str, Sequence[LineHashes]]
+
+
 class Frames:
     """Views pages without their frames, and learns frames from pages.
 
@@ -60,6 +77,9 @@ class Frames:
         retries: patience with the store.
         meters: told what was viewed and learned.
         now_seconds: a clock that only grows.
+        window_pages: after so many pages more, lessons of a batch that its decisions refuted are taken back.
+            Views do not depend on how many pages are in flight while those are not more. With 0 each batch
+            is to be learned before the next is viewed.
     """
 
     def __init__(
@@ -73,6 +93,7 @@ class Frames:
         retries: Retries,
         meters: PipelineMeters,
         now_seconds: Callable[[], float],
+        window_pages: int = WINDOW_PAGES,
     ) -> None:
         self._store = store
         self._viewer = viewer
@@ -84,8 +105,14 @@ class Frames:
         self._now_seconds = now_seconds
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._settled: set[str] = set()
-        self._finished: deque[tuple[int, Sequence[str], Mapping[str, _Known]]] = deque()
+        self._window_pages = window_pages
+        self._writer = secrets.token_bytes(STAMP_BYTES // 2)
+        self._writes = 0
+        self._window: deque[_Taught] = deque()
+        self._decided: dict[int, Mapping[str, Sequence[LineHashes]]] = {}
+        self._replaced: set[str] = set()
         self._batch = 0
+        self._page_count = 0
 
     async def view(self, prepared: Prepared) -> Prepared:
         """Take the frames out of a batch's pages.
@@ -93,16 +120,20 @@ class Frames:
         Raises:
             DependencyLost: the store stayed away.
         """
-        finished = self._take_finished()
         arrivals = prepared.arrivals
         sites = list(dict.fromkeys(arrival.site for arrival in arrivals if arrival.site))
         with timed(self._meters, "frames"):
             await self._retries.persist(partial(self._read, sites))
-            finished += self._take_finished()
             tables = {site: self._known[site].table for site in sites}
             self._forget_oldest()
             self._batch += 1
-            viewed = await asyncio.to_thread(self._view, finished, arrivals, tables)
+            self._bring_up_to_date()
+            viewed = await asyncio.to_thread(self._viewer.view, arrivals, self._batch, tables, self._sketch)
+        self._page_count += len(arrivals)
+        lessons: defaultdict[str, list[LineHashes]] = defaultdict(list)
+        for lesson in viewed.lessons.values():
+            lessons[lesson.site].append(lesson.lines)
+        self._window.append(_Taught(self._batch, self._page_count, lessons))
         self._meters.frame_tokens(viewed.frame_tokens, viewed.tokens)
         self._meters.frame_sites(len(self._known), len(self._settled))
         content = iter(viewed.arrivals)
@@ -110,7 +141,7 @@ class Frames:
         return prepared._replace(items=items, lessons=viewed.lessons, frame_batch=self._batch)
 
     async def learn(self, prepared: Prepared, lessons: Sequence[Lesson]) -> None:
-        """Count the lines of pages that were decided, and drop what their batch taught meanwhile.
+        """Count the lines of pages that were decided.
 
         Args:
             prepared: the batch, as it was viewed.
@@ -125,27 +156,26 @@ class Frames:
         learned: dict[str, _Known] = {}
         tried: set[bytes] = set()
         await self._retries.persist(partial(self._teach, by_site, learned, tried))
-        sites = list(dict.fromkeys(lesson.site for lesson in prepared.lessons.values()))
-        self._finished.append((prepared.frame_batch, sites, learned))
+        self._keep(learned)
+        if prepared.frame_batch:
+            self._decided[prepared.frame_batch] = by_site
 
-    def _take_finished(self) -> list[tuple[int, Sequence[str]]]:
-        """Keep what was stored of finished batches; return them, with their sites, for the viewer."""
-        finished = []
-        while self._finished:
-            batch, sites, learned = self._finished.popleft()
-            self._keep(learned)
-            finished.append((batch, sites))
-        return finished
+    def _bring_up_to_date(self) -> None:
+        """Take over tables with pages of other daemons, and take back what decisions refuted long enough ago.
 
-    def _view(
-        self,
-        finished: Iterable[tuple[int, Sequence[str]]],
-        arrivals: Sequence[Arrival],
-        tables: Mapping[str, FrameTable],
-    ) -> Viewed:
-        for batch, sites in finished:
-            self._viewer.finish(batch, sites)
-        return self._viewer.view(arrivals, self._batch, tables, self._sketch)
+        A table that has nothing new but pages of this daemon is not taken over: they count already.
+        """
+        while self._replaced:
+            site = self._replaced.pop()
+            if site in self._known:
+                self._viewer.replace(site, self._known[site].table, list(self._decided))
+        while self._window and self._page_count - self._window[0].end >= self._window_pages:
+            batch, _, lessons = self._window[0]
+            if batch not in self._decided:
+                break
+            decided = self._decided.pop(batch)
+            self._viewer.confirm(batch, {site: decided.get(site, ()) for site in lessons})
+            self._window.popleft()
 
     async def _read(self, sites: Iterable[str]) -> None:
         """May be repeated as a whole."""
@@ -158,7 +188,12 @@ class Frames:
             else:
                 self._known.move_to_end(site)
         if wanted:
-            self._keep(await self._fetched(wanted))
+            former = {site: self._known.get(site) for site in wanted}
+            for site, known in (await self._fetched(wanted)).items():
+                if self._known.get(site) is not former[site]:
+                    continue  # it was taught meanwhile
+                self._note_other_writers(site, known)
+                self._keep({site: known})
 
     async def _fetched(self, sites: Sequence[str]) -> dict[str, _Known]:
         packed = await self._store.fetch([self._hash(site) for site in sites])
@@ -183,6 +218,8 @@ class Frames:
             stored |= await self._written(taught, seen, tried)
             learned |= {site: known for site, known in stored.items() if known.stamp in tried}
             seen = {site: known for site, known in stored.items() if known.stamp not in tried}
+            for site, known in seen.items():
+                self._note_other_writers(site, known)
             waiting = {site: waiting[site] for site in seen}
             if not waiting:
                 break
@@ -210,7 +247,9 @@ class Frames:
     def _learned(self, known: _Known, pages: Sequence[LineHashes]) -> _Known:
         """The table after these pages."""
         table = known.table.learn(pages, self._config.max_lines)
-        return _Known(secrets.token_bytes(STAMP_BYTES), table, self._now_seconds())
+        self._writes += 1
+        stamp = self._writer + self._writes.to_bytes(STAMP_BYTES - len(self._writer), "big")
+        return _Known(stamp, table, self._now_seconds())
 
     def _unpacked(self, packed: bytes | None) -> _Known:
         """A stored table; one that cannot be read is empty, and is replaced by the next lesson."""
@@ -220,6 +259,13 @@ class Frames:
             _logger.warning("frame_table_unreadable", extra={"fields": {"error": str(error)}})
             table = FrameTable.empty()
         return _Known((packed or b"")[:STAMP_BYTES], table, self._now_seconds())
+
+    def _note_other_writers(self, site: str, stored: _Known) -> None:
+        """Remember to take over a table that another daemon wrote, or somebody removed."""
+        former = self._known.get(site)
+        is_ours = stored.stamp.startswith(self._writer)
+        if former is not None and stored.stamp != former.stamp and not is_ours:
+            self._replaced.add(site)
 
     def _keep(self, tables: Mapping[str, _Known]) -> None:
         """Keep tables, but not over those that were read later."""
@@ -236,6 +282,7 @@ class Frames:
         while len(self._known) > _MAX_SITES:
             site, _ = self._known.popitem(last=False)
             self._settled.discard(site)
+            self._viewer.forget(site)
 
     def _hash(self, site: str) -> int:
         return site_hash(site, self._handle_key)

@@ -1,38 +1,91 @@
-"""Counts the lines of the pages of a site that are in flight and not in its stored table yet. No I/O."""
+"""Counts the lines of one site: those of its table, and those of the latest pages viewed. No I/O."""
 
-from collections import Counter, defaultdict
+from collections import Counter
+from collections.abc import Sequence
 
-from neardup_stream.frames.table import LineHashes
+import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["UnderWay"]
+from neardup_stream.frames.table import FrameTable, LineHashes
+
+__all__ = ["SiteLines"]
 
 
-class UnderWay:
-    """Pages of one site.
+class SiteLines:
+    """On how many pages of a site each line is.
 
-    Attributes:
-        line_counts: on how many of them each line is.
-        page_count: how many they are.
-        lessons: their different lines, by batch.
+    The lessons of a batch count from the moment they are added, in the order of batches. They stay apart from
+    the table until `confirm`, which keeps those that turned out to be lessons.
+
+    Args:
+        table: of the pages before.
+        max_lines: lines to keep in it.
     """
 
-    def __init__(self) -> None:
-        self.line_counts: Counter[int] = Counter()
-        self.page_count = 0
-        self.lessons: defaultdict[int, list[LineHashes]] = defaultdict(list)
+    def __init__(self, table: FrameTable, max_lines: int) -> None:
+        self._table = table
+        self._max_lines = max_lines
+        self._lessons: dict[int, list[LineHashes]] = {}
+        self._more: Counter[int] | None = None
+        self._merged: FrameTable | None = None
+        self._unmerged: list[LineHashes] = []
+
+    @property
+    def page_count(self) -> int:
+        """Pages of the table, and of the lessons beside it."""
+        if self._merged is not None:
+            return self._merged.page_count + len(self._unmerged)
+        return self._table.page_count + sum(map(len, self._lessons.values()))
 
     def add(self, batch: int, lines: LineHashes) -> None:
-        """Count a page."""
-        self.lessons[batch].append(lines)
-        self.line_counts.update(lines.tolist())
-        self.page_count += 1
+        """Count a page of a batch."""
+        self._lessons.setdefault(batch, []).append(lines)
+        if self._more is not None:
+            self._more.update(lines.tolist())
+        if self._merged is not None:
+            self._unmerged.append(lines)
 
-    def remove(self, batch: int) -> None:
-        """Let go of the pages of a batch."""
-        counts = self.line_counts
-        for lines in self.lessons.pop(batch, ()):
-            self.page_count -= 1
-            for line in lines.tolist():
-                counts[line] -= 1
-                if not counts[line]:
-                    del counts[line]
+    def confirm(self, batch: int, lessons: Sequence[LineHashes]) -> None:
+        """Move these lessons of a batch into the table, and drop its others."""
+        former = self._lessons.pop(batch, None)
+        if former is None:
+            return
+        if lessons:
+            self._table = self._table.learn(lessons, self._max_lines)
+        if self._merged is None or len(lessons) < len(former):
+            self._recount()
+
+    def replace(self, table: FrameTable, batches: Sequence[int]) -> None:
+        """Take over another table, in which the lessons of these batches are counted."""
+        for batch in batches:
+            self._lessons.pop(batch, None)
+        self._table = table
+        self._recount()
+
+    def counts_one_by_one(self, lines: LineHashes) -> NDArray[np.int64]:
+        """Return on how many pages each line is. Cheap to call after each `add`, while there are few."""
+        if not self._lessons:
+            return self._table.counts_of(lines)
+        if self._more is None:
+            self._more = Counter()
+            for lesson in self._all_lessons():
+                self._more.update(lesson.tolist())
+        more = self._more.get
+        return self._table.counts_of(lines) + np.array([more(line, 0) for line in lines.tolist()], np.int64)
+
+    def counts_merged(self, lines: LineHashes) -> NDArray[np.int64]:
+        """Return the same from one table of bounded size. Cheap to call for many pages."""
+        if self._merged is None:
+            self._merged, self._unmerged = self._table, self._all_lessons()
+            self._more = None
+        if self._unmerged:
+            self._merged = self._merged.learn(self._unmerged, self._max_lines)
+            self._unmerged = []
+        return self._merged.counts_of(lines)
+
+    def _all_lessons(self) -> list[LineHashes]:
+        return [lines for lessons in self._lessons.values() for lines in lessons]
+
+    def _recount(self) -> None:
+        self._more = self._merged = None
+        self._unmerged = []

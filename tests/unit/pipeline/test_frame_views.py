@@ -17,7 +17,8 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Fingerprint64, Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
-from neardup_stream.pipeline.batch_views import SETTLED_PAGES, Viewed
+from neardup_stream.pipeline.batch_views import Viewed
+from neardup_stream.pipeline.frame_reading import SETTLED_PAGES, TAUGHT_OF_SETTLED
 from neardup_stream.pipeline.frame_views import FrameViewer, is_distinct
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.near_copies import EDITED_TOKENS
@@ -112,10 +113,10 @@ def test_pages_of_earlier_batches_that_are_under_way_teach_those_of_later_ones()
     assert content_tokens(view(of, arrive(framed_site(SHOP, 5, 1), 4), batch=2)) == [CONTENT_WORDS]
 
 
-def test_what_a_finished_batch_taught_is_forgotten() -> None:
+def test_what_a_batch_taught_is_taken_back_where_its_pages_turn_out_to_be_no_lessons() -> None:
     of = viewer()
     view(of, arrive(framed_site(SHOP, 1, 4)), batch=1)
-    of.finish(1, [SHOP])
+    of.confirm(1, {SHOP: []})
 
     (alone,) = view(of, arrive(framed_site(SHOP, 5, 1), 4), batch=2).arrivals
 
@@ -126,13 +127,41 @@ def test_what_other_batches_taught_outlasts_a_finished_one() -> None:
     of = viewer()
     view(of, arrive(framed_site(SHOP, 1, 4)), batch=1)
     view(of, arrive(framed_site(SHOP, 5, 4), 4), batch=2)
-    of.finish(1, [SHOP])
+    of.confirm(1, {SHOP: []})
 
     assert content_tokens(view(of, arrive(framed_site(SHOP, 9, 1), 8), batch=3)) == [CONTENT_WORDS]
 
 
-def test_finishing_a_batch_of_a_site_that_taught_nothing_is_no_error() -> None:
-    viewer().finish(1, ["nowhere.example"])
+@pytest.mark.parametrize("count", [4, 40])
+def test_lessons_that_are_confirmed_count_as_before(count: int) -> None:
+    one, other = viewer(), viewer()
+    arrivals = arrive(framed_site(SHOP, 1, count))
+    for of in (one, other):
+        view(of, arrivals, batch=1)
+    one.confirm(1, {SHOP: [each.lines.hashes for each in arrivals if each.lines is not None]})
+
+    later = arrive(framed_site(SHOP, 100, 3), count)
+    assert view(one, later, batch=2).arrivals == view(other, later, batch=2).arrivals
+
+
+def test_a_table_with_pages_of_others_takes_the_place_of_what_was_known() -> None:
+    of = viewer()
+    view(of, arrive(framed_site(SHOP, 1, 4)), batch=1)
+    of.replace(SHOP, EMPTY, [1])
+
+    (alone,) = view(of, arrive(framed_site(SHOP, 5, 1), 4), batch=2).arrivals
+
+    assert is_whole(alone)
+
+
+def test_confirming_lessons_of_a_site_that_was_forgotten_is_no_error() -> None:
+    of = viewer()
+    view(of, arrive(framed_site(SHOP, 1, 4)), batch=1)
+    of.forget(SHOP)
+    of.confirm(1, {SHOP: []})
+    of.replace(SHOP, EMPTY, [1])
+
+    assert is_whole(view(of, arrive(framed_site(SHOP, 5, 1), 4), batch=2).arrivals[0])
 
 
 @pytest.mark.parametrize("edits", [0, 1])
@@ -156,7 +185,7 @@ def test_a_copy_of_a_copy_teaches_nothing_after_the_original_is_finished() -> No
     of = viewer()
     for batch in (1, 2):
         view(of, arrive([framed_page(SHOP, "same")], batch), batch)
-    of.finish(1, [SHOP])
+    of.confirm(1, {SHOP: []})
     view(of, arrive([framed_page(SHOP, "same")], 3), batch=3)
 
     (other,) = view(of, arrive([framed_page(SHOP, "other")], 4), batch=4).arrivals
@@ -177,10 +206,10 @@ def test_a_page_is_compared_with_the_latest_pages_that_share_a_band() -> None:
     of, (site,) = viewer(), {page.site for page in pages}
 
     view(of, [*others, original])
-    assert of._under_way[site].page_count == 10
+    assert of._sites[site].page_count == 10
     view(of, [copy], batch=2)
 
-    assert of._under_way[site].page_count == 10
+    assert of._sites[site].page_count == 10
 
 
 def test_the_lines_of_a_page_do_not_count_for_itself() -> None:
@@ -215,13 +244,34 @@ def test_what_is_stored_of_a_site_counts_from_its_first_page_on() -> None:
     assert page.content_token_count == CONTENT_WORDS
 
 
-@pytest.mark.parametrize(("page_count", "adds"), [(23, True), (24, False)])
-def test_to_a_known_site_pages_under_way_add_nothing(*, page_count: int, adds: bool) -> None:
+@pytest.mark.parametrize("page_count", [0, 23, 24, SETTLED_PAGES - 1])
+def test_a_new_design_is_learned_from_pages_of_its_first_batch(page_count: int) -> None:
     table = EMPTY.learn([np.array([number], np.uint32) for number in range(page_count)], 1024)
 
     viewed = view(viewer(), arrive(framed_site(SHOP, 1, 6)), tables={SHOP: table})
 
-    assert content_tokens(viewed) == [CONTENT_WORDS if adds else viewed.arrivals[0].token_count] * 6
+    assert content_tokens(viewed) == [CONTENT_WORDS] * 6
+
+
+def test_on_a_settled_site_a_new_design_is_learned_from_pages_under_way() -> None:
+    of, tables = viewer(), {SHOP: EMPTY.learn([np.array([1], np.uint32)] * SETTLED_PAGES, 1024)}
+    first = view(of, arrive(framed_site(SHOP, 1, 40)), tables=tables)
+    assert len(first.lessons) > FrameConfig().markup_pages
+
+    assert content_tokens(first) == [CONTENT_WORDS] * 40
+    assert content_tokens(view(of, arrive(framed_site(SHOP, 41, 1), 40), batch=2)) == [CONTENT_WORDS]
+
+
+def test_copies_of_a_page_teach_a_well_known_site_nothing() -> None:
+    table = EMPTY.learn([np.array([number], np.uint32) for number in range(SETTLED_PAGES - 1)], 1024)
+    pages = [at(f"https://{SHOP}/{n}", framed_page(SHOP, "same", words=200, edits=n % 9)) for n in range(20)]
+    of = viewer()
+
+    first = view(of, arrive(pages[:10]), tables={SHOP: table})
+    second = view(of, arrive(pages[10:], 10), batch=2)
+
+    assert len(first.lessons) == 1
+    assert all(is_whole(arrival) for arrival in [*first.arrivals, *second.arrivals])
 
 
 @pytest.mark.parametrize("scope", ["meta.shop", "domain"])
@@ -283,7 +333,7 @@ def test_a_copy_has_no_lesson(edits: int) -> None:
 def test_a_copy_of_a_page_that_was_decided_long_ago_still_has_no_lesson() -> None:
     of = viewer()
     view(of, arrive([framed_page(SHOP, "same")]), batch=1)
-    of.finish(1, [SHOP])
+    of.confirm(1, {SHOP: []})
 
     viewed = view(of, arrive([at(f"https://{SHOP}/copy", framed_page(SHOP, "same", edits=2))], 1), batch=2)
 
@@ -296,9 +346,10 @@ def test_a_viewer_that_learns_takes_so_many_lessons_of_a_well_known_site_and_the
     table = taught_by(arrivals[:1], times=SETTLED_PAGES)
 
     assert len(view(of, arrivals, tables={SHOP: table}).lessons) == 40
-    sampling = FrameViewer(FrameConfig(), outside_landmarks, VerdictConfig(SKETCH))
-    sampled = view(sampling, arrivals, tables={SHOP: table}).lessons.keys()
-    assert view(of, arrivals, tables={SHOP: table}).lessons.keys() == sampled
+    later = arrive(framed_site(SHOP, 41, 80), 40)
+    sampled = [each.record.position for each in later if each.text_fingerprint % TAUGHT_OF_SETTLED == 0]
+    assert 0 < len(sampled) < 20
+    assert list(view(of, later, batch=2).lessons) == sampled
 
 
 @pytest.mark.parametrize(("is_redesigned", "one_in"), [(False, 16), (True, 4)])

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.fingerprints.simhash import SimhashConfig
@@ -13,7 +14,7 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival, Forget, Lesson, Prepared
 from neardup_stream.pipeline.frame_views import FrameViewer
-from neardup_stream.pipeline.frames import Frames, site_hash
+from neardup_stream.pipeline.frames import WINDOW_PAGES, Frames, site_hash
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retries import Retries
@@ -85,7 +86,9 @@ class LostAnswers(MemoryFrames):
 class Daemon:
     """Frames over a store that others may use too, with a clock of its own."""
 
-    def __init__(self, store: MemoryFrames, config: FrameConfig | None = None) -> None:
+    def __init__(
+        self, store: MemoryFrames, config: FrameConfig | None = None, window_pages: int = WINDOW_PAGES
+    ) -> None:
         self.seconds = 0.0
         self.meters = FrameMeters()
         self.store = store
@@ -99,6 +102,7 @@ class Daemon:
             retries=Retries(QUICK, self.meters, lambda _error: None),
             meters=self.meters,
             now_seconds=lambda: self.seconds,
+            window_pages=window_pages,
         )
 
     async def view(self, pages: Sequence[bytes]) -> Prepared:
@@ -235,15 +239,18 @@ async def test_without_lessons_nothing_is_written() -> None:
 
 async def test_a_table_is_read_again_after_10_seconds() -> None:
     store = BusyFrames(conflicts=0)
-    one, other = Daemon(store), Daemon(store)
+    one, other = Daemon(store, window_pages=0), Daemon(store)
     first, second = framed_site(SHOP, 1, 1), framed_site(SHOP, 2, 1)
-    assert content_tokens(await one.view(first)) != [CONTENT_WORDS]
+    viewed = await one.view(first)
+    assert content_tokens(viewed) != [CONTENT_WORDS]
+    await one.frames.learn(viewed, [])
     await other.crawl(framed_site(SHOP, 10, 6))
 
     fetches = store.fetches
     one.seconds = 10.0
-    one.frames._viewer.finish(1, [SHOP])
-    assert content_tokens(await one.view(second)) != [CONTENT_WORDS]
+    viewed = await one.view(second)
+    assert content_tokens(viewed) != [CONTENT_WORDS]
+    await one.frames.learn(viewed, [])
     assert store.fetches == fetches
 
     one.seconds = 10.1
@@ -284,9 +291,56 @@ async def test_only_the_distinct_pages_of_a_batch_are_learned() -> None:
     await daemon.frames.learn(viewed, list(viewed.lessons.values())[:2])
 
     assert (await stored(store))[0] == 2
-    daemon.seconds = 0
-    assert (await daemon.view([])).arrivals == []
-    assert not daemon.frames._viewer._under_way
+
+
+@pytest.mark.parametrize(("pages_after", "are_counted"), [(10, True), (11, False)])
+async def test_refuted_lessons_are_taken_back_a_window_of_pages_later(
+    *, pages_after: int, are_counted: bool
+) -> None:
+    """By the time it takes to decide pages nothing changes."""
+    daemon = Daemon(MemoryFrames(), window_pages=11)
+    await daemon.frames.learn(await daemon.view(framed_site(SHOP, 1, 6)), [])
+    await daemon.crawl(framed_site(OTHER, 1, pages_after))
+
+    (page,) = (await daemon.view(framed_site(SHOP, 7, 1))).arrivals
+
+    assert (page.content_token_count == CONTENT_WORDS) == are_counted
+
+
+async def test_lessons_of_a_batch_that_is_not_decided_yet_count_beyond_the_window() -> None:
+    daemon = Daemon(MemoryFrames(), window_pages=1)
+    await daemon.view(framed_site(SHOP, 1, 6))
+    await daemon.crawl(framed_site(OTHER, 1, 3))
+
+    assert content_tokens(await daemon.view(framed_site(SHOP, 7, 1))) == [CONTENT_WORDS]
+
+
+async def test_a_table_with_a_page_of_another_daemon_has_each_page_once() -> None:
+    """A page that both have decided and one has in flight would be frame by itself if it counted twice."""
+    store, config = MemoryFrames(), FrameConfig(markup_pages=2, landmark_pages=2)
+    one, other = Daemon(store, config), Daemon(store, config)
+    numbers = [np.array([number], np.uint32) for number in range(30)]
+    await one.frames.learn(Prepared([], [], [], 0), [Lesson(SHOP, each) for each in numbers])
+    await one.crawl(framed_site(SHOP, 1, 1))
+    await other.teach([99])
+    await one.teach([98])
+
+    (page,) = (await one.view(framed_site(SHOP, 2, 1))).arrivals
+
+    assert (await stored(store))[0] == 33
+    assert page.content_token_count == page.token_count
+
+
+async def test_a_table_that_was_removed_is_learned_anew() -> None:
+    store = MemoryFrames()
+    daemon = Daemon(store)
+    await daemon.crawl(framed_site(SHOP, 1, 6))
+    await store.remove(site_hash(SHOP, KEY))
+
+    daemon.seconds = 10.1
+    (page,) = (await daemon.view(framed_site(SHOP, 7, 1))).arrivals
+
+    assert page.content_token_count == page.token_count
 
 
 async def test_no_more_lines_are_kept_than_configured() -> None:

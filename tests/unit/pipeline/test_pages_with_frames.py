@@ -10,8 +10,12 @@ from neardup_stream.fingerprints.framed import SHORT_SHINGLES
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.stores.frame_store import FrameChange
+from neardup_stream.stores.memory_frames import MemoryFrames
+from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.memory_tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import RecordAnswer, RecordChange
 from neardup_stream.streams.memory import MemorySource, numbered
 from tests.pages_of_sites import framed_page, framed_site
 from tests.pipelines import Pipeline
@@ -144,3 +148,69 @@ async def test_copies_of_one_page_teach_its_site_no_frame() -> None:
 
     assert (await crawl.record(f"https://{SHOP}/19")).whole_count == 0
     assert crawl.pipeline.meters.outcomes == {"unique": 1, "duplicate": 19}
+
+
+class SlowRecords(MemoryRecords):
+    """Answers registrations late, so that viewed batches wait behind each other."""
+
+    def __init__(self, turns: int) -> None:
+        super().__init__()
+        self.turns = turns
+
+    async def replace(self, changes: Sequence[RecordChange]) -> list[RecordAnswer]:
+        for _ in range(self.turns):
+            await asyncio.sleep(0)
+        return await super().replace(changes)
+
+
+class SlowFrames(MemoryFrames):
+    """Answers late, so that batches are viewed before earlier ones are learned, or after."""
+
+    def __init__(self, turns: int) -> None:
+        super().__init__()
+        self.turns = turns
+
+    async def replace(self, changes: Sequence[FrameChange]) -> list[bytes | None]:
+        for _ in range(self.turns):
+            await asyncio.sleep(0)
+        return await super().replace(changes)
+
+
+def redesigned_crawl() -> list[bytes]:
+    """Two designs of a site one after the other, copies of a page in each, and pages of another site."""
+    pages = []
+    for number in range(90):
+        pages.append(framed_page(SHOP, f"old{number}x"))
+        if number % 6 == 0:
+            pages.append(renamed(framed_page(SHOP, "same", words=200), f"https://{SHOP}/a{number}"))
+        if number % 9 == 0:
+            pages.append(framed_page(OTHER, f"page{number}x"))
+    for number in range(90):
+        design = framed_page("newdesign.example", f"new{number}x")
+        pages.append(renamed(design, f"https://{SHOP}/new{number}x"))
+        if number % 6 == 0:
+            pages.append(renamed(framed_page(SHOP, "same", words=200, edits=3), f"https://{SHOP}/b{number}"))
+    return pages
+
+
+async def views_of(crawl: Sequence[bytes], limits: InFlightLimits, turns: int) -> list[bytes]:
+    """What the records of all pages say after a crawl whose stores answer so many turns late."""
+    pipeline = Pipeline(site="host", limits=limits, records=SlowRecords(turns), frame_store=SlowFrames(turns))
+    async with MemorySource(numbered(crawl)) as source:
+        await pipeline.loop(source).run(asyncio.Event())
+    urls = [msgspec.json.decode(page)["url"] for page in crawl]
+    packed = await pipeline.records.fetch([handle_of(PageId(url), bytes(16)) for url in urls])
+    records = [PageRecord.unpack(each) for each in packed if each is not None]
+    assert len(records) == len(crawl)
+    assert sum(record.whole_count > 0 for record in records) > 100
+    return [record.sketch + record.whole + record.bands for record in records]
+
+
+async def test_views_do_not_depend_on_how_many_pages_are_in_flight_or_how_long_stores_take() -> None:
+    crawl = redesigned_crawl()
+    first, *others = [
+        await views_of(crawl, InFlightLimits(max_batch_pages=8, max_in_flight_pages=pages), turns)
+        for pages, turns in ((8, 0), (256, 30), (InFlightLimits().max_in_flight_pages, 0), (4096, 30))
+    ]
+
+    assert all(views == first for views in others)
