@@ -7,9 +7,10 @@ local limit, slots, round_seconds = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumb
 local time = redis.call('TIME')
 local due = math.floor((time[1] + time[2] / 1000000) / round_seconds * slots)
 local claimed = tonumber(redis.call('GET', KEYS[1]) or due - slots)
--- Whole rounds that nobody swept are left out; so are those of a faster pace that was set before.
-if due - claimed > slots then
-  claimed = claimed + math.floor((due - claimed - 1) / slots) * slots
+-- Whole rounds that were not swept are left out, but for one, so that the sweep still counts as behind; so are
+-- those of a faster pace that was set before.
+if due - claimed >= 2 * slots then
+  claimed = claimed + (math.floor((due - claimed) / slots) - 1) * slots
 elseif claimed > due + slots then
   claimed = claimed - math.ceil((claimed - due) / slots) * slots
 end

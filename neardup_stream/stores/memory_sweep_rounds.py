@@ -28,8 +28,8 @@ class MemorySweepRounds:
         now = self._now_seconds()
         due = math.floor(now / round_seconds * slot_count)
         claimed = due - slot_count if self._claimed is None else self._claimed
-        if due - claimed > slot_count:
-            claimed += (due - claimed - 1) // slot_count * slot_count
+        if due - claimed >= 2 * slot_count:
+            claimed += ((due - claimed) // slot_count - 1) * slot_count
         elif claimed > due + slot_count:
             claimed -= math.ceil((claimed - due) / slot_count) * slot_count
         behind = max(0, due - claimed)

@@ -16,7 +16,8 @@ class Claim(NamedTuple):
         first_slot: the first of them.
         slot_count: how many; 0 where none is due.
         now_seconds: epoch seconds by the clock of the store.
-        behind_seconds: how far the sweep is behind its pace, before this claim; at most a round.
+        behind_seconds: how far the sweep is behind its pace, before this claim; less than two rounds. Of
+            rounds that are left out one remains, so that a sweep which is late still counts as late.
     """
 
     first_slot: int

@@ -62,12 +62,24 @@ async def a_slower_pace_does_not_wait_for_the_faster_one(rounds: SweepRounds) ->
     assert all(0 <= each <= LONG_SECONDS for each in behind)
 
 
-async def after_a_pause_at_most_one_round_is_due(rounds: SweepRounds) -> None:
+async def after_a_pause_more_than_one_round_but_less_than_two_are_due(rounds: SweepRounds) -> None:
     while (await rounds.claim(SLOTS, SLOTS, LONG_SECONDS)).slot_count:
         """All is swept, until the pace becomes a thousand times as fast."""
     claim = await rounds.claim(SLOTS, SLOTS, LONG_SECONDS / 1000)
 
-    assert claim.behind_seconds <= LONG_SECONDS / 1000
+    assert LONG_SECONDS / 1000 <= claim.behind_seconds < 2 * LONG_SECONDS / 1000
+
+
+async def a_sweep_that_is_a_round_late_stays_late_until_it_has_caught_up(rounds: SweepRounds) -> None:
+    round_seconds = LONG_SECONDS / 1000
+    while (await rounds.claim(SLOTS, SLOTS, LONG_SECONDS)).slot_count:
+        """All is swept, until the pace becomes a thousand times as fast."""
+    first = await rounds.claim(SLOTS // 2, SLOTS, round_seconds)
+    second = await rounds.claim(SLOTS // 2, SLOTS, round_seconds)
+
+    caught_up = first.slot_count / SLOTS * round_seconds
+    assert first.behind_seconds - second.behind_seconds <= caught_up
+    assert second.behind_seconds >= round_seconds - caught_up
 
 
 SWEEP_ROUNDS_CLAIMS: list[SweepRoundsClaim] = [
@@ -77,5 +89,6 @@ SWEEP_ROUNDS_CLAIMS: list[SweepRoundsClaim] = [
     each_claim_is_due_where_the_one_before_it_ended,
     what_is_behind_is_told_before_the_claim,
     a_slower_pace_does_not_wait_for_the_faster_one,
-    after_a_pause_at_most_one_round_is_due,
+    after_a_pause_more_than_one_round_but_less_than_two_are_due,
+    a_sweep_that_is_a_round_late_stays_late_until_it_has_caught_up,
 ]
