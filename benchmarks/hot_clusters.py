@@ -44,6 +44,7 @@ from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.cluster_keys import ClusterKeys
+from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.stores.redis_client import RedisClient, Script
 from neardup_stream.stores.redis_clusters import RedisClusters
 from neardup_stream.stores.redis_config import RedisConfig
@@ -266,7 +267,7 @@ async def _merging(clusters: Clusters, pages: int) -> Steps:
         return 2 * pages
 
     async def move() -> int:
-        await clusters.tidy()
+        await clusters.tidy(MemoryRecords())
         return pages
 
     return [("the merge", merge), ("its members move", move)]
@@ -281,7 +282,7 @@ async def _trimming(clusters: Clusters, pages: int) -> Steps:
         return pages
 
     async def sweep() -> int:
-        await clusters.tidy()
+        await clusters.tidy(MemoryRecords())
         return pages
 
     return [("rows", trim), ("tombstones", sweep)]

@@ -210,7 +210,7 @@ async def _judge_again(
         )
         await loop.run(asyncio.Event())
     await stores.judged.clusters.trim(committed)
-    await stores.judged.clusters.tidy()
+    await stores.judged.clusters.tidy(stores.judged.records)
     return source.record_count
 
 

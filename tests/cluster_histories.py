@@ -18,8 +18,11 @@ from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.cluster_store import ClusterStore
+from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.page_record import PageRecord
 
 __all__ = [
+    "KNOWING",
     "PARTITION",
     "Crawl",
     "Folded",
@@ -72,6 +75,26 @@ def match_with(number: int, version: int = 1, rank: int = 0) -> Match:
 async def describe(handles: Sequence[Handle]) -> dict[Handle, Description]:
     """Names every page."""
     return {handle: Description(node(handle).id, node(handle).url) for handle in handles}
+
+
+class _KnowingRecords(MemoryRecords):
+    """Records that know every version."""
+
+    async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
+        """A record of each page, above any version."""
+        record = PageRecord.first(
+            page_id=PageId("id"),
+            url="url",
+            text_fingerprint=0,
+            position=Position(PARTITION, 0),
+            seen_seconds=0,
+            floor=2**31,
+        )
+        return [record.pack()] * len(handles)
+
+
+KNOWING = _KnowingRecords()
+"""The records of a crawl of which none is lost."""
 
 
 def neighbors(a: int, b: int) -> bool:
@@ -140,7 +163,7 @@ class History:
     async def trim(self) -> None:
         """Everything so far is delivered."""
         await self.clusters.trim({self._partition: self._offset + 1})
-        await self.clusters.tidy()
+        await self.clusters.tidy(KNOWING)
 
     def living(self) -> dict[int, int]:
         """Content by number, of the pages that were not forgotten."""

@@ -22,7 +22,7 @@ from neardup_stream.stores.cluster_store import COUNT_BYTES, RANK_BYTES
 __all__ = ["NO_PAGE", "AbsorbedCell", "ClusterCell", "ClusterKey", "Edge", "PageCell", "unpack_cluster"]
 
 # Below 2 nothing holds the cell: once its grave is old, a sweep lets it go.
-_LIVING, _LINKED, _ANCHOR, _EDGES = 1, 2, 4, 8
+_LIVING, _LINKED, _ANCHOR, _EDGES, _UNRECORDED = 1, 2, 4, 8, 16
 
 _SIZE_END = RANK_BYTES + COUNT_BYTES
 
@@ -68,6 +68,8 @@ class PageCell(msgspec.Struct, frozen=True, gc=False):
         founder: the cluster in whose set of members it stands, None for the one it is, or founded, itself.
         edges: matches that wait for a later version.
         content: digest of the text of `version`; 0 where unknown.
+        is_unrecorded: whether the cell is kept because the page's record does not know `version`, see
+            `sweeping`.
     """
 
     rank: int = 0
@@ -78,6 +80,12 @@ class PageCell(msgspec.Struct, frozen=True, gc=False):
     founder: ClusterKey | None = None
     edges: tuple[Edge, ...] = ()
     content: int = 0
+    is_unrecorded: bool = False
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a sweep leaves the cell where it is."""
+        return self.is_linked or self.is_anchor or bool(self.edges) or self.is_unrecorded
 
     def cluster(self, handle: Handle) -> ClusterKey:
         """The set of members that the page with this handle stands in; the cluster may have been absorbed."""
@@ -97,6 +105,7 @@ class PageCell(msgspec.Struct, frozen=True, gc=False):
             | _LINKED * self.is_linked
             | _ANCHOR * self.is_anchor
             | _EDGES * bool(self.edges)
+            | _UNRECORDED * self.is_unrecorded
         )
         body = _PageBody(self.version, *(self.founder or (0, 0)), self.edges, self.content)
         return self.rank.to_bytes(RANK_BYTES, "big") + bytes([flags]) + _encoder.encode(body)
@@ -124,6 +133,7 @@ class PageCell(msgspec.Struct, frozen=True, gc=False):
             founder=ClusterKey(Handle(body.founder), body.founded) if body.founded else None,
             edges=body.edges,
             content=body.content,
+            is_unrecorded=bool(flags & _UNRECORDED),
         )
 
 

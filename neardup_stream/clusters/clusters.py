@@ -34,6 +34,7 @@ from neardup_stream.clusters.rows import (
     trim_rows,
 )
 from neardup_stream.clusters.rules import Rule, components
+from neardup_stream.clusters.sweeping import sweep_aged
 from neardup_stream.clusters.transactions import changes_of, planned
 from neardup_stream.clusters.view import StaleView, page_cells
 from neardup_stream.clusters.walking import WalkedCluster, walk_clusters
@@ -48,6 +49,7 @@ from neardup_stream.stores.cluster_store import (
     ClusterStore,
     row_cell,
 )
+from neardup_stream.stores.protocol import RecordStore
 
 __all__ = ["ClusterConfig", "Clusters"]
 
@@ -161,17 +163,15 @@ class Clusters:
         """
         await trim_rows(self._store, offsets)
 
-    async def tidy(self) -> None:
+    async def tidy(self, records: RecordStore) -> None:
         """Remove the tombstones that are old enough, and move the members of absorbed clusters.
 
-        Cost: two round trips for each `sweep_limit` tombstones, each of which holds the server for some 3 ms;
-        see `move_absorbed`.
+        Args:
+            records: of the same pages.
+
+        Cost: see `sweep_aged` and `move_absorbed`.
         """
-        limit = self._config.sweep_limit
-        while due := await self._store.due(self._config.grave_seconds, limit):
-            await self._store.sweep(due)
-            if len(due) < limit:
-                break
+        await sweep_aged(self._store, records, self._config.grave_seconds, self._config.sweep_limit)
         await move_absorbed(self._store, self._describe)
 
     async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:

@@ -8,6 +8,7 @@ from neardup_stream.clusters.requests import ClusterNode, Request
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
+from neardup_stream.stores.protocol import RecordStore
 
 __all__ = ["Decider", "KnownVersion", "ReadsTooOld", "RecordsBehind", "RenderRow"]
 
@@ -65,8 +66,12 @@ class Decider(Protocol):
         """Everything below these offsets is delivered and committed: its rows may go."""
         ...
 
-    async def tidy(self) -> None:
-        """Do the housekeeping that is due; however much that is, no call of the store takes long."""
+    async def tidy(self, records: RecordStore) -> None:
+        """Do the housekeeping that is due; however much that is, no call of the store takes long.
+
+        Args:
+            records: of the same pages.
+        """
         ...
 
     async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:

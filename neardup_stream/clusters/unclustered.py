@@ -24,6 +24,7 @@ from neardup_stream.clusters.rows import (
 from neardup_stream.clusters.view import View
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.cluster_store import ClusterStore, Transaction, row_cell
+from neardup_stream.stores.protocol import RecordStore
 
 __all__ = ["Unclustered"]
 
@@ -51,7 +52,7 @@ class Unclustered:
         """Let go of the rows below these offsets."""
         await trim_rows(self._store, next_offsets)
 
-    async def tidy(self) -> None:
+    async def tidy(self, records: RecordStore) -> None:
         """Nothing to do: without clusters there are no tombstones."""
 
     async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:

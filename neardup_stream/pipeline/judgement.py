@@ -212,7 +212,7 @@ class Judgement:
         Raises:
             DependencyLost: the store stayed away.
         """
-        await self._retries.persist(self._stores.clusters.tidy)
+        await self._retries.persist(partial(self._stores.clusters.tidy, self._stores.records))
 
     async def _register_run(
         self,

@@ -1,7 +1,7 @@
 -- Removes each page record that is still what its writer saw, raises its slot's version floor and remembers
 -- that the handle had a record. See redis_records for what stands under the empty field.
 -- KEYS[i] is the hash of drop i; ARGV[1] the handles, 8 bytes each; then two for each drop: what the writer
--- saw; the floor that it asks for. The last one: how many handles a slot remembers.
+-- saw, empty for nothing; the floor that it asks for. The last one: how many handles a slot remembers.
 -- Returns 1 where the record is gone, now or since an earlier run of this call, else 0.
 local most = tonumber(ARGV[#ARGV])
 local gone = {}
@@ -12,7 +12,8 @@ for i = 1, #KEYS do
   slot = slot or '0:'
   local digits = string.match(slot, '^%d+')
   local stands = tonumber(digits)
-  if now == seen then
+  local is_lost = not now and seen == '' and stands < floor
+  if now == seen or is_lost then
     local dropped = string.sub(slot, #digits + 1)
     if dropped ~= '*' then
       dropped = #dropped - 1 < 2 * most and dropped .. string.sub(handle, 7) or '*'
@@ -20,6 +21,6 @@ for i = 1, #KEYS do
     redis.call('HDEL', KEYS[i], handle)
     redis.call('HSET', KEYS[i], '', string.format('%.0f', math.max(floor, stands)) .. dropped)
   end
-  gone[i] = (now == seen or (not now and stands >= floor)) and 1 or 0
+  gone[i] = (now == seen or is_lost or (not now and stands >= floor)) and 1 or 0
 end
 return gone

@@ -69,7 +69,7 @@ class MemoryRecords:
     def _drop(self, drop: RecordDrop) -> bool:
         slot = self._slot(drop.handle)
         if self._values.get(drop.handle) == drop.expected:
-            del self._values[drop.handle]
+            self._values.pop(drop.handle, None)
             self._dropped.add(drop.handle)
             self._floors[slot] = max(self._floors[slot], drop.floor)
         return drop.handle not in self._values and self._floors[slot] >= drop.floor

@@ -201,11 +201,12 @@ class RecordMark(NamedTuple):
 class RecordDrop(NamedTuple):
     """Remove the record of `handle` if it is still `expected`, and raise its slot's version floor.
 
-    That the handle had a record is remembered.
+    That the handle had a record is remembered. A record that is lost has nothing to remove: `expected` is
+    None, and the floor is raised if nothing is stored.
     """
 
     handle: Handle
-    expected: bytes
+    expected: bytes | None
     floor: int
 
 

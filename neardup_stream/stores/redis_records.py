@@ -86,7 +86,7 @@ class RedisRecords:
         gone = await self._run(
             _DROP,
             [drop.handle for drop in drops],
-            [(drop.expected, drop.floor) for drop in drops],
+            [(drop.expected or b"", drop.floor) for drop in drops],
             DROPPED_HANDLES,
         )
         return [bool(each) for each in gone]

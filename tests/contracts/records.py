@@ -152,6 +152,23 @@ async def dropping_twice_is_dropping_once(store: RecordStore) -> None:
     assert [await store.drop([drop]), await store.drop([drop])] == [[True], [True]]
 
 
+async def a_lost_record_leaves_a_floor_as_if_it_was_dropped(store: RecordStore) -> None:
+    drop = RecordDrop(LOW, None, floor=3)
+
+    assert [await store.drop([drop]), await store.drop([drop])] == [[True], [True]]
+    answer = RecordAnswer(None, floor=3, was_dropped=True)
+    assert await store.replace([RecordChange(LOW, None, b"new", floor=3)]) == [answer]
+    assert await store.replace([RecordChange(NEXT_TO_LOW, None, b"a", 3)]) == [RecordAnswer(b"a")]
+
+
+async def a_record_that_came_again_is_not_dropped_as_lost(store: RecordStore) -> None:
+    await store.replace([RecordChange(LOW, None, b"new")])
+
+    assert await store.drop([RecordDrop(LOW, None, floor=3)]) == [False]
+    assert await store.fetch([LOW]) == [b"new"]
+    assert await store.replace([RecordChange(NEXT_TO_LOW, None, b"first")]) == [RecordAnswer(b"first")]
+
+
 async def a_floor_never_falls(store: RecordStore) -> None:
     await store.replace([RecordChange(LOW, None, b"a"), RecordChange(NEXT_TO_LOW, None, b"b")])
 
@@ -243,6 +260,8 @@ RECORD_CLAIMS = [
     a_floor_that_was_answered_is_known,
     a_record_that_changed_is_not_dropped,
     dropping_twice_is_dropping_once,
+    a_lost_record_leaves_a_floor_as_if_it_was_dropped,
+    a_record_that_came_again_is_not_dropped_as_lost,
     a_floor_never_falls,
     a_floor_holds_for_its_whole_slot_and_no_other,
     what_is_stored_may_be_replaced_whatever_the_floor,

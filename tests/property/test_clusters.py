@@ -14,7 +14,7 @@ from neardup_stream.clusters.rules import Rule, anchored, components
 from neardup_stream.message import Partition
 from neardup_stream.stores.cluster_store import Cell, Member, MemberRange, Transaction
 from neardup_stream.stores.memory_clusters import MemoryClusters
-from tests.cluster_histories import Crawl, History, Op, folded, neighbors, node, walked
+from tests.cluster_histories import KNOWING, Crawl, History, Op, folded, neighbors, node, walked
 
 NUMBERS = st.integers(0, 7)
 BATCHES = st.lists(
@@ -96,7 +96,7 @@ def test_in_every_cluster_the_living_member_that_was_decided_first_speaks(
         for batch in batches:
             await history.run(batch)
             if not dice.randrange(3):
-                await history.clusters.tidy()
+                await history.clusters.tidy(KNOWING)
 
             living = history.living()
             for speaker, members in (await walked(history.clusters)).values():
@@ -182,7 +182,7 @@ def test_of_two_daemons_at_once_matching_pages_end_in_one_cluster_and_in_one_sto
         for batch in batches:
             await daemon.run([op._replace(number=op.number + first_number) for op in batch])
             if not dice.randrange(3):
-                await daemon.clusters.tidy()
+                await daemon.clusters.tidy(KNOWING)
 
     async def story() -> None:
         store, shared = SwitchingStore(dice), Crawl()

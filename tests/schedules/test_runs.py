@@ -37,6 +37,11 @@ def test_no_event_id_is_used_again_for_other_content(climate: str, seed: int) ->
     assert run(seed, CLIMATES[climate]).violations == []
 
 
+def test_a_page_never_begins_again_below_a_version_that_was_published() -> None:
+    """Redis loses the record of a lone page, whose tombstone is swept before the page comes again."""
+    assert run(620_240, CLIMATES["lost records"]).violations == []
+
+
 @pytest.mark.chaos
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("climate", CLIMATES)

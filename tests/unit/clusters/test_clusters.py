@@ -15,7 +15,7 @@ from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import Aged, Cell, Member, MemberRange, Transaction
 from neardup_stream.stores.memory_clusters import MemoryClusters
-from tests.cluster_histories import PARTITION, History, Op, describe, match_with, node, walked
+from tests.cluster_histories import KNOWING, PARTITION, History, Op, describe, match_with, node, walked
 
 
 def at(offset: int) -> Position:
@@ -38,7 +38,7 @@ def clusters_of(store: MemoryClusters, grave_seconds: float = 600.0) -> Clusters
 async def trim(clusters: Clusters, offsets: Mapping[Partition, int]) -> None:
     """Remove rows, and the tombstones that are due."""
     await clusters.trim(offsets)
-    await clusters.tidy()
+    await clusters.tidy(KNOWING)
 
 
 async def decide(clusters: Clusters, *requests: Request) -> list[Placement]:
@@ -406,10 +406,10 @@ async def test_the_grave_of_an_expired_page_stays_until_it_is_released() -> None
     await decide(clusters, place(1, 1))
     await trim(clusters, {PARTITION: 2})
     await clusters.expire([node(1)])
-    await clusters.tidy()
+    await clusters.tidy(KNOWING)
     (early,) = await decide(clusters, place(3, 3, match_with(1, rank=1)))
     await clusters.release([node(1), node(1), node(2)])
-    await clusters.tidy()
+    await clusters.tidy(KNOWING)
     (late,) = await decide(clusters, place(4, 4, match_with(1, rank=1)))
 
     assert (early.matches, [match.handle for match in late.matches]) == ((), [1])

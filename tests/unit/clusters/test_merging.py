@@ -17,7 +17,7 @@ from neardup_stream.stores.cluster_store import (
     Transaction,
 )
 from neardup_stream.stores.memory_clusters import MemoryClusters
-from tests.cluster_histories import History, Op, folded, walked
+from tests.cluster_histories import KNOWING, History, Op, folded, walked
 
 BIG = 2 * MOVED_AT_ONCE + 50
 
@@ -100,7 +100,7 @@ async def test_after_a_merge_members_move_in_bounded_steps_and_nothing_of_it_sta
     before = await walked(history.clusters)
     store.sizes.clear()
 
-    await history.clusters.tidy()
+    await history.clusters.tidy(KNOWING)
 
     assert max(store.sizes) < 6 * MOVED_AT_ONCE
     assert await walked(history.clusters) == before
@@ -117,7 +117,7 @@ async def test_who_represents_a_merged_cluster_is_the_member_decided_first_of_al
         await history.run([Op(number, content)])
     for number in range(13):
         if is_tidy:
-            await history.clusters.tidy()
+            await history.clusters.tidy(KNOWING)
         clusters = await walked(history.clusters)
         assert [speaker for speaker, _ in clusters.values()] == [number]
         assert folded(history.placements, dice).clusters == {

@@ -3,12 +3,16 @@
 import random
 from collections.abc import Iterable
 
+import msgspec
 import pytest
 
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.page import Handle, PageId
+from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.stores.memory_clusters import MemoryClusters
 from neardup_stream.stores.memory_records import MemoryRecords
 from neardup_stream.streams.memory import MemorySource
+from neardup_stream.wire.events import from_message
 from tests.crashes import Fuse
 from tests.page_histories import Content, Op, PageHistory, page_url, sharp_pipeline
 
@@ -31,6 +35,29 @@ class FrailRecords(MemoryRecords):
 
 def history_of(records: FrailRecords) -> PageHistory:
     return PageHistory(sharp_pipeline(records=records))
+
+
+async def forgotten_by_the_clusters(history: PageHistory) -> None:
+    """Let everything that has aged be swept."""
+    history.pipeline.now_seconds += 2 * history.pipeline.grave_seconds
+    await crawl(history, Op(9, Content(9, 0)))
+
+
+def history_with_clock(records: FrailRecords) -> PageHistory:
+    """The clusters have the clock of the pipeline, and subscribers hear of every page."""
+    history = PageHistory(sharp_pipeline(records=records, event_config=EventConfig(unique=True)))
+    history.pipeline.clusters = MemoryClusters(lambda: history.pipeline.now_seconds)
+    return history
+
+
+def versions(history: PageHistory, page: int) -> list[tuple[str, int]]:
+    """Of all the events of a page, in the order they were published: their names and versions."""
+    events = [from_message(message) for message in history.pipeline.events.messages]
+    return [
+        (event.type.split(".")[-2], msgspec.json.decode(event.data)["page"]["version"])
+        for event in events
+        if event.subject == page_url(page)
+    ]
 
 
 async def crawl(history: PageHistory, *ops: Op) -> None:
@@ -172,3 +199,67 @@ async def test_when_a_representative_goes_a_member_without_a_record_is_no_heir(l
     assert history.pipeline.meters.outcomes["forgotten"] == 1
     await crawl(history, *(Op(page, A) for page in lost))
     await check(history, {1, 2, 3}, {4, 5})
+
+
+async def test_a_lone_page_that_was_lost_before_its_tombstone_went_goes_on_above_its_last_version() -> None:
+    records = FrailRecords()
+    history = history_with_clock(records)
+    await crawl(history, Op(0, A), Op(0, B))
+    records.go_back([0])
+    await forgotten_by_the_clusters(history)
+
+    await crawl(history, Op(0, C), Op(1, C))
+
+    assert versions(history, 0) == [("unique", 1), ("unique", 2), ("unique", 3)]
+    await check(history, {0, 1})
+
+
+async def test_a_lone_page_that_was_lost_can_be_forgotten_after_its_tombstone_is_due() -> None:
+    records = FrailRecords()
+    history = history_with_clock(records)
+    await crawl(history, Op(0, A))
+    records.go_back([0])
+    await forgotten_by_the_clusters(history)
+
+    await crawl(history, Op(0, None), Op(0, A))
+
+    assert versions(history, 0) == [("unique", 1), ("gone", 2), ("unique", 3)]
+
+
+async def test_a_forgotten_page_whose_stub_was_lost_comes_back_above_it_after_its_tombstone_went() -> None:
+    records = FrailRecords()
+    history = history_with_clock(records)
+    await crawl(history, Op(0, A), Op(0, None))
+    records.go_back([0])
+    await forgotten_by_the_clusters(history)
+
+    await crawl(history, Op(0, A))
+
+    assert versions(history, 0) == [("unique", 1), ("gone", 2), ("unique", 3)]
+
+
+async def test_a_record_that_went_back_is_above_its_last_version_after_its_tombstone_is_due() -> None:
+    records = FrailRecords()
+    history = history_with_clock(records)
+    await crawl(history, Op(0, A))
+    former = records.copy()
+    await crawl(history, Op(0, B))
+    records.go_back([0], former)
+    await forgotten_by_the_clusters(history)
+
+    await crawl(history, Op(0, C))
+
+    assert versions(history, 0) == [("unique", 1), ("unique", 2), ("unique", 3)]
+
+
+async def test_nothing_more_is_published_of_a_lost_page_that_comes_again_as_it_was() -> None:
+    records = FrailRecords()
+    history = history_with_clock(records)
+    await crawl(history, Op(0, A))
+    records.go_back([0])
+    await forgotten_by_the_clusters(history)
+
+    await crawl(history, Op(0, A))
+
+    assert versions(history, 0) == [("unique", 1)]
+    assert (await history.stored())[page_url(0)].rank
