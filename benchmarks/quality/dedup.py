@@ -13,12 +13,13 @@ import msgspec
 __all__ = ["Duplicate", "InputPage", "find_duplicates"]
 
 
-class InputPage(msgspec.Struct, frozen=True):
-    """A page as `dedup` reads it."""
+class InputPage(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A page as `dedup` reads it, with markup or text."""
 
     id: str
     url: str
-    html: str
+    html: str = ""
+    text: str = ""
 
 
 class Duplicate(NamedTuple):

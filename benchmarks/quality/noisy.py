@@ -1,10 +1,10 @@
 """How many noisy copies of pages are found, by how much of the text is left.
 
-    python -m benchmarks.quality.noisy [--json] [--cache DIR] [PAGES...]
+    python -m benchmarks.quality.noisy [--frames on|off] [--as html|text] [--json] [--cache DIR] [PAGES...]
 
 A copy is noisy as scanned text is: characters are misread, words are split and joined. Pages and their copies
 go through `dedup` together; the truth is the exact similarity of the two texts. Pages come from the manuals,
-or from files of JSON lines with `id` and `html` or `text`. Everything is seeded.
+or from files of JSON lines with `id` and `html` or `text`; all are on one site. Everything is seeded.
 """
 
 import argparse
@@ -17,12 +17,13 @@ from dataclasses import asdict, dataclass
 from html import escape
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal, get_args
 
 from rapidfuzz.distance import Indel
 
-from benchmarks.quality.detection import run_dedup
+from benchmarks.quality.dedup import Duplicate, InputPage, find_duplicates
 from benchmarks.quality.labelled_set import LEAST_TOKENS, Pair, pair
-from benchmarks.quality.manuals import MANUALS, HtmlPage, read_manual
+from benchmarks.quality.manuals import MANUALS, read_manual
 from benchmarks.quality.scores import pairs_within
 from benchmarks.quality.similarity import page_tokens
 from neardup_stream.text.markup import visible_text
@@ -47,6 +48,11 @@ MISREAD = {
     "m": "rn",
 }
 COPY_PREFIX = "noisy/"
+SITE = "https://pages.example"
+SETTINGS = ("verdict.matches_limit=10000", "index.expected_pages=10000", "log.level=warning")
+
+Form = Literal["html", "text"]
+"""How pages are sent: as text, or as HTML that shows the text as it stands."""
 
 
 @dataclass(frozen=True)
@@ -76,10 +82,15 @@ def main() -> None:
         "--cache", type=Path, default=ROOT / ".cache" / "quality", help="where packages are kept"
     )
     parser.add_argument("--rule", default="linked", help="of the clusters")
+    parser.add_argument("--frames", choices=("on", "off"), default="on", help="off: frames.scope = off")
+    parser.add_argument(
+        "--as", choices=get_args(Form), default="html", dest="form", help="how pages are sent"
+    )
     parser.add_argument("--json", action="store_true", help="one line of JSON instead of a table")
     arguments = parser.parse_args()
     texts = dict(_read_files(arguments.pages) if arguments.pages else _read_manuals(arguments.cache))
-    recalls = measure(texts, arguments.rule)
+    settings = [f"clusters.rule={arguments.rule}", *(["frames.scope=off"] * (arguments.frames == "off"))]
+    recalls = measure(texts, arguments.form, settings)
     if arguments.json:
         print(json.dumps([asdict(recall) for recall in recalls]))
         return
@@ -90,24 +101,30 @@ def main() -> None:
         )
 
 
-def measure(texts: dict[str, str], rule: str) -> list[NoisyRecall]:
+def measure(texts: dict[str, str], form: Form, settings: Sequence[str]) -> list[NoisyRecall]:
     """Add a noisy copy of every text, deduplicate them all, and count what is found.
 
     Args:
         texts: by page id; those with less than LEAST_TOKENS or more than MOST_TOKENS tokens are left out.
-        rule: a value of `clusters.rule`.
+        form: how pages are sent.
+        settings: `section.key=value` each.
     """
     rng = random.Random(1)
-    pages: list[HtmlPage] = []
+    pages: list[InputPage] = []
     similarities: dict[Pair, float] = {}
     for name, text in texts.items():
-        page = HtmlPage(name, _html(text))
-        copy = HtmlPage(COPY_PREFIX + name, _html(add_noise(text, rng.uniform(*NOISY_WORDS), rng)))
-        tokens, noisy_tokens = page_tokens(page.html), page_tokens(copy.html)
+        noisy = add_noise(text, rng.uniform(*NOISY_WORDS), rng)
+        tokens, noisy_tokens = page_tokens(_html(text)), page_tokens(_html(noisy))
         if LEAST_TOKENS <= len(tokens) <= MOST_TOKENS:
+            page, copy = _page(name, text, form), _page(COPY_PREFIX + name, noisy, form)
             pages += [page, copy]
             similarities[pair(page.id, copy.id)] = Indel.normalized_similarity(tokens, noisy_tokens)
-    matches, clusters = run_dedup(pages, rule)
+    matches: set[Pair] = set()
+
+    def take(duplicate: Duplicate) -> None:
+        matches.update(pair(duplicate.page, match) for match in duplicate.matches)
+
+    clusters = find_duplicates(pages, (*SETTINGS, *settings), take)
     within = pairs_within(clusters)
     return [_recall(least, below, similarities, matches, within) for least, below in pairwise(SIMILARITIES)]
 
@@ -146,6 +163,11 @@ def _recall(
     pairs = {both for both, similarity in similarities.items() if least <= similarity < below}
     count = max(len(pairs), 1)
     return NoisyRecall(least, below, len(pairs), len(pairs & matches) / count, len(pairs & within) / count)
+
+
+def _page(page_id: str, text: str, form: Form) -> InputPage:
+    url = f"{SITE}/{page_id}"
+    return InputPage(page_id, url, text=text) if form == "text" else InputPage(page_id, url, html=_html(text))
 
 
 def _html(text: str) -> str:
