@@ -292,7 +292,7 @@ def _would_link(match: Match | None, settings: Settings) -> bool | UnsetType:
         size=1,
         representative_rank=1,
         matches=(match,),
-        anchors_matched=1,
+        anchor_matches=(match,),
         anchor_count=1,
         is_representative_matched=True,
     )

@@ -262,14 +262,14 @@ def _supports(world: World, standing: Iterable[_Standing]) -> dict[str, tuple[Su
 def _support(key: ClusterKey, cluster: ClusterCell | None, group: Sequence[_Standing]) -> Support:
     matches = tuple(each.match for each in group)
     if cluster is None:
-        return Support(key.id, 1, group[0].cell.rank, matches, 1, 1, is_representative_matched=True)
+        return Support(key.id, 1, group[0].cell.rank, matches, matches, 1, is_representative_matched=True)
     speaker = cluster.representative.handle
     return Support(
         cluster_id=cluster.id(key),
         size=cluster.size,
         representative_rank=cluster.representative_rank,
         matches=matches,
-        anchors_matched=sum(each.cell.is_anchor for each in group),
+        anchor_matches=tuple(each.match for each in group if each.cell.is_anchor),
         anchor_count=cluster.anchor_count,
         is_representative_matched=any(match.handle == speaker for match in matches),
     )

@@ -20,7 +20,7 @@ class Support(NamedTuple):
         size: its living members.
         representative_rank: when its representative was decided; orders clusters, never equal.
         matches: the members that the page matches, in the request's order.
-        anchors_matched: how many of them are anchors; a page that stands alone is its own anchor.
+        anchor_matches: those of them that are with anchors; a page that stands alone is its own anchor.
         anchor_count: how many anchors the cluster has, at least 1.
         is_representative_matched: whether the representative is among them.
     """
@@ -29,7 +29,7 @@ class Support(NamedTuple):
     size: int
     representative_rank: int
     matches: tuple[Match, ...]
-    anchors_matched: int
+    anchor_matches: tuple[Match, ...]
     anchor_count: int
     is_representative_matched: bool
 
@@ -68,8 +68,8 @@ def linked(link_containment: float) -> Rule:
 
     Weaker matches would chain pages into clusters whose ends are not alike at all. A page without a firm
     match therefore joins at most one cluster, the one it matches best among those of which it matches at
-    least half of the pages or an anchor, and merges none. Anchors are the founder, and every page that joined
-    by a firm match and matches an anchor: so a chain of weak matches ends after two. Which clusters it finds
+    least half of the pages or an anchor, and merges none. Anchors are the founder, and every page that
+    matches an anchor firmly: so a chain of weak matches ends after two. Which clusters it finds
     depends on the order of pages.
 
     Args:
@@ -83,7 +83,10 @@ def linked(link_containment: float) -> Rule:
             if any(is_firm(match, link_containment) for match in support.matches)
         ]
         choice = components(firm or _best_joinable(supports))
-        return choice._replace(becomes_anchor=any(support.anchors_matched for support in firm))
+        anchor_matches = (match for support in supports for match in support.anchor_matches)
+        return choice._replace(
+            becomes_anchor=any(is_firm(match, link_containment) for match in anchor_matches)
+        )
 
     return join
 
@@ -91,7 +94,7 @@ def linked(link_containment: float) -> Rule:
 def _best_joinable(supports: Sequence[Support]) -> list[Support]:
     """Return the best matched of those clusters that a page without a firm match may join."""
     joinable = [
-        support for support in supports if support.anchors_matched or 2 * len(support.matches) >= support.size
+        support for support in supports if support.anchor_matches or 2 * len(support.matches) >= support.size
     ]
     return [max(joinable, key=_best_containment)] if joinable else []
 
@@ -110,4 +113,4 @@ def anchored(supports: Sequence[Support]) -> Choice:
 
     The anchor is the page that founded the cluster, and when it leaves, its representative.
     """
-    return next((Choice(support.cluster_id) for support in supports if support.anchors_matched), Choice(None))
+    return next((Choice(support.cluster_id) for support in supports if support.anchor_matches), Choice(None))

@@ -509,7 +509,7 @@ async def test_a_rule_may_make_further_anchors_and_sees_how_many_are_matched() -
     for number, content in enumerate([10, 11, 12, 12]):
         await history.run([Op(number, content)])
 
-    counts = [(each.size, len(each.matches), each.anchors_matched, each.anchor_count) for each in seen]
+    counts = [(each.size, len(each.matches), len(each.anchor_matches), each.anchor_count) for each in seen]
     assert counts == [(1, 1, 1, 1), (2, 1, 1, 2), (3, 2, 2, 3)]
     assert [each.is_representative_matched for each in seen] == [True, False, False]
 

@@ -9,12 +9,13 @@ from tests.cluster_histories import History, Op, match_with, walked
 
 
 def support(cluster_id: str, *, anchors_matched: int = 1) -> Support:
+    matches = (match_with(1),)
     return Support(
         cluster_id=cluster_id,
         size=3,
         representative_rank=1,
-        matches=(match_with(1),),
-        anchors_matched=anchors_matched,
+        matches=matches,
+        anchor_matches=matches[:anchors_matched],
         anchor_count=1,
         is_representative_matched=bool(anchors_matched),
     )
@@ -37,7 +38,8 @@ def matched(
         msgspec.structs.replace(match_with(number), containment=share, contained_in=1.0)
         for number, share in enumerate(containments)
     )
-    return support(cluster_id, anchors_matched=anchors_matched)._replace(matches=matches, size=size)
+    of_anchors = matches[len(matches) - anchors_matched :]
+    return support(cluster_id)._replace(matches=matches, anchor_matches=of_anchors, size=size)
 
 
 def test_linked_joins_and_merges_what_is_matched_firmly_and_nothing_else() -> None:
@@ -63,12 +65,19 @@ def test_linked_without_a_firm_match_joins_a_large_cluster_by_an_anchor() -> Non
 
 
 @pytest.mark.parametrize(
-    ("containment", "anchors_matched", "becomes_anchor"), [(0.8, 1, True), (0.8, 0, False), (0.77, 1, False)]
+    ("containments", "anchors_matched", "becomes_anchor"),
+    [
+        ([0.8], 1, True),
+        ([0.8], 0, False),
+        ([0.77], 1, False),
+        ([0.9, 0.72], 1, False),
+        ([0.72, 0.9], 1, True),
+    ],
 )
-def test_linked_makes_an_anchor_of_a_page_that_matches_firmly_and_matches_an_anchor(
-    containment: float, anchors_matched: int, *, becomes_anchor: bool
+def test_linked_makes_an_anchor_of_a_page_that_matches_an_anchor_firmly(
+    containments: Sequence[float], anchors_matched: int, *, becomes_anchor: bool
 ) -> None:
-    choice = linked(0.775)([matched("a", [containment], 1, anchors_matched=anchors_matched)])
+    choice = linked(0.775)([matched("a", containments, 1, anchors_matched=anchors_matched)])
 
     assert choice == Choice("a", becomes_anchor=becomes_anchor)
 
