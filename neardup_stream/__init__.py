@@ -14,11 +14,11 @@ if TYPE_CHECKING:
         containment,
         find_all,
         find_clusters,
+        hamming_distance,
         resemblance,
         simhash,
         sketch,
     )
-    from neardup_stream.bits.words import hamming_distance
     from neardup_stream.fingerprints.incremental import Simhash
     from neardup_stream.fingerprints.min_sketch import MinSketch
     from neardup_stream.fingerprints.mod_sketch import ModSketch
@@ -47,7 +47,7 @@ _HOMES = {
     "containment": "api",
     "find_all": "api",
     "find_clusters": "api",
-    "hamming_distance": "bits.words",
+    "hamming_distance": "api",
     "resemblance": "api",
     "simhash": "api",
     "sketch": "api",

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from neardup_stream.bits.words import WORD_BITS, Words
+from neardup_stream.bits.words import hamming_distance as bits_apart
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.mod_sketch import ModSketch
 from neardup_stream.fingerprints.resemblance import Overlap
@@ -18,7 +19,16 @@ from neardup_stream.fingerprints.simhash import DEFAULT_WINDOW_TOKENS, SimhashCo
 from neardup_stream.indexes.components import clusters
 from neardup_stream.indexes.pairs import sorted_pairs
 
-__all__ = ["Sketched", "containment", "find_all", "find_clusters", "resemblance", "simhash", "sketch"]
+__all__ = [
+    "Sketched",
+    "containment",
+    "find_all",
+    "find_clusters",
+    "hamming_distance",
+    "resemblance",
+    "simhash",
+    "sketch",
+]
 
 Sketched: TypeAlias = str | ModSketch
 """A text, or the sketch of one."""
@@ -90,6 +100,19 @@ def containment(one: Sketched, other: Sketched) -> float:
     return _overlap(one, other).first_in_second
 
 
+def hamming_distance(one: int, other: int) -> int:
+    """Count the bits in which two simhashes differ, 0 to 64.
+
+    Args:
+        one: in [0, 2**64).
+        other: in [0, 2**64).
+
+    Raises:
+        ConfigError: one of them is out of the range.
+    """
+    return bits_apart(_word(one), _word(other))
+
+
 def find_all(simhashes: Iterable[int], distance_bits: int) -> list[tuple[int, int]]:
     """Find all pairs of simhashes within a Hamming distance of each other.
 
@@ -140,8 +163,14 @@ def _sketched(given: Sketched) -> ModSketch:
 def _checked(simhashes: Iterable[int], distance_bits: int) -> tuple[Words, int]:
     if not 0 <= distance_bits < WORD_BITS:
         raise ConfigError(f"distance_bits is {distance_bits}, must be 0 to {WORD_BITS - 1}")
+    return np.unique(np.fromiter(map(_word, simhashes), np.uint64)), distance_bits
+
+
+def _word(simhash: int) -> int:
     try:
-        words = np.fromiter(map(operator.index, simhashes), np.uint64)
-    except (OverflowError, TypeError) as error:
-        raise ConfigError(f"simhashes must be whole numbers in [0, 2**{WORD_BITS}): {error}") from error
-    return np.unique(words), distance_bits
+        word = operator.index(simhash)
+    except TypeError:
+        word = -1
+    if not 0 <= word < 1 << WORD_BITS:
+        raise ConfigError(f"{simhash!r} is no simhash: a whole number in [0, 2**{WORD_BITS})")
+    return word

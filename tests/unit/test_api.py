@@ -1,4 +1,5 @@
 import doctest
+import re
 import subprocess
 import sys
 from math import isnan
@@ -85,9 +86,13 @@ def test_pairs_and_clusters_are_those_of_brute_force(simhashes: list[int], dista
 
 
 @pytest.mark.parametrize("wrong", [-1, 1 << 64, 1.5, "7"])
-def test_what_is_no_simhash_is_refused(wrong: int) -> None:
-    with pytest.raises(ConfigError, match=r"simhashes must be whole numbers in \[0, 2\*\*64\)"):
+def test_what_is_no_simhash_is_refused_by_name(wrong: int) -> None:
+    said = re.escape(f"{wrong!r} is no simhash: a whole number in [0, 2**64)")
+
+    with pytest.raises(ConfigError, match=said):
         neardup_stream.find_all([1, wrong], 3)
+    with pytest.raises(ConfigError, match=said):
+        neardup_stream.hamming_distance(1, wrong)
 
 
 @pytest.mark.parametrize("distance_bits", [-1, 64])
