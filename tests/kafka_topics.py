@@ -56,6 +56,7 @@ class Topic:
         input_epoch: int = 0,
         group_instance_id: str = "",
         session_timeout_seconds: float = 6,
+        partition_fetch_max_bytes: int = 1 << 20,
         history: InputHistory | None = None,
         meters: PipelineMeters | None = None,
     ) -> KafkaSource:
@@ -70,6 +71,7 @@ class Topic:
             drain_seconds=drain_seconds,
             session_timeout_seconds=session_timeout_seconds,
             heartbeat_interval_seconds=0.2,
+            partition_fetch_max_bytes=partition_fetch_max_bytes,
         )
         return KafkaSource(config, history, meters)
 

@@ -155,6 +155,7 @@ class Loop:
                 What was not committed is read again next time.
         """
         self._source.on_revoke(self._drain)
+        self._source.on_gap(self._finish)
         self._last_commit = _now_seconds()
         meters = self._meters
         read: Handoff[Batch] = Handoff("read", "prepare", meters)
@@ -344,6 +345,11 @@ class Loop:
                 await self._judgement.trim(committed)
             self._untrimmed = {one: end for one, end in self._untrimmed.items() if one not in committed}
 
+    async def _finish(self) -> None:
+        """Deliver and commit what is in flight; the read that awaits this adds nothing meanwhile."""
+        await self._in_flight.wait_until_empty()
+        await self._commit()
+
     async def _drain(self) -> None:
         """Finish what is under way before partitions are given away; at the deadline, leave it uncommitted.
 
@@ -352,8 +358,7 @@ class Loop:
         self._may_read.clear()
         try:
             async with asyncio.timeout(self._config.drain_seconds):
-                await self._in_flight.wait_until_empty()
-                await self._commit()
+                await self._finish()
         except (TimeoutError, Unavailable) as error:
             _logger.warning("drain_unfinished", extra={"fields": {"error": repr(error)}})
         finally:

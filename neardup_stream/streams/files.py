@@ -14,7 +14,7 @@ from neardup_stream.streams.buffer import take_records
 from neardup_stream.streams.inputs import STDIN, Input, check_readable, is_pipe, open_input
 from neardup_stream.streams.jsonl import read_json_lines
 from neardup_stream.streams.parquet import read_parquet, require_parquet
-from neardup_stream.streams.protocol import Drain, EndOfStream, TakeOver
+from neardup_stream.streams.protocol import Drain, EndOfStream, Finish, TakeOver
 from neardup_stream.streams.warc import read_warc
 
 __all__ = ["FileSource"]
@@ -102,6 +102,9 @@ class FileSource:
 
     def on_assign(self, take_over: TakeOver) -> None:
         """Nor dealt."""
+
+    def on_gap(self, finish: Finish) -> None:
+        """A file has no gaps."""
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """The next records; empty while a pipe is silent.

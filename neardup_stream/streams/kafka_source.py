@@ -34,7 +34,7 @@ from neardup_stream.streams.kafka_membership import Listener, commit_as_member, 
 from neardup_stream.streams.kafka_partitions import name_of, topic_partition_of
 from neardup_stream.streams.kafka_runs import Runs
 from neardup_stream.streams.kafka_silence import Silence
-from neardup_stream.streams.protocol import Drain, TakeOver
+from neardup_stream.streams.protocol import Drain, Finish, TakeOver
 
 __all__ = ["KafkaSource"]
 
@@ -81,6 +81,7 @@ class KafkaSource:
         self._generation = -1
         self._drain: Drain | None = None
         self._on_assign: TakeOver | None = None
+        self._finish: Finish | None = None
         self._failure: NeardupError | None = None
         self.dropped_commit_count = 0
 
@@ -115,6 +116,10 @@ class KafkaSource:
     def on_assign(self, take_over: TakeOver) -> None:
         """Await `take_over` before partitions that became ours are read, from where it says."""
         self._on_assign = take_over
+
+    def on_gap(self, finish: Finish) -> None:
+        """Await `finish`, which may call `commit`, before a committed offset passes deleted records."""
+        self._finish = finish
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """The next records of the partitions that are ours.
@@ -235,9 +240,7 @@ class KafkaSource:
                 one = error.args[0]
                 await self._begin(consumer, one, await self._beginnings.first(consumer, one))
             except OffsetOutOfRangeError as error:
-                for one, offset in error.args[0].items():
-                    start = await self._beginnings.after_a_gap(consumer, one, offset)
-                    await self._begin(consumer, one, start)
+                await self._pass_gaps(consumer, error.args[0])
             except UNREADABLE:
                 self._is_astray = True
             if self._is_astray:
@@ -276,6 +279,16 @@ class KafkaSource:
             self._runs.read(topic_partition, records[0].offset, records[-1].offset + 1)
             partition = self._beginnings.partition(topic_partition)
             self._ready.extend([record_in(partition, record) for record in records])
+
+    async def _pass_gaps(self, consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]) -> None:
+        """Go on behind deleted records, once what was read before them needs no reading again."""
+        runs = self._runs
+        if self._finish is not None:
+            await self._finish()
+        for one, offset in offsets.items():
+            start = await self._beginnings.after_a_gap(consumer, one, offset)
+            if runs is self._runs:  # else there was a rebalance, and another one may have gone on meanwhile
+                await self._begin(consumer, one, start)
 
     async def _begin(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int) -> None:
         """Go there, and commit that, so that it is decided once. Whoever takes over is told if it is new."""

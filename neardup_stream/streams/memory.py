@@ -16,9 +16,9 @@ from typing import Self
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.streams.buffer import take_records
-from neardup_stream.streams.protocol import Drain, EndOfStream, TakeOver
+from neardup_stream.streams.protocol import Drain, EndOfStream, Finish, TakeOver
 
-__all__ = ["End", "Fail", "MemorySink", "MemorySource", "Pass", "Pause", "numbered"]
+__all__ = ["End", "Fail", "Gap", "MemorySink", "MemorySource", "Pass", "Pause", "numbered"]
 
 SILENCE_SECONDS = 0.01
 """How long a read waits at a pause before it returns nothing."""
@@ -45,6 +45,22 @@ class Pause:
 @dataclass(frozen=True, slots=True)
 class End:
     """The stream ends here, whatever follows, until it is opened again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """The records up to `next_offset` are deleted: the read that meets it goes on there, and commits that.
+
+    Attributes:
+        partition: of the records.
+        next_offset: the first one that is left.
+    """
+
+    partition: Partition
+    next_offset: int
+
+
+_Item = Record | Fail | Pause | Gap | End
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +96,13 @@ class MemorySource:
         dropped_commit_count: partitions committed after they were revoked.
     """
 
-    def __init__(self, items: Iterable[Record | Fail | Pause | End]) -> None:
+    def __init__(self, items: Iterable[_Item]) -> None:
         self._items = list(items)
-        self._ahead: deque[Record | Fail | Pause | End] = deque()
+        self._ahead: deque[_Item] = deque()
         self._drain: Drain | None = None
         self._take_over: TakeOver | None = None
+        self._finish: Finish | None = None
+        self._firsts: dict[Partition, int] = {}
         self._is_taken_over = False
         self._revoked: set[Partition] = set()
         self.committed: dict[Partition, int] = {}
@@ -94,6 +112,7 @@ class MemorySource:
     async def __aenter__(self) -> Self:
         """Begin behind what is committed."""
         self._revoked.clear()
+        self._firsts.clear()
         self._is_taken_over = False
         self._ahead = self._not_done()
         return self
@@ -108,6 +127,10 @@ class MemorySource:
     def on_assign(self, take_over: TakeOver) -> None:
         """Call `take_over` before the first read, and before the first one after `revoke`."""
         self._take_over = take_over
+
+    def on_gap(self, finish: Finish) -> None:
+        """Call `finish` before a gap is passed."""
+        self._finish = finish
 
     async def revoke(self, partition: Partition) -> None:
         """Give a partition away, as a rebalance would: drain, then neither read it nor take its commits."""
@@ -131,8 +154,9 @@ class MemorySource:
         return [record for record in taken if record.position.partition not in self._revoked]
 
     async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
-        """All but revoked partitions are still ours."""
-        return next_offsets.keys() - self._revoked
+        """All but revoked partitions are still ours, and those whose records a gap has passed."""
+        passed = {one for one, offset in next_offsets.items() if offset < self._firsts.get(one, 0)}
+        return next_offsets.keys() - self._revoked - passed
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         """Remember, except for revoked partitions."""
@@ -165,15 +189,15 @@ class MemorySource:
                 return
             yield item
 
-    def _not_done(self) -> deque[Record | Fail | Pause | End]:
+    def _not_done(self) -> deque[_Item]:
         return deque(item for item in self._items if not self._is_done(item))
 
-    def _is_done(self, item: Record | Fail | Pause | End) -> bool:
+    def _is_done(self, item: _Item) -> bool:
         return isinstance(item, Record) and item.position.offset < self.committed.get(
             item.position.partition, 0
         )
 
-    async def _meet(self, fault: Record | Fail | Pause | End) -> None:
+    async def _meet(self, fault: _Item) -> None:
         match fault:
             case Fail():
                 self._pass(fault)
@@ -183,11 +207,16 @@ class MemorySource:
                     async with asyncio.timeout(SILENCE_SECONDS):
                         await until.wait()
                     self._pass(fault)
+            case Gap(partition, next_offset):
+                if self._finish is not None:
+                    await self._finish()
+                self._pass(fault)
+                self.committed[partition] = self._firsts[partition] = next_offset
             case End():
                 self._items = [item for item in self._items if item is not fault]
                 self._ahead.clear()
 
-    def _pass(self, fault: Fail | Pause) -> None:
+    def _pass(self, fault: Fail | Pause | Gap) -> None:
         self._items = [item for item in self._items if item is not fault]
         self._ahead.popleft()
 

@@ -13,10 +13,14 @@ from typing import Protocol, Self
 
 from neardup_stream.message import Message, Partition, Record
 
-__all__ = ["Drain", "EndOfStream", "Sink", "Source", "TakeOver"]
+__all__ = ["Drain", "EndOfStream", "Finish", "Sink", "Source", "TakeOver"]
 
 Drain = Callable[[], Awaitable[None]]
 """Finishes, or gives up at a deadline, everything in flight; called before partitions are given away."""
+
+
+Finish = Callable[[], Awaitable[None]]
+"""Delivers and commits everything in flight, without a deadline of its own."""
 
 
 TakeOver = Callable[[Sequence[Partition]], Awaitable[Mapping[Partition, int]]]
@@ -52,6 +56,14 @@ class Source(Protocol):
 
         What it raises, `read` raises; the next one calls it again. A partition without an offset in its
         answer begins where it would without it.
+        """
+        ...
+
+    def on_gap(self, finish: Finish) -> None:
+        """Call `finish` and wait for it before the committed offset passes records that are deleted.
+
+        The topic no longer has what is in flight either, so after that commit no daemon could read it again.
+        What `finish` raises, `read` raises; the next one calls it again.
         """
         ...
 

@@ -7,7 +7,7 @@ from typing import Self
 from neardup_stream.message import Partition, Record
 from neardup_stream.streams.buffer import take_records
 from neardup_stream.streams.kafka_snapshot import TopicSnapshot
-from neardup_stream.streams.protocol import Drain, EndOfStream, TakeOver
+from neardup_stream.streams.protocol import Drain, EndOfStream, Finish, TakeOver
 
 __all__ = ["SnapshotSource"]
 
@@ -50,6 +50,9 @@ class SnapshotSource:
 
     def on_assign(self, take_over: TakeOver) -> None:
         """Nor do they become ours later."""
+
+    def on_gap(self, finish: Finish) -> None:
+        """A snapshot commits nothing."""
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """The next records below the ends.

@@ -12,15 +12,19 @@ from typing import Protocol
 
 import pytest
 
+from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.protocol import EndOfStream, Sink, Source
 
 __all__ = [
     "FINITE_SOURCE_CHECKS",
+    "GAP_CHECKS",
+    "GAP_END",
     "RESUMABLE_SOURCE_CHECKS",
     "SINK_CHECKS",
     "SOURCE_CHECKS",
+    "MakeGap",
     "MakeSink",
     "MakeSource",
     "ReadBack",
@@ -29,6 +33,8 @@ __all__ = [
 
 MANY = 10_000
 PLENTY_BYTES = 1 << 30
+GAP_END = 8
+"""The first offset behind the deleted records of a gap."""
 SILENT_READS = 100
 """An endless source that returned nothing so often in a row has nothing."""
 
@@ -43,6 +49,15 @@ class MakeSource(Protocol):
     """Puts the values in place; returns a function that makes a source which reads them."""
 
     async def __call__(self, values: Sequence[bytes]) -> Callable[[], Source]: ...
+
+
+class MakeGap(Protocol):
+    """Returns a source over one partition of ten records, and what deletes those below `GAP_END`.
+
+    A read before that returns no record of the gap's last ones, whatever it fetches ahead.
+    """
+
+    async def __call__(self) -> tuple[Source, Callable[[], Awaitable[None]]]: ...
 
 
 class MakeSink(Protocol):
@@ -203,6 +218,48 @@ async def check_a_commit_never_moves_backwards(make: MakeSource) -> None:
     assert sorted(record.value or b"" for record in [*begun, *more, *rest]) == sorted(VALUES)
 
 
+async def check_what_was_read_is_finished_before_a_gap_is_passed(make: MakeGap) -> None:
+    """Once the offset behind the gap is committed, nobody reads it again."""
+    source, delete = await make()
+    records: list[Record] = []
+    finished: list[dict[Partition, int]] = []
+
+    async def finish() -> None:
+        offsets = next_offsets(records)
+        assert set(await source.note_decided(offsets)) == set(offsets)
+        assert await source.commit(offsets) == offsets
+        finished.append(dict(offsets))
+
+    async with source:
+        source.on_gap(finish)
+        records.extend(await read_records(source, 1))
+        await delete()
+        await _read_to_the_gap(source, records)
+
+    before = [record for record in records if record.position.offset < GAP_END]
+    assert finished[0] == next_offsets(before)
+
+
+async def check_a_gap_is_not_passed_while_what_was_read_cannot_be_finished(make: MakeGap) -> None:
+    source, delete = await make()
+    records: list[Record] = []
+
+    async def finish() -> None:
+        raise StreamUnavailable("the sink is unavailable")
+
+    async with source:
+        source.on_gap(finish)
+        records.extend(await read_records(source, 1))
+        await delete()
+        with pytest.raises(StreamUnavailable, match="sink"):
+            await _read_to_the_gap(source, records)
+        offsets = next_offsets(records)
+
+        assert records[-1].position.offset < GAP_END
+        assert set(await source.note_decided(offsets)) == set(offsets)
+        assert await source.commit(offsets) == offsets
+
+
 async def check_nothing_is_left_to_read_at_the_end(make: MakeSource) -> None:
     async with (await make(VALUES))() as source:
         await read_records(source, len(VALUES))
@@ -251,6 +308,12 @@ async def check_a_message_of_the_largest_size_is_delivered(make: MakeSink) -> No
         await sink.send([_message(b"key", value)])
 
         assert [len(value or b"") for _, value in await read_back()] == [size_bytes - 3]
+
+
+async def _read_to_the_gap(source: Source, records: list[Record]) -> None:
+    """Append what is read, up to the first record behind the gap."""
+    while records[-1].position.offset < GAP_END:
+        records.extend(await source.read(1, PLENTY_BYTES))
 
 
 def _by_partition(records: Sequence[Record]) -> dict[Partition, list[Record]]:
@@ -303,6 +366,12 @@ RESUMABLE_SOURCE_CHECKS = [
     check_a_note_commits_nothing,
 ]
 """For sources that keep what is committed: memory and Kafka. Files start at the beginning."""
+
+GAP_CHECKS = [
+    check_what_was_read_is_finished_before_a_gap_is_passed,
+    check_a_gap_is_not_passed_while_what_was_read_cannot_be_finished,
+]
+"""For sources whose records may be deleted before they are read: memory and Kafka."""
 
 SINK_CHECKS = [
     check_messages_arrive_in_order_of_each_key,

@@ -20,9 +20,12 @@ from neardup_stream.streams.kafka_sink import KafkaSink
 from neardup_stream.streams.kafka_source import KafkaSource
 from neardup_stream.streams.protocol import Sink, Source
 from tests.contracts.streams import (
+    GAP_CHECKS,
+    GAP_END,
     RESUMABLE_SOURCE_CHECKS,
     SINK_CHECKS,
     SOURCE_CHECKS,
+    MakeGap,
     MakeSink,
     MakeSource,
     ReadBack,
@@ -72,6 +75,19 @@ async def read_topic(topic: Topic) -> list[Record]:
 @pytest.mark.parametrize("check", [*SOURCE_CHECKS, *RESUMABLE_SOURCE_CHECKS])
 async def test_source(check: Callable[[MakeSource], Awaitable[None]], make_source: MakeSource) -> None:
     await check(make_source)
+
+
+@pytest.mark.parametrize("check", GAP_CHECKS)
+async def test_source_with_a_gap(check: Callable[[MakeGap], Awaitable[None]], make_topic: MakeTopic) -> None:
+    async def make() -> tuple[Source, Callable[[], Awaitable[None]]]:
+        topic = make_topic()
+        async with topic.sink() as sink:
+            for number in range(10):  # each in a batch of its own, and fetched by itself
+                await sink.send([Message(key=None, value=b"%d" % number)])
+        source = topic.source(out_of_range="earliest", partition_fetch_max_bytes=1)
+        return source, lambda: topic.delete_before(GAP_END)
+
+    await check(make)
 
 
 @pytest.mark.parametrize("check", SINK_CHECKS)

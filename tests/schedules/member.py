@@ -14,7 +14,7 @@ from typing import Self
 from neardup_stream.errors import NeardupError, StreamUnavailable
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.streams.kafka_beginnings import InputHistory, NoHistory
-from neardup_stream.streams.protocol import Drain, TakeOver
+from neardup_stream.streams.protocol import Drain, Finish, TakeOver
 from tests.schedules.broker import Broker, Dealt
 from tests.schedules.network import Network
 
@@ -83,6 +83,9 @@ class GroupMember:
     def on_assign(self, take_over: TakeOver) -> None:
         """Await `take_over` before partitions are read."""
         self._take_over = take_over
+
+    def on_gap(self, finish: Finish) -> None:
+        """This broker deletes no records."""
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """The next records; none when there is no news for a while."""

@@ -9,13 +9,16 @@ from backports import zstd
 from neardup_stream.message import Partition, Record
 from neardup_stream.streams.files import FileSource
 from neardup_stream.streams.jsonl import JsonLinesSink
-from neardup_stream.streams.memory import MemorySink, MemorySource, numbered
+from neardup_stream.streams.memory import Gap, MemorySink, MemorySource, numbered
 from neardup_stream.streams.protocol import Sink, Source
 from tests.contracts.streams import (
     FINITE_SOURCE_CHECKS,
+    GAP_CHECKS,
+    GAP_END,
     RESUMABLE_SOURCE_CHECKS,
     SINK_CHECKS,
     SOURCE_CHECKS,
+    MakeGap,
     MakeSink,
     MakeSource,
     ReadBack,
@@ -50,9 +53,23 @@ async def test_resumable_source(check: Callable[[MakeSource], Awaitable[None]]) 
     await check(_memory_source)
 
 
+@pytest.mark.parametrize("check", GAP_CHECKS)
+async def test_source_with_a_gap(check: Callable[[MakeGap], Awaitable[None]]) -> None:
+    await check(_memory_gap)
+
+
 @pytest.mark.parametrize("check", SINK_CHECKS)
 async def test_sink(check: Callable[[MakeSink], Awaitable[None]], make_sink: MakeSink) -> None:
     await check(make_sink)
+
+
+async def _memory_gap() -> tuple[Source, Callable[[], Awaitable[None]]]:
+    before, behind = numbered([b"0", b"1"]), numbered([b"8", b"9"], first_offset=GAP_END)
+
+    async def deleted_from_the_start() -> None:
+        pass
+
+    return MemorySource([*before, Gap(Partition("memory", 0), GAP_END), *behind]), deleted_from_the_start
 
 
 async def _memory_source(values: Sequence[bytes]) -> Callable[[], Source]:
