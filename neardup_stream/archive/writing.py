@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import re
+import secrets
 from array import array
 from collections.abc import Iterable
 from contextlib import nullcontext, suppress
@@ -33,6 +34,8 @@ __all__ = ["ArchiveWriter"]
 
 _CHUNK_BYTES = 1 << 20
 _DIGEST_BYTES = 16
+_SUFFIX_BYTES = 8
+"""Random bytes in the name of a partial file: process ids repeat between containers that share a volume."""
 _TAIL_BYTES = 8
 """Of padding behind every section at least: compiled code reads packed items in words of 8 bytes."""
 
@@ -65,9 +68,9 @@ class ArchiveWriter:
         self._path = path
         self._rewritten_from = rewritten_from
         self._replaces = replaces
-        self._partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         self._sections: list[Section] = []
         self._checks = array("I")
+        self._partial = path
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -77,7 +80,7 @@ class ArchiveWriter:
             raise _taken(self._path)
         require_no_other_forgets(self._path, self._rewritten_from)
         try:
-            descriptor = _locked_file(self._partial)
+            descriptor, self._partial = _create_partial(self._path)
         except OSError as error:
             raise ConfigError(f"cannot write {self._path}: {error.strerror}") from error
         self._file = os.fdopen(descriptor, "w+b", buffering=0)
@@ -214,25 +217,30 @@ class ArchiveWriter:
         return _Reporting(self._path)
 
 
-def _locked_file(path: Path) -> int:
-    """Create a file and lock it, as long as this process lives: the lock tells that it is not abandoned."""
+def _create_partial(path: Path) -> tuple[int, Path]:
+    """Create the partial file of one writer, and lock it: the lock shows that its process is alive.
+
+    Returns:
+        Its descriptor and its path.
+    """
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+        partial = path.with_name(f".{path.name}.{secrets.token_hex(_SUFFIX_BYTES)}.tmp")
+        descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if path.stat().st_ino == os.fstat(descriptor).st_ino:
-                return descriptor
+            partial.stat()
         except FileNotFoundError:  # another process removed it before it was locked
-            pass
+            os.close(descriptor)
         except OSError:
             os.close(descriptor)
             raise
-        os.close(descriptor)
+        else:
+            return descriptor, partial
 
 
 def _remove_abandoned(path: Path) -> None:
     """Remove what killed processes left beside an archive."""
-    pattern = re.compile(rf"\.{re.escape(path.name)}\.[0-9]+\.tmp")
+    pattern = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]+\.tmp")
     with suppress(OSError):  # of a directory that may not be read; writing to it tells more
         for partial in [each for each in path.parent.iterdir() if pattern.fullmatch(each.name)]:
             _remove_unless_locked(partial)

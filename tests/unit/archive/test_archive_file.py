@@ -1,6 +1,7 @@
 """Archive files: written whole or not at all, and read only where they are sound."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -234,6 +235,42 @@ def test_a_name_that_is_taken_meanwhile_is_refused(tmp_path: Path) -> None:
 
     assert path.read_bytes() == b"another's"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_two_writers_of_one_name_write_a_file_each(tmp_path: Path) -> None:
+    path = tmp_path / "shared.nda"
+
+    def write_other() -> bytes:
+        with ArchiveWriter(path) as other:
+            other.add("other", [b"other" * 9000], 1)
+            other.finish(0, 0, 0, {})
+        return ArchiveFile(path).section("other").tobytes()
+
+    with ThreadPoolExecutor(1) as threads, ArchiveWriter(path, replaces=True) as writer:
+        writer.add("first", [b"first" * 9000], 1)
+        assert threads.submit(write_other).result(timeout=10) == b"other" * 9000
+        writer.finish(0, 0, 0, {})
+
+    ArchiveFile(path).check_all()
+    assert ArchiveFile(path).section("first").tobytes() == b"first" * 9000
+    assert list(tmp_path.iterdir()) == [path, *tmp_path.glob(".shared.nda.gone.lock")]
+
+
+@pytest.mark.parametrize("suffix", ["0123456789abcdef", "4711"])
+def test_partial_files_of_killed_writers_are_removed_and_those_of_living_ones_stay(
+    tmp_path: Path, suffix: str
+) -> None:
+    path, abandoned = tmp_path / "again.nda", tmp_path / f".again.nda.{suffix}.tmp"
+    abandoned.write_bytes(b"half")
+
+    with ArchiveWriter(path):
+        living = list(tmp_path.iterdir())
+        with ArchiveWriter(path):
+            pass
+        assert list(tmp_path.iterdir()) == living
+
+    assert len(living) == 1
+    assert living != [abandoned]
 
 
 def test_readers_of_a_replaced_archive_keep_the_old_one(archive: Path) -> None:
