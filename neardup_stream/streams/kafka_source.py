@@ -300,13 +300,15 @@ class KafkaSource:
 
     async def _commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
         """Whether the group still counts these partitions as ours."""
-        consumer, runs = self._consumer, self._runs
+        consumer, runs, generation = self._consumer, self._runs, self._generation
         if consumer is None:
             raise InvariantBroken("a partition is ours and no consumer is open")
         witnesses = await self._beginnings.witnesses(offsets)
-        with kafka_errors("committing", "Read"):
-            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
-                is_ours = await commit_as_member(consumer, self._generation, offsets, witnesses)
+        is_ours = runs is self._runs  # else the membership ended meanwhile
+        if is_ours:
+            with kafka_errors("committing", "Read"):
+                async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                    is_ours = await commit_as_member(consumer, generation, offsets, witnesses)
         if not is_ours:
             self._count_dropped(len(offsets))
             return False
