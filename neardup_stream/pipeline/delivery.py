@@ -84,8 +84,8 @@ class Delivery(Protocol):
 class AtLeastOnce:
     """Notes what is decided, sends it, and commits what was sent.
 
-    The note comes first, so that nothing is published that an index could forget unnoticed: whoever has a
-    partition next compares the index with the note.
+    The note comes first, so that nothing is published that an index could forget unnoticed: the next owner
+    of a partition compares the index with the note.
 
     Args:
         source: whose offsets are noted and committed.
@@ -102,7 +102,7 @@ class AtLeastOnce:
         self._dead_letters = dead_letters
         self._retries = retries
         self._finished: dict[Partition, int] = {}
-        self._left: Collection[Partition] = ()
+        self._lost_partitions: Collection[Partition] = ()
 
     async def send(self, parcel: Parcel) -> None:
         """Events, then dead letters; each is repeated by itself until it is acknowledged.
@@ -115,8 +115,8 @@ class AtLeastOnce:
         parcel.acknowledged()
 
     def finish(self, parcel: Parcel) -> None:
-        """Its offsets may be committed, but for partitions of which it has left events to the next owner."""
-        offsets = {one: at for one, at in parcel.next_offsets.items() if one not in self._left}
+        """Its offsets may be committed, but for partitions whose events the next owner sends."""
+        offsets = {one: at for one, at in parcel.next_offsets.items() if one not in self._lost_partitions}
         self._finished = later_offsets(self._finished, offsets)
 
     async def commit(self) -> Mapping[Partition, int]:
@@ -139,8 +139,8 @@ class AtLeastOnce:
             position = told.position
             offsets[position.partition] = max(position.offset + 1, offsets.get(position.partition, 0))
         ours = await self._retries.persist(partial(self._source.note_decided, offsets)) if offsets else ()
-        self._left = offsets.keys() - ours
-        return [told for told in events if told.position.partition not in self._left]
+        self._lost_partitions = offsets.keys() - ours
+        return [told for told in events if told.position.partition not in self._lost_partitions]
 
 
 class _Lease:

@@ -1,6 +1,6 @@
 """What one membership read of each partition, and how far that is committed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from aiokafka import TopicPartition
@@ -49,13 +49,13 @@ class Runs:
         """Those of the offsets, of partitions that were read, that are yet to be committed."""
         return {one: offset for one, offset in offsets.items() if offset > self._runs[one].committed}
 
-    def committed_of_unnoted(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """What is committed of those partitions, which were read, that have no note of these offsets."""
-        return {
-            one: self._runs[one].committed
-            for one, offset in offsets.items()
-            if offset > self._runs[one].noted
-        }
+    def above_noted(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """Return those of the offsets, of partitions that were read, that are yet to be noted."""
+        return {one: offset for one, offset in offsets.items() if offset > self._runs[one].noted}
+
+    def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """Return the committed offsets of these partitions, which were read."""
+        return {one: self._runs[one].committed for one in partitions}
 
     def note(self, offsets: Mapping[TopicPartition, int]) -> None:
         """What lies below these offsets is noted as decided now."""

@@ -152,7 +152,7 @@ class KafkaSource:
         """
         offsets = {topic_partition_of(partition): offset for partition, offset in next_offsets.items()}
         known = self._runs.led_up_to(offsets)
-        unnoted = self._runs.committed_of_unnoted(known)
+        unnoted = self._runs.committed(self._runs.above_noted(known))
         if unnoted:
             runs = self._runs
             if await self._commit(unnoted):

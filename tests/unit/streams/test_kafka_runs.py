@@ -52,9 +52,11 @@ def test_what_is_forgotten_begins_anew() -> None:
 def test_a_note_names_the_committed_offset_and_is_written_once() -> None:
     runs = read_from_5_to_before_8()
 
-    assert runs.committed_of_unnoted({ONE: 5}) == {}
-    assert runs.committed_of_unnoted({ONE: 7}) == {ONE: 5}
+    assert runs.above_noted({ONE: 5}) == {}
+    assert runs.above_noted({ONE: 7}) == {ONE: 7}
+    assert runs.committed([ONE]) == {ONE: 5}
     runs.note({ONE: 7, OTHER: 1})
     runs.commit({ONE: 6})
-    assert runs.committed_of_unnoted({ONE: 7}) == {}
-    assert runs.committed_of_unnoted({ONE: 8}) == {ONE: 6}
+    assert runs.above_noted({ONE: 7}) == {}
+    assert runs.above_noted({ONE: 8}) == {ONE: 8}
+    assert runs.committed([ONE]) == {ONE: 6}
