@@ -1,7 +1,7 @@
 """Freezes the pages of files, of the pages topic or of an index into an archive: for `freeze`."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing
 from functools import partial
 from pathlib import Path
@@ -155,7 +155,7 @@ def _fills(
 
 
 async def _fill_from_records(
-    records: AsyncIterator[Sequence[Record]],
+    records: AsyncGenerator[Sequence[Record], None],
     run: FreezeRun,
     settings: Settings,
     stop: Stop,
@@ -189,14 +189,14 @@ async def _fill_from_records(
     return filled
 
 
-async def _file_records(paths: Sequence[str], settings: Settings) -> AsyncIterator[Sequence[Record]]:
+async def _file_records(paths: Sequence[str], settings: Settings) -> AsyncGenerator[Sequence[Record], None]:
     limits = settings.pipeline.limits()
     async with FileSource(paths, settings.limits.max_page_bytes) as source:
         async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
             yield records
 
 
-async def _topic_records(settings: Settings) -> AsyncIterator[Sequence[Record]]:
+async def _topic_records(settings: Settings) -> AsyncGenerator[Sequence[Record], None]:
     """What the pages topic holds now; no group is joined, so nothing is taken from any daemon."""
     topic = settings.kafka.pages_topic
     async with open_snapshot(kafka_connection(settings), topic, topic) as snapshot:

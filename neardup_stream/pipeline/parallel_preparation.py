@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import Final, Self
 
@@ -49,24 +49,28 @@ class ParallelPreparation:
             with suppress(InvariantBroken):  # it was closed while it started
                 await start
 
-    async def prepared(self, batches: AsyncIterator[Sequence[Record]]) -> AsyncGenerator[Prepared, None]:
+    async def prepared(
+        self, batches: AsyncGenerator[Sequence[Record], None]
+    ) -> AsyncGenerator[Prepared, None]:
         """Yield each batch, prepared, in the order of the input.
 
-        One batch more than there are workers is in flight. Close the generator if it is left early.
+        One batch more than there are workers is in flight. Close the generator if it is left early;
+        that closes `batches` too.
         """
         in_flight: deque[asyncio.Task[Prepared]] = deque()
         count = 0
         try:
-            async for records in batches:
-                in_flight.append(asyncio.create_task(self._prepare(records)))
-                count += 1
-                if count == _BATCHES_ALONE:
-                    self._starting = [
-                        asyncio.create_task(self._start(each)) for each in self._preparations[1:]
-                    ]
-                self._require_started()
-                if len(in_flight) > len(self._preparations):
-                    yield await in_flight.popleft()
+            async with aclosing(batches):
+                async for records in batches:
+                    in_flight.append(asyncio.create_task(self._prepare(records)))
+                    count += 1
+                    if count == _BATCHES_ALONE:
+                        self._starting = [
+                            asyncio.create_task(self._start(each)) for each in self._preparations[1:]
+                        ]
+                    self._require_started()
+                    if len(in_flight) > len(self._preparations):
+                        yield await in_flight.popleft()
             while in_flight:
                 yield await in_flight.popleft()
         finally:

@@ -1,6 +1,6 @@
 """Batches are prepared in several processes, and come back as they would from one."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 import pytest
@@ -41,7 +41,7 @@ def batches(deeds: dict[int, str]) -> list[list[Record]]:
     return [records[at : at + BATCH_PAGES] for at in range(0, len(records), BATCH_PAGES)]
 
 
-async def one_by_one(of: Sequence[Sequence[Record]]) -> AsyncIterator[Sequence[Record]]:
+async def one_by_one(of: Sequence[Sequence[Record]]) -> AsyncGenerator[Sequence[Record], None]:
     for batch in of:
         yield batch
 
@@ -81,6 +81,26 @@ async def test_a_run_that_is_left_early_waits_for_no_worker() -> None:
         first = await anext(prepared)
 
     assert [item.record.position.offset for item in first.items] == [0, 1, 2]
+
+
+async def test_a_run_that_is_left_early_closes_its_input() -> None:
+    closed: list[bool] = []
+
+    async def read() -> AsyncGenerator[Sequence[Record], None]:
+        try:
+            for batch in batches({}):
+                yield batch
+        finally:
+            closed.append(True)
+
+    source = read()
+    async with (
+        ParallelPreparation([started()]) as preparation,
+        aclosing(preparation.prepared(source)) as prepared,
+    ):
+        await anext(prepared)
+
+    assert closed == [True]
 
 
 async def test_a_worker_that_cannot_start_ends_the_run() -> None:
