@@ -1,13 +1,13 @@
 """Prepares several batches at once, each in a worker process, and returns them in order."""
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from types import TracebackType
 from typing import Final, Self
 
-from neardup_stream.errors import InvariantBroken
 from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Record
 from neardup_stream.page import Page
@@ -15,6 +15,8 @@ from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 
 __all__ = ["ParallelPreparation"]
+
+_logger = logging.getLogger(__name__)
 
 _BATCHES_ALONE: Final = 8
 """The first worker prepares so many batches before the others start: a small input ends before they would
@@ -45,9 +47,7 @@ class ParallelPreparation:
         """End all workers, whatever they do."""
         for preparation in self._preparations:
             preparation.close()
-        for start in self._starting:
-            with suppress(InvariantBroken):  # it was closed while it started
-                await start
+        await asyncio.gather(*self._starting, return_exceptions=True)  # those closed while they started raise
 
     async def prepared(
         self, batches: AsyncGenerator[Sequence[Record], None]
@@ -90,7 +90,12 @@ class ParallelPreparation:
             self._idle.put_nowait(preparation)
 
     async def _start(self, preparation: GuardedPreparation) -> None:
-        await asyncio.to_thread(preparation.start)
+        """Start a worker; the others do its work if the system refuses another process."""
+        try:
+            await asyncio.to_thread(preparation.start)
+        except OSError as error:
+            _logger.warning("worker_start_failed", extra={"fields": {"error": str(error)}})
+            return
         self._idle.put_nowait(preparation)
 
     def _require_started(self) -> None:

@@ -1,5 +1,6 @@
 """Batches are prepared in several processes, and come back as they would from one."""
 
+import sys
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
@@ -108,6 +109,19 @@ async def test_a_worker_that_cannot_start_ends_the_run() -> None:
     async with ParallelPreparation(workers) as preparation:
         with pytest.raises(InvariantBroken, match="did not start"):
             await read_all(preparation, batches({}) * 100)
+
+
+async def test_workers_that_the_system_refuses_to_start_leave_their_work_to_the_others(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    workers = [started(), *(GuardedPreparation(build, LIMITS, NoMeters()) for _ in range(2))]
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+
+    async with ParallelPreparation(workers) as preparation:
+        prepared = await read_all(preparation, batches({}))
+
+    assert len(prepared) == BATCHES
+    assert [record.message for record in caplog.records].count("worker_start_failed") == 2
 
 
 async def test_landmarks_are_read_while_batches_are_prepared() -> None:
