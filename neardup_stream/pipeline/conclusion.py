@@ -1,13 +1,13 @@
 """From what was decided of a batch to what is counted, told and still to be done. Pure."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from neardup_stream.clusters.placements import Decided
 from neardup_stream.indexes.protocol import IndexedPage
-from neardup_stream.message import Position
+from neardup_stream.message import Partition, Position
 from neardup_stream.meters import Outcome
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Lesson, Prepared
@@ -15,7 +15,7 @@ from neardup_stream.pipeline.delivery import Told
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.protocol import RecordMark
 
-__all__ = ["Conclusion", "DecidedRun", "FollowUp", "conclude"]
+__all__ = ["Conclusion", "DecidedRun", "FollowUp", "conclude", "without_partitions"]
 
 
 class DecidedRun(NamedTuple):
@@ -97,6 +97,19 @@ def conclude(prepared: Prepared, runs: Iterable[DecidedRun]) -> Conclusion:
             if decided is not None and decided.rank and row.handle:
                 follow_up.marks.append(RecordMark(Handle(row.handle), row.version & 0xFF, decided.rank))
     return Conclusion(outcomes, events, follow_up, judged, duplicates)
+
+
+def without_partitions(
+    prepared: Prepared, runs: Iterable[DecidedRun], lost: Collection[Partition]
+) -> tuple[Prepared, list[DecidedRun]]:
+    """Return a batch and its runs without the records of some partitions."""
+    kept = prepared._replace(
+        rejected=[each for each in prepared.rejected if each.record.position.partition not in lost],
+        skipped=[each for each in prepared.skipped if each.record.position.partition not in lost],
+    )
+    return kept, [
+        run._replace(positions=[one for one in run.positions if one.partition not in lost]) for run in runs
+    ]
 
 
 _TEACHING = frozenset({"unique", "duplicate", "archived"})

@@ -38,14 +38,15 @@ class Parcel(NamedTuple):
         next_offsets: the offset after the last of them, by partition.
         events: in the order of their records.
         dead_letters: in the order of their records.
-        acknowledged: called once every message is acknowledged.
+        acknowledged: called once every message is acknowledged, with the partitions whose events the next
+            owner sends.
     """
 
     record_count: int
     next_offsets: Mapping[Partition, int]
     events: Sequence[Told]
     dead_letters: Sequence[Told]
-    acknowledged: Callable[[], None]
+    acknowledged: Callable[[Collection[Partition]], None]
 
 
 class Delivery(Protocol):
@@ -112,7 +113,7 @@ class AtLeastOnce:
         events = await self._noted(parcel.events)
         await self._retries.persist(partial(self._events.send, _messages(events)))
         await self._retries.persist(partial(self._dead_letters.send, _messages(parcel.dead_letters)))
-        parcel.acknowledged()
+        parcel.acknowledged(self._lost_partitions)
 
     def finish(self, parcel: Parcel) -> None:
         """Its offsets may be committed, but for partitions whose events the next owner sends."""
@@ -260,7 +261,7 @@ class ExactlyOnce:
         held, self._held = self._held, []
         for parcel in held:
             if all(self._leases[one].floor >= offset for one, offset in parcel.next_offsets.items()):
-                parcel.acknowledged()
+                parcel.acknowledged(())
             else:
                 self._held.append(parcel)
 

@@ -9,7 +9,7 @@ message of every record below it was acknowledged; a step that finds its depende
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from neardup_stream.message import Message, Partition, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.batches import Batch, ComparedBatch, DecidedBatch, Part
-from neardup_stream.pipeline.conclusion import Conclusion, conclude
+from neardup_stream.pipeline.conclusion import Conclusion, conclude, without_partitions
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.decision import RenderEvent
 from neardup_stream.pipeline.delivered import delivered
@@ -266,7 +266,8 @@ class Loop:
             await out.put(DecidedBatch(item.batch, item.prepared, runs))
         await out.put(None)
 
-    def _parcel(self, batch: Batch, prepared: Prepared, conclusion: Conclusion) -> Parcel:
+    def _parcel(self, item: DecidedBatch, conclusion: Conclusion) -> Parcel:
+        batch, prepared, _ = item
         render = self._publication.render_dead_letter
         letters = [
             Told(rejected.record.position, render(rejected.record, rejected.error))
@@ -278,7 +279,7 @@ class Loop:
             next_offsets=next_offsets(batch.records),
             events=conclusion.events,
             dead_letters=letters,
-            acknowledged=partial(self._count, batch, prepared, conclusion),
+            acknowledged=partial(self._count, item, conclusion),
         )
 
     async def _publish(self, into: Handoff[DecidedBatch]) -> None:
@@ -294,7 +295,7 @@ class Loop:
         batch, prepared, runs = item
         conclusion = conclude(prepared, runs)
         await self._judgement.follow_up(conclusion.follow_up)
-        parcel = self._parcel(batch, prepared, conclusion)
+        parcel = self._parcel(item, conclusion)
         with timed(self._meters, "deliver"):
             await self._delivery.send(parcel)
         if batch.epoch == self._epoch:
@@ -312,11 +313,18 @@ class Loop:
             or self._delivery.held_count >= self._config.limits.max_in_flight_pages
         )
 
-    def _count(self, batch: Batch, prepared: Prepared, conclusion: Conclusion) -> None:
-        self._meters.pages(len(batch.records), batch.size_bytes)
+    def _count(self, item: DecidedBatch, conclusion: Conclusion, lost: Collection[Partition]) -> None:
+        """Report what became of the records, without those whose events the next owner sends."""
+        batch, prepared, runs = item
+        records, size_bytes = batch.records, batch.size_bytes
+        if lost:
+            records = [each for each in records if each.position.partition not in lost]
+            size_bytes = sum(each.size_bytes for each in records)
+            conclusion = conclude(*without_partitions(prepared, runs, lost))
+        self._meters.pages(len(records), size_bytes)
         for (outcome, reason), count in conclusion.outcomes.items():
             self._meters.outcome(outcome, count, reason)
-        self._meters.delivered(delivered(batch.records, prepared, conclusion))
+        self._meters.delivered(delivered(records, prepared, conclusion))
 
     async def _commit(self) -> None:
         """Commit what is finished, if anything is."""

@@ -36,7 +36,7 @@ class Group:
             next_offsets=next_offsets,
             events=[_told(position) for position in positions],
             dead_letters=[_told(position) for position in positions if position.offset % 3 == 0],
-            acknowledged=lambda: self.acknowledged.append(next_offsets),
+            acknowledged=lambda _: self.acknowledged.append(next_offsets),
         )
 
     def told(self, partition: Partition = FIRST) -> list[int]:

@@ -124,7 +124,7 @@ async def test_events_of_a_partition_with_another_owner_are_left_to_that_one() -
         next_offsets=dict.fromkeys((PARTITION, OTHER), 5),
         events=[Told(each, Message(key=None, value=each.partition.input_id.encode())) for each in positions],
         dead_letters=[],
-        acknowledged=lambda: None,
+        acknowledged=lambda _: None,
     )
 
     await delivery.send(parcel)
