@@ -51,9 +51,7 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
     with _loading:
         cache = prepare_kernel_cache(sources)
         if not _holds_kernel(cache):
-            _log.warning(
-                "compiling the %s kernel: once for each version, a minute or more on a busy machine", name
-            )
+            _log.info("compiling the %s kernel, once, up to a minute", name)
         return importlib.import_module(module)
 
 
