@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from neardup_daemon.archives import open_archive
+from neardup_daemon.preparing import build_preparation, verdict_config
+from neardup_daemon.settings.settings import Settings
 
 from benchmarks.fuzzy import ROOT, pages
-from daemon.archives import open_archive
-from daemon.preparing import build_preparation, verdict_config
-from daemon.settings import Settings
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.consultation import consult_keyed
 from neardup_stream.pipeline.freezing import arrival_record, keyed_arrival
 from neardup_stream.pipeline.kept_text import PREFIXES, TextParts
-from neardup_stream.streams.memory import numbered
+from neardup_stream.streams.memory.streams import numbered
 
 KINDS: Final = ("bands", "fuzzy", "bands,fuzzy")
 BATCH = 256
@@ -93,7 +93,7 @@ def asked(kinds: str, crawl: Path, values: list[bytes]) -> tuple[Figures, set[tu
     """What an archive takes, and the pairs that it finds."""
     settings, path = Settings(), crawl.with_name(f"{kinds}.nda")
     words = ["freeze", str(crawl), "-o", str(path), "--keys", kinds, "--set", "frames.scope=off"]
-    subprocess.run([sys.executable, "-m", "daemon", *words], check=True, capture_output=True)
+    subprocess.run([sys.executable, "-m", "neardup_daemon", *words], check=True, capture_output=True)
     archive = open_archive(path, settings)
     parts: TextParts = frozenset({PREFIXES}) if "fuzzy" in kinds else frozenset()
     preparation = build_preparation(settings, NoMeters(), parts)

@@ -14,11 +14,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+from neardup_daemon.archives import archive_schema
+from neardup_daemon.settings.settings import Settings
 
 from benchmarks.archives import SEED, MadePages, build
 from benchmarks.end_to_end import measure, print_table
-from daemon.archives import archive_schema
-from daemon.settings import Settings
 
 SETTINGS = ["clusters.grave_seconds=1"]
 

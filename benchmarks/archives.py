@@ -18,8 +18,8 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+from neardup_daemon.gc_tuning import collect_rarely
 
-from daemon.collector import collect_rarely
 from neardup_stream.archive.building import ArchiveBuilder, sorting_bytes
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.keys import KeyedPage, page_keys

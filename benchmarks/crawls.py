@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
+from neardup_daemon.demo.sample_crawl.plain_texts import TextPage, generate_texts
 
 from benchmarks.quality.edits import Vocabulary
 from benchmarks.quality.frames.generated_hosts import Host, generate_host, render_page
-from daemon.sample_crawl.plain_texts import TextPage, generate_texts
 
 __all__ = ["CRAWLS", "Crawl", "text_pages"]
 

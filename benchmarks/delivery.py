@@ -18,9 +18,9 @@ from dataclasses import asdict
 
 from benchmarks.end_to_end import measure, print_table
 from neardup_stream.message import Message
-from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
-from neardup_stream.streams.kafka_sink import KafkaSink
-from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.kafka.config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
+from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.source import KafkaSource
 from tests.pipelines import essay, page_json
 from tests.servers.daemon import start_daemon
 from tests.servers.kafka import KafkaBroker, start_kafka

@@ -91,7 +91,9 @@ def measure(store: RedisServer, settings: Sequence[str], command: str, pages: in
     """Run a command once; it must report every page."""
     words = [word for setting in settings for word in ("--set", setting)]
     redis_before, began = redis_cpu_seconds(store), time.perf_counter()
-    process = subprocess.Popen([sys.executable, "-m", "daemon", command, *words], stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "neardup_daemon", command, *words], stdout=subprocess.PIPE
+    )
     assert process.stdout is not None
     output = process.stdout.read().decode()
     _, status, usage = os.wait4(process.pid, 0)

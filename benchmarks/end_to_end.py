@@ -23,17 +23,17 @@ from itertools import islice
 
 import msgspec
 import redis
+from neardup_daemon.demo.sample_crawl.plain_texts import TextPage
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.crawls import CRAWLS, Crawl, text_pages
-from daemon.sample_crawl.plain_texts import TextPage
 from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.message import Message, Record
-from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
-from neardup_stream.streams.kafka_sink import KafkaSink
-from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.kafka.config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
+from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.source import KafkaSource
 from tests.servers.daemon import Daemon, start_daemon
 from tests.servers.kafka import KafkaBroker, start_kafka
 from tests.servers.redis import RedisServer, start_redis

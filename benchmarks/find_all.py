@@ -133,7 +133,7 @@ def measured(case: Case, folder: Path, runs: int) -> dict[str, float]:
 def find_all(source: Path, target: Path, distance_bits: int) -> Run:
     """Run the command once, from a small process: a peak counts from that of the process that forks."""
     options = ["-b", str(BLOCKS), "-d", str(distance_bits), "-i", str(source), "-o", str(target)]
-    command = [sys.executable, "-m", "daemon", "find-all", *options]
+    command = [sys.executable, "-m", "neardup_daemon", "find-all", *options]
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", STOPWATCH, *command], check=True, capture_output=True, text=True
     )

@@ -125,7 +125,7 @@ def archive_of(crawl: Path) -> Path:
 
 def freeze(crawl: Path, workers: int) -> Run:
     """Freeze a crawl, and wait for every process."""
-    command = [*(sys.executable, "-m", "daemon", "freeze", str(crawl), "-o", str(archive_of(crawl)))]
+    command = [*(sys.executable, "-m", "neardup_daemon", "freeze", str(crawl), "-o", str(archive_of(crawl)))]
     start = time.perf_counter()
     process = subprocess.Popen([*command, "--force", "--workers", str(workers)], stderr=subprocess.DEVNULL)
     main, of_workers, peak, seconds = 0.0, [], 0.0, 0.0

@@ -32,8 +32,8 @@ from rich.table import Table
 from benchmarks.crawls import CRAWLS, Crawl
 from benchmarks.hostile_letters import HOSTILE_EVERY, Letters, expected_letters, read_letters
 from neardup_stream.message import Message
-from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig
-from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.streams.kafka.config import KafkaConnection, KafkaSinkConfig
+from neardup_stream.streams.kafka.sink import KafkaSink
 from tests.hostile_pages import HOSTILE_PAGES
 from tests.servers.daemon import Daemon, start_daemon
 from tests.servers.kafka import KafkaBroker, start_kafka

@@ -12,12 +12,12 @@ from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Fingerprint64, Handle, PageId
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
-from neardup_stream.stores.keys import Keys
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_records import RedisRecords
-from neardup_stream.stores.redis_tables import RedisTables
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.records import RedisRecords
+from neardup_stream.stores.redis.tables import RedisTables
 
 __all__ = ["fill_buckets", "records_on", "round_of_retention", "store_due_pages"]
 

@@ -31,23 +31,23 @@ from importlib.resources import files
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
+from neardup_daemon.gc_tuning import collect_rarely
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.hot_buckets import fill_buckets, round_of_retention, store_due_pages
-from daemon.collector import collect_rarely
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import Placement
 from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, Request
-from neardup_stream.clusters.view import Description
+from neardup_stream.clusters.snapshot import Description
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
-from neardup_stream.stores.cluster_keys import ClusterKeys
-from neardup_stream.stores.memory_records import MemoryRecords
-from neardup_stream.stores.redis_client import RedisClient, Script
-from neardup_stream.stores.redis_clusters import RedisClusters
-from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.stores.memory.records import MemoryRecords
+from neardup_stream.stores.redis.client import RedisClient, Script
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.clusters import RedisClusters
+from neardup_stream.stores.redis.config import RedisConfig
 from tests.servers.redis import RedisServer, find_redis, start_redis
 
 BATCH_PAGES = 256
@@ -59,7 +59,7 @@ LONG_MICROSECONDS = 10_000
 LOOK_SECONDS = 0.002
 SCRIPTS = {
     Script.load(each.name.removesuffix(".lua")).sha: each.name.removesuffix(".lua")
-    for each in files("neardup_stream.stores").iterdir()
+    for each in files("neardup_stream.stores.redis").iterdir()
     if each.name.endswith(".lua")
 }
 """By the name that Redis gives them; not the one that is loaded with constants, `probe_insert`."""

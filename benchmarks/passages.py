@@ -23,11 +23,11 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+from neardup_daemon.gc_tuning import collect_rarely
 from numpy.typing import NDArray
 
 from benchmarks.quality.manuals import MANUALS
 from benchmarks.quality.packages import Package, draw_place, html_files
-from daemon.collector import collect_rarely
 from neardup_stream.archive.building import ArchiveBuilder, sorting_bytes
 from neardup_stream.archive.log_blocks import LoggedPage
 from neardup_stream.archive.logged import LoggedArchive

@@ -1,6 +1,6 @@
 """What the library reports while it works, as a protocol, with an implementation that does nothing.
 
-The library never imports a metrics client: `daemon/metrics.py` binds these names to Prometheus, tests
+The library never imports a metrics client: `neardup_daemon/metrics.py` binds these names to Prometheus, tests
 bind them to lists.
 """
 

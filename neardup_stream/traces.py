@@ -1,6 +1,7 @@
 """What the library reports of each batch to a tracer, as a protocol, with a tracer that does nothing.
 
-The library never imports a tracing client: `daemon/tracing.py` binds these names to OpenTelemetry.
+The library never imports a tracing client: `neardup_daemon.telemetry.tracing`
+binds these names to OpenTelemetry.
 """
 
 from collections.abc import Sequence

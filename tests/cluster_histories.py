@@ -13,12 +13,12 @@ from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import ClusterState, Decided, Placement
 from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, Request
 from neardup_stream.clusters.rules import Rule, components
-from neardup_stream.clusters.view import Description
+from neardup_stream.clusters.snapshot import Description
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.cluster_store import ClusterStore
-from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = [

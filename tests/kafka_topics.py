@@ -8,8 +8,7 @@ from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
-from neardup_stream.streams.kafka_beginnings import InputHistory
-from neardup_stream.streams.kafka_config import (
+from neardup_stream.streams.kafka.config import (
     Compression,
     FirstStart,
     KafkaConnection,
@@ -17,8 +16,9 @@ from neardup_stream.streams.kafka_config import (
     KafkaSourceConfig,
     OutOfRange,
 )
-from neardup_stream.streams.kafka_sink import KafkaSink
-from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.source import KafkaSource
+from neardup_stream.streams.kafka.start_offsets import InputHistory
 from tests.servers.kafka import KafkaBroker, KafkaCluster
 
 __all__ = ["WAIT_SECONDS", "MakeTopic", "Topic", "read_until_assigned"]

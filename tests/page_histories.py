@@ -25,7 +25,7 @@ from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import all_records
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from neardup_stream.wire.events import from_message
 from tests.crashes import Fuse, Stall, crashing
 from tests.pipelines import Pipeline, page_json

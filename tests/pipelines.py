@@ -35,13 +35,13 @@ from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.frame_store import FrameStore
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.memory_frames import MemoryFrames
-from neardup_stream.stores.memory_records import MemoryRecords
-from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.memory.frames import MemoryFrames
+from neardup_stream.stores.memory.records import MemoryRecords
+from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.protocol import RecordStore, TableStore
-from neardup_stream.streams.memory import MemorySink, MemorySource
-from neardup_stream.streams.memory_transactions import MemoryTransactions
+from neardup_stream.streams.memory.streams import MemorySink, MemorySource
+from neardup_stream.streams.memory.transactions import MemoryTransactions
 from neardup_stream.streams.protocol import Source
 from neardup_stream.traces import NoTracer, Tracer
 from neardup_stream.wire.dead_letters import dead_letter

@@ -9,13 +9,13 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.message import Record
 from neardup_stream.meters import Dependency
 from neardup_stream.pipeline.retries import Patience
-from neardup_stream.stores.cluster_keys import ClusterKeys
-from neardup_stream.stores.keys import Keys
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_clusters import RedisClusters
-from neardup_stream.stores.redis_records import RedisRecords
-from neardup_stream.stores.redis_tables import RedisTables
-from neardup_stream.streams.memory import MemorySource
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.clusters import RedisClusters
+from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.records import RedisRecords
+from neardup_stream.stores.redis.tables import RedisTables
+from neardup_stream.streams.memory.streams import MemorySource
 from tests.pipelines import CountingMeters, Pipeline
 
 __all__ = ["FaultMeters", "redis_pipeline", "told", "told_without_faults", "until"]

@@ -12,7 +12,7 @@ from neardup_stream.invariants.judging import judge
 from neardup_stream.message import Message, Partition, Position
 from neardup_stream.page import Handle
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from neardup_stream.wire.events import event_id, from_message, to_message
 from tests.histories_read import expectations_of, read_pipeline
 from tests.page_histories import SHORT, Content, page_url, sharp_pipeline, text_of

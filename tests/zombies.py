@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from neardup_stream.message import Partition
-from neardup_stream.streams.memory import MemorySource
+from neardup_stream.streams.memory.streams import MemorySource
 from tests.crashes import Stall
 from tests.page_histories import DAY, PARTITION, Op, PageHistory, Sweep
 

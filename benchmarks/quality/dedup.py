@@ -66,7 +66,7 @@ def find_duplicates(
     """
     with tempfile.TemporaryDirectory() as name:
         clusters, log = Path(name, "clusters.jsonl"), Path(name, "log")
-        command = [sys.executable, "-m", "daemon", "dedup", "-", f"--clusters={clusters}"]
+        command = [sys.executable, "-m", "neardup_daemon", "dedup", "-", f"--clusters={clusters}"]
         command += [argument for setting in settings for argument in ("--set", setting)]
         with (
             log.open("wb") as errors,

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 import redis
+from neardup_daemon.demo.sample_crawl.plain_texts import TextPage, generate_texts
+from neardup_daemon.embedded import EmbeddedServer
 
 from benchmarks.quality.table_settings import TableSetting
-from daemon.embedded import EmbeddedServer
-from daemon.sample_crawl.plain_texts import TextPage, generate_texts
 
 __all__ = ["bytes_per_page"]
 
@@ -56,7 +56,7 @@ def _as_input(number: int, page: TextPage) -> dict[str, str]:
 def _fill(url: str, assignments: Sequence[str], pages: Path, page_count: int) -> int:
     client = redis.Redis.from_url(url)
     empty_bytes = _used_bytes(client)
-    command = [sys.executable, "-m", "daemon", "dedup", "--redis", "--events=/dev/null", str(pages)]
+    command = [sys.executable, "-m", "neardup_daemon", "dedup", "--redis", "--events=/dev/null", str(pages)]
     corpus = (f"redis.url={url}", f"index.expected_pages={page_count}", "clusters.grave_seconds=1")
     for assignment in (*corpus, *assignments):
         command += ["--set", assignment]

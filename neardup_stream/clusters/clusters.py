@@ -9,10 +9,11 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from random import random
 
-from neardup_stream.clusters.attempts import Jitter, Pace, retry_on_conflict
 from neardup_stream.clusters.cells import ClusterCell
 from neardup_stream.clusters.mirroring import still_to_decide
 from neardup_stream.clusters.moving import move_absorbed
+from neardup_stream.clusters.optimistic_retry import Jitter, Pace, retry_on_conflict
+from neardup_stream.clusters.overlay import World
 from neardup_stream.clusters.placements import ClusterState, Decided, Settled
 from neardup_stream.clusters.planning import PENDING_EDGES, expire, plan
 from neardup_stream.clusters.portions import known_handles, new_handles, portions
@@ -34,11 +35,10 @@ from neardup_stream.clusters.rows import (
     trim_rows,
 )
 from neardup_stream.clusters.rules import Rule, components
+from neardup_stream.clusters.snapshot import StaleView, page_cells
 from neardup_stream.clusters.sweeping import sweep_aged
 from neardup_stream.clusters.transactions import changes_of, planned
-from neardup_stream.clusters.view import StaleView, page_cells
 from neardup_stream.clusters.walking import WalkedCluster, walk_clusters
-from neardup_stream.clusters.world import World
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle

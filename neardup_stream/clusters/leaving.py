@@ -3,10 +3,10 @@
 import msgspec
 
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey, PageCell
+from neardup_stream.clusters.overlay import World
 from neardup_stream.clusters.placements import Departure
 from neardup_stream.clusters.requests import ClusterNode
-from neardup_stream.clusters.view import StaleView
-from neardup_stream.clusters.world import World
+from neardup_stream.clusters.snapshot import StaleView
 from neardup_stream.page import Handle
 
 __all__ = ["leave"]

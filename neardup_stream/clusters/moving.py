@@ -7,10 +7,10 @@ afterwards, so that no page is ever many steps away from its cluster.
 import msgspec
 
 from neardup_stream.clusters.cells import ClusterKey
+from neardup_stream.clusters.overlay import World
 from neardup_stream.clusters.reading import Describe, Reader
+from neardup_stream.clusters.snapshot import StaleView, cluster_cells
 from neardup_stream.clusters.transactions import changes_of, planned
-from neardup_stream.clusters.view import StaleView, cluster_cells
-from neardup_stream.clusters.world import World
 from neardup_stream.stores.cluster_store import ClusterStore, Member, MemberRange
 
 __all__ = ["MOVED_AT_ONCE", "move_absorbed"]

@@ -12,6 +12,7 @@ import msgspec
 from neardup_stream.clusters.cells import NO_PAGE, ClusterCell, ClusterKey, Edge, PageCell
 from neardup_stream.clusters.leaving import leave
 from neardup_stream.clusters.mirroring import mirrored
+from neardup_stream.clusters.overlay import World
 from neardup_stream.clusters.placements import ClusterState, Merge, Placement
 from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.clusters.requests import (
@@ -23,7 +24,6 @@ from neardup_stream.clusters.requests import (
     UnknownRequest,
 )
 from neardup_stream.clusters.rules import Rule, Support
-from neardup_stream.clusters.world import World
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.match import Match
 from neardup_stream.page import Handle

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from neardup_stream.clusters.view import Description, Needs, View, cluster_cells, page_cells
+from neardup_stream.clusters.snapshot import Description, Needs, View, cluster_cells, page_cells
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import Cell, ClusterStore, MemberRange
 

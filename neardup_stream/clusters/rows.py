@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from neardup_stream.clusters.placements import Decided, Placement, Settled
 from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, Request
-from neardup_stream.clusters.view import View
-from neardup_stream.gathering import all_ended
+from neardup_stream.clusters.snapshot import View
+from neardup_stream.gather_all import all_ended
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.cluster_store import (
     AGED,

@@ -18,7 +18,7 @@ from typing import Literal
 import msgspec
 
 from neardup_stream.clusters.cells import PageCell
-from neardup_stream.clusters.view import page_cells
+from neardup_stream.clusters.snapshot import page_cells
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import Aged, Cell, ClusterStore, Transaction
 from neardup_stream.stores.page_record import PageRecord

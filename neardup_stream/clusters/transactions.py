@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from neardup_stream.clusters.overlay import World
 from neardup_stream.clusters.reading import Reader
-from neardup_stream.clusters.world import World
 from neardup_stream.stores.cluster_store import Transaction
 
 __all__ = ["changes_of", "planned"]

@@ -6,7 +6,7 @@ What was decided is remembered as it is with clusters, so a record that comes ag
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from neardup_stream.clusters.attempts import retry_on_conflict
+from neardup_stream.clusters.optimistic_retry import retry_on_conflict
 from neardup_stream.clusters.placements import Decided, Placement, Settled
 from neardup_stream.clusters.protocol import KnownVersion, RecordsBehind, RenderRow
 from neardup_stream.clusters.requests import ClusterNode, ConfirmRequest, PlaceRequest, QuietRequest, Request
@@ -21,7 +21,7 @@ from neardup_stream.clusters.rows import (
     settled_in,
     trim_rows,
 )
-from neardup_stream.clusters.view import View
+from neardup_stream.clusters.snapshot import View
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.cluster_store import ClusterStore, Transaction, row_cell
 from neardup_stream.stores.protocol import RecordStore

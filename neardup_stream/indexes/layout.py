@@ -11,7 +11,7 @@ leading byte and bucket:
 
 A sorted set stays packed (some 20 bytes an entry) up to a limit and costs over 100 an entry beyond. The bits
 of real pages are not even, so the fullest buckets hold several times the mean: b is chosen for a mean fill of
-32 to 64 at the stated number of pages, and the limit is 512 (`stores/redis_namespace.py`).
+32 to 64 at the stated number of pages, and the limit is 512 (`stores/redis/namespace.py`).
 
 A band, 32 bits, matches as a whole. It is cut in the same way, and of its rest 16 bits at most are kept: its
 bucket is a hash of words, each with its members.

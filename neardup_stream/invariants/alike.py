@@ -21,7 +21,7 @@ from neardup_stream.match import Candidate, Match
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.probing import ProbingPage, insert, probe
 from neardup_stream.pipeline.verification import verify
-from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from neardup_stream.clusters.view import Description
+from neardup_stream.clusters.snapshot import Description
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.fetching import fetch_records
 from neardup_stream.stores.protocol import RecordStore

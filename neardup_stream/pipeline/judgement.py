@@ -33,11 +33,11 @@ from neardup_stream.pipeline.decision import EventConfig, RenderEvent
 from neardup_stream.pipeline.detector import detect, probe_and_insert
 from neardup_stream.pipeline.forgetting import Forgotten, forget
 from neardup_stream.pipeline.likeness import VerdictConfig
+from neardup_stream.pipeline.page_locks import Turnstile
 from neardup_stream.pipeline.preparation import timed
 from neardup_stream.pipeline.registration import register
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.rows import Row
-from neardup_stream.pipeline.turnstile import Turnstile
 from neardup_stream.stores.protocol import RecordStore
 
 __all__ = [

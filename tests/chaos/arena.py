@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from aiokafka import AIOKafkaProducer
 
 from neardup_stream.message import Message
-from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig
-from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.streams.kafka.config import KafkaConnection, KafkaSinkConfig
+from neardup_stream.streams.kafka.sink import KafkaSink
 from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisCluster, RedisServer
 

@@ -8,11 +8,11 @@ import msgspec
 from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.structs import TopicPartition
+from neardup_daemon.cluster_lines import cluster_lines
+from neardup_daemon.inspect.verifying import read_history
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stored_index import open_stored_index
 
-from daemon.cluster_lines import cluster_lines
-from daemon.settings import Settings
-from daemon.stored_index import open_stored_index
-from daemon.verifying import read_history
 from neardup_stream.invariants.history import Violation
 from neardup_stream.invariants.judging import judge, unjudged
 from neardup_stream.stores.page_record import PageRecord, PageState

@@ -4,8 +4,9 @@ import asyncio
 from collections import Counter
 from collections.abc import Sequence
 
-from daemon.settings import Settings
-from daemon.verifying import read_history
+from neardup_daemon.inspect.verifying import read_history
+from neardup_daemon.settings.settings import Settings
+
 from neardup_stream.message import Message
 
 __all__ = ["told_again"]

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import pytest
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stored_index import open_stored_index
 
-from daemon.settings import Settings
-from daemon.stored_index import open_stored_index
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import all_records
 from tests.chaos.arena import CALM, build_arena

@@ -5,9 +5,9 @@ import signal
 from collections.abc import Sequence
 
 import pytest
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stored_index import open_stored_index
 
-from daemon.settings import Settings
-from daemon.stored_index import open_stored_index
 from neardup_stream.message import Message
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import all_records

@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from daemon.settings import Settings
+from neardup_daemon.settings.settings import Settings
+
 from neardup_stream.errors import BadPage, ConfigError, CorruptData
 from neardup_stream.message import Record
-from neardup_stream.streams.inputs import Input, open_input
-from neardup_stream.streams.parquet import read_parquet
-from neardup_stream.streams.warc import read_warc
+from neardup_stream.streams.files.inputs import Input, open_input
+from neardup_stream.streams.files.parquet import read_parquet
+from neardup_stream.streams.files.warc import read_warc
 from neardup_stream.wire.pages import PageDecoder
 from tests.fuzz import corpora
 from tests.fuzz.corpora import Corpus

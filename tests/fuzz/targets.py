@@ -7,9 +7,9 @@ from types import TracebackType
 from typing import Self
 
 import msgspec
+from neardup_daemon.preparing import build_preparation
+from neardup_daemon.settings.settings import Settings
 
-from daemon.preparing import build_preparation
-from daemon.settings import Settings
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters, WorkerEnd

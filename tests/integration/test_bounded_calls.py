@@ -14,14 +14,14 @@ from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Fingerprint64, Handle, PageId
-from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.cluster_store import PAGES, Cell, MemberRange
-from neardup_stream.stores.keys import Keys
-from neardup_stream.stores.redis_client import RedisClient, Script, ScriptCall
-from neardup_stream.stores.redis_clusters import CELLS_PER_CALL, MEMBERS_PER_CALL, RedisClusters
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_records import RECORDS_PER_CALL, RedisRecords
-from neardup_stream.stores.redis_tables import (
+from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.clusters import CELLS_PER_CALL, MEMBERS_PER_CALL, RedisClusters
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.records import RECORDS_PER_CALL, RedisRecords
+from neardup_stream.stores.redis.tables import (
     ENTRIES_PER_CALL,
     REMOVED_PER_CALL,
     WORK_PER_CALL,

@@ -9,8 +9,8 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from neardup_daemon.settings.settings import Settings
 
-from daemon.settings import Settings
 from tests.servers.process import find_program
 from tests.servers.prometheus import promtool
 

@@ -7,13 +7,13 @@ from typing import get_args
 import pytest
 
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
-from neardup_stream.stores.cluster_keys import ClusterKeys
-from neardup_stream.stores.keys import Keys
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_clusters import RedisClusters
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_records import RedisRecords
-from neardup_stream.stores.redis_tables import RedisTables
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.clusters import RedisClusters
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.records import RedisRecords
+from neardup_stream.stores.redis.tables import RedisTables
 from tests.crashes import Burn, Fuse, Moment
 from tests.page_histories import RULES, SKETCH, Content, Op, PageHistory, Sweep, sharp_pipeline
 from tests.pipelines import Pipeline

@@ -8,10 +8,10 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka_beginnings import Beginnings, NoHistory
-from neardup_stream.streams.kafka_config import FirstStart, KafkaSourceConfig, OutOfRange
-from neardup_stream.streams.kafka_consumer import close_consumer, open_consumer
-from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.kafka.config import FirstStart, KafkaSourceConfig, OutOfRange
+from neardup_stream.streams.kafka.consumer import close_consumer, open_consumer
+from neardup_stream.streams.kafka.source import KafkaSource
+from neardup_stream.streams.kafka.start_offsets import Beginnings, NoHistory
 from tests.contracts.streams import read_records
 from tests.kafka_topics import MakeTopic, Topic, read_until_assigned
 from tests.servers.kafka import KafkaBroker

@@ -8,8 +8,8 @@ from aiokafka import AIOKafkaProducer
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Record
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka_config import DEFAULT_MAX_EXPANDED_BYTES
-from neardup_stream.streams.kafka_snapshot import open_snapshot
+from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
+from neardup_stream.streams.kafka.snapshot import open_snapshot
 from tests.contracts.streams import read_records
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
 

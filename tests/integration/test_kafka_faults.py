@@ -13,8 +13,8 @@ import pytest
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.message import Message, Record
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka_sink import KafkaSink
-from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.source import KafkaSource
 from tests.contracts.streams import read_records
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, read_until_assigned
 from tests.servers.kafka import KafkaBroker, KafkaCluster, start_kafka, start_kafka_cluster

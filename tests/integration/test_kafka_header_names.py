@@ -9,7 +9,7 @@ from aiokafka.record.default_records import _DefaultRecordBatchBuilderPy
 
 from neardup_stream.message import Record
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka_snapshot import open_snapshot
+from neardup_stream.streams.kafka.snapshot import open_snapshot
 from tests.contracts.streams import read_records
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
 

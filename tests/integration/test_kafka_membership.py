@@ -11,7 +11,7 @@ from neardup_stream.errors import ConfigError, InvariantBroken, StreamUnavailabl
 from neardup_stream.message import Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.kafka.source import KafkaSource
 from tests.contracts.streams import read_records
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, read_until_assigned
 

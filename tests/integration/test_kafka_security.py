@@ -11,11 +11,11 @@ from aiokafka.conn import CloseReason
 from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError, NeardupError, StreamUnavailable
 from neardup_stream.message import Message, Partition
-from neardup_stream.streams.kafka_admin import describe_topics
-from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
-from neardup_stream.streams.kafka_sink import KafkaSink
-from neardup_stream.streams.kafka_source import KafkaSource
-from neardup_stream.streams.kafka_transactions import KafkaTransactions, KafkaTransactionsConfig
+from neardup_stream.streams.kafka.admin import describe_topics
+from neardup_stream.streams.kafka.config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
+from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.source import KafkaSource
+from neardup_stream.streams.kafka.transactions import KafkaTransactions, KafkaTransactionsConfig
 from tests.servers.certificates import Authority
 from tests.servers.secure import KAFKA_PASSWORD, USER, SecureKafka, deployed_kafka_rights
 

@@ -10,8 +10,8 @@ from aiokafka.admin.records_to_delete import RecordsToDelete
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.message import Partition, Record
-from neardup_stream.streams.kafka_config import KafkaConnection
-from neardup_stream.streams.kafka_snapshot import open_snapshot
+from neardup_stream.streams.kafka.config import KafkaConnection
+from neardup_stream.streams.kafka.snapshot import open_snapshot
 from tests.servers.kafka import KafkaBroker
 
 

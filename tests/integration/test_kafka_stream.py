@@ -10,14 +10,14 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from neardup_stream.errors import ConfigError, InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka_admin import TopicFacts, create_topic, describe_topics
-from neardup_stream.streams.kafka_config import (
+from neardup_stream.streams.kafka.admin import TopicFacts, create_topic, describe_topics
+from neardup_stream.streams.kafka.config import (
     KafkaConnection,
     KafkaSinkConfig,
     KafkaSourceConfig,
 )
-from neardup_stream.streams.kafka_sink import KafkaSink
-from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.source import KafkaSource
 from neardup_stream.streams.protocol import Sink, Source
 from tests.contracts.streams import (
     GAP_CHECKS,

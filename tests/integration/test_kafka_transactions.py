@@ -9,14 +9,14 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.message import Message, Partition
-from neardup_stream.streams.kafka_config import (
+from neardup_stream.streams.kafka.config import (
     KafkaConnection,
     KafkaSinkConfig,
     KafkaSourceConfig,
     OutOfRange,
 )
-from neardup_stream.streams.kafka_source import KafkaSource
-from neardup_stream.streams.kafka_transactions import KafkaTransactions, KafkaTransactionsConfig
+from neardup_stream.streams.kafka.source import KafkaSource
+from neardup_stream.streams.kafka.transactions import KafkaTransactions, KafkaTransactionsConfig
 from tests.contracts.transactions import TRANSACTION_CHECKS, Stage
 from tests.servers.kafka import KafkaBroker
 

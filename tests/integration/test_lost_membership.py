@@ -7,8 +7,8 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.protocol.group import LeaveGroupRequest
 
 from neardup_stream.message import Partition
-from neardup_stream.streams.kafka_beginnings import NoHistory
-from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.kafka.source import KafkaSource
+from neardup_stream.streams.kafka.start_offsets import NoHistory
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, read_until_assigned
 
 

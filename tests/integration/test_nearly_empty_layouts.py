@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from neardup_daemon.repair.rebuilding import rebuild_slots
 
-from daemon.rebuilding import rebuild_slots
 from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.clusters.walking import walk_clusters
@@ -17,16 +17,16 @@ from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.judgement import JudgementStores
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
-from neardup_stream.stores.cluster_keys import ClusterKeys
-from neardup_stream.stores.keys import Keys
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange, all_records
-from neardup_stream.stores.redis_client import RedisClient, Script, ScriptCall
-from neardup_stream.stores.redis_clusters import RedisClusters
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_records import RedisRecords
-from neardup_stream.stores.redis_tables import RedisTables
-from neardup_stream.stores.redis_walking import WALKED_SLOTS
+from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.clusters import RedisClusters
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.records import RedisRecords
+from neardup_stream.stores.redis.tables import RedisTables
+from neardup_stream.stores.redis.walking import WALKED_SLOTS
 from tests.servers.redis import RedisServer
 
 PAGES, EXPECTED_PAGES = 5_400, 20_000_000

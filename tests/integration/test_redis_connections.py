@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_connections import TcpConnection
-from neardup_stream.stores.redis_topologies import Watchers, connect, disconnect
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.connections import TcpConnection
+from neardup_stream.stores.redis.topologies import Watchers, connect, disconnect
 from tests.servers.redis import MASTERS, RedisCluster, RedisServer
 
 

@@ -7,8 +7,8 @@ import pytest
 import redis
 
 from neardup_stream.errors import StoreUnavailable
-from neardup_stream.stores.redis_client import RedisClient, Script, ScriptCall
-from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
+from neardup_stream.stores.redis.config import RedisConfig
 from tests.servers.proxy import Proxy, start_proxy
 from tests.servers.redis import RedisCluster, RedisServer, find_redis, find_valkey, start_redis
 

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 
 from neardup_stream.message import Record
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_config import Durability, RedisConfig
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.config import Durability, RedisConfig
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 from tests.redis_pipelines import FaultMeters, redis_pipeline, told, told_without_faults, until
 from tests.servers.redis import (

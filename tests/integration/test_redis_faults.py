@@ -17,10 +17,10 @@ from redis.crc import REDIS_CLUSTER_HASH_SLOTS as SLOTS
 from redis.crc import key_slot
 
 from neardup_stream.message import Record
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_supervisor import FAILURES_OF_A_CLIENT
-from neardup_stream.streams.memory import MemorySource, Pause, numbered
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.supervisor import FAILURES_OF_A_CLIENT
+from neardup_stream.streams.memory.streams import MemorySource, Pause, numbered
 from tests.pipelines import essay, page_json
 from tests.redis_pipelines import FaultMeters, redis_pipeline, told, told_without_faults, until
 from tests.servers.process import free_ports, wait_until

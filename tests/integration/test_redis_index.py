@@ -11,10 +11,10 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.page import Fingerprint64, Handle
-from neardup_stream.stores.keys import Keys
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_tables import RedisTables
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.tables import RedisTables
 
 LAYOUTS = [(blocks, bits) for blocks in range(4, 9) for bits in range(1, 6) if blocks > bits]
 BATCH_PAGES = 50

@@ -7,8 +7,7 @@ import pytest
 
 from neardup_stream.chunks import in_chunks
 from neardup_stream.page import Handle
-from neardup_stream.stores.keys import Keys
-from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.protocol import (
     RecordAnswer,
     RecordChange,
@@ -16,10 +15,11 @@ from neardup_stream.stores.protocol import (
     RecordMark,
     RecordStore,
 )
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_records import DROPPED_HANDLES, RedisRecords
-from neardup_stream.stores.redis_servers import inspect_servers
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.records import DROPPED_HANDLES, RedisRecords
+from neardup_stream.stores.redis.servers import inspect_servers
 
 HANDLES = [Handle(slot << 60 | number) for slot in (0, 7, 15) for number in range(3)]
 VALUES = [bytes(6) + bytes([version]) + b"body" * version for version in range(3)]

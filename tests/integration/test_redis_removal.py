@@ -2,8 +2,8 @@
 
 import pytest
 
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_config import RedisConfig
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.config import RedisConfig
 
 KEYS = 1500
 """More than one step of a scan, on each of three servers."""

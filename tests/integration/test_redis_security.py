@@ -13,9 +13,9 @@ import redis
 import neardup_stream.stores
 from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError, NeardupError, StoreUnavailable
-from neardup_stream.stores.redis_client import RedisClient, Script, ScriptCall
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_rights import REPLICA_RIGHTS, RIGHTS, require_rights
+from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.rights import REPLICA_RIGHTS, RIGHTS, require_rights
 from tests.servers.certificates import Authority
 from tests.servers.process import free_ports, wait_until
 from tests.servers.redis import RedisServer, find_redis, find_valkey, start_redis

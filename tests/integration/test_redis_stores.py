@@ -6,16 +6,16 @@ from dataclasses import replace
 import pytest
 
 from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
-from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.cluster_store import DECIDED, Cell, Transaction
 from neardup_stream.stores.frame_store import FrameChange
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost
-from neardup_stream.stores.keys import Keys, meta_key
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_clusters import RedisClusters
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_frames import RedisFrames
-from neardup_stream.stores.redis_namespace import (
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.clusters import RedisClusters
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.frames import RedisFrames
+from neardup_stream.stores.redis.keys import Keys, meta_key
+from neardup_stream.stores.redis.namespace import (
     Policy,
     check_policy,
     enter_index,
@@ -23,9 +23,9 @@ from neardup_stream.stores.redis_namespace import (
     install,
     open_namespace,
 )
-from neardup_stream.stores.redis_records import RedisRecords
-from neardup_stream.stores.redis_servers import inspect_servers
-from neardup_stream.stores.redis_tables import RedisTables
+from neardup_stream.stores.redis.records import RedisRecords
+from neardup_stream.stores.redis.servers import inspect_servers
+from neardup_stream.stores.redis.tables import RedisTables
 from tests.contracts.frames import FRAME_CLAIMS
 from tests.contracts.records import RECORD_CLAIMS
 from tests.contracts.tables import TABLE_CLAIMS

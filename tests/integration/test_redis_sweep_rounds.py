@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_sweep_rounds import RedisSweepRounds
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.sweep_rounds import RedisSweepRounds
 from tests.contracts.sweep_rounds import SLOTS, SWEEP_ROUNDS_CLAIMS, SweepRoundsClaim
 from tests.servers.redis import RedisServer
 

@@ -5,12 +5,12 @@ import secrets
 import pytest
 
 from neardup_stream.page import Handle
-from neardup_stream.stores.keys import Keys
 from neardup_stream.stores.protocol import RecordChange
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_records import RedisRecords
-from neardup_stream.stores.redis_usage import RedisUsage
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.records import RedisRecords
+from neardup_stream.stores.redis.usage import RedisUsage
 from tests.servers.redis import RedisCluster, RedisServer, start_redis
 
 

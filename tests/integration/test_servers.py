@@ -154,7 +154,7 @@ def test_ports_are_handed_out_in_turn() -> None:
 
 def test_a_forked_program_does_what_a_started_one_does() -> None:
     for words in (["--version"], ["query"], ["tail", "--set", "kafka.bootstrap_servers=127.0.0.1:1"]):
-        command = [sys.executable, "-m", "daemon", *words]
+        command = [sys.executable, "-m", "neardup_daemon", *words]
         started = subprocess.run(command, capture_output=True, check=False, env=environment({}))
         forked = run_program(words, b"", {}, GONE_SECONDS)
 

@@ -13,7 +13,7 @@ from neardup_stream.clusters.requests import Request
 from neardup_stream.clusters.rules import Rule, anchored, components
 from neardup_stream.message import Partition
 from neardup_stream.stores.cluster_store import Cell, Member, MemberRange, Transaction
-from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import KNOWING, Crawl, History, Op, folded, neighbors, node, walked
 
 NUMBERS = st.integers(0, 7)

@@ -13,7 +13,7 @@ from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.invariants.judging import judge
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.decision import EventConfig
-from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.crashes import Burn, Fuse
 from tests.histories_read import expectations_of, read_pipeline
 from tests.page_histories import (

@@ -1,14 +1,13 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-from daemon.sample_crawl.articles import edit_article, write_article
-from daemon.sample_crawl.crawl import MIN_PAGES, generate_crawl
-from daemon.sample_crawl.dice import Dice
-from daemon.sample_crawl.grammars import GRAMMARS
-from daemon.sample_crawl.lexicon import Lexicon, build_lexicon
-from daemon.sample_crawl.score import score
-from daemon.sample_crawl.story import STORY_OUTCOMES
-from daemon.sample_crawl.variants import VARIANTS
+from neardup_daemon.demo.sample_crawl.articles import edit_article, write_article
+from neardup_daemon.demo.sample_crawl.crawl import MIN_PAGES, generate_crawl
+from neardup_daemon.demo.sample_crawl.dice import Dice
+from neardup_daemon.demo.sample_crawl.grammars import GRAMMARS
+from neardup_daemon.demo.sample_crawl.lexicon import Lexicon, build_lexicon
+from neardup_daemon.demo.sample_crawl.score import score
+from neardup_daemon.demo.sample_crawl.story import STORY_OUTCOMES
+from neardup_daemon.demo.sample_crawl.variants import VARIANTS
 
 SEEDS = st.integers(-(2**70), 2**70)
 PLACES = st.integers(0, MIN_PAGES - 1)

@@ -4,8 +4,7 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from daemon.top_sites import SpaceSaving, TopSites
+from neardup_daemon.telemetry.top_sites import SpaceSaving, TopSites
 
 NAMES = st.lists(st.tuples(st.sampled_from("abcdefghijklmnop"), st.integers(1, 5)), max_size=200)
 

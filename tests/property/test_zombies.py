@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup_stream.pipeline.retention import RetentionConfig
-from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.crashes import Stall
 from tests.page_histories import DAY, RULES, SHORT, Content, Op, PageHistory, Sweep, sharp_pipeline
 from tests.zombies import live_beside_a_sleeper, live_beside_a_sleeping_sweeper, live_beside_a_zombie

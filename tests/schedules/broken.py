@@ -23,7 +23,7 @@ from neardup_stream.pipeline.judgement import Judgement
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.pipeline.registration import Plan
 from neardup_stream.stores.cluster_store import AGED, PAGES, SWEPT, TRIMMED, Aged, Cell, Transaction
-from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers
 from neardup_stream.wire.events import event_id, merge_event_id, to_message

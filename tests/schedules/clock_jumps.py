@@ -7,7 +7,8 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from daemon.clocks import MOST_SECONDS_APART
+from neardup_daemon.clocks import MOST_SECONDS_APART
+
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["ClockJump", "Clocks", "draw_clock_jumps", "early_expiry", "host_clock"]

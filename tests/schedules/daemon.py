@@ -31,14 +31,14 @@ from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
-from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.cluster_store import RANK_BYTES
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters
-from neardup_stream.stores.input_epochs import InputEpochs
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.memory_tables import MemoryTables
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.streams.kafka_beginnings import InputHistory, NoHistory
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.memory.tables import MemoryTables
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.input_epochs import InputEpochs
+from neardup_stream.streams.kafka.start_offsets import InputHistory, NoHistory
 from neardup_stream.traces import NoTracer
 from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message

@@ -8,7 +8,7 @@ from typing import Final, Literal, NamedTuple, get_args
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.frames.table import STAMP_BYTES
 from neardup_stream.stores.frame_store import FrameChange
-from neardup_stream.stores.memory_frames import MemoryFrames
+from neardup_stream.stores.memory.frames import MemoryFrames
 
 __all__ = ["FaultyFrames", "FrameFault", "FrameFaultKind", "FrameTrouble", "draw_frame_faults"]
 

@@ -18,8 +18,8 @@ from neardup_stream.invariants.history import History
 from neardup_stream.message import Position, Record
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import PAGES
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
 from tests.schedules.clock_jumps import early_expiry
 from tests.schedules.views import WatchedRecords

@@ -13,7 +13,7 @@ from typing import Self
 
 from neardup_stream.errors import NeardupError, StreamUnavailable
 from neardup_stream.message import Message, Partition, Record
-from neardup_stream.streams.kafka_beginnings import InputHistory, NoHistory
+from neardup_stream.streams.kafka.start_offsets import InputHistory, NoHistory
 from neardup_stream.streams.protocol import Drain, Finish, TakeOver
 from tests.schedules.broker import Broker, Dealt
 from tests.schedules.network import Network

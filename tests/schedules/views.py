@@ -16,7 +16,7 @@ from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.invariants.history import History
 from neardup_stream.message import Position
 from neardup_stream.page import Handle
-from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordAnswer, RecordChange
 from neardup_stream.wire.events import from_message

@@ -20,9 +20,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn, TextIO
 
+from neardup_daemon.__main__ import main as run_program
+
 import daemon
 import neardup_stream
-from daemon.__main__ import main as run_program
 from neardup_stream.archive.kernels import load_archive_kernel
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.text.markup_costs import load_markup_kernel
@@ -79,7 +80,7 @@ def _watch(link_descriptor: int, streams: Sequence[int]) -> NoReturn:
 
 
 def _become_program(invocation: Invocation, streams: Sequence[int]) -> NoReturn:
-    """Run the program as `python -m daemon` does; the interpreter ends as usual."""
+    """Run the program as `python -m neardup_daemon` does; the interpreter ends as usual."""
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)

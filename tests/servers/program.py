@@ -163,7 +163,7 @@ def start_program(
         before: a command that becomes the program's, given as further words.
     """
     if before or not all(name.startswith("NEARDUP_") for name in environ):
-        command = [*before, sys.executable, "-m", "daemon", *words]
+        command = [*before, sys.executable, "-m", "neardup_daemon", *words]
         stdin, stdout, stderr = streams
         return subprocess.Popen(command, stdin=stdin, stdout=stdout, stderr=stderr, env=environment(environ))
     return _forker.fork(Invocation(list(words), environment(environ), str(Path.cwd())), streams)

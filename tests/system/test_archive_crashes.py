@@ -149,7 +149,7 @@ def test_a_disk_that_is_full_at_any_place_is_3_and_leaves_nothing(archive: Path,
 
     for size in sizes:
         run = subprocess.run(
-            [sys.executable, "-m", "daemon", *words],
+            [sys.executable, "-m", "neardup_daemon", *words],
             input=pages(NEW_PAGES),
             env=environment({}),
             preexec_fn=partial(resource.setrlimit, resource.RLIMIT_FSIZE, (size, size)),

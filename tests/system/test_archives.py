@@ -281,7 +281,16 @@ def test_a_killed_freeze_leaves_the_old_archive_or_a_whole_new_one(archive: Path
     crawl.write_bytes(b"".join(page_json(f"a/{n}", essay(n)) + b"\n" for n in range(2000)))
 
     for seconds in KILLED_AFTER_SECONDS:
-        command = [sys.executable, "-m", "daemon", "freeze", str(crawl), "-o", str(archive), "--force"]
+        command = [
+            sys.executable,
+            "-m",
+            "neardup_daemon",
+            "freeze",
+            str(crawl),
+            "-o",
+            str(archive),
+            "--force",
+        ]
         with subprocess.Popen(command, env=environment({}), stderr=subprocess.DEVNULL) as process:
             time.sleep(seconds)  # the fault is a kill at some moment
             process.kill()

@@ -1,10 +1,10 @@
 """`check`: what is wrong, and how to mend it."""
 
 import pytest
+from neardup_daemon.inspect.checks import judge_layout, judge_topic
+from neardup_daemon.settings.settings import Settings
 
-from daemon.checks import judge_layout, judge_topic
-from daemon.settings import Settings
-from neardup_stream.streams.kafka_admin import TopicFacts
+from neardup_stream.streams.kafka.admin import TopicFacts
 from tests.system.conftest import Site
 
 

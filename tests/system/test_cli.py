@@ -8,14 +8,14 @@ from textwrap import dedent
 
 import click
 import pytest
+from neardup_daemon import cli
+from neardup_daemon.cli import COMMANDS, main
 
-from daemon import cli
-from daemon.cli import COMMANDS, main
 from neardup_stream.errors import ConfigError, CorruptData, DependencyLost, InvariantBroken
 from tests.servers.process import HEARING_SIGNALS
 from tests.system.conftest import call
 
-PROGRAM = [sys.executable, "-m", "daemon"]
+PROGRAM = [sys.executable, "-m", "neardup_daemon"]
 HEAVY = {"aiohttp", "aiokafka", "numba", "numpy", "prometheus_client", "pydantic", "redis", "resiliparse"}
 
 ERRORS: dict[str, Exception] = {
@@ -44,7 +44,7 @@ def failing_command(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_help_lists_every_command_and_imports_none() -> None:
     script = dedent("""
         import json, sys
-        from daemon.cli import main
+        from neardup_daemon.cli import main
         code = main(["--help"])
         print(json.dumps([code, sorted(sys.modules)]), file=sys.stderr)
     """)
@@ -54,7 +54,7 @@ def test_help_lists_every_command_and_imports_none() -> None:
     code, modules = json.loads(run.stderr)
     assert code == 0
     assert HEAVY.isdisjoint(modules)
-    assert not [name for name in modules if name.startswith("daemon.commands.")]
+    assert not [name for name in modules if name.startswith("neardup_daemon.commands.")]
     assert {line.split()[0] for line in run.stdout.partition("Commands:")[2].splitlines() if line} >= {
         "run",
         "dedup",
@@ -74,7 +74,7 @@ def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixtur
 def test_help_of_a_command_needs_no_client_and_no_compiler(command: str) -> None:
     script = dedent("""
         import sys
-        from daemon.cli import main
+        from neardup_daemon.cli import main
         main([sys.argv[1], "--help"])
         print(*sys.modules, file=sys.stderr)
     """)
@@ -187,7 +187,7 @@ def test_a_full_disk_under_the_output_is_told_and_exits_3() -> None:
 def test_a_command_that_is_signaled_says_so_in_its_code(number: signal.Signals, code: int) -> None:
     script = dedent("""
         import os, signal, sys
-        from daemon import cli, __main__
+        from neardup_daemon import cli, __main__
         def wait_for_signal(argv):
             print("ready", flush=True)
             sys.stdin.read()

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-
-from daemon.cli import main
-from daemon.settings import Settings
+from neardup_daemon.cli import main
+from neardup_daemon.settings.settings import Settings
 
 FILE = """
 [kafka]
@@ -36,7 +35,7 @@ def shown(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
 
 def test_a_misspelled_variable_is_refused_with_the_name_that_was_meant() -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "daemon", "config", "show"],
+        [sys.executable, "-m", "neardup_daemon", "config", "show"],
         env={"NEARDUP_KAFKA__PAGES_TOPICS": "x"},
         capture_output=True,
         text=True,

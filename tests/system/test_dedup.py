@@ -174,7 +174,7 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
 def test_a_killed_run_leaves_the_files_of_the_earlier_one(tmp_path: Path) -> None:
     events = tmp_path / "events.jsonl"
     events.write_bytes(b"of the earlier run")
-    command = [sys.executable, "-m", "daemon", "dedup", "-", "--events", str(events)]
+    command = [sys.executable, "-m", "neardup_daemon", "dedup", "-", "--events", str(events)]
 
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as run:
         assert run.stdin
@@ -194,7 +194,7 @@ def test_a_signal_finishes_what_was_read_and_leaves_nothing_behind(
 ) -> None:
     events, temporary = tmp_path / "events.jsonl", tmp_path / "t"
     temporary.mkdir()
-    command = [sys.executable, "-m", "daemon", "dedup", "-", "--events", str(events)]
+    command = [sys.executable, "-m", "neardup_daemon", "dedup", "-", "--events", str(events)]
     environ = {**environment({}), "TMPDIR": str(temporary)}
 
     with subprocess.Popen(
@@ -216,7 +216,7 @@ def test_a_signal_finishes_what_was_read_and_leaves_nothing_behind(
 
 
 def test_a_hangup_that_is_ignored_stops_nothing() -> None:
-    command = ["nohup", sys.executable, "-m", "daemon", "dedup", "-"]
+    command = ["nohup", sys.executable, "-m", "neardup_daemon", "dedup", "-"]
 
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -253,7 +253,9 @@ def test_a_reader_that_leaves_ends_the_run_quietly(tmp_path: Path) -> None:
     crawl.write_bytes(lines(*(page_json(f"p{number}", essay(1)) for number in range(3000))))
 
     with subprocess.Popen(
-        [sys.executable, "-m", "daemon", "dedup", str(crawl)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "neardup_daemon", "dedup", str(crawl)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as run:
         assert run.stdout
         assert run.stderr

@@ -11,10 +11,10 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from neardup_daemon import embedded
+from neardup_daemon.embedded import EmbeddedServer, find_server
 from redis.asyncio import Redis
 
-from daemon import embedded
-from daemon.embedded import EmbeddedServer, find_server
 from neardup_stream.errors import ConfigError, CorruptData
 from tests.servers.process import HEARING_SIGNALS, wait_until
 from tests.servers.redis import find_redis, find_valkey
@@ -24,7 +24,7 @@ STOP_SECONDS = 20
 PARENT = dedent("""
     import asyncio, sys
     from pathlib import Path
-    from daemon.embedded import EmbeddedServer
+    from neardup_daemon.embedded import EmbeddedServer
     from redis.asyncio import Redis
 
     async def main():

@@ -78,7 +78,7 @@ def test_an_input_that_is_appended_to_is_refused(tmp_path: Path) -> None:
 
     with crawl.open("ab") as output:
         run = subprocess.run(
-            [sys.executable, "-m", "daemon", "fingerprint", str(crawl)],
+            [sys.executable, "-m", "neardup_daemon", "fingerprint", str(crawl)],
             stdout=output,
             stderr=subprocess.PIPE,
             timeout=60,

@@ -23,7 +23,7 @@ def test_a_full_disk_ends_the_run_with_3_and_says_so(tmp_path: Path) -> None:
     ours = ["dedup", str(crawl), "--state", str(state), "--set", "pipeline.give_up_seconds=0.5"]
 
     run = subprocess.run(
-        [*PRIVATE_MOUNTS, "sh", "-c", MOUNT_AND_RUN, state, sys.executable, "-m", "daemon", *ours],
+        [*PRIVATE_MOUNTS, "sh", "-c", MOUNT_AND_RUN, state, sys.executable, "-m", "neardup_daemon", *ours],
         capture_output=True,
         timeout=90,
         check=False,

@@ -5,8 +5,8 @@ from collections import Counter
 from threading import Event, Thread
 
 from neardup_stream.message import Message
-from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig
-from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.streams.kafka.config import KafkaConnection, KafkaSinkConfig
+from neardup_stream.streams.kafka.sink import KafkaSink
 from tests.hostile_pages import HOSTILE_PAGES
 from tests.pipelines import essay, page_json
 from tests.servers.daemon import Daemon, start_daemon

@@ -5,9 +5,9 @@ import os
 from collections.abc import Sequence
 
 from neardup_stream.message import Message, Record
-from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
-from neardup_stream.streams.kafka_sink import KafkaSink
-from neardup_stream.streams.kafka_source import KafkaSource
+from neardup_stream.streams.kafka.config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
+from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.source import KafkaSource
 from tests.pipelines import essay, page_json
 from tests.servers.daemon import start_daemon
 from tests.servers.kafka import start_kafka

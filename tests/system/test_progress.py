@@ -54,7 +54,7 @@ def on_terminal(*words: str) -> tuple[int, bytes]:
     """Exit code of a command of ours, and what it writes to a terminal for its standard error."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        [sys.executable, "-m", "daemon", *words], stdout=subprocess.DEVNULL, stderr=theirs
+        [sys.executable, "-m", "neardup_daemon", *words], stdout=subprocess.DEVNULL, stderr=theirs
     ) as run:
         os.close(theirs)
         said = b""

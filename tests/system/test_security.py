@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 import redis
+from neardup_daemon.cli import main
 
-from daemon.cli import main
 from tests.pipelines import essay, page_json
 from tests.servers.certificates import Authority
 from tests.servers.daemon import start_daemon

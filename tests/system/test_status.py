@@ -2,7 +2,8 @@
 
 import json
 
-from daemon.status import GroupStatus, IndexStatus, PartitionStatus, Status, readable
+from neardup_daemon.inspect.status import GroupStatus, IndexStatus, PartitionStatus, Status, readable
+
 from neardup_stream.version import __version__
 from tests.servers.daemon import start_daemon
 from tests.system.conftest import Site

@@ -11,8 +11,8 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from neardup_stream.events import Event
 from neardup_stream.message import Message, Partition, Position
-from neardup_stream.streams.kafka_config import KafkaConnection, KafkaSinkConfig
-from neardup_stream.streams.kafka_sink import KafkaSink
+from neardup_stream.streams.kafka.config import KafkaConnection, KafkaSinkConfig
+from neardup_stream.streams.kafka.sink import KafkaSink
 from neardup_stream.wire.events import event_id, to_message
 from tests.events import unique
 from tests.pipelines import essay, page_json

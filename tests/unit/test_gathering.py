@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from neardup_stream.gathering import all_ended
+from neardup_stream.gather_all import all_ended
 
 
 async def after(turns: int, name: str, ended: list[str]) -> str:

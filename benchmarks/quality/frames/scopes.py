@@ -1,6 +1,6 @@
 """The values of `frames.scope` to compare, as far as the program has that setting."""
 
-from daemon.settings import Settings
+from neardup_daemon.settings.settings import Settings
 
 __all__ = ["SCOPES", "settings_of"]
 

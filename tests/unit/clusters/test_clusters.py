@@ -2,19 +2,19 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from neardup_stream.clusters.attempts import ATTEMPTS
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
+from neardup_stream.clusters.optimistic_retry import ATTEMPTS
 from neardup_stream.clusters.placements import ClusterState, Decided, Merge, Placement
 from neardup_stream.clusters.protocol import KnownVersion, ReadsTooOld, RecordsBehind
 from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.rules import Choice, Support, anchored
-from neardup_stream.clusters.view import Description, page_cells
+from neardup_stream.clusters.snapshot import Description, page_cells
 from neardup_stream.errors import ConfigError, InvariantBroken, StoreUnavailable
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import Aged, Cell, Member, MemberRange, Transaction
-from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import KNOWING, PARTITION, History, Op, describe, match_with, node, walked
 
 

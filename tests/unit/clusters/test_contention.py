@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from neardup_stream.clusters.attempts import ATTEMPTS
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey, unpack_cluster
 from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.clusters.optimistic_retry import ATTEMPTS
 from neardup_stream.clusters.placements import Decided, Placement
 from neardup_stream.clusters.requests import PlaceRequest, Request
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.cluster_store import CLUSTERS, Cell, Transaction
-from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import describe, match_with, node, walked
 
 OURS, THEIRS = Partition("pages", 0), Partition("pages", 1)

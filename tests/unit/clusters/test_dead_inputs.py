@@ -9,8 +9,8 @@ from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.stores.cluster_store import PAGES, rows_table
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.memory.records import MemoryRecords
 
 DAY = 86_400
 STDIN = Partition(f"stdin:{'0a' * 16}", 0)

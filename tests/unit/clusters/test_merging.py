@@ -16,7 +16,7 @@ from neardup_stream.stores.cluster_store import (
     MemberRange,
     Transaction,
 )
-from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import KNOWING, History, Op, folded, walked
 
 BIG = 2 * MOVED_AT_ONCE + 50

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from neardup_stream.clusters.rules import Choice, Rule, Support, anchored, components, linked
-from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import History, Op, match_with, walked
 
 

@@ -8,8 +8,8 @@ from neardup_stream.clusters.sweeping import knowledge_of, sweep_aged
 from neardup_stream.message import Position
 from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.cluster_store import PAGES, Aged, Cell, Transaction
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordAnswer, RecordChange
 from tests.cluster_histories import PARTITION

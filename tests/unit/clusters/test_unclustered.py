@@ -2,14 +2,14 @@ from itertools import permutations
 
 import pytest
 
-from neardup_stream.clusters.attempts import ATTEMPTS
+from neardup_stream.clusters.optimistic_retry import ATTEMPTS
 from neardup_stream.clusters.placements import Placement
 from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.cluster_store import Transaction
-from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import PARTITION, match_with, node
 
 REQUESTS: list[Request] = [

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from neardup_daemon.repair.archive_forgetting import forget_in_archive, rewrite_without
 
-from daemon.archive_forgetting import forget_in_archive, rewrite_without
 from neardup_stream.archive.gone import (
     ReplacedMeanwhile,
     forgets_locked,

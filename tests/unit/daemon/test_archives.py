@@ -9,12 +9,12 @@ from typing import Literal
 
 import pytest
 from msgspec.structs import replace
+from neardup_daemon.archives import ReloadedArchives, archive_schema, open_archive
+from neardup_daemon.policy import policy
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.settings.verdicts import Sketch, Verdict
+from neardup_daemon.wiring import build_consultation
 
-from daemon.archives import ReloadedArchives, archive_schema, open_archive
-from daemon.policy import policy
-from daemon.settings import Settings
-from daemon.settings_judging import Sketch, Verdict
-from daemon.wiring import build_consultation
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.gone import gone_path, read_gone, write_gone
 from neardup_stream.archive.logged import LoggedArchive

@@ -1,8 +1,8 @@
 from time import time
 
 import pytest
+from neardup_daemon.clocks import MOST_SECONDS_APART, StoreClock, require_same_time
 
-from daemon.clocks import MOST_SECONDS_APART, StoreClock, require_same_time
 from neardup_stream.errors import ConfigError
 
 NOW = 1_790_000_000.0

@@ -7,10 +7,9 @@ from contextlib import asynccontextmanager
 
 import aiohttp
 import pytest
-
-from daemon.connection_limits import ConnectionLimits, LimitedConnections
-from daemon.health import Condition, serve_health
-from daemon.metrics import Metrics
+from neardup_daemon.connection_limits import ConnectionLimits, LimitedConnections
+from neardup_daemon.health import Condition, serve_health
+from neardup_daemon.metrics import Metrics
 
 HEAD = b"GET / HTTP/1.1\r\n\r\n"
 LONG = 3600.0

@@ -1,10 +1,17 @@
 import io
 
+from neardup_daemon.demo.clusters import (
+    Folded,
+    Member,
+    build_clusters,
+    fold_events,
+    print_clusters,
+    print_fold,
+)
+from neardup_daemon.demo.facts import DemoRun, StoredCluster
+from neardup_daemon.demo.sample_crawl.truth import Relation, SampleCrawl, Story
 from rich.console import Console
 
-from daemon.demo_clusters import Folded, Member, build_clusters, fold_events, print_clusters, print_fold
-from daemon.demo_facts import DemoRun, StoredCluster
-from daemon.sample_crawl.truth import Relation, SampleCrawl, Story
 from neardup_stream.events import EventData
 from tests.events import At, delivered, duplicate, merge
 

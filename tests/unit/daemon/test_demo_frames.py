@@ -1,13 +1,13 @@
 import io
 
 import pytest
+from neardup_daemon.demo.facts import DemoRun
+from neardup_daemon.demo.frames import FrameReport, build_frame_report, print_frame_report
+from neardup_daemon.demo.sample_crawl.crawl import generate_crawl
+from neardup_daemon.demo.sample_crawl.framed_site import FRAMED_KINDS
+from neardup_daemon.demo.sample_crawl.truth import SampleCrawl, Story
 from rich.console import Console
 
-from daemon.demo_facts import DemoRun
-from daemon.demo_frames import FrameReport, build_frame_report, print_frame_report
-from daemon.sample_crawl.crawl import generate_crawl
-from daemon.sample_crawl.framed_site import FRAMED_KINDS
-from daemon.sample_crawl.truth import SampleCrawl, Story
 from neardup_stream.events import DuplicateFound, EventMatch, EventPage
 from neardup_stream.match import View
 from tests.events import delivered

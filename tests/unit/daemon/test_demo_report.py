@@ -2,12 +2,12 @@ import io
 from dataclasses import replace
 
 import pytest
+from neardup_daemon.demo.facts import DemoRun
+from neardup_daemon.demo.report import EXAMPLE_KINDS, NEXT_COMMANDS, DemoReport, build_report, print_report
+from neardup_daemon.demo.sample_crawl.crawl import generate_crawl
+from neardup_daemon.demo.sample_crawl.score import KindScore, Score
 from rich.console import Console
 
-from daemon.demo_facts import DemoRun
-from daemon.demo_report import EXAMPLE_KINDS, NEXT_COMMANDS, DemoReport, build_report, print_report
-from daemon.sample_crawl.crawl import generate_crawl
-from daemon.sample_crawl.score import KindScore, Score
 from neardup_stream.events import DuplicateFound, EventMatch, EventPage
 from tests.events import delivered
 

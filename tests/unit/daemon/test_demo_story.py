@@ -3,11 +3,11 @@ from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
+from neardup_daemon.demo.facts import DemoRun
+from neardup_daemon.demo.sample_crawl.truth import SampleCrawl, Story, StoryStep
+from neardup_daemon.demo.story import build_story, print_story
 from rich.console import Console
 
-from daemon.demo_facts import DemoRun
-from daemon.demo_story import build_story, print_story
-from daemon.sample_crawl.truth import SampleCrawl, Story, StoryStep
 from neardup_stream.events import EventData
 from tests.events import (
     At,

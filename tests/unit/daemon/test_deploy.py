@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from daemon.settings import Settings
-from neardup_stream.stores.redis_rights import RIGHTS
-from neardup_stream.stores.redis_servers import PACKING_LIMITS
+from neardup_daemon.settings.settings import Settings
+
+from neardup_stream.stores.redis.rights import RIGHTS
+from neardup_stream.stores.redis.servers import PACKING_LIMITS
 from tests.servers.secure import deployed_kafka_rights, deployed_redis_rules
 
 DEPLOY = Path(__file__).parents[3] / "deploy"

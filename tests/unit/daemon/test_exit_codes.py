@@ -2,8 +2,8 @@ import errno
 
 import click
 import pytest
+from neardup_daemon.exit_codes import exit_code_of
 
-from daemon.exit_codes import exit_code_of
 from neardup_stream.errors import (
     ConfigError,
     CorruptData,

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 from msgspec import UNSET
+from neardup_daemon.inspect.explaining import explain
+from neardup_daemon.inspect.explanation import Explanation, PairVerdict
+from neardup_daemon.inspect.explanation_words import sentences
+from neardup_daemon.inspect.page_lookup import AskedPage, read_given
+from neardup_daemon.settings.settings import Settings
 
-from daemon.explaining import explain
-from daemon.explanation import Explanation, PairVerdict
-from daemon.explanation_words import sentences
-from daemon.page_lookup import AskedPage, read_given
-from daemon.settings import Settings
 from tests.pipelines import essay, page_json
 
 EDITED = [50, 100, 150]

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 from msgspec import UNSET
+from neardup_daemon.inspect.explaining import explain
+from neardup_daemon.inspect.explanation import Explanation
+from neardup_daemon.inspect.explanation_words import sentences
+from neardup_daemon.inspect.page_lookup import AskedPage, place_given, read_given
+from neardup_daemon.preparing import build_preparation
+from neardup_daemon.settings.settings import Settings
 
-from daemon.explaining import explain
-from daemon.explanation import Explanation
-from daemon.explanation_words import sentences
-from daemon.page_lookup import AskedPage, place_given, read_given
-from daemon.preparing import build_preparation
-from daemon.settings import Settings
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.frames.table import FrameTable
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
@@ -19,11 +19,11 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.judgement import JudgementStores
 from neardup_stream.stores.frame_store import FrameChange
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.memory_frames import MemoryFrames
-from neardup_stream.stores.memory_records import MemoryRecords
-from neardup_stream.stores.memory_tables import MemoryTables
-from neardup_stream.streams.memory import numbered
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.memory.frames import MemoryFrames
+from neardup_stream.stores.memory.records import MemoryRecords
+from neardup_stream.stores.memory.tables import MemoryTables
+from neardup_stream.streams.memory.streams import numbered
 from tests.pages_of_sites import framed_page, framed_site
 
 SETTINGS = Settings()

@@ -6,21 +6,21 @@ from inspect import iscoroutinefunction
 from typing import get_args
 
 import pytest
+from neardup_daemon.failpoints import FAILPOINTS, Failpoint, parse_failpoints, with_failpoints
+from neardup_daemon.settings.settings import Settings
 
-from daemon.failpoints import FAILPOINTS, Failpoint, parse_failpoints, with_failpoints
-from daemon.settings import Settings
 from neardup_stream.archive.steps import BuildStep
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message
-from neardup_stream.stores.redis_clusters import RedisClusters
-from neardup_stream.stores.redis_frames import RedisFrames
-from neardup_stream.stores.redis_records import RedisRecords
-from neardup_stream.streams.kafka_sink import KafkaSink
-from neardup_stream.streams.kafka_source import KafkaSource
-from neardup_stream.streams.kafka_transactions import KafkaTransactions
-from neardup_stream.streams.memory import MemorySink
+from neardup_stream.stores.redis.clusters import RedisClusters
+from neardup_stream.stores.redis.frames import RedisFrames
+from neardup_stream.stores.redis.records import RedisRecords
+from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.source import KafkaSource
+from neardup_stream.streams.kafka.transactions import KafkaTransactions
+from neardup_stream.streams.memory.streams import MemorySink
 
 WIRED = {
     "records": RedisRecords,

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from neardup_daemon.inspect.frame_sites import frame_lines, named_site
+from neardup_daemon.settings.settings import Settings
 
-from daemon.frame_sites import frame_lines, named_site
-from daemon.settings import Settings
 from neardup_stream.errors import ConfigError
 from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.frames.table import FrameTable

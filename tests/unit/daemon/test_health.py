@@ -5,11 +5,11 @@ import socket
 import aiohttp
 import pytest
 from aiohttp.test_utils import make_mocked_request
+from neardup_daemon.health import Condition, Health, State, is_live, is_ready, serve_health
+from neardup_daemon.metrics import Metrics
+from neardup_daemon.metrics_page import CROWD, MetricsPage
+from neardup_daemon.telemetry.stalls import Progress, StallWatch
 
-from daemon.health import Condition, Health, State, is_live, is_ready, serve_health
-from daemon.metrics import Metrics
-from daemon.metrics_page import CROWD, MetricsPage
-from daemon.stalls import Progress, StallWatch
 from neardup_stream.errors import ConfigError, InvariantBroken
 from neardup_stream.message import Partition
 

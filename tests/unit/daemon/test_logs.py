@@ -4,8 +4,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-
-from daemon.logs import LogFormat, configure_logs, log_event
+from neardup_daemon.logs import LogFormat, configure_logs, log_event
 
 logger = logging.getLogger("daemon.test")
 

@@ -3,18 +3,18 @@ from time import time
 from typing import get_args
 
 import pytest
+from neardup_daemon.metrics import Metrics
+from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.telemetry.process_metrics import State
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.parser import text_string_to_metric_families
 
-from daemon.metrics import Metrics
-from daemon.process_metrics import State
-from daemon.settings import Settings
-from daemon.settings_reading import known_settings
 from neardup_stream.errors import BadPageReason, StoreReason
 from neardup_stream.events import EventName
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import Delivered, Outcome, PipelineMeters, Stage, Step
-from neardup_stream.stores.redis_usage import Usage
+from neardup_stream.stores.redis.usage import Usage
 
 
 @pytest.fixture

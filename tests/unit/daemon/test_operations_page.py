@@ -4,11 +4,11 @@ import json
 import re
 from pathlib import Path
 
+from neardup_daemon.metrics import Metrics
+from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.settings import Settings
 from prometheus_client.parser import text_string_to_metric_families
 
-from daemon.metrics import Metrics
-from daemon.settings import Settings
-from daemon.settings_reading import known_settings
 from neardup_stream.message import Partition
 from neardup_stream.meters import Delivered
 

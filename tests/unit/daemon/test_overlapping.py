@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import msgspec
-
-from daemon.overlapping import OverlapRequest, PageOverlaps, find_overlaps
-from daemon.settings import Settings
+from neardup_daemon.inspect.overlapping import OverlapRequest, PageOverlaps, find_overlaps
+from neardup_daemon.settings.settings import Settings
 
 HEAVY = "<p>".join(f"word{number}" for number in range(250_000))
 

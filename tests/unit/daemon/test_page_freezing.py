@@ -4,16 +4,16 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
+from neardup_daemon.page_freezing import PageFreezer
+from neardup_daemon.preparing import build_preparation, sketch_config
+from neardup_daemon.settings.settings import Settings
 
-from daemon.page_freezing import PageFreezer
-from daemon.preparing import build_preparation, sketch_config
-from daemon.settings import Settings
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.meters import NoMeters
-from neardup_stream.streams.memory import numbered
+from neardup_stream.streams.memory.streams import numbered
 
 SETTINGS = Settings()
 OTHERS, COPIES = 40, 20

@@ -1,9 +1,9 @@
 from pathlib import Path
 
 import pytest
+from neardup_daemon.inspect.page_lookup import AskedPage, find_stored, place_given, read_given
+from neardup_daemon.settings.settings import Settings
 
-from daemon.page_lookup import AskedPage, find_stored, place_given, read_given
-from daemon.settings import Settings
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import ConfigError
 from neardup_stream.hashing.handles import handle_of, next_handle
@@ -11,10 +11,10 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.judgement import JudgementStores
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.memory_frames import MemoryFrames
-from neardup_stream.stores.memory_records import MemoryRecords
-from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.memory.frames import MemoryFrames
+from neardup_stream.stores.memory.records import MemoryRecords
+from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange
 from tests.pipelines import essay, page_json

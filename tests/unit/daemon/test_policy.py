@@ -1,9 +1,9 @@
 from pathlib import Path
 
 import pytest
+from neardup_daemon.policy import policy
+from neardup_daemon.settings.settings import Settings
 
-from daemon.policy import policy
-from daemon.settings import Settings
 from tests.archives import build_archive, frozen_page
 
 

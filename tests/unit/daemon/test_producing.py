@@ -2,12 +2,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from neardup_daemon.producing import FIRST_BAD_PAGES, Limits, Produced, _key, messages_of
 
-from daemon.producing import FIRST_BAD_PAGES, Limits, Produced, _key, messages_of
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.message import Message, Partition, Position, Record, Skipped
 from neardup_stream.page import Page, PageId
-from neardup_stream.streams.files import FileSource
+from neardup_stream.streams.files.source import FileSource
 from neardup_stream.wire.pages import PageDecoder, foreign_fields
 from neardup_stream.wire.presets import Preset
 

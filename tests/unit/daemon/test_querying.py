@@ -2,9 +2,9 @@ import click
 import pytest
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
+from neardup_daemon.inspect.page_facts import MatchFacts, PageFacts
+from neardup_daemon.inspect.querying import Answer, readable
 
-from daemon.page_facts import MatchFacts, PageFacts
-from daemon.querying import Answer, readable
 from neardup_stream.events import EventCluster, Representative
 from neardup_stream.stores.page_record import PageState
 

@@ -2,18 +2,18 @@ import asyncio
 from collections import Counter
 
 import msgspec
+from neardup_daemon.repair.rebuilding import Rebuilt, rebuild_slots
 
-from daemon.rebuilding import Rebuilt, rebuild_slots
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.indexed import banded_page
 from neardup_stream.pipeline.judgement import JudgementStores
-from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange, all_records
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
 

@@ -1,6 +1,5 @@
 import pytest
-
-from daemon.redaction import redact, redact_setting
+from neardup_daemon.redaction import redact, redact_setting
 
 HUSH = "hunter2"
 

@@ -5,14 +5,14 @@ from hashlib import sha256
 from itertools import combinations, islice
 
 import pytest
+from neardup_daemon.demo.sample_crawl.crawl import MIN_PAGES, generate_crawl
+from neardup_daemon.demo.sample_crawl.framed_site import ARTICLE_COUNT, FRAMED_KINDS
+from neardup_daemon.demo.sample_crawl.plain_texts import generate_texts
+from neardup_daemon.demo.sample_crawl.score import KindScore, Score, score
+from neardup_daemon.demo.sample_crawl.story import EARLIER_PAGES, STORY_OUTCOMES, STORY_RECORDS
+from neardup_daemon.demo.sample_crawl.truth import BROKEN_VALUE, CrawlRecord, Relation, SampleCrawl, Story
+from neardup_daemon.demo.sample_crawl.variants import VARIANTS
 
-from daemon.sample_crawl.crawl import MIN_PAGES, generate_crawl
-from daemon.sample_crawl.framed_site import ARTICLE_COUNT, FRAMED_KINDS
-from daemon.sample_crawl.plain_texts import generate_texts
-from daemon.sample_crawl.score import KindScore, Score, score
-from daemon.sample_crawl.story import EARLIER_PAGES, STORY_OUTCOMES, STORY_RECORDS
-from daemon.sample_crawl.truth import BROKEN_VALUE, CrawlRecord, Relation, SampleCrawl, Story
-from daemon.sample_crawl.variants import VARIANTS
 from neardup_stream.errors import ConfigError
 
 CRAWL = generate_crawl(600, seed=7)

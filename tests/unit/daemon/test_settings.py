@@ -4,11 +4,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from neardup_daemon.preparing import index_layout, sketch_config, verdict_config
+from neardup_daemon.settings.loading import known_settings, read_settings
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.settings_file import MAX_FILE_BYTES, MAX_KEY_PARTS
 
-from daemon.preparing import index_layout, sketch_config, verdict_config
-from daemon.settings import Settings
-from daemon.settings_file import MAX_FILE_BYTES, MAX_KEY_PARTS
-from daemon.settings_reading import known_settings, read_settings
 from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import SimhashConfig

@@ -1,8 +1,7 @@
 import pytest
-
-from daemon.settings import Settings
-from daemon.settings_environment import ignored_variables
-from daemon.settings_reading import known_settings
+from neardup_daemon.settings.environment import ignored_variables
+from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.settings import Settings
 
 KNOWN = known_settings(Settings)
 

@@ -1,4 +1,4 @@
-from daemon.stage_times import StageTimes
+from neardup_daemon.telemetry.stage_times import StageTimes
 
 
 def seconds(times: StageTimes, stage: str) -> dict[str, float]:

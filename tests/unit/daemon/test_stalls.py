@@ -1,4 +1,5 @@
-from daemon.stalls import Progress, StallWatch
+from neardup_daemon.telemetry.stalls import Progress, StallWatch
+
 from neardup_stream.message import Partition
 
 FIRST, SECOND = Partition("pages", 0), Partition("pages", 1)

@@ -4,9 +4,8 @@ import re
 from itertools import combinations
 
 import pytest
-
-from daemon.sample_crawl.story import STORY_OUTCOMES, STORY_RECORDS, tell_story
-from daemon.sample_crawl.truth import TAG
+from neardup_daemon.demo.sample_crawl.story import STORY_OUTCOMES, STORY_RECORDS, tell_story
+from neardup_daemon.demo.sample_crawl.truth import TAG
 
 SHINGLE_TOKENS = 3
 STORY = tell_story()

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from time import time
 
 import pytest
+from neardup_daemon.clocks import StoreClock
+from neardup_daemon.settings.settings import Retention
+from neardup_daemon.sweeping import Sweeping, claim_limit, is_trusted, retention_config
 
-from daemon.clocks import StoreClock
-from daemon.settings import Retention
-from daemon.sweeping import Sweeping, claim_limit, is_trusted, retention_config
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
@@ -17,10 +17,10 @@ from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.retention import RetentionConfig, Sweep, Sweeper
 from neardup_stream.pipeline.retries import Patience, Retries
 from neardup_stream.pipeline.sweep_pace import MOST_SWEEPS
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.memory_records import MemoryRecords
-from neardup_stream.stores.memory_sweep_rounds import MemorySweepRounds
-from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.memory.records import MemoryRecords
+from neardup_stream.stores.memory.sweep_rounds import MemorySweepRounds
+from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.protocol import WalkedRecords
 from neardup_stream.stores.sweep_rounds import Claim
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 import click
 import msgspec
 import pytest
+from neardup_daemon.cli import main
+from neardup_daemon.demo.clusters import ClusterReport, Member, print_clusters
+from neardup_daemon.inspect.following import readable as readable_event
+from neardup_daemon.inspect.page_facts import MatchFacts, PageFacts
+from neardup_daemon.inspect.querying import Answer, readable
+from neardup_daemon.logs import LogFormat, configure_logs, log_event
+from neardup_daemon.terminal import printable, printable_json
 from rich.console import Console
 
-from daemon.cli import main
-from daemon.demo_clusters import ClusterReport, Member, print_clusters
-from daemon.following import readable as readable_event
-from daemon.logs import LogFormat, configure_logs, log_event
-from daemon.page_facts import MatchFacts, PageFacts
-from daemon.querying import Answer, readable
-from daemon.terminal import printable, printable_json
 from neardup_stream.events import EventCluster, Representative
 from neardup_stream.wire.events import CloudEvent
 

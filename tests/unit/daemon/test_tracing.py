@@ -7,19 +7,19 @@ from threading import Event
 from typing import Any
 
 import pytest
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.telemetry.open_telemetry import OpenTelemetryTracer, TracedMetrics
+from neardup_daemon.telemetry.tracing import build_tracing
 from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import StatusCode, format_span_id, format_trace_id
 
-from daemon.open_telemetry import OpenTelemetryTracer, TracedMetrics
-from daemon.settings import Settings
-from daemon.tracing import build_tracing
 from neardup_stream.errors import ConfigError, DependencyLost
 from neardup_stream.message import Headers, Partition, Position, Record
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retries import Patience
-from neardup_stream.streams.memory import Fail, MemorySink, MemorySource
+from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource
 from tests.pipelines import Pipeline, essay, page_json
 
 STAGES = ["prepare", "view", "register", "probe", "verify", "decide", "deliver"]
@@ -292,8 +292,9 @@ def test_without_an_endpoint_all_batches_share_one_trace_that_records_nothing() 
 
 def test_without_an_endpoint_no_tracing_client_is_imported() -> None:
     script = (
-        "import sys; import daemon.service; from daemon.tracing import *; from daemon.settings import *;"
-        " build_tracing(Settings()); sys.exit('daemon.open_telemetry' in sys.modules)"
+        "import sys; import neardup_daemon.service; from neardup_daemon.telemetry.tracing import *;"
+        " from neardup_daemon.settings.settings import *;"
+        " build_tracing(Settings()); sys.exit('neardup_daemon.telemetry.open_telemetry' in sys.modules)"
     )
 
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
@@ -301,7 +302,7 @@ def test_without_an_endpoint_no_tracing_client_is_imported() -> None:
 
 def test_an_endpoint_without_the_extra_is_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    monkeypatch.delitem(sys.modules, "daemon.open_telemetry")
+    monkeypatch.delitem(sys.modules, "neardup_daemon.telemetry.open_telemetry")
     settings = Settings.load(None, ["tracing.endpoint=http://localhost:4318/v1/traces"])
 
     with pytest.raises(ConfigError, match=r"opentelemetry is not installed: pip install .*\[tracing\]"):

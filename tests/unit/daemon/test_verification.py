@@ -5,10 +5,10 @@ import dataclasses
 import click
 import msgspec
 import pytest
+from neardup_daemon.inspect.verification import readable, verified
+from neardup_daemon.inspect.verifying import Reading, expectations_of
+from neardup_daemon.settings.settings import Settings
 
-from daemon.settings import Settings
-from daemon.verification import readable, verified
-from daemon.verifying import Reading, expectations_of
 from neardup_stream.invariants.history import Expectations, History
 from neardup_stream.match import Match, MatchKind
 from neardup_stream.page import Handle, PageId

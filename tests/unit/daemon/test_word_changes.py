@@ -1,6 +1,5 @@
 import pytest
-
-from daemon.word_changes import Piece, word_changes
+from neardup_daemon.inspect.word_changes import Piece, word_changes
 
 
 @pytest.mark.parametrize(

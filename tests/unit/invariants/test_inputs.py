@@ -1,7 +1,7 @@
 """What is kept of the records of a topic."""
 
 from neardup_stream.invariants.inputs import Content, Input, read_inputs
-from neardup_stream.streams.memory import numbered
+from neardup_stream.streams.memory.streams import numbered
 from tests.page_histories import SHORT, text_of
 from tests.page_histories import Content as Text
 from tests.pipelines import Pipeline, page_json

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 import yaml
-
-from daemon.metrics import Metrics
+from neardup_daemon.metrics import Metrics
 
 ROOT = Path(__file__).parents[3]
 RULES = [

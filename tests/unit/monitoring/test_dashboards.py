@@ -6,8 +6,8 @@ from itertools import combinations
 from typing import Any
 
 import pytest
+from neardup_daemon.metrics import Metrics
 
-from daemon.metrics import Metrics
 from monitoring.grafana import BOARDS, DIRECTORY, to_json
 from monitoring.panels import Board, Panel, Query, panels_of
 

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from neardup_daemon.metrics import Metrics
 
-from daemon.metrics import Metrics
 from monitoring.grafana import BOARDS
 from monitoring.panels import panels_of
 from neardup_stream.meters import Stage

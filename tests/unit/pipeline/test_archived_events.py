@@ -14,9 +14,9 @@ from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.stores.cluster_store import Transaction
-from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.streams.memory import MemorySource
+from neardup_stream.streams.memory.streams import MemorySource
 from neardup_stream.wire.events import from_message
 from tests.crashes import Crash
 from tests.histories_read import read_pipeline

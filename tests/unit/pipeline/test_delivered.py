@@ -7,7 +7,7 @@ import pytest
 
 from neardup_stream.message import Record
 from neardup_stream.meters import Activity, Delivered, Stage
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import CountingMeters, Pipeline, essay, page_json
 
 

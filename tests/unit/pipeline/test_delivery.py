@@ -9,8 +9,8 @@ import pytest
 from neardup_stream.errors import InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Position
 from neardup_stream.pipeline.delivery import ExactlyOnce, Parcel, Told
-from neardup_stream.streams.memory import Fail, MemorySink, MemorySource, Pass
-from neardup_stream.streams.memory_transactions import MemoryTransactions
+from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource, Pass
+from neardup_stream.streams.memory.transactions import MemoryTransactions
 
 FIRST, SECOND = Partition("memory", 0), Partition("memory", 1)
 

@@ -5,7 +5,7 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.arrival import Forget
 from neardup_stream.pipeline.forgetting import Forgotten, forget, plan_forget
-from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord, PageState
 from neardup_stream.stores.protocol import RecordChange
 

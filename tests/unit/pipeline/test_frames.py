@@ -20,7 +20,7 @@ from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.scopes import scope_by
 from neardup_stream.stores.frame_store import FrameChange
-from neardup_stream.stores.memory_frames import MemoryFrames
+from neardup_stream.stores.memory.frames import MemoryFrames
 from neardup_stream.wire.pages import PageDecoder
 from tests.framed_pages import outside_landmarks
 from tests.pages_of_sites import framed_site

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from neardup_stream.message import Partition
-from neardup_stream.streams.memory import Gap, MemorySink, MemorySource, Pause, numbered
+from neardup_stream.streams.memory.streams import Gap, MemorySink, MemorySource, Pause, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
 FIRST = Partition("memory", 0)

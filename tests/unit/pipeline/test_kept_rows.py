@@ -7,8 +7,8 @@ import pytest
 
 from neardup_stream.message import Record
 from neardup_stream.stores.cluster_store import rows_table
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
 RECORDS = numbered([page_json("a", essay(1)), page_json("b", essay(2))])

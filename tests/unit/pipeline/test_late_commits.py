@@ -5,7 +5,7 @@ import pytest
 
 from neardup_stream.message import Partition
 from neardup_stream.stores.cluster_store import TRIMMED, Cell, partition_name
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
 FIRST = Partition("memory", 0)

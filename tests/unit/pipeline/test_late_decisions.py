@@ -10,8 +10,8 @@ from neardup_stream.errors import DependencyLost, StoreUnavailable
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.retries import Patience
 from neardup_stream.stores.cluster_store import Aged, Transaction
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
 PAGES = [page_json("a", essay(1)), page_json("b", essay(1))]

@@ -3,7 +3,7 @@
 import asyncio
 
 from neardup_stream.message import Partition
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
 FIRST, SECOND = Partition("memory", 0), Partition("memory", 1)

@@ -9,9 +9,9 @@ import pytest
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.decision import EventConfig
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.memory_records import MemoryRecords
-from neardup_stream.streams.memory import MemorySource
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.memory.records import MemoryRecords
+from neardup_stream.streams.memory.streams import MemorySource
 from neardup_stream.wire.events import from_message
 from tests.crashes import Fuse
 from tests.page_histories import Content, Op, PageHistory, page_url, sharp_pipeline

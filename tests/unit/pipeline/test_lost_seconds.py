@@ -13,12 +13,12 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.delivery import AtLeastOnce, Parcel, Told
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retries import Retries
-from neardup_stream.stores.cluster_keys import ClusterKeys
 from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index
-from neardup_stream.stores.input_epochs import InputEpochs
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.stores.redis_client import RedisClient
-from neardup_stream.streams.memory import MemorySink, MemorySource, numbered
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.input_epochs import InputEpochs
+from neardup_stream.streams.memory.streams import MemorySink, MemorySource, numbered
 from neardup_stream.wire.events import event_name
 from tests.crashes import Crash
 from tests.pipelines import QUICK, Pipeline, essay, page_json

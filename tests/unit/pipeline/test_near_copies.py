@@ -12,7 +12,7 @@ from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.near_copies import NearCopies, SeenPage
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
-from neardup_stream.streams.memory import numbered
+from neardup_stream.streams.memory.streams import numbered
 from neardup_stream.wire.pages import PageDecoder
 from tests.pages_of_sites import framed_page
 from tests.pipelines import essay, page_json

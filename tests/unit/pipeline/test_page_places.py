@@ -2,7 +2,7 @@ from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.page_places import find_places
-from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange
 

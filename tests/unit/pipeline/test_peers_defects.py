@@ -16,8 +16,8 @@ from neardup_stream.message import Message, Partition
 from neardup_stream.page import Fingerprint64, Handle
 from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.retention import RetentionConfig
-from neardup_stream.stores.memory_tables import MemoryTables
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.stores.memory.tables import MemoryTables
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from neardup_stream.wire.events import from_message
 from tests.crashes import Fuse, crashing
 from tests.page_histories import TABLES, Content, Op, PageHistory, Sweep, page_url, sharp_pipeline

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.registration import register
-from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordDrop
 from tests.page_histories import PARTITION, Content, Op, PageHistory, Sweep, page_url, sharp_pipeline
 from tests.unit.pipeline.test_registration import KEY, NOW, arrival

@@ -6,7 +6,7 @@ import pytest
 
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.reading_gate import LONGEST_WAIT_SECONDS, ReadingGate
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 from tests.schedules.virtual_loop import VirtualLoop
 

@@ -9,7 +9,7 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.page import Fingerprint64, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.registration import plan, register
-from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange, RecordDrop, RecordMark
 

@@ -21,8 +21,8 @@ from neardup_stream.pipeline.forgetting import forget
 from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.pipeline.registration import register
 from neardup_stream.pipeline.retention import SWEPT_AT_ONCE, RetentionConfig, Sweeper, due
-from neardup_stream.stores.memory_records import MemoryRecords
-from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.memory.records import MemoryRecords
+from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord, PageState
 from neardup_stream.stores.protocol import RecordChange, RecordMark, all_records
 

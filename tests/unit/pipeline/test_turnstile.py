@@ -1,6 +1,6 @@
 import asyncio
 
-from neardup_stream.pipeline.turnstile import Turnstile
+from neardup_stream.pipeline.page_locks import Turnstile
 
 
 async def test_others_pass_and_the_same_page_waits_until_it_has_left() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.message import Partition, Position
-from neardup_stream.streams.memory import MemorySource, numbered
+from neardup_stream.streams.memory.streams import MemorySource, numbered
 from neardup_stream.wire.events import from_message
 from tests.crashes import Burn, Fuse
 from tests.page_histories import PARTITION, Content, Op, PageHistory, page_url, sharp_pipeline

@@ -9,8 +9,8 @@ from typing import Literal
 import pytest
 
 from neardup_stream.pipeline.retention import RetentionConfig
-from neardup_stream.stores.memory_clusters import MemoryClusters
-from neardup_stream.streams.memory import MemorySource
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.streams.memory.streams import MemorySource
 from tests.crashes import Stall
 from tests.page_histories import DAY, Content, Op, PageHistory, Sweep, sharp_pipeline
 from tests.zombies import live_beside_a_sleeper, live_beside_a_sleeping_sweeper, live_beside_a_zombie

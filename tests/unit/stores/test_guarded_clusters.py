@@ -11,7 +11,7 @@ from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import DECIDED, Aged, Cell, Transaction, partition_name
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost, create_index
-from neardup_stream.stores.memory_clusters import MemoryClusters
+from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
 
 PARTITION = Partition("pages", 3)

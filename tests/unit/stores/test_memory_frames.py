@@ -2,7 +2,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from neardup_stream.stores.memory_frames import MemoryFrames
+from neardup_stream.stores.memory.frames import MemoryFrames
 from tests.contracts.frames import FRAME_CLAIMS
 
 

@@ -2,7 +2,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from neardup_stream.stores.memory_records import MemoryRecords
+from neardup_stream.stores.memory.records import MemoryRecords
 from tests.contracts.records import RECORD_CLAIMS
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from neardup_stream.stores.memory_sweep_rounds import MemorySweepRounds
+from neardup_stream.stores.memory.sweep_rounds import MemorySweepRounds
 from tests.contracts.sweep_rounds import SWEEP_ROUNDS_CLAIMS, SweepRoundsClaim
 
 NOW = 1_790_000_000.0

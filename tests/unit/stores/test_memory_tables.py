@@ -2,7 +2,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from neardup_stream.stores.memory_tables import MemoryTables
+from neardup_stream.stores.memory.tables import MemoryTables
 from tests.contracts.tables import TABLE_CLAIMS
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError
-from neardup_stream.stores.redis_config import RedisConfig
-from neardup_stream.stores.redis_topologies import connect
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.topologies import connect
 
 HUSH = "hunter2"
 

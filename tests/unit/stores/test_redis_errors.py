@@ -13,7 +13,7 @@ from neardup_stream.errors import (
     StoreReason,
     StoreUnavailable,
 )
-from neardup_stream.stores.redis_errors import FAULTS, Fault, fault_of, not_replicated, redis_errors
+from neardup_stream.stores.redis.errors import FAULTS, Fault, fault_of, not_replicated, redis_errors
 
 PAGE = (Path(__file__).parents[3] / "docs" / "faults.md").read_text(encoding="utf-8")
 FATES = {StoreUnavailable: "waits", ConfigError: "exits with 2", CorruptData: "exits with 4"}

@@ -11,7 +11,7 @@ from backports import zstd
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Record, Skipped
 from neardup_stream.page import Page
-from neardup_stream.streams.files import FileSource
+from neardup_stream.streams.files.source import FileSource
 from neardup_stream.streams.protocol import EndOfStream
 from tests.unit.streams.archives import resource, response, warc_record, with_lf
 

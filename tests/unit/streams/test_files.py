@@ -14,8 +14,8 @@ from backports import zstd
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Record
 from neardup_stream.page import Page
-from neardup_stream.streams.files import FileSource
-from neardup_stream.streams.inputs import CHUNK_BYTES
+from neardup_stream.streams.files.inputs import CHUNK_BYTES
+from neardup_stream.streams.files.source import FileSource
 from neardup_stream.streams.protocol import EndOfStream
 from tests.contracts.streams import read_records
 from tests.unit.streams.archives import resource
@@ -285,8 +285,8 @@ def test_a_hyphen_is_standard_input_and_output(tmp_path: Path) -> None:
 COPY = b"""
 import asyncio
 from neardup_stream.message import Message
-from neardup_stream.streams.files import FileSource
-from neardup_stream.streams.jsonl import JsonLinesSink
+from neardup_stream.streams.files.source import FileSource
+from neardup_stream.streams.files.jsonl import JsonLinesSink
 from neardup_stream.streams.protocol import EndOfStream
 
 async def main():

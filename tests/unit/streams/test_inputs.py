@@ -12,7 +12,7 @@ import pytest
 from backports import zstd
 
 from neardup_stream.errors import CorruptData
-from neardup_stream.streams.inputs import CHUNK_BYTES, open_input
+from neardup_stream.streams.files.inputs import CHUNK_BYTES, open_input
 
 MEMBERS = [Random(number).randbytes(1000) * 100 for number in range(int(2.5 * CHUNK_BYTES) // 100_000)]
 CONTENT = b"".join(MEMBERS)

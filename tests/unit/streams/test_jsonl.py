@@ -5,7 +5,7 @@ import pytest
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.message import Message
-from neardup_stream.streams.jsonl import JsonLinesSink
+from neardup_stream.streams.files.jsonl import JsonLinesSink
 
 MESSAGE = Message(key=b"key", value=b'{"a": 1}')
 

@@ -5,13 +5,13 @@ from aiokafka import errors as kafka
 
 from neardup_stream.credentials import Login, TlsContext, TlsFiles
 from neardup_stream.errors import ConfigError, CorruptData, NeardupError, StreamUnavailable
-from neardup_stream.streams.kafka_config import (
+from neardup_stream.streams.kafka.config import (
     KafkaConnection,
     KafkaSinkConfig,
     KafkaSourceConfig,
     SaslMechanism,
 )
-from neardup_stream.streams.kafka_errors import kafka_errors
+from neardup_stream.streams.kafka.errors import kafka_errors
 
 CONNECTION = KafkaConnection(bootstrap_servers="broker:9092")
 

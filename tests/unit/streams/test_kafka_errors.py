@@ -5,7 +5,7 @@ import pytest
 from aiokafka import errors as kafka
 
 from neardup_stream.errors import ConfigError, CorruptData, NeardupError, StreamReason, StreamUnavailable
-from neardup_stream.streams.kafka_errors import FAULTS, Fault, away, fault_of, kafka_errors
+from neardup_stream.streams.kafka.errors import FAULTS, Fault, away, fault_of, kafka_errors
 
 PAGE = (Path(__file__).parents[3] / "docs" / "faults.md").read_text(encoding="utf-8")
 FATES = {StreamUnavailable: "waits", ConfigError: "exits with 2", CorruptData: "exits with 4"}

@@ -3,7 +3,7 @@
 import pytest
 from aiokafka import TopicPartition
 
-from neardup_stream.streams.kafka_runs import Runs
+from neardup_stream.streams.kafka.read_progress import Runs
 
 ONE, OTHER = TopicPartition("pages", 0), TopicPartition("pages", 1)
 

@@ -4,7 +4,7 @@ import pytest
 
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Partition
-from neardup_stream.streams.memory import End, Fail, MemorySink, MemorySource, Pass, Pause, numbered
+from neardup_stream.streams.memory.streams import End, Fail, MemorySink, MemorySource, Pass, Pause, numbered
 from neardup_stream.streams.protocol import EndOfStream
 
 ONE, OTHER = Partition("memory", 0), Partition("memory", 1)

@@ -4,8 +4,8 @@ import pytest
 
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Partition
-from neardup_stream.streams.memory import Fail, MemorySink, MemorySource
-from neardup_stream.streams.memory_transactions import MemoryTransactions
+from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource
+from neardup_stream.streams.memory.transactions import MemoryTransactions
 from tests.contracts.transactions import TRANSACTION_CHECKS, Stage
 
 PARTITIONS = (Partition("memory", 0), Partition("memory", 1))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.streams.outputs import OutputFile, buffered_output, check_outputs
+from neardup_stream.streams.files.outputs import OutputFile, buffered_output, check_outputs
 
 
 class Interruption(Exception):  # noqa: N818 - it stands for any end of a block but the usual one

@@ -14,8 +14,8 @@ import pytest
 from neardup_stream.errors import CorruptData
 from neardup_stream.message import Record
 from neardup_stream.page import Page
-from neardup_stream.streams.files import FileSource
-from neardup_stream.streams.inputs import CHUNK_BYTES
+from neardup_stream.streams.files.inputs import CHUNK_BYTES
+from neardup_stream.streams.files.source import FileSource
 from neardup_stream.streams.protocol import EndOfStream
 from neardup_stream.wire.pages import PageDecoder
 from tests.contracts.streams import read_records

@@ -7,9 +7,9 @@ import pytest
 from backports import zstd
 
 from neardup_stream.message import Partition, Record
-from neardup_stream.streams.files import FileSource
-from neardup_stream.streams.jsonl import JsonLinesSink
-from neardup_stream.streams.memory import Gap, MemorySink, MemorySource, numbered
+from neardup_stream.streams.files.jsonl import JsonLinesSink
+from neardup_stream.streams.files.source import FileSource
+from neardup_stream.streams.memory.streams import Gap, MemorySink, MemorySource, numbered
 from neardup_stream.streams.protocol import Sink, Source
 from tests.contracts.streams import (
     FINITE_SOURCE_CHECKS,

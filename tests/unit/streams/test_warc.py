@@ -8,7 +8,7 @@ import pytest
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Record, Skipped
 from neardup_stream.page import Page, PageId
-from neardup_stream.streams.files import FileSource
+from neardup_stream.streams.files.source import FileSource
 from tests.contracts.streams import read_records
 from tests.unit.streams.archives import conversion, resource, response, warc_record
 

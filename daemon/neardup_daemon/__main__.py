@@ -1,0 +1,22 @@
+"""`python -m neardup_daemon`, also installed as `neardup-stream`."""
+
+import signal
+import sys
+from typing import NoReturn
+
+from neardup_daemon.cli import main as run
+from neardup_daemon.exit_codes import after_signal
+
+__all__ = ["main"]
+
+
+def main() -> NoReturn:
+    """Run the command line; SIGTERM and SIGHUP unwind like an exit, so that whatever was opened is closed."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
+            signal.signal(number, lambda received, _frame: sys.exit(after_signal(received)))
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

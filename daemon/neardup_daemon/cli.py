@@ -1,0 +1,218 @@
+"""The command line: which commands there are, and what each way of ending says to the shell.
+
+A command is imported when it is chosen, so that `--help` and the small commands start at once.
+"""
+
+import difflib
+import importlib
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import click
+from click.shell_completion import shell_complete
+
+from neardup_daemon.exit_codes import (
+    BUG,
+    DEPENDENCY_LOST,
+    OK,
+    READER_LEFT,
+    after_signal,
+    exit_code_of,
+    leaves,
+)
+from neardup_daemon.logs import are_for_collectors, hush_libraries, log_event
+from neardup_daemon.redaction import redact
+from neardup_daemon.terminal import printable
+from neardup_stream.version import __version__
+
+__all__ = ["COMMANDS", "main"]
+
+_PROGRAM = "neardup-stream"
+_COMPLETION = "_NEARDUP_STREAM_COMPLETE"
+"""Set by the shell that wants words completed, or the script for that: `bash_source`, `zsh_complete` …"""
+
+_logger = logging.getLogger(__name__)
+
+
+class _Entry(NamedTuple):
+    """Where a command lives (`module:attribute`) and what it does, in one line."""
+
+    target: str
+    summary: str
+
+
+COMMANDS: Final = {
+    "run": _Entry("neardup_daemon.commands.run:run", "Read pages from Kafka and publish duplicate events."),
+    "dedup": _Entry("neardup_daemon.commands.dedup:dedup", "The same for files or standard input."),
+    "demo": _Entry(
+        "neardup_daemon.commands.demo:demo", "Find the duplicates of a sample crawl, before your eyes."
+    ),
+    "fingerprint": _Entry(
+        "neardup_daemon.commands.fingerprint:fingerprint", "Print the simhash of each page."
+    ),
+    "find-all": _Entry(
+        "neardup_daemon.commands.find:find_all", "Print all pairs of hashes within a distance."
+    ),
+    "find-clusters": _Entry(
+        "neardup_daemon.commands.find:find_clusters", "Print the clusters of hashes within a distance."
+    ),
+    "query": _Entry("neardup_daemon.commands.query:query", "Show what a page matches, and its cluster."),
+    "explain": _Entry("neardup_daemon.commands.explain:explain", "Say why two pages match, or do not."),
+    "produce": _Entry("neardup_daemon.commands.produce:produce", "Publish pages of files to Kafka."),
+    "tail": _Entry("neardup_daemon.commands.tail:tail", "Follow the events as they come."),
+    "replay": _Entry(
+        "neardup_daemon.commands.replay:replay", "Put dead letters back, as they are or corrected."
+    ),
+    "forget": _Entry("neardup_daemon.commands.forget:forget", "Remove pages: ask the daemon to forget them."),
+    "expire": _Entry(
+        "neardup_daemon.commands.expire:expire", "Let pages go now that were not seen for long."
+    ),
+    "recover": _Entry("neardup_daemon.commands.recover:recover", "Build a lost index anew from the topics."),
+    "rebuild": _Entry("neardup_daemon.commands.rebuild:rebuild", "Fill the index from the page records."),
+    "freeze": _Entry(
+        "neardup_daemon.commands.freeze:freeze", "Keep the pages of a crawl in an archive file."
+    ),
+    "archive": _Entry("neardup_daemon.commands.archive:archive", "Look into archives, check, ask, forget."),
+    "search": _Entry("neardup_daemon.commands.search:search", "Show which pages of archives hold words."),
+    "overlap": _Entry("neardup_daemon.commands.overlap:overlap", "Find archived pages that share passages."),
+    "plan": _Entry("neardup_daemon.commands.plan:plan", "Work out how large something will be."),
+    "frames": _Entry("neardup_daemon.commands.frames:frames", "Learn, show or forget what sites repeat."),
+    "verify": _Entry("neardup_daemon.commands.verify:verify", "Judge whether every promise was kept."),
+    "status": _Entry(
+        "neardup_daemon.commands.status:status", "Show how full, how far behind, and who reads."
+    ),
+    "check": _Entry(
+        "neardup_daemon.commands.check:check", "Reach everything, say what is wrong and how to mend it."
+    ),
+    "config": _Entry("neardup_daemon.commands.config:config", "Show the settings in force, or their schema."),
+}
+
+
+class _LazyGroup(click.Group):
+    """Imports a command when it is asked for by name; lists them without importing any."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of the table."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command itself, or None for a name that is not in the table."""
+        del ctx
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name].target.partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or name the one that was probably meant."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            ctx.fail(f"there is no command {name!r}{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+@click.command(
+    _PROGRAM,
+    cls=_LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    epilog="Try 'neardup-stream demo' first. Each command explains itself: 'neardup-stream dedup --help'.",
+)
+@click.version_option(__version__, prog_name=_PROGRAM)
+def _neardup_stream() -> None:
+    """Find near-duplicate web pages in a stream.
+
+    Pages come from Kafka or from files; simhash fingerprints of their text are kept in Redis; an event
+    says which earlier pages a page repeats.
+    """
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command.
+
+    Returns:
+        The exit code, as `exit_codes.py` defines it. What went wrong was written to standard error: in one
+        line, but for our own bugs, which are logged with their traceback.
+    """
+    hush_libraries()
+    try:
+        code = _invoke(argv)
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else OK
+    except (KeyboardInterrupt, click.Abort):
+        code = after_signal(signal.SIGINT)
+    except Exception as error:  # noqa: BLE001 - the top of the process: every ending gets its exit code
+        code = _explained(error)
+    return _flushed(code)
+
+
+def _invoke(argv: Sequence[str]) -> int:
+    """Parse and run; `click`'s own `main` would turn a broken pipe into exit code 1."""
+    if instruction := os.environ.get(_COMPLETION):
+        return shell_complete(_neardup_stream, {}, _PROGRAM, _COMPLETION, instruction)
+    try:
+        color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org
+        with _neardup_stream.make_context(_PROGRAM, list(argv), color=color) as context:
+            code = _neardup_stream.invoke(context)
+    except click.exceptions.Exit as ended:
+        code = ended.exit_code
+    return code if isinstance(code, int) else OK
+
+
+def _explained(error: Exception) -> int:
+    code = exit_code_of(error)
+    if code == BUG:
+        _logger.critical("this is a bug in %s %s", _PROGRAM, __version__, exc_info=error)
+    elif isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+    elif code != READER_LEFT:
+        _tell("; ".join(dict.fromkeys(_sentence(leaf) for leaf in leaves(error))))
+    return code
+
+
+def _sentence(error: BaseException) -> str:
+    if isinstance(error, click.ClickException):
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        remedy = f" (see '{context.command_path} --help')" if context else ""
+        return error.format_message().rstrip(".") + remedy
+    return str(error)
+
+
+def _tell(sentence: str) -> None:
+    """One line: for a collector if logs go to one, else for the person at the terminal."""
+    line = printable(redact(" ".join(sentence.split())))
+    if are_for_collectors():
+        log_event(_logger, "failed", level=logging.ERROR, error=line)
+    else:
+        click.echo(f"{_PROGRAM}: {line}", err=True)
+
+
+def _flushed(code: int) -> int:
+    """`code`, unless what waits for standard output does not arrive there."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        failure = READER_LEFT
+    except OSError as error:
+        _tell(f"cannot write standard output: {error.strerror}")
+        failure = DEPENDENCY_LOST
+    else:
+        return code
+    # The interpreter flushes once more when it ends, and would complain aloud.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code or failure

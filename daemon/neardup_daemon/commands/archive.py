@@ -1,0 +1,131 @@
+"""`archive`: what is in archives, whether they are whole, and what is to be forgotten of them."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from neardup_daemon.commands.options import with_json, with_settings
+from neardup_daemon.exit_codes import OK, USAGE
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable, printable_json
+
+__all__ = ["archive"]
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.group()
+def archive() -> None:
+    """Look into archives, check them, ask them, and forget pages of them.
+
+    An archive is a file that 'freeze' wrote. It never changes: pages to be forgotten are noted in a small
+    file beside it, NAME.nda.gone, until 'rewrite' makes an archive without them.
+    """
+
+
+@archive.command()
+@with_json
+@click.argument("file", type=_PATH, metavar="FILE")
+def info(file: Path, *, as_json: bool) -> None:
+    """Show what an archive holds, and what its bytes are spent on.
+
+    Readable on a terminal, one line of JSON otherwise.
+
+        neardup-stream archive info october.nda
+    """
+    from neardup_daemon.inspect.archive_facts import archive_facts, readable  # noqa: PLC0415 - the kernel is not for --help
+
+    _show(archive_facts(file), readable, as_json=as_json)
+
+
+@archive.command()
+@click.argument("files", nargs=-1, required=True, type=_PATH, metavar="FILE…")
+def check(files: tuple[Path, ...]) -> None:
+    """Read archives to their last byte; a damaged one ends it with exit code 4.
+
+    neardup-stream archive check october.nda
+    """
+    from neardup_daemon.inspect.archive_facts import check_archive  # noqa: PLC0415 - the kernel is not for --help
+
+    for file in files:
+        click.echo(check_archive(file))
+
+
+@archive.command()
+@with_settings()
+@with_json
+@click.argument("page", metavar="PAGE")
+@click.argument("files", nargs=-1, required=True, type=_PATH, metavar="FILE…")
+def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bool) -> None:
+    """Show what archives have of a page.
+
+    PAGE is - for a page as JSON on standard input, which is compared with the frozen ones, or the id or URL
+    of a frozen page, of which only the entry is shown: an archive keeps no text. Readable on a terminal,
+    one line of JSON otherwise.
+
+    \b
+        head -1 crawl.jsonl | neardup-stream archive query - october.nda september.nda
+        neardup-stream archive query https://example.com/news october.nda
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    from neardup_daemon.inspect.archive_asking import query_archives, readable  # noqa: PLC0415 - the same
+
+    _show(query_archives(page, files, settings), readable, as_json=as_json)
+
+
+@archive.command()
+@with_settings()
+@click.argument("ids", nargs=-1, required=True, metavar="ID…")
+@click.argument("file", type=_PATH, metavar="FILE")
+def forget(settings: Settings, ids: tuple[str, ...], file: Path) -> int:
+    """Let an archive tell nothing of some pages any more.
+
+    ID is the id or URL of a page. It is noted beside the archive; daemons that use it look every
+    archive.reload_seconds. An ID that the archive does not have is named, and ends it with exit code 2 once
+    the others are forgotten.
+
+        neardup-stream archive forget https://example.com/withdrawn october.nda
+    """
+    from neardup_daemon.failpoints import failing_steps  # noqa: PLC0415 - the same
+    from neardup_daemon.repair.archive_forgetting import forget_in_archive  # noqa: PLC0415 - the kernel is not for --help
+
+    forgotten = forget_in_archive(ids, file, failing_steps(settings.failpoints.points()))
+    click.echo(f"{forgotten.new_count:,} forgotten, {forgotten.known_count:,} were before")
+    for name in forgotten.unknown:
+        click.echo(f"{printable(str(file))} has no page {printable(name)!r}", err=True)
+    return USAGE if forgotten.unknown else OK
+
+
+@archive.command()
+@with_settings()
+@click.argument("file", type=_PATH, metavar="FILE")
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=_PATH,
+    metavar="NAME.nda",
+    help="The archive to write; with --force the same file.",
+)
+@click.option("--force", is_flag=True, help="Replace a file of that name; its readers keep the old one.")
+def rewrite(settings: Settings, file: Path, output: Path, *, force: bool) -> None:
+    """Write an archive without the bytes of the pages that are forgotten.
+
+    neardup-stream archive rewrite october.nda -o october-2.nda
+    """
+    from neardup_daemon.failpoints import failing_steps  # noqa: PLC0415 - the same
+    from neardup_daemon.repair.archive_forgetting import rewrite_without  # noqa: PLC0415 - the kernel is not for --help
+
+    steps = failing_steps(settings.failpoints.points())
+    removed = rewrite_without(file, output, replaces=force, on_step=steps)
+    click.echo(f"{printable(str(output))}: without {removed:,} pages")
+
+
+def _show(facts: Any, readable: Callable[[Any], str], *, as_json: bool) -> None:
+    if sys.stdout.isatty() and not as_json:
+        click.echo(readable(facts))
+    else:
+        click.echo(printable_json(msgspec.json.encode(facts).decode()))

@@ -1,0 +1,43 @@
+"""`check`: reach everything, say what is wrong and how to mend it."""
+
+import asyncio
+import os
+
+import click
+
+from neardup_daemon.commands.options import with_settings
+from neardup_daemon.settings.environment import ignored_variables
+from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable
+
+__all__ = ["check"]
+
+
+@click.command()
+@with_settings("kafka.bootstrap_servers", "redis.url")
+@click.option("--create-topics", is_flag=True, help="Create the topics that are missing.")
+@click.option(
+    "--partitions",
+    default=4,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Of a pages or events topic created.",
+)
+def check(settings: Settings, partitions: int, *, create_topics: bool) -> int:
+    """Reach Kafka and Redis, and say what is wrong and how to mend it.
+
+    Exits with 0 if the daemon could start now, with 2 if something must be mended first.
+
+        neardup-stream check --config neardup.toml --create-topics
+    """
+    from neardup_daemon.inspect.checks import run_checks  # noqa: PLC0415 - Kafka and Redis are not for --help
+
+    for variable in ignored_variables(os.environ, known_settings(Settings)):
+        click.echo(f"ignored: environment variable {printable(variable)} names no setting", err=True)
+    findings = asyncio.run(run_checks(settings, partitions if create_topics else None))
+    marks = {"good": ("ok", "green"), "warning": ("warn", "yellow"), "bad": ("BAD", "red")}
+    for finding in findings:
+        mark, color = marks[finding.grade]
+        click.echo(f"{click.style(f'{mark:>4}', fg=color, bold=True)}  {printable(finding.sentence)}")
+    return 2 if any(finding.grade == "bad" for finding in findings) else 0

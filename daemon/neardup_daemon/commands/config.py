@@ -1,0 +1,97 @@
+"""`config show` and `config schema`: what is in force, and what could be."""
+
+import os
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter, itemgetter
+from pathlib import Path
+
+import click
+import msgspec
+
+from neardup_daemon.commands.options import flags_as_settings
+from neardup_daemon.redaction import redact_setting
+from neardup_daemon.settings.environment import ignored_variables
+from neardup_daemon.settings.loading import Known, SourceKind, known_settings, read_settings
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable
+
+__all__ = ["config"]
+
+
+@click.group()
+def config() -> None:
+    """Show the settings in force, or the schema of all of them."""
+
+
+@config.command()
+@flags_as_settings()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of TOML.")
+def show(config: Path | None, overrides: Sequence[str], *, as_json: bool) -> None:
+    """Print the settings in force.
+
+    Each line says where its value came from; secrets are ***. What is printed is a settings file:
+
+        neardup-stream config show --config crawl.toml --set index.blocks=5
+    """
+    known = known_settings(Settings)
+    for variable in ignored_variables(os.environ, known):
+        click.echo(f"ignored: environment variable {printable(variable)} names no setting", err=True)
+    settings, kinds = read_settings(Settings, config, overrides, os.environ)
+    values = {name: _shown(settings, name, setting) for name, setting in known.items()}
+    click.echo(_as_json(values) if as_json else _as_toml(values, kinds), nl=False)
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON Schema of all settings.
+
+    Editors complete and check by it.
+
+    \b
+        neardup-stream config schema > neardup-stream.schema.json
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    click.echo(_pretty(msgspec.json.schema(Settings)), nl=False)
+
+
+def _shown(settings: Settings, name: str, known: Known) -> object:
+    value: object = attrgetter(name)(settings)
+    if known.is_secret and value:
+        return "***"
+    return _redacted(value)
+
+
+def _redacted(value: object) -> object:
+    """File names may hold an @ of their own."""
+    if isinstance(value, tuple):
+        return tuple(map(_redacted, value))
+    if isinstance(value, str) and not value.startswith("/"):
+        return redact_setting(value)
+    return value
+
+
+def _as_toml(values: Mapping[str, object], kinds: Mapping[str, SourceKind]) -> str:
+    """TOML values are written as JSON, which they equal for strings, numbers, booleans and lists of these."""
+    lines: list[str] = []
+    for section, settings in groupby((name.rpartition(".") for name in values), key=itemgetter(0)):
+        lines += ["", f"[{section}]"]
+        for _, _, key in settings:
+            name = f"{section}.{key}"
+            value = msgspec.json.encode(values[name]).decode()
+            lines.append(f"{key} = {value}  # {kinds.get(name, 'default')}")
+    return "\n".join(lines[1:]) + "\n"
+
+
+def _as_json(values: Mapping[str, object]) -> str:
+    nested: dict[str, object] = {}
+    for name, value in values.items():
+        *sections, key = name.split(".")
+        table = nested
+        for section in sections:
+            table = table.setdefault(section, {})  # type: ignore[assignment] # sections hold tables only
+        table[key] = value
+    return _pretty(nested)
+
+
+def _pretty(value: object) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"

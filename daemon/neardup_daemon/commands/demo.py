@@ -1,0 +1,51 @@
+"""`demo`: a generated crawl through the whole pipeline, judged against the truth."""
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from neardup_daemon.commands.options import with_settings
+from neardup_daemon.settings.settings import Settings
+from neardup_stream.streams.files.outputs import buffered_output
+
+__all__ = ["demo"]
+
+
+@click.command()
+@with_settings("index.distance_bits", "index.blocks")
+@click.option("--pages", default=1_800, show_default=True, help="How many records to generate.")
+@click.option("--seed", default=1, show_default=True, help="Another seed is another crawl.")
+@click.option(
+    "--write",
+    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    metavar="FILE",
+    help="Write the crawl's pages to this .jsonl file as well, to try other commands on.",
+)
+def demo(settings: Settings, pages: int, seed: int, write: Path | None) -> None:
+    """Find the near-duplicates of a sample crawl, before your eyes.
+
+    The crawl is invented: several sites and languages, with mirrors, print versions, edited re-posts and
+    look-alikes; a site whose pages are mostly navigation; and a few pages to which everything happens that
+    can. Which pages are near-duplicates is known, so what was found can be judged. Everything runs as it
+    would in production, on a private Redis.
+
+        neardup-stream demo --seed 2
+    """
+    if settings.clusters.rule == "off":
+        raise click.UsageError("the demo shows clusters: clusters.rule is off")
+    from rich.console import Console  # noqa: PLC0415 - not for --help
+
+    from neardup_daemon.demo.report import build_report, print_report  # noqa: PLC0415 - the same
+    from neardup_daemon.demo.run import run_demo  # noqa: PLC0415 - the same
+    from neardup_daemon.demo.sample_crawl.crawl import generate_crawl  # noqa: PLC0415 - the same
+
+    console = Console()
+    console.print(f"Inventing a crawl of {pages:,} records …")
+    crawl = generate_crawl(pages, seed)
+    if write is not None:
+        lines = b"".join(record.value + b"\n" for record in crawl.records if record.value is not None)
+        with buffered_output(str(write)) as file:
+            file.write(lines)
+    console.print("Sending it through the pipeline: text, sketches, clusters in a private Redis …")
+    print_report(build_report(crawl, asyncio.run(run_demo(crawl, settings))), console)

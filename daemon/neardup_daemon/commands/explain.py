@@ -1,0 +1,52 @@
+"""`explain`: why two pages match, or do not."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from neardup_daemon.commands.options import with_json, with_settings, with_state
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable, printable_json
+
+__all__ = ["explain"]
+
+
+@click.command()
+@with_settings("redis.url", "redis.namespace")
+@with_state
+@click.option(
+    "--with-index", is_flag=True, help="Ask the index for the frames of two given pages too; --state does so."
+)
+@with_json
+@click.argument("first", metavar="A")
+@click.argument("second", metavar="B")
+def explain(
+    settings: Settings, first: str, second: str, state_dir: Path | None, *, with_index: bool, as_json: bool
+) -> None:
+    """Say why two pages match, or do not.
+
+    A and B are each a file with one page as JSON, - for standard input, or else the id or URL of a stored
+    page. Two given pages need no index, and are compared exactly as well; the frames of their sites are
+    taken out only with --with-index or --state. A stored page is compared as it was when it came. In words
+    on a terminal, one line of JSON otherwise.
+
+    \b
+        neardup-stream explain one.json other.json
+        neardup-stream explain https://example.com/a https://example.com/b --state ./index
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    from neardup_daemon.inspect.explaining import explain_named  # noqa: PLC0415 - Redis is not for --help
+    from neardup_daemon.inspect.explanation_words import sentences  # noqa: PLC0415 - the same
+
+    explanation = asyncio.run(explain_named((first, second), settings, state_dir, with_index=with_index))
+    words = sentences(explanation)
+    if sys.stdout.isatty() and not as_json:
+        for name, page in (("first", explanation.first), ("second", explanation.second)):
+            click.echo(f"{name:>6}  {click.style(printable(page.id), bold=True)}")
+        click.echo("\n".join(map(printable, words)))
+    else:
+        click.echo(
+            printable_json(msgspec.json.encode({**msgspec.to_builtins(explanation), "words": words}).decode())
+        )

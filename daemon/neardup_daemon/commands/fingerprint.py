@@ -1,0 +1,98 @@
+"""`fingerprint`: what the pipeline computes of each page, without a store."""
+
+import asyncio
+import sys
+from collections import Counter
+
+import click
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from neardup_daemon.commands.options import with_settings
+from neardup_daemon.logs import configure_logs
+from neardup_daemon.preparing import build_preparation
+from neardup_daemon.progress import page_progress
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable
+from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.arrival import Arrival, Prepared
+from neardup_stream.streams.files.inputs import STDIN
+from neardup_stream.streams.files.outputs import check_outputs
+from neardup_stream.streams.files.source import FileSource
+
+__all__ = ["fingerprint"]
+
+_FIRST_DEAD_LETTERS = 5
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of output; a 64-bit number is a decimal string, because JSON numbers lose bits."""
+
+    id: str
+    url: str
+    simhash: str | None
+    tokens: int
+    undecided: str | UnsetType = UNSET
+
+
+@click.command()
+@with_settings("text.extraction", "text.window_tokens", "verdict.min_tokens", "limits.max_page_bytes")
+@click.argument("files", nargs=-1, metavar="[FILE…]")
+def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
+    """Print the simhash of each page, one JSON object a line.
+
+    Files are .jsonl, .jl, .ndjson, .warc, .wet or .wacz, also compressed, or .parquet; none, or -, is
+    standard input. A page with too few tokens has no simhash, and "undecided" says why. The
+    hashes go straight into find-all:
+
+    \b
+        neardup-stream fingerprint crawl.jsonl.gz |
+            jq -r '.simhash // empty' | neardup-stream find-all
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    check_outputs(files or (STDIN,), ("-",))
+    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    asyncio.run(_print_fingerprints(settings, files or (STDIN,)))
+
+
+async def _print_fingerprints(settings: Settings, files: tuple[str, ...]) -> None:
+    limits = settings.pipeline.limits()
+    preparation = build_preparation(settings, NoMeters())
+    counts: Counter[str] = Counter()
+    with page_progress() as show_progress:
+        async with FileSource(files, settings.limits.max_page_bytes) as source:
+            async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
+                _print_batch(preparation.prepare(records), counts)
+                if show_progress is not None:
+                    show_progress(counts.total())
+    _tell_counts(counts)
+
+
+def _print_batch(prepared: Prepared, counts: Counter[str]) -> None:
+    lines = (msgspec.json.encode(_line(arrival)) for arrival in prepared.arrivals)
+    sys.stdout.buffer.write(b"".join(line + b"\n" for line in lines))
+    sys.stdout.buffer.flush()
+    for rejected in prepared.rejected[: max(0, _FIRST_DEAD_LETTERS - counts["dead letters"])]:
+        letter = f"record {rejected.record.position.offset}: {printable(rejected.error)}"
+        click.echo(f"dead letter: {letter}", err=True)
+    counts["fingerprinted"] += sum(arrival.is_decided for arrival in prepared.arrivals)
+    counts["undecided"] += sum(not arrival.is_decided for arrival in prepared.arrivals)
+    counts["dead letters"] += len(prepared.rejected)
+    counts["skipped"] += len(prepared.skipped)
+    counts["forgotten"] += len(prepared.forgets)
+
+
+def _line(arrival: Arrival) -> _Line:
+    page = arrival.page
+    return _Line(
+        id=page.id,
+        url=page.url,
+        simhash=str(arrival.fingerprint) if arrival.is_decided else None,
+        tokens=arrival.token_count,
+        undecided=UNSET if arrival.is_decided else "too_short",
+    )
+
+
+def _tell_counts(counts: Counter[str]) -> None:
+    """Everything that came, by what became of it; nothing of what did not happen."""
+    parts = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    click.echo(f"{counts.total():,} records: {parts or 'none'}", err=True)

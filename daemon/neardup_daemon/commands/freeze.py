@@ -1,0 +1,197 @@
+"""`freeze`: the pages of a crawl into one read-only file."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Final, cast, get_args
+
+import click
+
+from neardup_daemon.commands.options import with_settings, with_state
+from neardup_daemon.logs import configure_logs
+from neardup_daemon.progress import page_progress
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable
+
+if TYPE_CHECKING:
+    from neardup_stream.archive.keys import KeyKind
+
+__all__ = ["freeze"]
+
+_MIB = 1 << 20
+_STOPPED = 130
+_MOST_WORKERS: Final = 8
+"""With more, the process that builds the archive is the bottleneck."""
+
+
+def _usable_cores() -> int:
+    return min(len(os.sched_getaffinity(0)), _MOST_WORKERS)
+
+
+@click.command()
+@with_settings("redis.url", "redis.namespace", "frames.scope")
+@with_state
+@click.argument("files", nargs=-1, metavar="[FILE…]")
+@click.option("--index", "is_index", is_flag=True, help="Freeze what an index knows, instead of files.")
+@click.option(
+    "--unseen-days",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="DAYS",
+    help="Of an index only pages that were not seen for so long.  [default: all]",
+)
+@click.option("--kafka", "is_kafka", is_flag=True, help="Freeze what the pages topic holds now.")
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="NAME.nda",
+    help="The archive to write.",
+)
+@click.option(
+    "--with",
+    "parts",
+    default="archive",
+    show_default=True,
+    metavar="PART,…",
+    help="What to freeze: archive (finds near-duplicates), passages (finds pages that share a part of their"
+    " texts), search (finds words), texts (visible texts, to be read again).",
+)
+@click.option(
+    "--keys",
+    "keys",
+    default="bands",
+    show_default=True,
+    metavar="KIND,…",
+    help="By which keys 'archive' finds pages beside their exact texts: bands (of sketches), fuzzy (of words;"
+    " fewer bytes, and fewer matches are found).",
+)
+@click.option(
+    "--common",
+    "common_pages",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    metavar="PAGES",
+    help="Of passages: what more pages have in common is boilerplate, and set apart.",
+)
+@click.option("--force", is_flag=True, help="Replace a file of that name; its readers keep the old one.")
+@click.option(
+    "--memory",
+    "memory_mib",
+    type=click.IntRange(min=64),
+    default=1024,
+    show_default=True,
+    metavar="MIB",
+    help="Memory to take, in MiB; what needs more is sorted on the disk beside the archive.",
+)
+@click.option(
+    "--workers",
+    "worker_count",
+    type=click.IntRange(min=1),
+    default=_usable_cores,
+    metavar="N",
+    help="Processes that read and fingerprint pages, some 150 MB each.  [default: as many as cores, at most"
+    f" {_MOST_WORKERS}]",
+)
+def freeze(
+    settings: Settings,
+    files: tuple[str, ...],
+    output: Path,
+    parts: str,
+    keys: str,
+    common_pages: int,
+    memory_mib: int,
+    worker_count: int,
+    state_dir: Path | None,
+    unseen_days: float,
+    *,
+    is_index: bool,
+    is_kafka: bool,
+    force: bool,
+) -> int:
+    """Keep the pages of a crawl in an archive, to compare later pages with.
+
+    Files are .jsonl, .jl, .ndjson, .warc or .wet, also compressed, or .parquet; - is standard input. An
+    archive keeps URLs, times and sketches, some 170 bytes a page; --with says what else, or what
+    instead. Of pages with one id the last stays. The same files give the same bytes.
+
+    With --index (or --state) the pages come from the page records of an index, which need no text; their
+    times are when they were last seen. Let them 'expire' afterwards, and they age from Redis to disk. With
+    --kafka they are those that the pages topic holds now; no group is joined.
+
+    \b
+        neardup-stream freeze october-*.warc.gz -o october.nda
+        neardup-stream dedup november.warc.gz --archive october.nda
+        neardup-stream freeze --index --unseen-days 30 -o old.nda --config neardup.toml
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    from neardup_daemon.freezing import PARTS, FreezeRun, Origin, write_archive  # noqa: PLC0415 - Redis is not for --help
+    from neardup_stream.archive.keys import BANDS_ONLY  # noqa: PLC0415 - the same
+
+    is_index = is_index or state_dir is not None
+    if is_index + is_kafka + bool(files) != 1:
+        raise click.UsageError("name files, or --index, or --kafka, and one of them only")
+    origin: Origin = "index" if is_index else "kafka" if is_kafka else "files"
+    chosen = frozenset(parts.split(","))
+    if unknown := sorted(chosen - set(PARTS)):
+        raise click.UsageError(f"--with: no part is called {unknown[0]!r}; choose of {', '.join(PARTS)}")
+    key_kinds = _key_kinds(keys)
+    if key_kinds != BANDS_ONLY and PARTS[0] not in chosen:
+        raise click.UsageError(f"--keys is for the part {PARTS[0]!r}, which --with leaves out")
+    if is_index and "fuzzy" in key_kinds:
+        raise click.UsageError("--keys: an index keeps no texts, so its pages have no fuzzy keys")
+    if is_index and chosen != set(PARTS[:1]):
+        raise click.UsageError(f"--with: an index keeps no texts, so only {PARTS[0]!r} can be made of it")
+    if unseen_days and not is_index:
+        raise click.UsageError("--unseen-days is for --index")
+    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    start = perf_counter()
+    with page_progress() as on_pages:
+        run = FreezeRun(
+            origin=origin,
+            files=files,
+            state_dir=state_dir,
+            unseen_days=unseen_days,
+            output=output,
+            memory_bytes=memory_mib * _MIB,
+            replaces=force,
+            parts=chosen,
+            common_pages=common_pages,
+            worker_count=worker_count,
+            key_kinds=key_kinds,
+        )
+        frozen = asyncio.run(write_archive(run, settings, on_pages or (lambda _count: None)))
+    if frozen is None:
+        click.echo("stopped: no archive was written", err=True)
+        return _STOPPED
+    built, filled, size = frozen.built, frozen.filled, frozen.built.header.file_bytes
+    archived = (
+        f" {filled.archived_count:,} without sketches as they match an archive (archive.on_match is skip),"
+        if filled.archived_count
+        else ""
+    )
+    click.echo(
+        f"{printable(str(output))}: {built.page_count:,} pages, {size:,} bytes"
+        f" ({size / max(built.page_count, 1):.0f} a page), in {perf_counter() - start:.1f} s;"
+        f" {built.repeat_count:,} replaced by later ones,{archived}"
+        f" {built.unindexed_count - filled.archived_count:,} too short to be compared,"
+        f" {filled.dead_letter_count:,} dead letters, {filled.skipped_count:,} skipped",
+        err=True,
+    )
+    for letter in filled.first_dead_letters:
+        click.echo(f"dead letter: {printable(letter)}", err=True)
+    return 0
+
+
+def _key_kinds(written: str) -> "frozenset[KeyKind]":
+    from neardup_stream.archive.keys import KeyKind  # noqa: PLC0415 - the kernel is not for --help
+
+    chosen = written.split(",")
+    if unknown := [each for each in chosen if each not in get_args(KeyKind)]:
+        raise click.UsageError(
+            f"--keys: no kind of keys is called {unknown[0]!r}; choose of {', '.join(get_args(KeyKind))}"
+        )
+    return frozenset(cast("list[KeyKind]", chosen))

@@ -1,0 +1,98 @@
+"""The flags that every command with settings has."""
+
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.settings import Settings
+
+__all__ = ["flags_as_settings", "with_json", "with_settings", "with_state"]
+
+Command = Callable[..., Any]
+
+_KNOWN: Final = known_settings(Settings)
+
+
+def flags_as_settings(*names: str) -> Callable[[Command], Command]:
+    """Add `--config`, `--set`, and a flag of its own for each setting in `names`.
+
+    The command is called with `config: Path | None` and `overrides: list[str]`, ready for `Settings.load`;
+    `redis.url` becomes `--redis-url`, which wins over `--set redis.url=…`.
+    """
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_overrides(*args: Any, overrides: tuple[str, ...], **rest: Any) -> Any:
+            given = {name: rest.pop(_parameter(name)) for name in names}
+            own = [f"{name}={_spelled(value)}" for name, value in given.items() if value is not None]
+            return command(*args, overrides=[*overrides, *own], **rest)
+
+        decorated: Command = with_overrides
+        for name in reversed(names):
+            decorated = _own_flag(name)(decorated)
+        return _CONFIG(_SET(decorated))
+
+    return decorate
+
+
+def with_settings(*names: str) -> Callable[[Command], Command]:
+    """Add the same flags, and call the command with `settings: Settings`, read and valid."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_loaded(*args: Any, config: Path | None, overrides: list[str], **rest: Any) -> Any:
+            return command(*args, settings=Settings.load(config, overrides, os.environ), **rest)
+
+        return flags_as_settings(*names)(with_loaded)
+
+    return decorate
+
+
+with_state: Final = click.option(
+    "--state",
+    "state_dir",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Use the index that 'dedup --state DIR' keeps, not the one in the Redis of redis.url.",
+)
+with_json: Final = click.option("--json", "as_json", is_flag=True, help="One line of JSON on a terminal too.")
+
+_CONFIG: Final = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Read settings from this TOML file.",
+)
+_SET: Final = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="SECTION.KEY=VALUE",
+    help="Set anything, such as --set http.port=9000; may be repeated. Over the environment"
+    " (NEARDUP_HTTP__PORT=9000), which is over the file.",
+)
+
+
+def _parameter(name: str) -> str:
+    return name.replace(".", "_")
+
+
+def _spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _own_flag(name: str) -> Callable[[Command], Command]:
+    """Text, whatever the type: `Settings.load` converts it, and complains in the same words as elsewhere."""
+    known = _KNOWN[name]
+    flag = name.replace(".", "-").replace("_", "-")
+    description = f"{known.description}  [default: {_spelled(known.default)}]"
+    if isinstance(known.default, bool):
+        switch = f"--{flag}/--no-{flag}"
+        return click.option(switch, _parameter(name), default=None, help=description)
+    metavar = "|".join(known.choices) or ("NUMBER" if isinstance(known.default, int | float) else "TEXT")
+    return click.option(f"--{flag}", _parameter(name), metavar=metavar, help=description)

@@ -1,0 +1,94 @@
+"""`overlap`: which pages of archives share passages with given pages."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from neardup_daemon.commands.options import with_json, with_settings
+from neardup_daemon.logs import configure_logs
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable, printable_json
+
+__all__ = ["overlap"]
+
+
+@click.command()
+@with_settings("text.extraction")
+@with_json
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.option(
+    "--against",
+    "archives",
+    multiple=True,
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="NAME.nda",
+    help="An archive that was frozen with passages; may be repeated.",
+)
+@click.option(
+    "--min-tokens",
+    type=click.IntRange(min=1),
+    default=30,
+    show_default=True,
+    metavar="TOKENS",
+    help="Leave out passages with fewer; with less than 8 the same as 8.",
+)
+@click.option(
+    "--common",
+    "common_pages",
+    type=click.IntRange(min=1),
+    metavar="PAGES",
+    help="Set aside what more pages have in common.  [default: as 'freeze --common' said]",
+)
+@click.option(
+    "--min-hits",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    metavar="HITS",
+    help="Look only at pages with so many chosen shingles in common; with 1 more short passages are found,"
+    " and without texts some that are none.",
+)
+def overlap(
+    settings: Settings,
+    files: tuple[str, ...],
+    archives: tuple[Path, ...],
+    min_tokens: int,
+    common_pages: int | None,
+    min_hits: int,
+    *,
+    as_json: bool,
+) -> None:
+    """Find the archived pages that share passages with given ones, and mark the passages.
+
+    FILE is a crawl (.jsonl, .warc or .wet, also compressed, - for standard input), of which every page is
+    looked for, or one page: .txt, .md, .html. Archives are made by 'freeze --with passages,texts'; where one
+    keeps no texts, passages are estimated. Readable on a terminal, one line of JSON for each page otherwise.
+
+    \b
+        neardup-stream freeze training-*.jsonl.gz -o training.nda --with passages,texts
+        neardup-stream overlap benchmark.jsonl --against training.nda
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    from neardup_daemon.inspect.overlapping import (  # noqa: PLC0415 - the kernel is not for --help
+        OverlapRequest,
+        find_overlaps,
+        readable,
+    )
+
+    is_readable = sys.stdout.isatty() and not as_json
+
+    async def show() -> None:
+        request = OverlapRequest(files, archives, min_tokens, common_pages, min_hits)
+        async for answer in find_overlaps(request, settings):
+            if isinstance(answer, str):
+                click.echo(printable(answer), err=True)
+            elif is_readable:
+                click.echo(readable(*answer))
+            else:
+                click.echo(printable_json(msgspec.json.encode(answer[0]).decode()))
+
+    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    asyncio.run(show())

@@ -1,0 +1,65 @@
+"""`produce`: pages of files, published to Kafka."""
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import click
+
+from neardup_daemon.commands.options import with_settings
+from neardup_daemon.progress import page_progress
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.tally import dead_letter_complaint
+from neardup_daemon.terminal import printable
+from neardup_stream.errors import ConfigError
+
+if TYPE_CHECKING:
+    from neardup_daemon.producing import Produced
+
+__all__ = ["produce"]
+
+
+@click.command()
+@with_settings("kafka.bootstrap_servers", "kafka.pages_topic", "kafka.compression", "page.preset")
+@click.option(
+    "--skip-too-large",
+    "skips_too_large",
+    is_flag=True,
+    help="Leave out pages that are too large for the topic, and count them, instead of stopping.",
+)
+@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool) -> None:
+    """Publish the pages of files to the pages topic, each under its id or URL as key.
+
+    Lines of .jsonl files go as they are, right or wrong: the daemon judges them. With page.preset or
+    [page.fields] a crawler's names become those of docs/pages.md, and a header says so: the daemon reads such
+    records whatever its own settings are. Pages of .warc and .wet files become JSON; their other
+    records, and bad pages, are counted and left out.
+
+    \b
+        neardup-stream produce crawl.jsonl.gz --config neardup.toml
+        neardup-stream produce pages.jsonl --page-preset browsertrix --config neardup.toml
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    from neardup_daemon.producing import Produced, produce_files  # noqa: PLC0415 - Kafka is not for --help
+
+    produced = Produced()
+    try:
+        with page_progress() as on_pages:
+            asyncio.run(produce_files(files, settings, produced, on_pages, skips_too_large=skips_too_large))
+    except BaseException:
+        if produced != Produced():
+            _report(produced, settings.kafka.pages_topic)
+        raise
+    _report(produced, settings.kafka.pages_topic)
+    bad = produced.bad.total()
+    if complaint := dead_letter_complaint(bad, produced.published + bad):
+        raise ConfigError(complaint)
+
+
+def _report(produced: "Produced", topic: str) -> None:
+    click.echo(f"{produced.published:,} records published to {topic}", err=True)
+    for what, counts in (("bad pages", produced.bad), ("records without a page", produced.skipped)):
+        if counts:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
+            click.echo(f"{counts.total():,} {what} left out: {reasons}", err=True)
+    for bad in produced.first_bad:
+        click.echo(f"bad page: {printable(bad)}", err=True)

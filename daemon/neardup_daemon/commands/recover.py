@@ -1,0 +1,50 @@
+"""`recover`: an index that lost what was decided, from the topics."""
+
+import asyncio
+import sys
+
+import click
+
+from neardup_daemon.commands.options import with_settings
+from neardup_daemon.logs import configure_logs
+from neardup_daemon.progress import page_progress
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable
+
+__all__ = ["recover"]
+
+_SHOWN = 10
+
+
+@click.command()
+@with_settings("kafka.bootstrap_servers", "redis.url", "redis.namespace")
+def recover(settings: Settings) -> None:
+    """Build the index anew from the pages topic, and correct what subscribers hold by the events topic.
+
+    For when Redis lost what was decided: it was emptied, an older copy was restored, or a replica took over
+    without all writes. Stop all daemons first. Until the end the former index stays as it is, so Redis needs
+    room for both. What the topics no longer hold is named. Frames that 'frames learn' has learned must be
+    learned again.
+
+        neardup-stream recover --config neardup.toml
+    """
+    from neardup_daemon.repair.recovering import recover_index  # noqa: PLC0415 - Kafka and Redis are not for --help
+
+    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    with page_progress() as on_records:
+        done = asyncio.run(recover_index(settings, on_records))
+    click.echo(
+        f"{done.record_count:,} records judged again: {done.page_count:,} pages,"
+        f" {done.cluster_count:,} clusters; {done.event_count:,} corrections published"
+    )
+    for number, first in sorted(done.deleted_before.items()):
+        click.echo(f"partition {number}: the records before offset {first:,} are gone from the topic")
+    if done.lost:
+        click.echo(
+            f"{len(done.lost):,} pages that subscribers held in clusters are gone from the topic, and were"
+            " published as undecided (lost); they are judged when they are crawled again:"
+        )
+        for page_id in done.lost[:_SHOWN]:
+            click.echo(f"  {printable(page_id)}")
+    if done.removed_count is None:
+        click.echo("the keys of the former index could not be removed: grant +scan +unlink and delete them")

@@ -1,0 +1,51 @@
+"""`run`: the daemon."""
+
+import asyncio
+import logging
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from neardup_daemon.commands.options import with_settings
+from neardup_daemon.logs import configure_logs, log_event
+from neardup_daemon.settings.environment import ignored_variables
+from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.settings import Settings
+
+__all__ = ["run"]
+
+_logger = logging.getLogger(__name__)
+
+_FLAGS: Sequence[str] = (
+    "kafka.bootstrap_servers",
+    "kafka.pages_topic",
+    "kafka.events_topic",
+    "kafka.dead_letters_topic",
+    "kafka.group_id",
+    "redis.url",
+    "redis.namespace",
+    "http.port",
+    "log.level",
+    "log.format",
+)
+
+
+@click.command()
+@with_settings(*_FLAGS)
+@click.option("--embedded", is_flag=True, help="Start a private Redis for this run, and stop it at the end.")
+def run(settings: Settings, *, embedded: bool) -> int:
+    """Read pages from Kafka, publish duplicate events to Kafka.
+
+    SIGTERM, SIGINT or SIGHUP finishes what was read, delivers, commits and exits 0; a second one stops at
+    once.
+
+        neardup-stream run --config neardup.toml
+    """
+    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    if ignored := ignored_variables(os.environ, known_settings(Settings)):
+        log_event(_logger, "environment_ignored", level=logging.WARNING, variables=ignored)
+    from neardup_daemon.service import run_service  # noqa: PLC0415 - Kafka, Redis and Numba load only for a valid run
+
+    return asyncio.run(run_service(settings, embedded=embedded))

@@ -1,0 +1,31 @@
+"""`status`: how the installation stands, on one screen."""
+
+import asyncio
+import sys
+
+import click
+import msgspec
+
+from neardup_daemon.commands.options import with_json, with_settings
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable_json
+
+__all__ = ["status"]
+
+
+@click.command()
+@with_settings("kafka.bootstrap_servers", "redis.url", "redis.namespace")
+@with_json
+def status(settings: Settings, *, as_json: bool) -> None:
+    """Show how full the index is, who reads the pages topic, and how far behind.
+
+    Nothing is written, and running daemons are not disturbed. Readable on a terminal, one line of JSON
+    otherwise. A daemon's own view is at its port: /readyz and /metrics.
+
+        neardup-stream status --config neardup.toml
+    """
+    from neardup_daemon.inspect.status import readable, take_status  # noqa: PLC0415 - Kafka and Redis are not for --help
+
+    answer = asyncio.run(take_status(settings))
+    is_readable = sys.stdout.isatty() and not as_json
+    click.echo(readable(answer) if is_readable else printable_json(msgspec.json.encode(answer).decode()))

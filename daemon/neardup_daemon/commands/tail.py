@@ -1,0 +1,33 @@
+"""`tail`: the events as they come."""
+
+import asyncio
+import sys
+
+import click
+
+from neardup_daemon.commands.options import with_settings
+from neardup_daemon.settings.settings import Settings
+
+__all__ = ["tail"]
+
+
+@click.command()
+@with_settings("kafka.bootstrap_servers", "kafka.events_topic")
+@click.option("--from-start", is_flag=True, help="Begin with the oldest event kept, not with the next one.")
+@click.option("--max-events", type=click.IntRange(min=1), metavar="N", help="Stop after so many events.")
+@click.option(
+    "--idle-seconds", type=click.FloatRange(min=0), metavar="S", help="Stop this long after the last event."
+)
+@click.option("--json", "as_json", is_flag=True, help="Lines of JSON on a terminal too.")
+def tail(
+    settings: Settings, max_events: int | None, idle_seconds: float | None, *, from_start: bool, as_json: bool
+) -> int:
+    """Follow the events topic: readable on a terminal, one CloudEvent a line otherwise.
+
+    \b
+        neardup-stream tail --from-start --idle-seconds 5 > events.jsonl
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    from neardup_daemon.inspect.following import Follow, follow_events  # noqa: PLC0415 - Kafka is not for --help
+
+    follow = Follow(from_start, max_events, idle_seconds, is_readable=sys.stdout.isatty() and not as_json)
+    return asyncio.run(follow_events(follow, settings))

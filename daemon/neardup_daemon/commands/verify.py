@@ -1,0 +1,76 @@
+"""`verify`: whether the daemon's promises held."""
+
+import asyncio
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from neardup_daemon.commands.options import with_json, with_settings, with_state
+from neardup_daemon.exit_codes import CORRUPT_DATA, OK
+from neardup_daemon.progress import part_progress
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable_json
+
+__all__ = ["verify"]
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command()
+@with_settings("kafka.bootstrap_servers", "kafka.group_id", "redis.url", "redis.namespace")
+@click.option(
+    "--wait",
+    "wait_seconds",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="SECONDS",
+    help="Wait so long at most for the group to finish what is on the pages topic.",
+)
+@click.option(
+    "--pages", type=_FILE, multiple=True, metavar="FILE", help="Judge a run of 'dedup': what it was given."
+)
+@click.option("--events", type=_FILE, metavar="FILE", help="What that run told.")
+@click.option("--dead-letters", type=_FILE, metavar="FILE", help="What it refused, if that was kept.")
+@with_state
+@with_json
+def verify(
+    settings: Settings,
+    wait_seconds: float,
+    pages: tuple[Path, ...],
+    events: Path | None,
+    dead_letters: Path | None,
+    state_dir: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Read the topics and Redis, and judge whether every promise was kept.
+
+    Takes the settings of the daemons, disturbs nobody and changes nothing. Beside running daemons it judges
+    what is committed; three of the promises need a moment in which nothing is under way. Exits with 0 if
+    they held, with 4 if one is violated. Readable on a terminal, one line of JSON otherwise. Writes what it
+    reads to temporary files (TMPDIR), some 1 KB a page and an event.
+
+    \b
+        neardup-stream verify --config neardup.toml --wait 60
+        neardup-stream verify --pages crawl.jsonl --events duplicates.jsonl --state ./index
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    from neardup_daemon.inspect.verification import readable, verified  # noqa: PLC0415 - Kafka and Redis are not for --help
+    from neardup_daemon.inspect.verifying import read_history  # noqa: PLC0415 - the same
+    from neardup_daemon.inspect.verifying_files import FilesOfRun, read_files  # noqa: PLC0415 - the same
+
+    if bool(pages) != bool(events) or (state_dir and not pages):
+        raise click.UsageError("--pages and --events go together, and --state with them")
+    with part_progress() as on_part:
+        if events is None:
+            reading = asyncio.run(read_history(settings, wait_seconds, on_part))
+        else:
+            files = FilesOfRun(tuple(map(str, pages)), events, dead_letters, state_dir)
+            reading = asyncio.run(read_files(files, settings, on_part))
+        verification = verified(reading, on_part)
+    is_readable = sys.stdout.isatty() and not as_json
+    click.echo(
+        readable(verification) if is_readable else printable_json(msgspec.json.encode(verification).decode())
+    )
+    return OK if verification.is_held else CORRUPT_DATA

@@ -1,0 +1,1 @@
+"""The demo: a sample crawl, and the report on it."""

@@ -1,0 +1,74 @@
+"""The sample crawl through the pipeline: records in memory, everything kept in a private Redis."""
+
+import asyncio
+from time import perf_counter
+
+import msgspec
+
+from neardup_daemon.cluster_lines import cluster_lines
+from neardup_daemon.demo.facts import DemoRun, StoredCluster
+from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
+from neardup_daemon.preparing import build_preparation
+from neardup_daemon.service import redis_url
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.tally import Tally
+from neardup_daemon.wiring import Stores, build_loop, build_retries, message_publication, open_stores
+from neardup_stream.fingerprints.framed import frame_share
+from neardup_stream.message import Partition, Position, Record
+from neardup_stream.page import PageId
+from neardup_stream.pipeline.page_places import find_places
+from neardup_stream.streams.memory.streams import MemorySink, MemorySource
+from neardup_stream.wire.events import from_message
+
+__all__ = ["run_demo"]
+
+
+async def run_demo(crawl: SampleCrawl, settings: Settings) -> DemoRun:
+    """Take every record through the pipeline, with `contained` events switched on."""
+    replace = msgspec.structs.replace
+    settings = replace(settings, events=replace(settings.events, contained=True))
+    tally, events = Tally(), MemorySink()
+    retries = build_retries(settings, tally, lambda _error: None)
+    async with (
+        redis_url(settings, embedded=True) as url,
+        open_stores(settings, url, retries) as stores,
+        _source(crawl) as source,
+    ):
+        publication = message_publication(events, MemorySink())
+        start = perf_counter()
+        preparation = build_preparation(settings, tally)
+        loop = build_loop(settings, stores, source, publication, retries, tally, preparation)
+        await loop.run(asyncio.Event())
+        seconds = perf_counter() - start
+        clusters = await _stored_clusters(stores)
+        frame_shares = await _frame_shares(crawl, stores)
+    told = tuple(from_message(message) for message in events.messages)
+    return DemoRun(told, dict(tally.outcomes.items()), clusters, seconds, frame_shares)
+
+
+def _source(crawl: SampleCrawl) -> MemorySource:
+    partition = Partition("demo", 0)
+    return MemorySource(
+        Record(
+            position=Position(partition, offset),
+            key=record.key,
+            value=record.value,
+            timestamp_ms=record.time_ms,
+        )
+        for offset, record in enumerate(crawl.records)
+    )
+
+
+async def _frame_shares(crawl: SampleCrawl, stores: Stores) -> dict[str, float]:
+    """Read from the page records how much of each page was frame."""
+    page_ids = map(PageId, (*crawl.framed.articles, *crawl.framed.near_duplicates))
+    places = await find_places(page_ids, stores.judged.records, stores.judged.handle_key)
+    return {page_id: frame_share(place.record) for page_id, place in places.items() if place.record}
+
+
+async def _stored_clusters(stores: Stores) -> tuple[StoredCluster, ...]:
+    if stores.clusters is None:
+        return ()
+    decoder = msgspec.json.Decoder(StoredCluster)
+    batches = [lines async for lines in cluster_lines(stores.clusters, stores.judged.records)]
+    return tuple(decoder.decode(line) for lines in batches for line in lines)

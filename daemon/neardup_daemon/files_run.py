@@ -1,0 +1,166 @@
+"""One run of the pipeline over files: a private store or the shared one, lines of JSON out."""
+
+import asyncio
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+from neardup_daemon.cluster_lines import cluster_lines
+from neardup_daemon.gc_tuning import collect_rarely
+from neardup_daemon.logs import log_event
+from neardup_daemon.preparing import open_preparation
+from neardup_daemon.service import Stop, redis_url
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.wiring import build_consultation, build_loop, build_retries, line_publication, open_stores
+from neardup_stream.errors import BadPage, CorruptData
+from neardup_stream.message import Message, Record
+from neardup_stream.meters import PipelineMeters
+from neardup_stream.streams.files.jsonl import JsonLinesSink
+from neardup_stream.streams.files.outputs import check_outputs
+from neardup_stream.streams.files.source import FileSource
+from neardup_stream.streams.protocol import EndOfStream
+
+__all__ = ["FIRST_DEAD_LETTERS", "FilesRun", "FilesRunEnd", "run_over_files"]
+
+_logger = logging.getLogger(__name__)
+
+FIRST_DEAD_LETTERS = 5
+"""Dead letters shown after a run; the others are only counted."""
+
+
+class FilesRun(NamedTuple):
+    """What to read and where to write.
+
+    Attributes:
+        files: paths, or `-` for standard input.
+        events: path, or `-` for standard output.
+        dead_letters: path, or None to drop them once they are counted.
+        clusters: path for the clusters at the end, or None not to write them.
+        state_dir: where a private store keeps its data, None for a store that ends with the run.
+        uses_redis: whether the Redis in the settings takes the private store's place.
+    """
+
+    files: tuple[str, ...]
+    events: str
+    dead_letters: str | None
+    clusters: str | None
+    state_dir: Path | None
+    uses_redis: bool
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The paths that are written."""
+        return tuple(path for path in (self.events, self.dead_letters, self.clusters) if path is not None)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the store outlives the run."""
+        return self.uses_redis or self.state_dir is not None
+
+
+class FilesRunEnd(NamedTuple):
+    """How a run ended.
+
+    Attributes:
+        exit_code: of a stop: 0, or 128 + signal after a second signal.
+        first_dead_letters: what they were about.
+        damage: which files could not be read in full; None if all could.
+    """
+
+    exit_code: int
+    first_dead_letters: list[str]
+    damage: CorruptData | None
+
+
+class _ReadableSource(FileSource):
+    """Files as far as they can be read: where they are damaged the pipeline finishes what came before.
+
+    Attributes:
+        damage: of files, once all were read.
+    """
+
+    damage: CorruptData | None = None
+
+    async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
+        """The next records; damaged files end like others."""
+        try:
+            return await super().read(max_records, max_bytes)
+        except CorruptData as error:
+            self.damage = error
+            raise EndOfStream from error
+
+
+async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMeters) -> FilesRunEnd:
+    """Take every record of the files through the pipeline.
+
+    SIGTERM, SIGINT or SIGHUP ends reading; what was read is finished.
+
+    Raises:
+        ConfigError: a file cannot be read or written, an output is an input or another output, or the stored
+            index has another schema.
+        CorruptData: the stored index is damaged.
+        DependencyLost: the store stayed away.
+    """
+    check_outputs(run.files, run.outputs)
+    sinks = [JsonLinesSink(path or os.devnull) for path in (run.events, run.dead_letters, run.clusters)]
+    events, dead_letters, clusters = sinks
+    first: list[str] = []
+    damage: CorruptData | None = None
+    retries = build_retries(settings, meters, lambda _error: None)
+    stop = Stop()
+    with stop.on_signals(), _reporting_kept_outputs(sinks):
+        async with AsyncExitStack() as stack:
+            source = await stack.enter_async_context(
+                _ReadableSource(run.files, settings.limits.max_page_bytes, uuid4().hex if run.is_kept else "")
+            )
+            for sink in sinks:
+                await stack.enter_async_context(sink)
+            url = await stack.enter_async_context(
+                redis_url(settings, embedded=not run.uses_redis, state_dir=run.state_dir)
+            )
+            stores = await stack.enter_async_context(open_stores(settings, url, retries))
+            archives = await asyncio.to_thread(build_consultation, settings, meters, stores.policy)
+            text_parts = archives.text_parts if archives else frozenset[str]()
+            preparation = await stack.enter_async_context(open_preparation(settings, meters, text_parts))
+            publication = line_publication(events, dead_letters)
+
+            def render_dead_letter(record: Record, error: BadPage) -> Message:
+                if len(first) < FIRST_DEAD_LETTERS:
+                    first.append(f"record {record.position.offset}: {error}")
+                return publication.render_dead_letter(record, error)
+
+            shown = publication._replace(render_dead_letter=render_dead_letter)
+            stop.is_watched = True
+            collect_rarely()
+            loop = build_loop(
+                settings,
+                stores,
+                source,
+                shown,
+                retries,
+                meters,
+                preparation,
+                archives=archives,
+                is_kept=run.is_kept,
+            )
+            await loop.run(stop.requested)
+            if run.clusters is not None and stores.clusters is not None:
+                async for lines in cluster_lines(stores.clusters, stores.judged.records):
+                    await clusters.send([Message(key=None, value=line) for line in lines])
+            damage = source.damage
+    return FilesRunEnd(stop.exit_code, first, damage)
+
+
+@contextmanager
+def _reporting_kept_outputs(sinks: Sequence[JsonLinesSink]) -> Iterator[None]:
+    """Log where the unfinished outputs are when the block ends with an exception."""
+    try:
+        yield
+    except BaseException:
+        for path in filter(None, (sink.partial_path for sink in sinks)):
+            log_event(_logger, "partial_output_kept", level=logging.WARNING, path=str(path))
+        raise

@@ -1,0 +1,231 @@
+"""Freezes the pages of files, of the pages topic or of an index into an archive: for `freeze`."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing
+from functools import partial
+from pathlib import Path
+from time import time
+from typing import Any, Final, Literal, NamedTuple
+
+from neardup_daemon.archives import archive_schema, text_schema
+from neardup_daemon.failpoints import failing_steps
+from neardup_daemon.gc_tuning import collect_rarely
+from neardup_daemon.page_freezing import Filled, PageFreezer
+from neardup_daemon.preparing import open_parallel_preparation, sketch_config
+from neardup_daemon.service import Stop
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stored_index import open_stored_index
+from neardup_daemon.tally import dead_letter_complaint
+from neardup_daemon.wiring import build_retries, kafka_connection
+from neardup_stream.archive.building import ArchiveBuilder, Built, sorting_bytes
+from neardup_stream.archive.frozen import KEYS
+from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
+from neardup_stream.archive.matching import MatchingWriter
+from neardup_stream.archive.parts import PartWriter
+from neardup_stream.archive.passage_lists import COMMON_PAGES, PASSAGES, PassagesWriter
+from neardup_stream.archive.search_tiles import SEARCH
+from neardup_stream.archive.texts import TEXTS, TextsWriter
+from neardup_stream.archive.writing import ArchiveWriter
+from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.selective import stored_recipe
+from neardup_stream.indexes.fuzzy_keys import FuzzyKeysWriter
+from neardup_stream.indexes.slicing import SlicesWriter
+from neardup_stream.message import Record
+from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.freezing import TimedRecord, freeze_pages
+from neardup_stream.pipeline.kept_text import PREFIXES, TextParts
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.streams.files.outputs import check_outputs
+from neardup_stream.streams.files.source import FileSource
+from neardup_stream.streams.kafka.snapshot import open_snapshot
+
+__all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "write_archive"]
+
+PARTS: Final = (KEYS, PASSAGES, SEARCH, TEXTS)
+"""What an archive may hold beside the log; all but the first are made of texts."""
+
+_DAY_SECONDS = 86_400
+_MS = 1000
+
+Origin = Literal["files", "index", "kafka"]
+"""Where pages come from."""
+
+_Told = Callable[[int], None]
+
+
+class FreezeRun(NamedTuple):
+    """What to freeze, and where to.
+
+    Attributes:
+        origin: where the pages are.
+        files: paths, or `-` for standard input, where they are in files.
+        state_dir: what `dedup --state` keeps, for an index; None for the Redis in the settings.
+        unseen_days: of an index only pages that were not seen for so long; 0 for all.
+        output: of the archive.
+        memory_bytes: what the process may take.
+        replaces: whether a file of that name may be replaced.
+        parts: of the archive, of PARTS.
+        common_pages: hashes of passages on more pages are set apart.
+        worker_count: processes that decode, extract and fingerprint; the archive is the same for any number.
+        key_kinds: by which pages are found, where `archive` is among the parts.
+    """
+
+    origin: Origin
+    files: tuple[str, ...]
+    state_dir: Path | None
+    unseen_days: float
+    output: Path
+    memory_bytes: int
+    replaces: bool
+    parts: frozenset[str] = frozenset({KEYS})
+    common_pages: int = COMMON_PAGES
+    worker_count: int = 1
+    key_kinds: frozenset[KeyKind] = BANDS_ONLY
+
+    @property
+    def text_parts(self) -> TextParts:
+        """What of the texts of pages is needed."""
+        is_fuzzy = KEYS in self.parts and "fuzzy" in self.key_kinds
+        return self.parts - {KEYS} | ({PREFIXES} if is_fuzzy else set())
+
+
+class Frozen(NamedTuple):
+    """What came of it."""
+
+    built: Built
+    filled: Filled
+
+
+async def write_archive(run: FreezeRun, settings: Settings, on_pages: _Told) -> Frozen | None:
+    """Write an archive.
+
+    Args:
+        run: what to do.
+        settings: how pages are read, fingerprinted and compared.
+        on_pages: told the number of pages read so far.
+
+    Returns:
+        What came of it; None if a signal ended it, and then there is no archive.
+
+    Raises:
+        ConfigError: a file, topic or index cannot be read, the name is taken, or nearly all records are dead
+            letters.
+        CorruptData: a file or what is stored is damaged: there is no archive.
+        Unavailable: the disk is full or failed, or a server is away.
+    """
+    check_outputs(run.files, [str(run.output)])
+    schema = archive_schema(settings, run.key_kinds) if KEYS in run.parts else text_schema(settings)
+    stop, steps = Stop(), failing_steps(settings.failpoints.points())
+    frozen: Frozen | None = None
+    async with AsyncExitStack() as stack:
+        stack.enter_context(stop.on_signals())
+        writer = stack.enter_context(ArchiveWriter(run.output, replaces=run.replaces, on_step=steps))
+        directory = run.output.absolute().parent
+        parts = _part_writers(run, settings, directory)
+        builder = stack.enter_context(ArchiveBuilder(writer, directory, run.memory_bytes, parts))
+        collect_rarely()
+        filled = await _fills(run, settings, stop, on_pages)(builder)
+        if not stop.requested.is_set():
+            facts: dict[str, Any] = {"schema": schema, "inputs": dict(filled.inputs)}
+            frozen = Frozen(await asyncio.to_thread(builder.finish, facts), filled)
+    return frozen
+
+
+def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[PartWriter]:
+    sketch, sorting = sketch_config(settings), sorting_bytes(run.memory_bytes)
+    fuzzy = FuzzyKeysWriter(directory) if "fuzzy" in run.key_kinds else None
+    writers: list[PartWriter] = [
+        MatchingWriter(directory, sketch.sketch_bytes if sketch else 0, sorting // 4, fuzzy),
+        PassagesWriter(directory, sorting // 8, stored_recipe(), run.common_pages),
+        SlicesWriter(directory, sorting // 8),
+        TextsWriter(directory),
+    ]
+    return [writer for writer in writers if writer.name in run.parts]
+
+
+def _fills(
+    run: FreezeRun, settings: Settings, stop: Stop, on_pages: _Told
+) -> Callable[[ArchiveBuilder], Awaitable[Filled]]:
+    """What brings the pages into the archive."""
+    if run.origin == "index":
+        return partial(_fill_from_index, run, settings, stop, on_pages)
+    records = _topic_records(settings) if run.origin == "kafka" else _file_records(run.files, settings)
+    return partial(_fill_from_records, records, run, settings, stop, on_pages)
+
+
+async def _fill_from_records(
+    records: AsyncGenerator[Sequence[Record], None],
+    run: FreezeRun,
+    settings: Settings,
+    stop: Stop,
+    on_pages: _Told,
+    builder: ArchiveBuilder,
+) -> Filled:
+    """Freeze pages as they come, the next ones prepared meanwhile."""
+    async with (
+        open_parallel_preparation(settings, run.text_parts, run.worker_count) as preparation,
+        aclosing(preparation.prepared(records)) as batches,
+    ):
+        freezer = PageFreezer(settings, builder, preparation, run.key_kinds)
+        stop.is_watched = True
+        pending: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        pending.set_result(None)
+        try:
+            async for prepared in batches:
+                await pending
+                builder.reach("read")
+                on_pages(freezer.filled.page_count)
+                if stop.requested.is_set():
+                    break
+                pending = asyncio.ensure_future(freezer.take(prepared))
+            await pending
+        finally:
+            pending.cancel()
+            await asyncio.wait([pending])
+    filled = freezer.filled
+    if complaint := dead_letter_complaint(filled.dead_letter_count, filled.record_count):
+        raise ConfigError("; ".join([complaint, *filled.first_dead_letters[:1]]))
+    return filled
+
+
+async def _file_records(paths: Sequence[str], settings: Settings) -> AsyncGenerator[Sequence[Record], None]:
+    limits = settings.pipeline.limits()
+    async with FileSource(paths, settings.limits.max_page_bytes) as source:
+        async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
+            yield records
+
+
+async def _topic_records(settings: Settings) -> AsyncGenerator[Sequence[Record], None]:
+    """What the pages topic holds now; no group is joined, so nothing is taken from any daemon."""
+    topic = settings.kafka.pages_topic
+    async with open_snapshot(kafka_connection(settings), topic, topic) as snapshot:
+        async for records in snapshot.records():
+            yield records
+
+
+async def _fill_from_index(
+    run: FreezeRun, settings: Settings, stop: Stop, on_pages: _Told, builder: ArchiveBuilder
+) -> Filled:
+    """Freeze what the page records of an index say; their views and sketches are taken as they are."""
+    filled = Filled()
+    seen_before = time() - run.unseen_days * _DAY_SECONDS
+    retries = build_retries(settings, NoMeters(), lambda _error: None)
+    async with open_stored_index(settings, run.state_dir) as stores:
+        stop.is_watched = True
+        slot, kept = 0, stores.judged.records
+        while slot < kept.slot_count and not stop.requested.is_set():
+            walked = await retries.persist(partial(kept.walk, slot, kept.slot_count))
+            slot = walked.next_slot
+            records = [PageRecord.unpack(packed) for _, packed in walked.records]
+            timed = [
+                TimedRecord(record, record.seen_seconds * _MS)
+                for record in records
+                if record.state != "gone" and record.seen_seconds <= seen_before
+            ]
+            for page in freeze_pages(timed):
+                builder.add(page)
+            filled.add_pages("index", len(timed))
+            filled.archived_count += sum(page.record.state == "archived" for page in timed)
+            on_pages(filled.page_count)
+    return filled

@@ -1,0 +1,1 @@
+"""Commands that read an index, topics or archives and change nothing."""

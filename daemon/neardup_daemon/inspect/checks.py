@@ -1,0 +1,137 @@
+"""What `check` looks at: each finding is one sentence, with the remedy where one is needed."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from neardup_daemon.archives import open_archive
+from neardup_daemon.policy import policy
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.wiring import kafka_connection, schema
+from neardup_stream.errors import NeardupError
+from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.namespace import Namespace, check_policy, read_namespace
+from neardup_stream.stores.redis.rights import require_rights
+from neardup_stream.stores.redis.servers import inspect_servers
+from neardup_stream.streams.kafka.admin import TopicFacts, create_topic, describe_topics
+
+__all__ = ["Finding", "TopicRole", "judge_archives", "judge_layout", "judge_topic", "run_checks"]
+
+TopicRole = Literal["pages", "events", "dead_letters"]
+
+
+class Finding(NamedTuple):
+    """One thing that was looked at."""
+
+    grade: Literal["good", "warning", "bad"]
+    sentence: str
+
+
+async def run_checks(settings: Settings, create_partitions: int | None) -> list[Finding]:
+    """Look at everything; one thing that is bad hides nothing else.
+
+    Args:
+        settings: what the daemon would run with.
+        create_partitions: create missing topics, the pages topic with so many partitions; None to create
+            nothing.
+    """
+    findings = [judge_layout(settings), *judge_archives(settings)]
+    findings += [finding async for finding in _check_redis(settings)]
+    findings += [finding async for finding in _check_kafka(settings, create_partitions)]
+    return findings
+
+
+def judge_layout(settings: Settings) -> Finding:
+    """Whether the buckets stay packed at the stated number of pages."""
+    index = settings.index
+    layout = IndexLayout(index.config())
+    fill = index.expected_pages / 2 ** (8 + layout.bucket_bits)
+    facts = (
+        f"index: {len(layout.tables)} tables for {index.blocks} blocks at {index.distance_bits} bits, "
+        f"{fill:,.0f} entries a bucket at {index.expected_pages:,} pages"
+    )
+    if fill > MEAN_FILL:
+        remedy = f"the fullest take several times the memory: set index.blocks to {index.blocks + 1}"
+        return Finding("warning", f"{facts}; {remedy}")
+    return Finding("good", facts)
+
+
+def judge_archives(settings: Settings) -> Iterator[Finding]:
+    """Whether the archives that pages are compared with are there, whole, and fit the settings."""
+    for name in settings.archive.files:
+        try:
+            archive = open_archive(Path(name), settings)
+            archive.index.file.check_all()
+        except NeardupError as error:
+            yield Finding("bad", f"archive: {error}")
+        else:
+            pages, gone = archive.index.header.page_count, int(archive.gone.sum())
+            forgotten = f", {gone:,} of them forgotten" if gone else ""
+            yield Finding("good", f"archive: {name}, {pages:,} pages{forgotten}, sound")
+
+
+async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
+    namespace = settings.redis.namespace
+    try:
+        async with RedisClient(settings.redis.config()) as client:
+            await require_rights(client, namespace)
+            facts = await inspect_servers(client)
+            yield Finding("good", f"redis: {facts.name}, keeps what it is given")
+            for warning in facts.warnings:
+                yield Finding("warning", f"redis: {warning}")
+            stored = await read_namespace(client, namespace, schema(settings))
+            if stored:
+                await check_policy(client, namespace, policy(settings))
+            state = f"holds an index of these settings{_made_by(stored)}" if stored else "is free"
+            yield Finding("good", f"redis: namespace {namespace!r} {state}")
+    except NeardupError as error:
+        yield Finding("bad", f"redis: {str(error).removeprefix('Redis: ')}")
+
+
+def _made_by(index: Namespace) -> str:
+    return f", made by neardup-stream {index.created_by}" if index.created_by else ""
+
+
+async def _check_kafka(settings: Settings, create_partitions: int | None) -> AsyncIterator[Finding]:
+    kafka = settings.kafka
+    connection = kafka_connection(settings)
+    roles: dict[str, TopicRole] = {
+        kafka.pages_topic: "pages",
+        kafka.events_topic: "events",
+        kafka.dead_letters_topic: "dead_letters",
+    }
+    right = "Read (pages) or Write (events, dead letters)"
+    try:
+        for name, facts in (await describe_topics(connection, list(roles), right)).items():
+            if facts is None and create_partitions is not None:
+                partitions = 1 if roles[name] == "dead_letters" else create_partitions
+                try:
+                    await create_topic(connection, name, partitions, {"cleanup.policy": "delete"})
+                except NeardupError as error:
+                    yield Finding("bad", f"kafka: {error}")
+                    continue
+                yield Finding("good", f"kafka: created topic {name}, {partitions} partitions")
+            else:
+                yield judge_topic(name, facts, roles[name])
+    except NeardupError as error:
+        yield Finding("bad", f"kafka: {error}")
+
+
+def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole) -> Finding:
+    """Whether a topic is there, and fit for its purpose."""
+    if facts is None:
+        return Finding("bad", f"kafka: there is no topic {name}; create it, or run check --create-topics")
+    if role != "pages" and facts.max_message_bytes is None:
+        return Finding(
+            "warning",
+            f"kafka: how large a message topic {name} takes is hidden from this user; "
+            "grant it DescribeConfigs on the topic",
+        )
+    if role == "events" and "compact" in (facts.cleanup_policy or ""):
+        return Finding(
+            "warning",
+            f"kafka: topic {name} is compacted, which drops events that subscribers need; "
+            "set cleanup.policy=delete",
+        )
+    return Finding("good", f"kafka: topic {name}, {facts.partitions} partitions")

@@ -1,0 +1,299 @@
+"""Why two pages match, or do not: every figure that counts, from the code that judges pages in the daemon."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+from msgspec import UNSET, UnsetType
+
+from neardup_daemon.archives import open_archives
+from neardup_daemon.inspect.archive_asking import frozen_matches
+from neardup_daemon.inspect.explanation import (
+    Estimated,
+    Exact,
+    Explanation,
+    PairClusters,
+    PairVerdict,
+    Tables,
+    Thresholds,
+    WholeTexts,
+)
+from neardup_daemon.inspect.page_facts import cluster_of, page_facts
+from neardup_daemon.inspect.page_lookup import STDIN, AskedPage, find_stored, place_given, read_given
+from neardup_daemon.preparing import cluster_rule, index_layout, verdict_config
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stored_index import open_stored_index
+from neardup_stream.clusters.rules import Support
+from neardup_stream.errors import ConfigError
+from neardup_stream.events import EventCluster
+from neardup_stream.fingerprints.framed import (
+    SHORT_SHINGLES,
+    text_shingle_count,
+    whole_overlaps,
+    whole_sketches,
+)
+from neardup_stream.fingerprints.resemblance import exact_overlap
+from neardup_stream.fingerprints.shingles import ShingleConfig, shingle_ids, token_hashes
+from neardup_stream.fingerprints.sketch import SketchConfig, standard_errors
+from neardup_stream.indexes.meeting import meeting
+from neardup_stream.indexes.protocol import IndexedPage
+from neardup_stream.match import Candidate, Match
+from neardup_stream.pipeline.indexed import banded_page, indexed_pages
+from neardup_stream.pipeline.likeness import VerdictConfig, are_alike_known, least_content_inside
+from neardup_stream.pipeline.verification import compare, verify
+from neardup_stream.stores.page_record import PageRecord
+
+__all__ = ["explain", "explain_named"]
+
+_DIGITS = 4
+
+
+async def explain_named(
+    names: tuple[str, str], settings: Settings, state_dir: Path | None, *, with_index: bool = False
+) -> Explanation:
+    """Explain two pages, each an id or URL that is stored, a file with page JSON, or `-` for standard input.
+
+    Args:
+        names: of the pages.
+        settings: that judge.
+        state_dir: what `dedup --state` keeps; None for the Redis in the settings.
+        with_index: whether the index is asked for the frames of two given pages as well.
+
+    Raises:
+        ConfigError: there is no such page or index.
+        StoreUnavailable: Redis is away, and a page is not given.
+        CorruptData: what is stored is not ours.
+    """
+    given = _given(names, settings)
+    if len(given) == len(set(names)) and not with_index and state_dir is None:
+        return explain(given[names[0]], given[names[1]], settings)
+    async with open_stored_index(settings, state_dir) as stores:
+        first, second = [
+            await (
+                place_given(given[name], settings, stores.judged, stores.frames)
+                if name in given
+                else find_stored(name, stores.judged)
+            )
+            for name in names
+        ]
+        clusters = await cluster_of(first, stores), await cluster_of(second, stores)
+    return explain(first, second, settings, clusters)
+
+
+def _given(names: tuple[str, str], settings: Settings) -> dict[str, AskedPage]:
+    if names == (STDIN, STDIN):
+        raise ConfigError("only one of the two pages can be on standard input")
+    return {name: read_given(name, settings) for name in names if name == STDIN or _is_file(name)}
+
+
+def _is_file(name: str) -> bool:
+    """False for an id that no file could have as its name."""
+    try:
+        return Path(name).is_file()
+    except OSError:
+        return False
+
+
+def explain(
+    first: AskedPage,
+    second: AskedPage,
+    settings: Settings,
+    clusters: PairClusters | UnsetType = UNSET,
+) -> Explanation:
+    """Compare two pages as the daemon would, and keep every figure.
+
+    Args:
+        first: the one page.
+        second: the other; all figures are the same the other way round.
+        settings: that judge.
+        clusters: where the two stand now, if an index was asked.
+    """
+    one, other = first.record, second.record
+    config = verdict_config(settings)
+    archives = open_archives([Path(name) for name in settings.archive.files], settings)
+    first_archived, second_archived = (
+        frozen_matches(page.asking, archives, settings, settings.archive.matches_limit)
+        for page in (first, second)
+    )
+    are_indexed = one.is_indexed and other.is_indexed
+    compared = compare(one, second.handle, other, config) if are_indexed else None
+    tables = _tables(first, second, settings) if are_indexed else None
+    verdict = _verdict(first, second, config)
+    is_match = verdict in {"exact", "near"} and tables is not None and tables.may_meet
+    return Explanation(
+        first=page_facts(first),
+        second=page_facts(second),
+        verdict=verdict,
+        is_match=is_match,
+        is_same_text=UNSET if verdict == "gone" else one.text_fingerprint == other.text_fingerprint,
+        distance_bits=UNSET if compared is None else compared.distance_bits,
+        tables=UNSET if tables is None else tables,
+        view=UNSET if compared is None or config.sketch is None else compared.view,
+        estimated=_estimated(compared, one, other, config.sketch),
+        whole_texts=_whole_texts(one, other, config.sketch) if are_indexed else UNSET,
+        frames_unknown=clusters is UNSET
+        and any(page.arrival and page.arrival.site for page in (first, second)),
+        exact=_exact(first.text, second.text, settings.sketch.shingle_tokens),
+        thresholds=_thresholds(settings),
+        would_link=_would_link(compared, settings) if is_match else UNSET,
+        clusters=clusters,
+        is_one_cluster=UNSET if clusters is UNSET else _is_one(*clusters),
+        first_archived=first_archived,
+        second_archived=second_archived,
+    )
+
+
+def _verdict(first: AskedPage, second: AskedPage, config: VerdictConfig) -> PairVerdict:
+    one, other = first.record, second.record
+    states = (one.state, other.state)
+    if "gone" in states:
+        return "gone"
+    if one.id == other.id:
+        return "same_page"
+    if "short" in states or "archived" in states:
+        return "undecided" if "short" in states else "archived"
+    if one.scope != other.scope:
+        return "other_scope"
+    candidate = Candidate(second.handle, other.version & 0xFF)
+    (verdict,) = verify([one], [[candidate]], {second.handle: other}, config).verdicts
+    if verdict.matches:
+        return verdict.matches[0].kind
+    return "contained" if verdict.containers else "unlike"
+
+
+def _is_one(cluster: EventCluster | None, other: EventCluster | None) -> bool:
+    return cluster is not None and other is not None and cluster.id == other.id
+
+
+def _tables(first: AskedPage, second: AskedPage, settings: Settings) -> Tables:
+    layout = index_layout(settings)
+    pairs = ((first, second), (second, first))
+    met = [meeting(_probed(later), _stored(earlier), layout) for later, earlier in pairs]
+    return Tables(
+        simhash=met[0].tables,
+        simhash_count=len(layout.tables),
+        bands=tuple(sorted({*met[0].bands, *met[1].bands})),
+        band_count=layout.config.bands,
+        whole_bands_unknown=any(_looked_for_more(*pair) for pair in pairs),
+    )
+
+
+def _stored(page: AskedPage) -> list[IndexedPage]:
+    return indexed_pages(page.handle, page.record)
+
+
+def _probed(page: AskedPage) -> list[IndexedPage]:
+    """What the page looks for when it comes: of a stored one, no more is known than what is stored."""
+    whole_bands = page.arrival.whole_bands if page.arrival else b""
+    if not whole_bands or whole_bands in (page.record.bands, page.record.whole_bands):
+        return _stored(page)
+    return [*_stored(page), banded_page(page.handle, page.record, whole_bands)]
+
+
+def _looked_for_more(later: AskedPage, earlier: AskedPage) -> bool:
+    """Whether bands of its whole text, which are not stored, may have found a page stored by such bands."""
+    one, other = later.record, earlier.record
+    is_known = later.arrival is not None or not one.whole_count or bool(one.whole_bands)
+    return not is_known and (not other.whole_count or bool(other.whole_bands))
+
+
+def _estimated(
+    compared: Match | None, one: PageRecord, other: PageRecord, sketch: SketchConfig | None
+) -> Estimated | UnsetType:
+    if compared is None or sketch is None or compared.resemblance is None:
+        return UNSET
+    resemblance = compared.resemblance
+    if compared.view == "whole" and (one.whole_count or other.whole_count):
+        left, right, sketch = whole_sketches(one, other, sketch)
+        counts = [text_shingle_count(record) for record in (one, other)]
+    else:
+        left, right = (np.frombuffer(record.sketch, np.uint8)[np.newaxis] for record in (one, other))
+        counts = [one.shingle_count, other.shingle_count]
+    error = float(standard_errors(np.array([resemblance]), left, right, sketch)[0])
+    # Both containments are this times r / (1 + r), whose derivative carries the error over.
+    scale = sum(counts) / (1 + resemblance) ** 2
+    return Estimated(
+        resemblance=round(resemblance, _DIGITS),
+        resemblance_error=round(error, _DIGITS),
+        first_in_second=round(compared.containment or 0.0, _DIGITS),
+        first_in_second_error=round(error * scale / max(counts[0], 1), _DIGITS),
+        second_in_first=round(compared.contained_in or 0.0, _DIGITS),
+        second_in_first_error=round(error * scale / max(counts[1], 1), _DIGITS),
+    )
+
+
+def _whole_texts(one: PageRecord, other: PageRecord, sketch: SketchConfig | None) -> WholeTexts | UnsetType:
+    if sketch is None or not (one.whole_count or other.whole_count):
+        return UNSET
+    counts = [text_shingle_count(record) for record in (one, other)]
+    alike_known = are_alike_known([one], [other])
+    overlaps = whole_overlaps([one], [other], sketch)
+    ratios = [
+        round(float(each[0]), _DIGITS)
+        for each in (
+            *overlaps[:5],
+            least_content_inside(overlaps.own_samples, [one], [other]),
+            least_content_inside(overlaps.other_samples, [one], [other]),
+        )
+    ]
+    return WholeTexts(
+        are_short=max(counts) <= SHORT_SHINGLES,
+        resemblance=ratios[0],
+        first_in_second=ratios[1],
+        second_in_first=ratios[2],
+        first_content_in_second=ratios[3],
+        second_content_in_first=ratios[4],
+        are_alike_known=bool(alike_known[0]),
+        first_least_inside=ratios[5],
+        second_least_inside=ratios[6],
+    )
+
+
+def _exact(first: str | None, second: str | None, shingle_tokens: int) -> Exact | UnsetType:
+    if first is None or second is None:
+        return UNSET
+    config = ShingleConfig(shingle_tokens, is_bag=True)
+    overlap = exact_overlap(
+        shingle_ids(token_hashes(first), config), shingle_ids(token_hashes(second), config)
+    )
+    if math.isnan(overlap.first_in_second) or math.isnan(overlap.second_in_first):
+        return UNSET
+    return Exact(
+        resemblance=round(overlap.resemblance, _DIGITS),
+        first_in_second=round(overlap.first_in_second, _DIGITS),
+        second_in_first=round(overlap.second_in_first, _DIGITS),
+        first_count=overlap.first_count,
+        second_count=overlap.second_count,
+        common_count=overlap.common_count,
+    )
+
+
+def _thresholds(settings: Settings) -> Thresholds:
+    return Thresholds(
+        distance_bits=settings.index.distance_bits,
+        near_resemblance=settings.verdict.near_resemblance,
+        near_containment=settings.verdict.near_containment,
+        contained_containment=settings.verdict.contained_containment,
+        content_containment=settings.verdict.content_containment,
+        min_tokens=settings.verdict.min_tokens,
+        scope=settings.verdict.scope,
+        rule=settings.clusters.rule,
+        link_containment=settings.clusters.link_containment,
+    )
+
+
+def _would_link(match: Match | None, settings: Settings) -> bool | UnsetType:
+    """Whether a page joins another that stands alone and is all that it matches."""
+    rule = cluster_rule(settings)
+    if rule is None or match is None:
+        return UNSET
+    alone = Support(
+        cluster_id="alone",
+        size=1,
+        representative_rank=1,
+        matches=(match,),
+        anchor_matches=(match,),
+        anchor_count=1,
+        is_representative_matched=True,
+    )
+    return rule([alone]).join is not None

@@ -1,0 +1,171 @@
+"""What is told of two pages: figures without a judgement of their own."""
+
+from typing import Literal
+
+import msgspec
+from msgspec import UnsetType
+
+from neardup_daemon.inspect.archive_asking import FrozenMatch
+from neardup_daemon.inspect.page_facts import PageFacts
+from neardup_stream.events import EventCluster
+from neardup_stream.match import View
+
+__all__ = [
+    "Estimated",
+    "Exact",
+    "Explanation",
+    "PairClusters",
+    "PairVerdict",
+    "Tables",
+    "Thresholds",
+    "WholeTexts",
+]
+
+PairVerdict = Literal[
+    "exact", "near", "contained", "unlike", "undecided", "archived", "other_scope", "same_page", "gone"
+]
+"""exact and near are matches, if a table brings the pages together. undecided: one is too short. archived:
+one was left to the archives, and only its page record is stored. same_page: both are one page, which is never
+a duplicate of itself. gone: one was forgotten or has expired."""
+
+
+PairClusters = tuple[EventCluster | None, EventCluster | None]
+
+
+class Tables(msgspec.Struct, frozen=True, kw_only=True):
+    """Which tables bring the pages together, by number from 0, of how many.
+
+    Attributes:
+        simhash: permuted tables.
+        simhash_count: how many there are.
+        bands: those of the contents, and of the whole texts as far as they are known.
+        band_count: how many there are.
+        whole_bands_unknown: whether a stored page looked for the other by bands of its whole text, which are
+            not stored.
+    """
+
+    simhash: tuple[int, ...]
+    simhash_count: int
+    bands: tuple[int, ...]
+    band_count: int
+    whole_bands_unknown: bool = False
+
+    @property
+    def may_meet(self) -> bool:
+        """Whether a table brings the pages together, or may have done so."""
+        return bool(self.simhash or self.bands) or self.whole_bands_unknown
+
+
+class Estimated(msgspec.Struct, frozen=True, kw_only=True):
+    """What the sketches of the view that decided say, each with its standard error.
+
+    Two estimates in three are within it.
+
+    Attributes:
+        resemblance: what both have of what either has.
+        first_in_second: the share of the first page that is inside the second.
+        second_in_first: the share of the second page that is inside the first.
+    """
+
+    resemblance: float
+    resemblance_error: float
+    first_in_second: float
+    first_in_second_error: float
+    second_in_first: float
+    second_in_first_error: float
+
+
+class WholeTexts(msgspec.Struct, frozen=True, kw_only=True):
+    """How alike two whole texts are, estimated; at least one page has a known frame.
+
+    Attributes:
+        are_short: whether both have so few shingles that they are compared by the rule for short pages too.
+        resemblance: what both have of what either has.
+        first_in_second: the share of the first whole text that is inside the second.
+        second_in_first: the share of the second whole text that is inside the first.
+        first_content_in_second: the share of the first page's content that is inside the second whole text.
+        second_content_in_first: the share of the second page's content that is inside the first whole text.
+        are_alike_known: whether about the same share of both pages is known as frame.
+        first_least_inside: what the first of the last two must reach for a match; fewer samples ask for
+            more.
+        second_least_inside: the same for the second.
+    """
+
+    are_short: bool
+    resemblance: float
+    first_in_second: float
+    second_in_first: float
+    first_content_in_second: float
+    second_content_in_first: float
+    are_alike_known: bool
+    first_least_inside: float
+    second_least_inside: float
+
+
+class Exact(msgspec.Struct, frozen=True, kw_only=True):
+    """What the whole texts say, counted in shingles, repeats included."""
+
+    resemblance: float
+    first_in_second: float
+    second_in_first: float
+    first_count: int
+    second_count: int
+    common_count: int
+
+
+class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
+    """The settings that judge, under their own names."""
+
+    distance_bits: int
+    near_resemblance: float
+    near_containment: float
+    contained_containment: float
+    content_containment: float
+    min_tokens: int
+    scope: str
+    rule: str
+    link_containment: float
+
+
+class Explanation(msgspec.Struct, frozen=True, kw_only=True):
+    """Two pages and what they are to each other. What cannot be said is absent.
+
+    Attributes:
+        first: the one page.
+        second: the other.
+        verdict: what comes of comparing them.
+        is_match: whether the daemon tells one as a match of the other: alike, and together in a table.
+        is_same_text: token for token.
+        distance_bits: differing bits of the fingerprints.
+        tables: that bring them together.
+        view: what decided: `content`, without the frames of their sites, or `whole`.
+        estimated: from the sketches of that view.
+        whole_texts: how alike the whole texts are; absent where neither page has a known frame.
+        frames_unknown: whether no index was asked for the frames of their sites.
+        exact: from the whole texts, where both are given.
+        thresholds: in force.
+        would_link: whether this match alone would put them into one cluster.
+        clusters: where each stored page stands now; absent where no index was asked.
+        is_one_cluster: whether that is one cluster.
+        first_archived: pages of the archives in `archive.files` that the one page is like, best first.
+        second_archived: the same of the other.
+    """
+
+    first: PageFacts
+    second: PageFacts
+    verdict: PairVerdict
+    is_match: bool
+    is_same_text: bool | UnsetType
+    distance_bits: int | UnsetType
+    tables: Tables | UnsetType
+    view: View | UnsetType
+    estimated: Estimated | UnsetType
+    whole_texts: WholeTexts | UnsetType
+    frames_unknown: bool
+    exact: Exact | UnsetType
+    thresholds: Thresholds
+    would_link: bool | UnsetType
+    clusters: PairClusters | UnsetType
+    is_one_cluster: bool | UnsetType
+    first_archived: tuple[FrozenMatch, ...] = ()
+    second_archived: tuple[FrozenMatch, ...] = ()

@@ -1,0 +1,124 @@
+"""What an explanation says of two pages of which one at least has a known frame, in sentences."""
+
+from collections.abc import Iterator
+
+from msgspec import UNSET
+
+from neardup_daemon.inspect.explanation import Explanation, WholeTexts
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES
+from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES, SHORT_CONTAINMENT
+
+__all__ = [
+    "content_containment",
+    "frame_shares",
+    "near_by_whole_text",
+    "too_little_content",
+    "what_whole_texts_lack",
+    "whole_text_figures",
+]
+
+
+def content_containment(told: Explanation) -> tuple[str, float]:
+    """The setting that bounds how much of either content is inside the other."""
+    at_least = told.thresholds
+    if told.first.frame_share is UNSET or told.second.frame_share is UNSET:
+        return "verdict.near_containment", at_least.near_containment
+    return "verdict.content_containment", at_least.content_containment
+
+
+def near_by_whole_text(told: Explanation, wholes: WholeTexts) -> str:
+    """Why whole texts match; of the two rules the first that holds."""
+    if wholes.are_short and list(_what_alike_texts_lack(told, wholes)):
+        return (
+            f"They match by whole text: both are short, of at most {SHORT_SHINGLES} shingles, and"
+            f" {_mutual(wholes):.2f} of either is inside the other, at least {SHORT_CONTAINMENT:g}."
+        )
+    at_least = told.thresholds
+    return (
+        f"They match by whole text: resemblance {wholes.resemblance:.2f} is at least"
+        f" verdict.near_resemblance ({at_least.near_resemblance:g}), {_mutual(wholes):.2f} of either page is"
+        f" inside the other, at least verdict.near_containment ({at_least.near_containment:g}), and"
+        f" {wholes.first_content_in_second:.2f} of the first content is inside the second whole text, at"
+        f" least {wholes.first_least_inside:.2f}, {wholes.second_content_in_first:.2f} of the second inside"
+        f" the first, at least {wholes.second_least_inside:.2f} ({_known_frames(told, wholes)})."
+    )
+
+
+def too_little_content(told: Explanation) -> Iterator[str]:
+    """Which page has too little beside its frame to be compared by content."""
+    for name, page in (("first", told.first), ("second", told.second)):
+        left = page.content_shingles
+        if page.frame_share is not UNSET and left is not UNSET and left < MIN_CONTENT_SHINGLES:
+            yield f"beside its frame the {name} has {left} shingles, fewer than {MIN_CONTENT_SHINGLES}"
+
+
+def what_whole_texts_lack(told: Explanation, wholes: WholeTexts) -> Iterator[str]:
+    """Why whole texts do not match."""
+    yield from _what_alike_texts_lack(told, wholes)
+    if wholes.are_short:
+        yield (
+            f"both are short, of at most {SHORT_SHINGLES} shingles, but {_mutual(wholes):.2f} of one inside"
+            f" the other is less than {SHORT_CONTAINMENT:g}"
+        )
+
+
+def frame_shares(told: Explanation) -> str:
+    """How much of each page is frame."""
+    first, second = (
+        "no line is known as frame" if page.frame_share is UNSET else f"{page.frame_share:.2f} is frame"
+        for page in (told.first, told.second)
+    )
+    return f"Of the first page {first}; of the second {second} (share of shingles)."
+
+
+def whole_text_figures(wholes: WholeTexts) -> str:
+    """All estimates of the whole texts."""
+    return (
+        f"Estimated, of the whole texts: resemblance {wholes.resemblance:.2f};"
+        f" {wholes.first_in_second:.2f} of the first is inside the second,"
+        f" {wholes.second_in_first:.2f} of the second inside the first;"
+        f" {wholes.first_content_in_second:.2f} of the first content is inside the second whole text,"
+        f" {wholes.second_content_in_first:.2f} of the second content inside the first."
+    )
+
+
+def _what_alike_texts_lack(told: Explanation, wholes: WholeTexts) -> Iterator[str]:
+    """Why the rule that does not ask for short pages does not hold."""
+    at_least = told.thresholds
+    if not told.first.content_shingles and not told.second.content_shingles:
+        yield "nothing is left of either beside its frame"
+        return
+    if wholes.resemblance < at_least.near_resemblance:
+        yield (
+            f"resemblance {wholes.resemblance:.2f} is below verdict.near_resemblance"
+            f" ({at_least.near_resemblance:g})"
+        )
+    if _mutual(wholes) < at_least.near_containment:
+        yield (
+            f"only {_mutual(wholes):.2f} of one page is inside the other, less than"
+            f" verdict.near_containment ({at_least.near_containment:g})"
+        )
+    for name, share, least in (
+        ("first", wholes.first_content_in_second, wholes.first_least_inside),
+        ("second", wholes.second_content_in_first, wholes.second_least_inside),
+    ):
+        if share < least:
+            yield (
+                f"only {share:.2f} of the {name} content is inside the other whole text, less than"
+                f" {least:.2f} ({_known_frames(told, wholes)})"
+            )
+
+
+def _known_frames(told: Explanation, wholes: WholeTexts) -> str:
+    """What decides how much of a content must be inside the other whole text."""
+    if told.second.frame_share is UNSET:
+        return "only the first page has a known frame"
+    if told.first.frame_share is UNSET:
+        return "only the second page has a known frame"
+    if wholes.are_alike_known:
+        return "about the same share of both pages is known as frame"
+    return "much more of one page than of the other is known as frame"
+
+
+def _mutual(wholes: WholeTexts) -> float:
+    return min(wholes.first_in_second, wholes.second_in_first)

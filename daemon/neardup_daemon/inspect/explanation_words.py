@@ -1,0 +1,257 @@
+"""What an explanation comes to, in sentences."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from msgspec import UNSET
+
+from neardup_daemon.inspect.explanation import (
+    Estimated,
+    Exact,
+    Explanation,
+    PairClusters,
+    PairVerdict,
+    Tables,
+)
+from neardup_daemon.inspect.explanation_frames import (
+    content_containment,
+    frame_shares,
+    near_by_whole_text,
+    too_little_content,
+    what_whole_texts_lack,
+    whole_text_figures,
+)
+
+__all__ = ["sentences"]
+
+
+def sentences(told: Explanation) -> list[str]:
+    """The verdict with its reason first, then the figures, then the clusters."""
+    is_missed = told.verdict in {"exact", "near"} and not told.is_match
+    verdict = _MISSED if is_missed else _VERDICTS[told.verdict](told)
+    return [verdict, *_figures(told), *_clusters(told), *_archives(told)]
+
+
+def _archives(told: Explanation) -> Iterator[str]:
+    """Which pages of archives each page is like, by which keys, and what was asked of them."""
+    least = told.thresholds.near_resemblance
+    for name, matches in (("first", told.first_archived), ("second", told.second_archived)):
+        for match in matches:
+            shares = (
+                ""
+                if match.resemblance is UNSET or match.containment is UNSET or match.contained_in is UNSET
+                else f": resemblance {match.resemblance:.2f} (near from {least:g}),"
+                f" {min(match.containment, match.contained_in):.2f} of either page is inside the other"
+            )
+            yield (
+                f"{match.archive} has {match.url}, fetched {match.fetched_at}, which the {name} page is like"
+                f" ({match.kind}), found by {', '.join(match.keys)}{shares}."
+            )
+
+
+_MISSED: Final = (
+    "They are alike, but no match: no table brings them together, so neither is found when the other comes."
+)
+
+
+def _gone(told: Explanation) -> str:
+    return f"No match: {_those(told, 'gone')} forgotten, or has expired."
+
+
+def _same_page(told: Explanation) -> str:
+    del told
+    return "No match: both are one page, and one crawl of a page is never a duplicate of another."
+
+
+def _undecided(told: Explanation) -> str:
+    return (
+        f"No verdict: {_those(told, 'short')} too short, with fewer tokens than verdict.min_tokens"
+        f" ({told.thresholds.min_tokens}), and so equal to nothing."
+    )
+
+
+def _archived(told: Explanation) -> str:
+    return (
+        f"No verdict: {_those(told, 'archived')} left to the archives (archive.on_match is skip), and so in"
+        " no cluster and equal to nothing in the index."
+    )
+
+
+def _other_scope(told: Explanation) -> str:
+    return (
+        f"No match: pages are compared within one verdict.scope ({told.thresholds.scope}), and these are"
+        f" of {told.first.scope!r} and {told.second.scope!r}."
+    )
+
+
+def _contained(told: Explanation) -> str:
+    one = "one" if told.whole_texts is UNSET else "without the frames of their sites, one"
+    return (
+        f"No match: {one} is inside the other, with at least verdict.contained_containment"
+        f" ({told.thresholds.contained_containment:g}) of it, and the other holds much else. That is"
+        " evidence, and never links pages."
+    )
+
+
+def _unlike(told: Explanation) -> str:
+    lacks = " and ".join(_what_lacks(told))
+    if told.whole_texts is UNSET:
+        return f"No match: {lacks}."
+    wholes_lack = " and ".join(what_whole_texts_lack(told, told.whole_texts))
+    return f"No match. By content, without the frames of their sites: {lacks}. By whole text: {wholes_lack}."
+
+
+def _same_text(told: Explanation) -> str:
+    del told
+    return "They match: they have the same text, token for token."
+
+
+def _near(told: Explanation) -> str:
+    at_least, estimated = told.thresholds, told.estimated
+    if estimated is UNSET:
+        most = at_least.distance_bits
+        return f"They match: they differ in {told.distance_bits} bits, at most index.distance_bits ({most})."
+    if told.whole_texts is not UNSET and told.view == "whole":
+        return near_by_whole_text(told, told.whole_texts)
+    by, either = "", "page"
+    if told.whole_texts is not UNSET:
+        by, either = " by content, without the frames of their sites", "content"
+    name, bound = content_containment(told)
+    return (
+        f"They match{by}: resemblance {estimated.resemblance:.2f} is at least verdict.near_resemblance"
+        f" ({at_least.near_resemblance:g}), and {_mutual(estimated):.2f} of either {either} is inside"
+        f" the other, at least {name} ({bound:g})."
+    )
+
+
+_VERDICTS: Final[Mapping[PairVerdict, Callable[[Explanation], str]]] = {
+    "exact": _same_text,
+    "near": _near,
+    "contained": _contained,
+    "unlike": _unlike,
+    "undecided": _undecided,
+    "archived": _archived,
+    "other_scope": _other_scope,
+    "same_page": _same_page,
+    "gone": _gone,
+}
+
+
+def _those(told: Explanation, state: str) -> str:
+    """Which of the two are so, with the verb."""
+    pages = {"the first is": told.first, "the second is": told.second}
+    named = [name for name, page in pages.items() if page.state == state]
+    return named[0] if len(named) == 1 else "each is"
+
+
+def _what_lacks(told: Explanation) -> Iterator[str]:
+    at_least, estimated = told.thresholds, told.estimated
+    if estimated is UNSET:
+        most = at_least.distance_bits
+        yield f"they differ in {told.distance_bits} bits, more than index.distance_bits ({most})"
+        return
+    yield from too_little_content(told)
+    if estimated.resemblance < at_least.near_resemblance:
+        yield (
+            f"resemblance {estimated.resemblance:.2f} is below verdict.near_resemblance"
+            f" ({at_least.near_resemblance:g})"
+        )
+    name, bound = content_containment(told)
+    if _mutual(estimated) < bound:
+        yield f"only {_mutual(estimated):.2f} of one page is inside the other, less than {name} ({bound:g})"
+
+
+def _mutual(estimated: Estimated) -> float:
+    return min(estimated.first_in_second, estimated.second_in_first)
+
+
+def _figures(told: Explanation) -> Iterator[str]:
+    if told.is_same_text is True and told.verdict != "exact":
+        yield "They have the same text, token for token."
+    if told.distance_bits is not UNSET and told.tables is not UNSET:
+        yield f"Their fingerprints differ in {told.distance_bits} of 64 bits. {_meeting(told.tables)}"
+    if told.frames_unknown:
+        yield "They are compared with the frames of their sites, if any: no index was asked for those."
+    is_framed = told.whole_texts is not UNSET
+    if is_framed:
+        yield frame_shares(told)
+    if told.estimated is not UNSET:
+        of_what = "contents" if told.view == "content" else "whole texts"
+        yield f"Estimated{f', of the {of_what}' if is_framed else ''}: {_estimates(told.estimated)}."
+    if told.whole_texts is not UNSET and told.view == "content":
+        yield whole_text_figures(told.whole_texts)
+    if told.exact is not UNSET:
+        yield f"Exactly{', of the whole texts' if is_framed else ''}: {_overlap(told.exact)}."
+
+
+def _estimates(of: Estimated) -> str:
+    return (
+        f"resemblance {of.resemblance:.2f} ± {of.resemblance_error:.2f}; {of.first_in_second:.2f} ±"
+        f" {of.first_in_second_error:.2f} of the first is inside the second, {of.second_in_first:.2f} ±"
+        f" {of.second_in_first_error:.2f} of the second inside the first"
+    )
+
+
+def _overlap(of: Exact) -> str:
+    return (
+        f"resemblance {of.resemblance:.4f}; {of.first_in_second:.4f} of the first is inside the second,"
+        f" {of.second_in_first:.4f} of the second inside the first; of {of.first_count:,} and"
+        f" {of.second_count:,} shingles, repeats included, they share {of.common_count:,}"
+    )
+
+
+def _meeting(tables: Tables) -> str:
+    met = [
+        f"{what} {', '.join(map(str, numbers))} of {count}"
+        for what, numbers, count in (
+            ("simhash tables", tables.simhash, tables.simhash_count),
+            ("bands", tables.bands, tables.band_count),
+        )
+        if numbers
+    ]
+    if met:
+        return f"They meet in {' and in '.join(met)}, counted from 0."
+    if tables.whole_bands_unknown:
+        return (
+            f"None of {tables.simhash_count} simhash tables and {tables.band_count} stored bands has them"
+            " together. A page with a known frame also looks for the bands of its whole text when it comes,"
+            " which are not stored."
+        )
+    return f"None of {tables.simhash_count} simhash tables and {tables.band_count} bands has them together."
+
+
+def _clusters(told: Explanation) -> Iterator[str]:
+    if told.would_link is not UNSET:
+        yield _link(told)
+    if told.clusters is not UNSET:
+        yield from _standing(told, told.clusters)
+
+
+def _link(told: Explanation) -> str:
+    rule, least = told.thresholds.rule, told.thresholds.link_containment
+    if rule == "components":
+        return "The match links them: with clusters.rule = components every match does."
+    if rule == "anchored":
+        return "The match links them if the earlier page founded its cluster: clusters.rule is anchored."
+    if told.is_same_text is True or told.estimated is UNSET or _mutual(told.estimated) >= least:
+        return f"The match links them: it is firm, by clusters.link_containment ({least:g})."
+    return (
+        f"The match is not firm: less than clusters.link_containment ({least:g}) of one page is inside the"
+        " other. It links them only if the later page has no firm match, matches no other cluster better, and"
+        " matches at least half of the earlier page's cluster or a page that joined it firmly."
+    )
+
+
+def _standing(told: Explanation, clusters: PairClusters) -> Iterator[str]:
+    if told.is_one_cluster is True and clusters[0] is not None:
+        yield (
+            f"They are in one cluster now: {clusters[0].id}, {clusters[0].size:,} in all;"
+            f" {clusters[0].representative.id} speaks for it."
+        )
+        return
+    pages = {"The first": told.first, "The second": told.second}
+    for (name, page), cluster in zip(pages.items(), clusters, strict=True):
+        if cluster is not None:
+            yield f"{name} is in cluster {cluster.id} now, {cluster.size:,} in all."
+        elif not page.version:
+            yield f"{name} is not stored."

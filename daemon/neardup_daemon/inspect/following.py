@@ -1,0 +1,106 @@
+"""Follows the events topic: for `tail`."""
+
+import secrets
+from time import monotonic
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+
+from neardup_daemon.service import Stop
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable, printable_json
+from neardup_daemon.wiring import kafka_source
+from neardup_stream.errors import CorruptData
+from neardup_stream.message import Message, Record
+from neardup_stream.wire.events import CloudEvent, from_message
+
+__all__ = ["Follow", "follow_events", "readable"]
+
+_BATCH_RECORDS = 500
+_BATCH_BYTES = 8 << 20
+_MATCHES_SHOWN = 3
+
+
+class Follow(NamedTuple):
+    """What to follow and for how long.
+
+    Attributes:
+        from_start: begin with the oldest event that is kept.
+        max_events: stop after so many, None for no end.
+        idle_seconds: stop once the end was reached and nothing came for so long, None for no end.
+        is_readable: a few colored lines an event instead of one line of JSON.
+    """
+
+    from_start: bool
+    max_events: int | None
+    idle_seconds: float | None
+    is_readable: bool
+
+
+async def follow_events(follow: Follow, settings: Settings) -> int:
+    """Print events until told to stop; returns the exit code.
+
+    A follower is a group of its own, so that it takes nothing away from anybody.
+
+    Raises:
+        StreamUnavailable: Kafka cannot be reached.
+        ConfigError: there is no such topic, or it may not be read.
+    """
+    stop = Stop()
+    left = follow.max_events
+    source = kafka_source(
+        settings,
+        settings.kafka.events_topic,
+        group_id=f"{settings.kafka.group_id}-tail-{secrets.token_hex(4)}",
+        first_start="earliest" if follow.from_start else "latest",
+    )
+    with stop.on_signals():
+        async with source:
+            last_event = monotonic()
+            stop.is_watched = True
+            while not stop.requested.is_set() and left != 0:
+                records = await source.read(min(_BATCH_RECORDS, left or _BATCH_RECORDS), _BATCH_BYTES)
+                lags = source.lag().values()
+                if records or not lags or any(lags):  # joining the group takes seconds on a busy broker
+                    last_event = monotonic()
+                if records:
+                    left = None if left is None else left - len(records)
+                    for record in records:
+                        _show(record, follow)
+                elif follow.idle_seconds is not None and monotonic() - last_event >= follow.idle_seconds:
+                    break
+    return stop.exit_code
+
+
+def _show(record: Record, follow: Follow) -> None:
+    """Print an event; of a message that is none say so beside what is printed."""
+    message = Message(key=record.key, value=record.value, headers=record.headers)
+    try:
+        event = from_message(message)
+    except CorruptData as error:
+        where = f"partition {record.position.partition.number}, offset {record.position.offset}"
+        click.secho(f"{where}: not an event: {printable(error)}", fg="red", err=True)
+        return
+    if not follow.is_readable:
+        click.echo(printable_json(msgspec.json.encode(event).decode()))
+        return
+    try:
+        click.echo(readable(event))
+    except (KeyError, TypeError, AttributeError, msgspec.DecodeError, RecursionError):
+        click.secho(f"not an event of ours: {printable(event.type)}", fg="red", err=True)
+
+
+def readable(event: CloudEvent[msgspec.Raw]) -> str:
+    """A few lines for a person: what happened to which page, and the nearest pages it matches."""
+    data: dict[str, Any] = msgspec.json.decode(event.data)
+    name = event.type.removeprefix("io.neardup.").removesuffix(".v1")
+    kind = f" ({data['kind']})" if "kind" in data else ""
+    lines = [f"{click.style(printable(name + kind), bold=True)}  {printable(data['page']['url'])}"]
+    for match in data.get("matches", ())[:_MATCHES_SHOWN]:
+        distance = click.style(printable(f"{match['distance_bits']} bits"), fg="green")
+        lines.append(f"  {distance}  {printable(match['url'])}")
+    hidden = data.get("matches_total", 0) - _MATCHES_SHOWN
+    if hidden > 0:
+        lines.append(click.style(f"  and {hidden:,} more", dim=True))
+    return "\n".join(lines)

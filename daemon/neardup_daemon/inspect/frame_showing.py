@@ -1,0 +1,204 @@
+"""What is stored of a site's frame, and which lines of given pages it is: for `frames show` and `forget`."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+
+import click
+import msgspec
+import numpy as np
+
+from neardup_daemon.inspect.frame_sites import frame_lines, named_site
+from neardup_daemon.preparing import build_viewer, open_preparation, simhash_config
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stored_index import open_stored_index
+from neardup_daemon.terminal import printable
+from neardup_stream.fingerprints.simhash import fingerprint_lines
+from neardup_stream.frames.lines import frame_bounds
+from neardup_stream.frames.table import FrameTable
+from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.arrival import Arrival
+from neardup_stream.pipeline.frames import site_hash
+from neardup_stream.pipeline.preparation import Prepares
+from neardup_stream.streams.files.source import FileSource
+from neardup_stream.text.page_text import page_text
+
+__all__ = [
+    "FrameFacts",
+    "PageLinesFacts",
+    "StoredFrame",
+    "forget_site",
+    "page_lines",
+    "readable",
+    "readable_page",
+    "stored_frame",
+]
+
+
+class FrameFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is stored of a site.
+
+    Attributes:
+        site: its name.
+        scope: what makes pages one site.
+        pages: distinct pages counted, the latest few hundred at most; 0 where nothing is stored.
+        lines: lines counted.
+        markup: lines that are frame in a page of HTML.
+        markup_pages: on how many counted pages a line of HTML must be for that.
+        landmark: lines that are frame in navigation, footer or another landmark of a page of HTML.
+        landmark_pages: the bound for those.
+        text: lines that are frame in a page that came as plain text.
+        text_pages: the bound for those.
+    """
+
+    site: str
+    scope: str
+    pages: int
+    lines: int
+    markup: int
+    markup_pages: int
+    landmark: int
+    landmark_pages: int
+    text: int
+    text_pages: int
+
+
+class LineFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a page, on how many counted pages of the site it was, and whether it is frame."""
+
+    text: str
+    count: int
+    is_frame: bool
+
+
+class PageLinesFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A page of the site, line by line."""
+
+    id: str
+    lines: tuple[LineFacts, ...]
+
+
+class StoredFrame(msgspec.Struct, frozen=True, kw_only=True):
+    """The frame table of a site, and what is told of it."""
+
+    facts: FrameFacts
+    table: FrameTable
+
+
+async def stored_frame(name: str, settings: Settings, state_dir: Path | None) -> StoredFrame:
+    """Read what is stored of a site.
+
+    Args:
+        name: of the site, or a URL of its pages.
+        settings: those of the index.
+        state_dir: what `dedup --state` keeps; None for the Redis in the settings.
+
+    Raises:
+        ConfigError: there is no such index, or frames are switched off.
+        StoreUnavailable: Redis is away.
+        CorruptData: what is stored is not ours.
+    """
+    site, config = named_site(name, settings), settings.frames.config()
+    async with open_stored_index(settings, state_dir) as stores:
+        (packed,) = await stores.frames.fetch([site_hash(site, stores.judged.handle_key)])
+    table = FrameTable.unpack(packed)
+    bounds, lines = frame_bounds(table.page_count, config), frame_lines(table, config)
+    facts = FrameFacts(
+        site=site,
+        scope=settings.frames.scope,
+        pages=table.page_count,
+        lines=int(table.hashes.size),
+        markup=lines.markup,
+        markup_pages=bounds.markup,
+        landmark=lines.landmark,
+        landmark_pages=bounds.landmark,
+        text=lines.text,
+        text_pages=bounds.text,
+    )
+    return StoredFrame(facts=facts, table=table)
+
+
+async def forget_site(name: str, settings: Settings, state_dir: Path | None) -> bool:
+    """Remove the frame table of a site; return whether there was one.
+
+    Raises:
+        ConfigError: there is no such index, or frames are switched off.
+        StoreUnavailable: Redis is away.
+    """
+    site = named_site(name, settings)
+    async with open_stored_index(settings, state_dir) as stores:
+        return await stores.frames.remove(site_hash(site, stores.judged.handle_key))
+
+
+async def page_lines(
+    files: Sequence[str], frame: StoredFrame, settings: Settings
+) -> AsyncIterator[PageLinesFacts]:
+    """Read the pages of the site from files, line by line.
+
+    Raises:
+        ConfigError: a file cannot be read.
+        CorruptData: a file is damaged.
+    """
+    limits = settings.pipeline.limits()
+    async with (
+        FileSource(files, settings.limits.max_page_bytes) as source,
+        open_preparation(settings, NoMeters()) as preparation,
+    ):
+        async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
+            prepared = await asyncio.to_thread(preparation.prepare, records)
+            for arrival in prepared.arrivals:
+                if arrival.site == frame.facts.site and arrival.lines is not None:
+                    yield await asyncio.to_thread(_page_lines, arrival, frame.table, settings, preparation)
+
+
+def _page_lines(
+    arrival: Arrival, table: FrameTable, settings: Settings, preparation: Prepares
+) -> PageLinesFacts:
+    """By the stored table alone; a page that is too short to be judged is not viewed."""
+    assert arrival.lines is not None  # noqa: S101 - a page that was just prepared
+    hashes = arrival.lines.hashes
+    is_content = np.ones(hashes.size, np.bool_)
+    if arrival.is_decided:
+        is_content = build_viewer(settings, preparation).content_of(arrival, table)
+    known = dict(
+        zip(
+            hashes.tolist(),
+            zip(table.counts_of(hashes).tolist(), is_content.tolist(), strict=True),
+            strict=True,
+        )
+    )
+    lines = page_text(arrival.page, settings.text.extraction).text.split("\n")
+    _, hashed = fingerprint_lines(lines, simhash_config(settings))
+    return PageLinesFacts(
+        id=arrival.page.id,
+        lines=tuple(
+            LineFacts(text=text.strip(), count=known[line][0], is_frame=not known[line][1])
+            for text, each in zip(lines, hashed, strict=True)
+            for line in each.hashes.tolist()
+            if line in known
+        ),
+    )
+
+
+def readable(frame: FrameFacts) -> Iterator[str]:
+    """The same for a person."""
+    name = click.style(printable(frame.site), bold=True)
+    yield f"{name}  pages counted: {frame.pages:,}, lines stored: {frame.lines:,}"
+    if not frame.pages:
+        yield "  nothing is stored of this site: its pages are compared whole until some have come"
+        return
+    for count, what, pages in (
+        (frame.markup, "HTML", frame.markup_pages),
+        (frame.landmark, "landmarks of HTML (navigation, footers)", frame.landmark_pages),
+        (frame.text, "plain text", frame.text_pages),
+    ):
+        yield f"  {count:>6,} lines are frame in {what}: on {pages:,} or more of those pages"
+
+
+def readable_page(page: PageLinesFacts) -> Iterator[str]:
+    """The lines of a page for a person: its frame is marked and dim."""
+    yield ""
+    yield click.style(printable(page.id), bold=True)
+    for line in page.lines:
+        shown = f"{line.count:>5} {'|' if line.is_frame else ' '} {printable(line.text)}"
+        yield click.style(shown, dim=True) if line.is_frame else shown

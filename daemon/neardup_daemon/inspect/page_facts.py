@@ -1,0 +1,130 @@
+"""Pages, matches and clusters as `query` and `explain` tell them, named as in the events."""
+
+from typing import Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from neardup_daemon.inspect.page_lookup import AskedPage
+from neardup_daemon.wiring import Stores
+from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
+from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.events import EventCluster, Representative, rounded_ratio
+from neardup_stream.fingerprints.framed import text_shingle_count
+from neardup_stream.match import Match, MatchKind, Scheme, View
+from neardup_stream.pipeline.decision import event_frame_share
+from neardup_stream.stores.page_record import PageRecord, PageState
+
+__all__ = ["MatchFacts", "PageFacts", "cluster_of", "match_facts", "page_facts"]
+
+
+class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The page that is asked about.
+
+    Attributes:
+        id: identity.
+        url: as crawled.
+        version: the stored one; absent where nothing is stored under the id.
+        is_stored: whether what is asked about is what is stored.
+        state: live, short (too few tokens), expiring or gone.
+        fingerprint: decimal, because JSON numbers lose bits.
+        scope: within what it is compared; empty for everything.
+        frame_share: share of its shingles that are in the frame of its site; absent where no line is known
+            as frame.
+        shingles: of the whole text; absent where pages are compared by simhash alone.
+        content_shingles: of those, the ones that are not frame.
+    """
+
+    id: str
+    url: str
+    version: int | UnsetType
+    is_stored: bool
+    state: PageState
+    fingerprint: str
+    scope: str
+    frame_share: float | UnsetType = UNSET
+    shingles: int | UnsetType = UNSET
+    content_shingles: int | UnsetType = UNSET
+
+
+class MatchFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored page that shares much with the one asked about; without sketches there are no ratios.
+
+    The ratios are of what was compared: the contents, without the frames of their sites, or the whole texts.
+    """
+
+    id: str
+    url: str
+    version: int
+    kind: MatchKind | Literal["contained"]
+    distance_bits: int
+    resemblance: float | UnsetType
+    containment: float | UnsetType
+    contained_in: float | UnsetType
+    scheme: Scheme
+    view: View = "whole"
+
+
+def page_facts(page: AskedPage) -> PageFacts:
+    """What is told of the page itself."""
+    record, stored = page.record, page.stored
+    return PageFacts(
+        id=record.id,
+        url=record.url,
+        version=UNSET if stored is None else stored.version,
+        is_stored=stored is not None and _content(stored) == _content(record),
+        state=record.state,
+        fingerprint=str(record.fingerprint),
+        scope=record.scope,
+        frame_share=event_frame_share(record),
+        shingles=text_shingle_count(record) if record.sketch else UNSET,
+        content_shingles=record.shingle_count if record.sketch else UNSET,
+    )
+
+
+def match_facts(match: Match, kind: MatchKind | Literal["contained"]) -> MatchFacts:
+    """What is told of another page."""
+    return MatchFacts(
+        id=match.id,
+        url=match.url,
+        version=match.version,
+        kind=kind,
+        distance_bits=match.distance_bits,
+        resemblance=rounded_ratio(match.resemblance),
+        containment=rounded_ratio(match.containment),
+        contained_in=rounded_ratio(match.contained_in),
+        scheme=match.scheme,
+        view=match.view,
+    )
+
+
+async def cluster_of(page: AskedPage, stores: Stores) -> EventCluster | None:
+    """Where the stored page stands now; None if there is none, or it was not decided.
+
+    Raises:
+        StoreUnavailable: the store is away.
+    """
+    stored = page.stored
+    if stores.clusters is None or stored is None or not stored.is_indexed:
+        return None
+    standing = await stores.clusters.standing([page.handle])
+    if page.handle in standing:
+        return _cluster(standing[page.handle])
+    if not stored.rank:
+        return None
+    node = ClusterNode(page.handle, stored.version, stored.id, stored.url)
+    return _cluster(ClusterState(lone_cluster_id(page.handle, stored.version), 1, 1, node))
+
+
+def _content(record: PageRecord) -> tuple[int, PageState, str]:
+    return record.text_fingerprint, record.state, record.scope
+
+
+def _cluster(state: ClusterState) -> EventCluster:
+    speaker = state.representative
+    return EventCluster(
+        id=state.id,
+        epoch=state.epoch,
+        size=state.size,
+        representative=Representative(id=speaker.id, url=speaker.url, version=speaker.version),
+    )

@@ -1,0 +1,154 @@
+"""The pages that an operator asks about: stored ones by id or URL, others given as JSON."""
+
+import os
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from neardup_daemon.preparing import build_preparation, build_viewer, sketch_config
+from neardup_daemon.settings.settings import Settings
+from neardup_stream.errors import BadPage, ConfigError
+from neardup_stream.frames.table import FrameTable
+from neardup_stream.hashing.handles import KEY_BYTES, handle_of
+from neardup_stream.message import Partition, Position, Record
+from neardup_stream.meters import NoMeters
+from neardup_stream.page import Handle, PageId
+from neardup_stream.pipeline.arrival import Arrival
+from neardup_stream.pipeline.consultation import AskingPage
+from neardup_stream.pipeline.frames import site_hash
+from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.pipeline.kept_text import NOTHING_KEPT, PREFIXES
+from neardup_stream.pipeline.page_places import find_places
+from neardup_stream.pipeline.registration import plan
+from neardup_stream.stores.frame_store import FrameStore
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.text.page_text import page_text
+from neardup_stream.wire.pages import forget_ids
+
+__all__ = ["STDIN", "AskedPage", "find_stored", "named_ids", "place_given", "read_given"]
+
+STDIN = "-"
+
+_NOWHERE = Position(Partition("given", 0), 0)
+
+
+class AskedPage(NamedTuple):
+    """A page that is asked about.
+
+    Attributes:
+        handle: where its record is, or would be.
+        record: of the page as it is asked about.
+        stored: of the page as it is stored; None for a page that is not.
+        text: visible text; None for a stored page, of which no text is kept.
+        arrival: a given page as the daemon would register it; None for a stored one.
+    """
+
+    handle: Handle
+    record: PageRecord
+    stored: PageRecord | None
+    text: str | None = None
+    arrival: Arrival | None = None
+
+    @property
+    def asking(self) -> AskingPage:
+        """The page as archives are asked about it; a stored one without its words, which are not kept."""
+        if self.arrival is None:
+            return AskingPage(self.record)
+        kept = self.arrival.kept or NOTHING_KEPT
+        return AskingPage(self.record, self.arrival.whole_bands, kept.prefixes)
+
+
+def named_ids(name: str) -> tuple[PageId, ...]:
+    """The ids that a word of the command line may mean, likeliest first, as for a forget.
+
+    Raises:
+        ConfigError: it is empty, or not UTF-8.
+    """
+    try:
+        return forget_ids(os.fsencode(name))
+    except BadPage as error:
+        raise ConfigError(f"{name!r} is no page id: {error.detail}") from error
+
+
+async def find_stored(name: str, stores: JudgementStores) -> AskedPage:
+    """Find a page by its id, or by any spelling of its URL if it has no id of its own.
+
+    Raises:
+        ConfigError: no such page is stored.
+        StoreUnavailable: the store is away.
+    """
+    page_ids = named_ids(name)
+    places = await find_places(page_ids, stores.records, stores.handle_key)
+    for page_id in page_ids:
+        handle, _, record = places[page_id]
+        if record is not None:
+            return AskedPage(handle, record, record)
+    raise ConfigError(
+        f"no page {name!r} is stored; a page with an id of its own is found by that, and one that is not"
+        " stored can be given as JSON"
+    )
+
+
+def read_given(source: str, settings: Settings) -> AskedPage:
+    """Read one page from a JSON file or standard input (`-`); nothing stored is looked at.
+
+    Raises:
+        ConfigError: it cannot be read, or is no page.
+    """
+    name = "standard input" if source == STDIN else source
+    record = Record(position=_NOWHERE, key=None, value=_read(source, settings.limits.max_page_bytes))
+    prepared = build_preparation(settings, NoMeters(), frozenset({PREFIXES})).prepare([record])
+    for rejected in prepared.rejected:
+        raise ConfigError(f"{name} is not one page as JSON: {rejected.error}")
+    for skipped in prepared.skipped:
+        raise ConfigError(f"{name} holds a page that is skipped: {skipped.reason}")
+    (arrival,) = prepared.arrivals
+    return AskedPage(
+        handle=handle_of(arrival.page.id, bytes(KEY_BYTES)),
+        record=_record(arrival),
+        stored=None,
+        text=page_text(arrival.page, settings.text.extraction).text,
+        arrival=arrival,
+    )
+
+
+async def place_given(
+    page: AskedPage, settings: Settings, stores: JudgementStores, frames: FrameStore
+) -> AskedPage:
+    """Return a given page with what is stored under its id, and without the frame that is stored of its site.
+
+    Raises:
+        StoreUnavailable: the store is away.
+        CorruptData: the stored frame is not ours.
+    """
+    places = await find_places([page.record.id], stores.records, stores.handle_key)
+    place = places[page.record.id]
+    placed = page._replace(handle=place.handle, stored=place.record)
+    sketch = sketch_config(settings)
+    if page.arrival is None or not page.arrival.site or sketch is None:
+        return placed
+    site = page.arrival.site
+    (packed,) = await frames.fetch([site_hash(site, stores.handle_key)])
+    tables = {site: FrameTable.unpack(packed)}
+    (arrival,) = (
+        build_viewer(settings, build_preparation(settings, NoMeters()))
+        .view([page.arrival], 1, tables, sketch)
+        .arrivals
+    )
+    return placed._replace(record=_record(arrival), arrival=arrival)
+
+
+def _record(arrival: Arrival) -> PageRecord:
+    """What would stand for the page if it came to an empty index."""
+    return plan(arrival, None, now_seconds=0).record
+
+
+def _read(source: str, max_page_bytes: int) -> bytes:
+    """One byte more than a page may have is enough to refuse it."""
+    if source == STDIN:
+        return sys.stdin.buffer.read(max_page_bytes + 1)
+    try:
+        with Path(source).open("rb") as file:
+            return file.read(max_page_bytes + 1)
+    except OSError as error:
+        raise ConfigError(f"cannot read {source}: {error.strerror}") from error

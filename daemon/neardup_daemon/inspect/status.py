@@ -1,0 +1,158 @@
+"""How an installation stands: its index, its consumer group, and its topics, for `status`."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stored_index import open_stored_index
+from neardup_daemon.terminal import printable
+from neardup_daemon.wiring import kafka_connection
+from neardup_stream.streams.kafka.admin import committed_offsets, group_members
+from neardup_stream.streams.kafka.partitions import topic_partition_of
+from neardup_stream.streams.kafka.snapshot import open_snapshot
+
+__all__ = ["GroupStatus", "IndexStatus", "PartitionStatus", "Status", "readable", "take_status"]
+
+_MIB: Final = 1 << 20
+
+
+class IndexStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The index in Redis.
+
+    Attributes:
+        namespace: where it is.
+        schema: names what shapes the stored bytes.
+        created_by: the release that made it; empty if it does not say.
+        pages: page records, estimated from a sample.
+        expected_pages: what it is laid out for.
+        used_bytes: memory of all Redis primaries.
+        max_bytes: their `maxmemory`; 0 if one has none.
+    """
+
+    namespace: str
+    schema: str
+    created_by: str
+    pages: int
+    expected_pages: int
+    used_bytes: int
+    max_bytes: int
+
+
+class PartitionStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """One partition of the pages topic.
+
+    Attributes:
+        number: of the partition.
+        begin: the first offset that the topic still keeps.
+        committed: the offset below which everything is finished; null if the group never committed.
+        end: behind the last record.
+        lag: records between the two; all that there are where nothing is committed.
+    """
+
+    number: int
+    begin: int
+    committed: int | None
+    end: int
+    lag: int
+
+
+class GroupStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """The consumer group and what it reads.
+
+    Attributes:
+        group_id: its name.
+        members: daemons that belong to it now.
+        topic: the pages topic.
+        partitions: of that topic.
+        lag: of all partitions together.
+    """
+
+    group_id: str
+    members: int
+    topic: str
+    partitions: list[PartitionStatus]
+    lag: int
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    index: IndexStatus
+    group: GroupStatus
+
+
+async def take_status(settings: Settings) -> Status:
+    """Ask Redis and Kafka; nothing is written, and no group is joined.
+
+    Raises:
+        ConfigError: there is no index or no topic, or the settings differ from those of the index.
+        StoreUnavailable: Redis does not answer.
+        StreamUnavailable: Kafka does not answer.
+    """
+    return Status(index=await _index(settings), group=await _group(settings))
+
+
+async def _index(settings: Settings) -> IndexStatus:
+    async with open_stored_index(settings, None, has_state_option=False) as stores:
+        usage = await stores.usage.measure()
+        return IndexStatus(
+            namespace=settings.redis.namespace,
+            schema=stores.namespace.schema_id,
+            created_by=stores.namespace.created_by,
+            pages=usage.records,
+            expected_pages=settings.index.expected_pages,
+            used_bytes=usage.used_bytes,
+            max_bytes=usage.max_bytes,
+        )
+
+
+async def _group(settings: Settings) -> GroupStatus:
+    kafka, connection = settings.kafka, kafka_connection(settings)
+    async with open_snapshot(connection, kafka.pages_topic, kafka.pages_topic) as snapshot:
+        begins, ends = snapshot.beginnings, snapshot.ends
+    named = {topic_partition_of(one): one for one in sorted(ends)}
+    found = await committed_offsets(connection, kafka.group_id, list(named))
+    committed = {named[one]: offset for one, offset in found.items()}
+    partitions = [
+        PartitionStatus(
+            number=one.number,
+            begin=begins[one],
+            committed=committed.get(one),
+            end=ends[one],
+            lag=max(0, ends[one] - max(begins[one], committed.get(one, 0))),
+        )
+        for one in sorted(ends)
+    ]
+    return GroupStatus(
+        group_id=kafka.group_id,
+        members=len(await group_members(connection, kafka.group_id)),
+        topic=kafka.pages_topic,
+        partitions=partitions,
+        lag=sum(one.lag for one in partitions),
+    )
+
+
+def readable(status: Status) -> str:
+    """The same for a terminal, on one screen."""
+    return "\n".join([*_index_lines(status.index), "", *_group_lines(status.group)])
+
+
+def _index_lines(index: IndexStatus) -> Iterator[str]:
+    maximum = f" of {index.max_bytes / _MIB:,.0f} MiB" if index.max_bytes else ""
+    release = f", made by neardup-stream {index.created_by}" if index.created_by else ""
+    yield f"index      {printable(index.namespace)} ({index.schema}{release})"
+    share = index.pages / index.expected_pages
+    yield f"pages      about {index.pages:,} of {index.expected_pages:,} planned ({share:.0%})"
+    yield f"redis      {index.used_bytes / _MIB:,.0f} MiB used{maximum}"
+
+
+def _group_lines(group: GroupStatus) -> Iterator[str]:
+    yield f"group      {printable(group.group_id)}, {group.members} daemons"
+    yield f"topic      {printable(group.topic)}, lag {group.lag:,} records"
+    yield ""
+    yield f"{'partition':>9}  {'committed':>14}  {'end':>14}  {'lag':>14}"
+    for one in group.partitions:
+        committed = "never" if one.committed is None else f"{one.committed:,}"
+        yield f"{one.number:>9}  {committed:>14}  {one.end:>14,}  {one.lag:>14,}"

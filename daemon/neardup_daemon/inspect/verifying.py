@@ -1,0 +1,212 @@
+"""A whole run, read back from its topics and from Redis, to be judged: for `verify`.
+
+Page records, events and what the records of the pages topic come to go to temporary files; in memory stand
+some 150 bytes for each page and each event. The texts of the pages pass through.
+"""
+
+import asyncio
+from array import array
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from time import monotonic, time
+from typing import Final, NamedTuple
+
+from aiokafka import TopicPartition
+
+from neardup_daemon.preparing import build_preparation, connecting, index_layout, verdict_config
+from neardup_daemon.progress import OnPart, unseen
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stored_index import open_stored_index
+from neardup_daemon.wiring import Stores, kafka_connection
+from neardup_stream.invariants.beginnings import since_the_first_trace
+from neardup_stream.invariants.history import Expectations, History, Matching, StoredCluster
+from neardup_stream.invariants.inputs import Input, read_inputs
+from neardup_stream.invariants.packed_records import PackedRecords
+from neardup_stream.invariants.spilled import SpilledBytes, spilled_inputs, spilled_messages
+from neardup_stream.message import Message, Partition, Record, input_id
+from neardup_stream.meters import NoMeters
+from neardup_stream.stores.protocol import all_records
+from neardup_stream.streams.kafka.admin import committed_offsets, require_topics
+from neardup_stream.streams.kafka.snapshot import TopicSnapshot, open_snapshot
+
+__all__ = ["Reading", "expectations_of", "read_history", "read_stores"]
+
+_POLL_SECONDS: Final = 1.0
+
+
+class Reading(NamedTuple):
+    """What a run left behind, and what may be concluded from it."""
+
+    history: History
+    expectations: Expectations
+
+
+class _Topics(NamedTuple):
+    """As they stood when they were opened."""
+
+    pages: TopicSnapshot
+    events: TopicSnapshot
+    dead_letters: TopicSnapshot
+
+
+async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: OnPart = unseen) -> Reading:
+    """Read the topics to their ends, and everything that Redis holds.
+
+    The committed offsets come first: what they cover is told and stored by the time the rest is read. They
+    are looked up again at the end; where they have not moved, and no page lies behind them, all was quiet.
+
+    Args:
+        settings: those of the daemons.
+        wait_seconds: how long to wait for the group to reach the end of the pages.
+        on_part: told how far reading has come.
+
+    Raises:
+        ConfigError: a topic or the index does not exist, or may not be read.
+        StreamUnavailable: Kafka cannot be reached.
+        StoreUnavailable: Redis cannot be reached.
+        CorruptData: what is stored is not ours.
+    """
+    await _wait_until_finished(settings, wait_seconds)
+    committed = await _committed(settings)
+    async with open_stored_index(settings, None) as stores, _open_topics(settings) as topics:
+        told = History(
+            inputs=await _inputs(topics.pages, settings, on_part),
+            committed=committed,
+            events=await _messages(topics.events, "events", on_part),
+            dead_letters=await _messages(topics.dead_letters, "dead letters", on_part),
+            records={},
+            clusters={},
+            ends=topics.pages.ends,
+        )
+        now_ms = int(time() * 1000)
+        history = await read_stores(told, stores, on_part)
+    # Under a raised epoch all that was set back is read again, and nothing before it.
+    if settings.kafka.first_start != "earliest" or settings.kafka.input_epoch:
+        history = since_the_first_trace(history)
+    is_finished = not any(
+        each.position.offset >= committed.get(each.position.partition, 0) for each in told.inputs
+    )
+    return Reading(
+        history,
+        expectations_of(
+            settings,
+            is_quiet=is_finished and committed == await _committed(settings),
+            events_since_ms=topics.events.complete_since_ms(now_ms),
+            dead_letters_since_ms=topics.dead_letters.complete_since_ms(now_ms),
+        ),
+    )
+
+
+async def read_stores(told: History, stores: Stores, on_part: OnPart = unseen) -> History:
+    """The same history, with the page records and clusters that are stored.
+
+    Raises:
+        StoreUnavailable: Redis cannot be reached.
+        CorruptData: what is stored is not ours.
+    """
+    clusters = {}
+    if stores.clusters is not None:
+        async for cluster_id, representative, members in stores.clusters.walk():
+            clusters[cluster_id] = StoredCluster(representative, tuple(members))
+    kept = stores.judged.records
+    handles, packed = array("Q"), SpilledBytes()
+    async for walked in all_records(kept):
+        for handle, value in walked.records:
+            handles.append(handle)
+            packed.append(value)
+        on_part("page records", walked.next_slot, kept.slot_count)
+    return told._replace(
+        records=PackedRecords(handles, packed),
+        clusters=clusters,
+        index_token=stores.namespace.index,
+        version_floor=stores.namespace.version_floor,
+    )
+
+
+def expectations_of(
+    settings: Settings, *, is_quiet: bool, events_since_ms: int | None, dead_letters_since_ms: int | None
+) -> Expectations:
+    """What may be concluded from the history of daemons with these settings."""
+    # Pages that were judged by an earlier policy may match by this one and stand apart.
+    verdict = verdict_config(settings) if settings.verdict.policy == 0 else None
+    links = connecting(settings)
+    return Expectations(
+        is_quiet=is_quiet,
+        events_since_ms=events_since_ms,
+        dead_letters_since_ms=dead_letters_since_ms,
+        keeps_clusters=settings.clusters.rule != "off",
+        tells_unique=settings.events.unique,
+        tells_undecided=settings.events.undecided,
+        may_expire=settings.retention.seconds > 0,
+        may_leave_pages=bool(settings.archive.files) and settings.archive.on_match == "skip",
+        matching=None
+        if verdict is None or links is None
+        else Matching(verdict, index_layout(settings), links),
+        verdict=verdict,
+    )
+
+
+@asynccontextmanager
+async def _open_topics(settings: Settings) -> AsyncIterator[_Topics]:
+    kafka, connection = settings.kafka, kafka_connection(settings)
+    pages = input_id(kafka.pages_topic, kafka.input_epoch)
+    async with (
+        open_snapshot(connection, kafka.events_topic, kafka.events_topic) as events,
+        open_snapshot(connection, kafka.dead_letters_topic, kafka.dead_letters_topic) as dead_letters,
+        open_snapshot(connection, kafka.pages_topic, pages) as inputs,
+    ):
+        yield _Topics(inputs, events, dead_letters)
+
+
+async def _wait_until_finished(settings: Settings, wait_seconds: float) -> None:
+    """Return once the group has committed the end of every partition, or the time is over."""
+    kafka = settings.kafka
+    pages = input_id(kafka.pages_topic, kafka.input_epoch)
+    deadline = monotonic() + wait_seconds
+    while monotonic() < deadline:
+        async with open_snapshot(kafka_connection(settings), kafka.pages_topic, pages) as snapshot:
+            committed = await _committed(settings)
+            behind = [one for one, end in snapshot.ends.items() if committed.get(one, 0) < end]
+        if not any(snapshot.ends[one] > snapshot.beginnings[one] for one in behind):
+            return
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _committed(settings: Settings) -> dict[Partition, int]:
+    """Next offsets of the group, 0 for a partition of which it has finished nothing."""
+    kafka, connection = settings.kafka, kafka_connection(settings)
+    facts = await require_topics(connection, [kafka.pages_topic], right="Read")
+    numbers = range(facts[kafka.pages_topic].partitions)
+    topic_partitions = [TopicPartition(kafka.pages_topic, number) for number in numbers]
+    offsets = await committed_offsets(connection, kafka.group_id, topic_partitions)
+    pages = input_id(kafka.pages_topic, kafka.input_epoch)
+    return {Partition(pages, one.partition): offsets.get(one, 0) for one in topic_partitions}
+
+
+async def _inputs(pages: TopicSnapshot, settings: Settings, on_part: OnPart) -> Sequence[Input]:
+    """The records of the pages topic, as the daemon takes them."""
+    preparation = build_preparation(settings, NoMeters())
+    inputs = spilled_inputs()
+    async for records in _told(pages, "pages", on_part):
+        inputs.extend(await asyncio.to_thread(read_inputs, records, preparation))
+    return inputs
+
+
+async def _messages(topic: TopicSnapshot, name: str, on_part: OnPart) -> Sequence[Message]:
+    messages = spilled_messages()
+    async for records in _told(topic, name, on_part):
+        messages.extend(
+            Message(key=each.key, value=each.value, headers=each.headers, timestamp_ms=each.timestamp_ms)
+            for each in records
+        )
+    return messages
+
+
+async def _told(topic: TopicSnapshot, name: str, on_part: OnPart) -> AsyncIterator[Sequence[Record]]:
+    """The records of a topic, with how far that has come; offsets may have gaps."""
+    done, total = 0, sum(end - topic.beginnings[one] for one, end in topic.ends.items())
+    async for records in topic.records():
+        yield records
+        done += len(records)
+        on_part(name, done, total)
+    on_part(name, total, total)

@@ -1,0 +1,107 @@
+"""A run of `dedup`, read back from its files and its index, to be judged: for `verify`."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from neardup_daemon.inspect.verifying import Reading, expectations_of, read_stores
+from neardup_daemon.preparing import build_preparation
+from neardup_daemon.progress import OnPart, unseen
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stored_index import open_stored_index
+from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.invariants.history import History
+from neardup_stream.invariants.inputs import Input, read_inputs
+from neardup_stream.invariants.spilled import spilled_inputs, spilled_messages
+from neardup_stream.message import Message, Partition
+from neardup_stream.meters import NoMeters
+from neardup_stream.streams.files.source import FileSource
+from neardup_stream.wire.dead_letters import DeadLetterHeader, DeadLetterLine
+
+__all__ = ["FilesOfRun", "read_files"]
+
+_BATCH_RECORDS = 500
+_BATCH_BYTES = 8 << 20
+
+
+class FilesOfRun(NamedTuple):
+    """What a finished run of `dedup` was given and has written.
+
+    Attributes:
+        pages: paths of regular files: a pipe is never the same input again.
+        events: path.
+        dead_letters: path; None where they were not kept.
+        state_dir: what `--state` keeps; None for the Redis in the settings.
+    """
+
+    pages: tuple[str, ...]
+    events: Path
+    dead_letters: Path | None
+    state_dir: Path | None
+
+
+async def read_files(files: FilesOfRun, settings: Settings, on_part: OnPart = unseen) -> Reading:
+    """Read the files, and everything that the index holds.
+
+    Raises:
+        ConfigError: a file cannot be read, or there is no such index.
+        StoreUnavailable: Redis cannot be reached.
+        CorruptData: a file is damaged, or what is stored is not ours.
+    """
+    inputs = await _inputs(files.pages, settings)
+    committed: dict[Partition, int] = {}
+    for each in inputs:
+        partition, offset = each.position.partition, each.position.offset
+        committed[partition] = max(offset + 1, committed.get(partition, 0))
+    told = History(
+        inputs=inputs,
+        committed=committed,
+        events=spilled_messages(Message(key=None, value=line) for line in _lines(files.events)),
+        dead_letters=[]
+        if files.dead_letters is None
+        else spilled_messages(map(_letter, _lines(files.dead_letters))),
+        records={},
+        clusters={},
+    )
+    async with open_stored_index(settings, files.state_dir) as stores:
+        history = await read_stores(told, stores, on_part)
+    letters_since_ms = None if files.dead_letters is None else 0
+    return Reading(
+        history,
+        expectations_of(settings, is_quiet=True, events_since_ms=0, dead_letters_since_ms=letters_since_ms),
+    )
+
+
+async def _inputs(paths: tuple[str, ...], settings: Settings) -> Sequence[Input]:
+    preparation = build_preparation(settings, NoMeters())
+    inputs = spilled_inputs()
+    async with FileSource(paths, settings.limits.max_page_bytes) as source:
+        async for records in source.batches(_BATCH_RECORDS, _BATCH_BYTES):
+            inputs.extend(await asyncio.to_thread(read_inputs, records, preparation))
+    return inputs
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    try:
+        with path.open("rb") as file:
+            yield from (content for line in file if (content := line.rstrip(b"\n")))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _letter(line: bytes) -> Message:
+    """A dead letter, of which only the headers are looked at."""
+    try:
+        headers = msgspec.json.decode(line, type=DeadLetterLine).headers
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise CorruptData(f"a line of {len(line)} bytes is no dead letter: {error}") from error
+    return Message(key=None, value=None, headers=[(each.name, _content(each)) for each in headers])
+
+
+def _content(header: DeadLetterHeader) -> bytes:
+    if isinstance(header.value, str):
+        return header.value.encode()
+    return header.value_base64 if isinstance(header.value_base64, bytes) else b""

@@ -1,0 +1,100 @@
+"""Logs: one JSON object a line on standard error, or text for a terminal; one line per state change.
+
+A line is an event with a stable name, and fields. The library and the daemon both write
+`logger.info("name", extra={"fields": {...}})`; `log_event` spells that for the daemon. Secrets in URLs are
+masked here, whoever wrote them.
+"""
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import Literal, TextIO
+
+from neardup_daemon.redaction import redact
+from neardup_daemon.terminal import printable, printable_json
+
+__all__ = ["LogFormat", "LogLevel", "are_for_collectors", "configure_logs", "hush_libraries", "log_event"]
+
+LogFormat = Literal["json", "text"]
+LogLevel = Literal["debug", "info", "warning", "error"]
+
+_CHATTY_LIBRARIES = ("aiokafka", "aiohttp", "asyncio", "numba", "opentelemetry", "redis", "urllib3")
+
+
+def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None = None) -> None:
+    """Send every log line to `stream`, standard error unless told; calling again replaces what was set.
+
+    Libraries are heard from WARNING on, whatever the level.
+    """
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(_JsonLines() if log_format == "json" else _Text())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.captureWarnings(capture=True)
+    for library in _CHATTY_LIBRARIES:
+        logging.getLogger(library).setLevel(max(logging.WARNING, logging.getLogger().level))
+
+
+def hush_libraries() -> None:
+    """Until logs are set up, print nothing of what libraries log: our own errors say what is wrong."""
+    for library in _CHATTY_LIBRARIES:
+        logging.getLogger(library).addHandler(logging.NullHandler())
+
+
+def are_for_collectors() -> bool:
+    """Whether logs were set up as JSON, so that a bare sentence among them would be no JSON."""
+    return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger().handlers)
+
+
+def log_event(logger: logging.Logger, event: str, level: int = logging.INFO, **fields: object) -> None:
+    """Write one line.
+
+    Args:
+        logger: the module's own.
+        event: what changed, in snake_case; operators search for it, so it never changes.
+        level: of `logging`.
+        fields: facts, with units in their names; anything that is not JSON is written as text.
+    """
+    logger.log(level, event, extra={"fields": fields})
+
+
+class _JsonLines(logging.Formatter):
+    """`ts`, `level`, `logger`, `event`, the fields, and `error` with the traceback if there is one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, object] = {
+            "ts": _time(record).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": redact(record.getMessage()),
+            **_fields(record),
+        }
+        if record.exc_info:
+            line["traceback"] = redact(self.formatException(record.exc_info))
+        return printable_json(json.dumps(line, ensure_ascii=False, default=_as_text))
+
+
+class _Text(logging.Formatter):
+    """Time of day, level, event, `name=value` fields; a traceback follows on its own lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = "".join(f"  {name}={printable(value)}" for name, value in _fields(record).items())
+        time = _time(record).astimezone().strftime("%H:%M:%S")
+        line = f"{time} {record.levelname.lower():8}{printable(redact(record.getMessage()))}{fields}"
+        if not record.exc_info:
+            return line
+        traceback = redact(self.formatException(record.exc_info)).splitlines()
+        return "\n".join([line, *map(printable, traceback)])
+
+
+def _time(record: logging.LogRecord) -> datetime:
+    return datetime.fromtimestamp(record.created, tz=UTC)
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    fields: dict[str, object] = getattr(record, "fields", {})
+    return {name: redact(value) if isinstance(value, str) else value for name, value in fields.items()}
+
+
+def _as_text(value: object) -> str:
+    return redact(str(value))

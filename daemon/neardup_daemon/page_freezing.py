@@ -1,0 +1,119 @@
+"""Takes the frames of their sites out of pages, and hands them on to an archive."""
+
+import asyncio
+from collections import Counter
+from typing import Final
+
+from neardup_daemon.preparing import build_frames
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.wiring import build_retries
+from neardup_stream.archive.building import ArchiveBuilder
+from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
+from neardup_stream.hashing.handles import KEY_BYTES
+from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.arrival import Forget, Prepared
+from neardup_stream.pipeline.frames import Frames
+from neardup_stream.pipeline.freezing import freeze_arrivals
+from neardup_stream.pipeline.preparation import ReadsLandmarks
+from neardup_stream.stores.memory.frames import MemoryFrames
+
+__all__ = ["Filled", "PageFreezer"]
+
+_FRAMES_KEY = bytes(KEY_BYTES)
+"""Frame tables live in memory for one run, where nobody can aim at them."""
+
+_FIRST_DEAD_LETTERS = 5
+
+_MOST_LESSONS: Final = 512
+"""Of one site; its frame is known by then, and to compare a page with the latest ones costs ten views."""
+
+
+class Filled:
+    """What was read.
+
+    Attributes:
+        inputs: pages of each input.
+        page_count: of all.
+        dead_letter_count: records that can never become a page.
+        archived_count: pages of an index without sketches, as they match an archive and `archive.on_match`
+            is `skip`.
+        skipped_count: records that are no pages by nature.
+        first_dead_letters: what the first few were about.
+    """
+
+    def __init__(self) -> None:
+        self.inputs: Counter[str] = Counter()
+        self.page_count = self.archived_count = self.dead_letter_count = self.skipped_count = 0
+        self.first_dead_letters: list[str] = []
+
+    @property
+    def record_count(self) -> int:
+        """Pages and dead letters."""
+        return self.page_count + self.dead_letter_count
+
+    def add_pages(self, input_id: str, count: int) -> None:
+        """Count pages of an input."""
+        self.inputs[input_id] += count
+        self.page_count += count
+
+    def add_others(self, prepared: Prepared) -> None:
+        """Count what of a batch is no page."""
+        self.skipped_count += len(prepared.skipped)
+        self.dead_letter_count += len(prepared.rejected)
+        room = _FIRST_DEAD_LETTERS - len(self.first_dead_letters)
+        self.first_dead_letters += [
+            f"record {letter.record.position.offset}: {letter.error}" for letter in prepared.rejected[:room]
+        ]
+
+
+class PageFreezer:
+    """Takes batches of pages in their order.
+
+    Args:
+        settings: how frames are learned.
+        builder: of the archive.
+        preparation: reads the landmarks of pages.
+        key_kinds: by which pages are found.
+
+    Attributes:
+        filled: what was read so far.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        builder: ArchiveBuilder,
+        preparation: ReadsLandmarks,
+        key_kinds: frozenset[KeyKind] = BANDS_ONLY,
+    ) -> None:
+        self._key_kinds = key_kinds
+        self._builder = builder
+        self._frames = _memory_frames(settings, preparation)
+        self.filled = Filled()
+
+    async def take(self, prepared: Prepared) -> None:
+        """Freeze a batch, and learn the frames of its sites."""
+        if self._frames is not None:
+            prepared = await self._frames.view(prepared)
+        await asyncio.to_thread(self._add, prepared)
+        if self._frames is not None:
+            await self._frames.learn(prepared, list(prepared.lessons.values()))
+
+    def _add(self, prepared: Prepared) -> None:
+        frozen = iter(freeze_arrivals(prepared.arrivals, self._key_kinds))
+        for item in prepared.items:
+            if isinstance(item, Forget):
+                for page_id in item.page_ids:
+                    self._builder.forget(page_id)
+            else:
+                self._builder.add(next(frozen))
+                self.filled.add_pages(item.record.position.partition.input_id, 1)
+        self.filled.add_others(prepared)
+
+
+def _memory_frames(settings: Settings, preparation: ReadsLandmarks) -> Frames | None:
+    """What learns from the first pages of a site that are no copies: no index tells which pages are."""
+    retries = build_retries(settings, NoMeters(), lambda _error: None)
+    return build_frames(
+        settings, MemoryFrames(), _FRAMES_KEY, retries, NoMeters(), preparation, most_lessons=_MOST_LESSONS
+    )

@@ -1,0 +1,206 @@
+"""Pages of files as messages: for `produce`."""
+
+from codecs import BOM_UTF8
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import time
+from typing import NamedTuple
+
+import msgspec
+
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.wiring import kafka_sink
+from neardup_stream.errors import BadPage, ConfigError
+from neardup_stream.message import Message, Record, Skipped
+from neardup_stream.page import Page
+from neardup_stream.streams.files.source import FileSource
+from neardup_stream.wire.foreign_fields import ForeignFields
+from neardup_stream.wire.pages import OWN_FIELDS, foreign_fields, is_header
+
+__all__ = ["FIRST_BAD_PAGES", "Limits", "Produced", "messages_of", "produce_files"]
+
+FIRST_BAD_PAGES = 5
+"""Bad pages shown after a run; the others are only counted."""
+
+_BATCH_RECORDS = 1_000
+_BATCH_BYTES = 8 << 20
+_KEY_BYTES_SHOWN = 200
+
+
+class _Named(msgspec.Struct):
+    """What of a line makes its key."""
+
+    url: str | None = None
+    id: str | None = None
+
+
+_named = msgspec.json.Decoder(_Named)
+
+
+@dataclass
+class Produced:
+    """What became of the records of the files.
+
+    Attributes:
+        published: records that Kafka acknowledged.
+        skipped: records that hold no page, by reason.
+        bad: pages that can never succeed, by reason; of `over_limit`, those too large for the topic too.
+        first_bad: what the first of them were about.
+    """
+
+    published: int = 0
+    skipped: Counter[str] = field(default_factory=Counter)
+    bad: Counter[str] = field(default_factory=Counter)
+    first_bad: list[str] = field(default_factory=list)
+
+    def refuse(self, record: Record, error: BadPage) -> None:
+        """Count a page that is not published."""
+        self.bad[error.reason] += 1
+        if len(self.first_bad) < FIRST_BAD_PAGES:
+            self.first_bad.append(f"record {record.position.offset}: {error}")
+
+
+async def produce_files(
+    files: tuple[str, ...],
+    settings: Settings,
+    produced: Produced,
+    on_pages: Callable[[int], None] | None = None,
+    *,
+    skips_too_large: bool = False,
+) -> None:
+    """Publish every page.
+
+    Args:
+        files: paths, or `-` for standard input.
+        settings: topic, brokers and limits; and whose names the fields of lines have.
+        produced: counted up, also where this ends with an exception.
+        on_pages: called with the number of records published so far.
+        skips_too_large: refuse pages that are too large for the topic instead of stopping at the first.
+
+    Raises:
+        StreamUnavailable: Kafka cannot be reached.
+        ConfigError: a file cannot be read, the topic cannot be written, or a page is too large for it.
+        CorruptData: a file is damaged; all that could be read was published.
+    """
+    max_page_bytes = settings.limits.max_page_bytes
+    foreign = foreign_fields(settings.page.fields.mapping(), settings.page.preset)
+    async with (
+        kafka_sink(settings, settings.kafka.pages_topic) as sink,
+        FileSource(files, max_page_bytes) as source,
+    ):
+        async for records in source.batches(_BATCH_RECORDS, _BATCH_BYTES):
+            limits = Limits(max_page_bytes, sink.max_message_bytes, skips_too_large)
+            messages = messages_of(records, limits, produced, foreign)
+            await sink.send(messages)
+            produced.published += len(messages)
+            if on_pages is not None:
+                on_pages(produced.published)
+
+
+class Limits(NamedTuple):
+    """What a page may weigh.
+
+    Attributes:
+        max_page_bytes: as read; a longer line was cut by the reader.
+        max_message_bytes: as published; None where the topic has no limit.
+        skips_too_large: whether larger ones are refused, instead of an error.
+    """
+
+    max_page_bytes: int
+    max_message_bytes: int | None
+    skips_too_large: bool = False
+
+
+def messages_of(
+    records: Sequence[Record], limits: Limits, produced: Produced, foreign: ForeignFields | None = None
+) -> list[Message]:
+    """The pages among records, as messages; all others are counted.
+
+    Args:
+        records: as read.
+        limits: larger pages are not published.
+        produced: counted up.
+        foreign: rewrites the fields of lines to ours; None leaves lines as they are.
+
+    Raises:
+        ConfigError: a page is too large, and such pages are not to be skipped.
+    """
+    messages: list[Message] = []
+    for record in records:
+        if isinstance(record.decoded, Skipped):
+            produced.skipped[record.decoded.reason] += 1
+        elif isinstance(record.decoded, BadPage):
+            produced.refuse(record, record.decoded)
+        elif record.decoded is None and is_header(record.value or b""):
+            produced.skipped["header"] += 1
+        else:
+            message = _message(record, foreign)
+            problem = _too_large(record, message, limits)
+            if not problem:
+                messages.append(message)
+            elif limits.skips_too_large:
+                produced.refuse(record, BadPage("over_limit", problem))
+            else:
+                raise ConfigError(f"{problem}; or leave such pages out with --skip-too-large")
+    return messages
+
+
+def _too_large(record: Record, message: Message, limits: Limits) -> str:
+    """What is wrong and the remedy; empty for a message that fits."""
+    key = repr((message.key or b"")[:_KEY_BYTES_SHOWN])
+    if record.decoded is None and len(record.value or b"") > limits.max_page_bytes:
+        limit = limits.max_page_bytes
+        return f"the page with key {key} has more than {limit} bytes: raise limits.max_page_bytes"
+    if limits.max_message_bytes is not None and message.size_bytes > limits.max_message_bytes:
+        return (
+            f"the page with key {key} has {message.size_bytes} bytes, the topic takes"
+            f" {limits.max_message_bytes}: raise its max.message.bytes"
+        )
+    return ""
+
+
+def _message(record: Record, foreign: ForeignFields | None) -> Message:
+    now_ms = int(time() * 1000)
+    if isinstance(record.decoded, Page):
+        key, value = record.decoded.id.encode(), _page_json(record.decoded)
+        return Message(key=key, value=value, headers=(OWN_FIELDS,), timestamp_ms=now_ms)
+    line = record.value or b""
+    renamed = _renamed(line, foreign) if foreign else None
+    if renamed is None:
+        return Message(key=_key(line), value=record.value, timestamp_ms=now_ms)
+    return Message(key=_key(renamed), value=renamed, headers=(OWN_FIELDS,), timestamp_ms=now_ms)
+
+
+def _renamed(line: bytes, foreign: ForeignFields) -> bytes | None:
+    """The page under our names; None for a line that the daemon will refuse with the reason."""
+    try:
+        line.decode()  # also what is not taken over
+        return foreign.renamed(line.removeprefix(BOM_UTF8))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _page_json(page: Page) -> bytes:
+    """The page as the input contract has it; what it does not have is left out."""
+    fields = {
+        "url": page.url,
+        "fetched_at": page.fetched_at_seconds,
+        "text": page.text,
+        "html": page.html,
+        "body": page.body,
+        "content_type": page.content_type,
+        "charset": page.charset,
+        "status": page.status,
+    }
+    return msgspec.json.encode({name: value for name, value in fields.items() if value is not None})
+
+
+def _key(line: bytes) -> bytes | None:
+    """The page's id or URL; None for a line with neither, which the daemon will refuse with the reason."""
+    try:
+        named = _named.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    name = named.id or named.url
+    return name.encode() if name else None

@@ -1,0 +1,1 @@
+"""Commands that change an index outside of the stream."""

@@ -1,0 +1,116 @@
+"""Publishes the corrections of an index that was built anew: for `recover`."""
+
+from collections.abc import AsyncIterator, Sequence
+
+from neardup_daemon.inspect.published_pages import ToldPages
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.wiring import Stores, kafka_sink
+from neardup_stream.chunks import in_chunks
+from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
+from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.walking import WalkedCluster
+from neardup_stream.events import Event
+from neardup_stream.message import Message
+from neardup_stream.page import Handle, PageId
+from neardup_stream.pipeline.corrections import Corrections
+from neardup_stream.pipeline.fetching import fetch_records
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import all_records
+from neardup_stream.wire.events import to_message
+
+__all__ = ["Publisher"]
+
+_AT_ONCE = 500
+"""Records that are fetched, and events that are sent, together."""
+
+
+class Publisher:
+    """Publishes what subscribers must be told of a new index.
+
+    Args:
+        settings: topics and which events are wanted.
+        stores: the new index.
+        corrections: makes the events.
+        told: what subscribers hold.
+    """
+
+    def __init__(self, settings: Settings, stores: Stores, corrections: Corrections, told: ToldPages) -> None:
+        self.page_count = self.cluster_count = self.event_count = 0
+        self.lost: list[str] = []
+        self._settings = settings
+        self._stores = stores
+        self._corrections = corrections
+        self._told = told
+        self._held = told.clustered()
+        self._clustered: set[Handle] = set()
+
+    async def publish(self) -> None:
+        """Send everything, and await every acknowledgement."""
+        waiting: list[Message] = []
+        async with kafka_sink(self._settings, self._settings.kafka.events_topic) as sink:
+            async for event in self._events():
+                waiting.append(to_message(event, sink.max_message_bytes))
+                if len(waiting) == _AT_ONCE:
+                    await sink.send(waiting)
+                    waiting = []
+                self.event_count += 1
+            await sink.send(waiting)
+
+    async def _events(self) -> AsyncIterator[Event]:
+        clusters = self._stores.clusters
+        if clusters is not None:
+            async for cluster in clusters.walk():
+                async for event in self._of_cluster(cluster):
+                    yield event
+        async for walked in all_records(self._stores.judged.records):
+            records = [(handle, PageRecord.unpack(packed)) for handle, packed in walked.records]
+            async for event in self._of_others(records):
+                yield event
+        self.lost = sorted(self._held)
+        for number, page_id in enumerate(self.lost):
+            yield self._corrections.of_lost_page(PageId(page_id), self._told.url_of(page_id), number)
+
+    async def _of_cluster(self, cluster: WalkedCluster) -> AsyncIterator[Event]:
+        assert self._stores.clusters is not None  # noqa: S101 - it was walked
+        speaker = cluster.representative.handle
+        state = (await self._stores.clusters.standing([speaker]))[speaker]
+        kept = self._stores.judged.records
+        representative = (await fetch_records([speaker], kept))[speaker]
+        self.cluster_count += 1
+        self._clustered.update(cluster.members)
+        if self._settings.events.unique:
+            yield self._corrections.of_own_cluster(representative, state)
+        for some in in_chunks(cluster.members, _AT_ONCE):
+            records = await fetch_records(some, kept)
+            self._held.difference_update(str(record.id) for record in records.values())
+            for event in self._corrections.of_cluster(state, representative, records.items()):
+                yield event
+
+    async def _of_others(self, walked: Sequence[tuple[Handle, PageRecord]]) -> AsyncIterator[Event]:
+        self.page_count += sum(record.state != "gone" for _, record in walked)
+        rest = [(handle, record) for handle, record in walked if handle not in self._clustered]
+        for _, record in rest:
+            if record.state == "gone":
+                self._held.discard(record.id)
+                yield self._corrections.of_forgotten_page(record)
+        alone = [
+            (handle, record) for handle, record in rest if record.state != "gone" and self._is_told(record)
+        ]
+        states = await self._states([handle for handle, _ in alone])
+        for handle, record in alone:
+            self._held.discard(record.id)
+            yield self._corrections.of_own_cluster(record, states.get(handle) or _lone(handle, record))
+
+    def _is_told(self, record: PageRecord) -> bool:
+        events = self._settings.events
+        is_wanted = {"short": events.undecided, "archived": True}.get(record.state, events.unique)
+        return is_wanted or record.id in self._held
+
+    async def _states(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:
+        clusters = self._stores.clusters
+        return await clusters.standing(handles) if clusters is not None and handles else {}
+
+
+def _lone(handle: Handle, record: PageRecord) -> ClusterState:
+    node = ClusterNode(handle, record.version, record.id, record.url, record.fingerprint)
+    return ClusterState(lone_cluster_id(handle, record.version), 1, 1, node)

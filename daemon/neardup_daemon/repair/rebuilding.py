@@ -1,0 +1,90 @@
+"""The index, filled again from the page records, which are the truth: for `rebuild`."""
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stored_index import open_stored_index
+from neardup_daemon.wiring import build_retries
+from neardup_stream.meters import NoMeters
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.pipeline.probing import insert
+from neardup_stream.stores.page_record import PageRecord
+
+__all__ = ["Rebuilt", "rebuild_index", "rebuild_slots"]
+
+_READ_AT_ONCE = 500
+"""Records, at least: few hashes of a large index may hold any."""
+
+_INSERTED_AT_ONCE = 64
+
+Rebuilt = Literal["indexed", "short", "gone"]
+"""What a record is to the index; only those indexed have entries."""
+
+
+async def rebuild_index(
+    settings: Settings, state_dir: Path | None, on_slots: Callable[[int, int], None] | None
+) -> Counter[Rebuilt]:
+    """Insert every living page again; what is there already stays as it is.
+
+    Safe while daemons run, and to repeat: a page that changes meanwhile leaves entries of its former version,
+    which are ghosts like any other and are removed when they are met.
+
+    Args:
+        settings: those of the index.
+        state_dir: what `dedup --state` keeps; None for the Redis in the settings.
+        on_slots: told how many hashes of records are done, of how many.
+
+    Returns:
+        How many records were what.
+
+    Raises:
+        ConfigError: there is no such index.
+        StoreUnavailable: Redis cannot be reached.
+        DependencyLost: it went away and stayed away.
+        CorruptData: what is stored is not ours.
+    Cost: a round trip for a thousand records, or hashes without any, and one for 64 pages to insert.
+    """
+    retries = build_retries(settings, NoMeters(), lambda _error: None)
+    counts: Counter[Rebuilt] = Counter()
+    async with open_stored_index(settings, state_dir) as stores:
+        slot, slot_count = 0, stores.judged.records.slot_count
+        while slot < slot_count:
+            rebuilt, slot = await retries.persist(partial(rebuild_slots, stores.judged, slot))
+            counts += rebuilt
+            if on_slots is not None:
+                on_slots(slot, slot_count)
+    return counts
+
+
+async def rebuild_slots(stores: JudgementStores, slot: int) -> tuple[Counter[Rebuilt], int]:
+    """The same for some hashes of records from `slot` on.
+
+    Returns:
+        How many records were what, and the hash to go on with.
+
+    Raises:
+        StoreUnavailable: some pages may be inserted; do it again.
+        CorruptData: a record cannot be read.
+    """
+    slot_count = stores.records.slot_count
+    packed: list[tuple[Handle, bytes]] = []
+    while slot < slot_count and len(packed) < _READ_AT_ONCE:
+        walked = await stores.records.walk(slot, slot_count - slot)
+        packed, slot = packed + walked.records, walked.next_slot
+    records = [(handle, PageRecord.unpack(each)) for handle, each in packed]
+    indexed = [(handle, record) for handle, record in records if record.is_indexed]
+    for first in range(0, len(indexed), _INSERTED_AT_ONCE):
+        await insert(indexed[first : first + _INSERTED_AT_ONCE], stores.index)
+    counts: Counter[Rebuilt] = Counter(_what(record) for _, record in records)
+    return counts, slot
+
+
+def _what(record: PageRecord) -> Rebuilt:
+    if record.state == "gone":
+        return "gone"
+    return "indexed" if record.is_indexed else "short"

@@ -1,0 +1,238 @@
+"""An index that lost what was decided, built anew from the topics: for `recover`.
+
+Kafka holds the truth, and Redis a view of it. So nothing that Redis still has is used: the pages topic is
+judged again, as far as the group has committed, into keys of their own, and nobody is told. Then subscribers
+are told what the new index holds where it differs from what they hold, by the events topic; and at last the
+new index takes the place of the old one, whose keys are removed. Until then the old one stays as it is, and
+after a crash at any point `recover` begins again, with another new index.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from time import time
+from typing import NamedTuple, Self
+
+from aiokafka import OffsetAndMetadata, TopicPartition
+
+from neardup_daemon.inspect.published_pages import ToldPages
+from neardup_daemon.logs import log_event
+from neardup_daemon.policy import policy
+from neardup_daemon.preparing import open_preparation, verdict_config
+from neardup_daemon.repair.correcting import Publisher
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.wiring import (
+    Stores,
+    build_consultation,
+    build_loop,
+    build_retries,
+    create_stores,
+    kafka_connection,
+    message_publication,
+    schema,
+)
+from neardup_stream.errors import ConfigError
+from neardup_stream.message import Message, Partition, input_id
+from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.corrections import Corrections
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.namespace import (
+    Namespace,
+    check_policy,
+    found_successor,
+    install,
+)
+from neardup_stream.stores.redis.rights import require_rights
+from neardup_stream.stores.redis.servers import inspect_servers
+from neardup_stream.streams.kafka.admin import (
+    commit_for_group,
+    committed_offsets,
+    group_members,
+    require_topics,
+)
+from neardup_stream.streams.kafka.snapshot import TopicSnapshot, open_snapshot
+from neardup_stream.streams.kafka.snapshot_source import SnapshotSource
+
+__all__ = ["Recovered", "recover_index"]
+
+_logger = logging.getLogger(__name__)
+
+
+class Recovered(NamedTuple):
+    """What a recovery came to.
+
+    Attributes:
+        record_count: records of the pages topic that were judged again.
+        page_count: living pages in the new index.
+        cluster_count: clusters of two or more.
+        event_count: corrections that were published.
+        lost: ids of pages that subscribers held in a cluster and the topic no longer holds.
+        deleted_before: by partition number, the first offset that is kept, where earlier records are gone.
+        removed_count: keys of the former index that were removed; None where the user may not.
+    """
+
+    record_count: int
+    page_count: int
+    cluster_count: int
+    event_count: int
+    lost: list[str]
+    deleted_before: dict[int, int]
+    removed_count: int | None
+
+
+class _NoSink:
+    """A sink for messages that nobody is to get."""
+
+    max_message_bytes: int | None = None
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        """Drop them."""
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        pass
+
+
+async def recover_index(settings: Settings, on_records: Callable[[int], None] | None) -> Recovered:
+    """Build the index of a namespace anew.
+
+    Args:
+        settings: those of the daemons, all of which must be stopped.
+        on_records: told how many records were judged.
+
+    Raises:
+        ConfigError: daemons are running, a topic is missing, or a server refuses us.
+        StreamUnavailable: Kafka cannot be reached.
+        StoreUnavailable: Redis cannot be reached.
+        DependencyLost: it went away and stayed away.
+    Cost: as reading the pages topic by one daemon, and twice the memory of the index until the end.
+    """
+    kafka, connection = settings.kafka, kafka_connection(settings)
+    name = settings.redis.namespace
+    committed = await _committed(settings)
+    told = await _read_events(settings)
+    async with AsyncExitStack() as stack:
+        client = await stack.enter_async_context(RedisClient(settings.redis.config()))
+        await require_rights(client, name)
+        await inspect_servers(client)
+        agreed = policy(settings)
+        await check_policy(client, name, agreed)
+        namespace = await found_successor(client, name, schema(settings), told.fold.index)
+        namespace = replace(namespace, version_floor=told.highest_version + 1)
+        stores = replace(await create_stores(settings, client, namespace), policy=agreed)
+        log_event(_logger, "recovery_started", index=namespace.token, schema=namespace.schema_id)
+        pages = await stack.enter_async_context(
+            open_snapshot(connection, kafka.pages_topic, input_id(kafka.pages_topic, kafka.input_epoch))
+        )
+        record_count = await _judge_again(settings, stores, pages, committed, on_records)
+        corrections = Corrections(
+            name, namespace.token, namespace.version_floor, int(time() * 1000), verdict_config(settings)
+        )
+        publisher = Publisher(settings, stores, corrections, told)
+        await publisher.publish()
+        await install(client, name, schema(settings), namespace)
+        await _commit(settings, stores, committed)
+        removed_count = await _remove_former(client, name, namespace)
+    return Recovered(
+        record_count,
+        publisher.page_count,
+        publisher.cluster_count,
+        publisher.event_count,
+        publisher.lost,
+        {one.number: first for one, first in pages.beginnings.items() if first > 0 and committed[one] > 0},
+        removed_count,
+    )
+
+
+async def _committed(settings: Settings) -> dict[Partition, int]:
+    """How far the group has come; nobody may go on meanwhile.
+
+    Raises:
+        ConfigError: daemons are running.
+    """
+    kafka, connection = settings.kafka, kafka_connection(settings)
+    if members := await group_members(connection, kafka.group_id):
+        raise ConfigError(
+            f"group {kafka.group_id} has {len(members)} members: stop all daemons of redis.namespace"
+            f" {settings.redis.namespace!r} first, and wait kafka.session_timeout_seconds after a kill"
+        )
+    facts = await require_topics(connection, [kafka.pages_topic], right="Read")
+    every = [
+        TopicPartition(kafka.pages_topic, number) for number in range(facts[kafka.pages_topic].partitions)
+    ]
+    offsets = await committed_offsets(connection, kafka.group_id, every)
+    pages = input_id(kafka.pages_topic, kafka.input_epoch)
+    return {Partition(pages, one.partition): offsets.get(one, 0) for one in every}
+
+
+async def _read_events(settings: Settings) -> ToldPages:
+    told = ToldPages(settings.redis.namespace)
+    topic = settings.kafka.events_topic
+    async with open_snapshot(kafka_connection(settings), topic, topic) as events:
+        async for records in events.records():
+            told.feed(records)
+    return told
+
+
+async def _judge_again(
+    settings: Settings,
+    stores: Stores,
+    pages: TopicSnapshot,
+    committed: dict[Partition, int],
+    on_records: Callable[[int], None] | None,
+) -> int:
+    """Take the committed records through the pipeline; how many there were."""
+    meters = NoMeters()
+    retries = build_retries(settings, meters, lambda _error: None)
+    source = SnapshotSource(pages, committed, on_records)
+    silent = _NoSink()
+    # Events are not published here, so archives count only where they decide.
+    decides = settings.archive.on_match == "skip"
+    archives = None
+    if decides:
+        archives = await asyncio.to_thread(build_consultation, settings, meters, stores.policy)
+    text_parts = archives.text_parts if archives else frozenset[str]()
+    async with open_preparation(settings, meters, text_parts) as preparation:
+        loop = build_loop(
+            settings,
+            stores,
+            source,
+            message_publication(silent, silent),
+            retries,
+            meters,
+            preparation,
+            archives=archives,
+            now_seconds=lambda: source.timestamp_seconds,
+        )
+        await loop.run(asyncio.Event())
+    await stores.judged.clusters.trim(committed)
+    await stores.judged.clusters.tidy(stores.judged.records)
+    return source.record_count
+
+
+async def _commit(settings: Settings, stores: Stores, committed: dict[Partition, int]) -> None:
+    """Note beside the group's offsets which index they are of now."""
+    begun = [one for one, offset in committed.items() if offset]
+    if not begun:
+        return
+    witnesses = await stores.epochs.witnesses(begun)
+    offsets = {
+        TopicPartition(settings.kafka.pages_topic, one.number): OffsetAndMetadata(
+            committed[one], witnesses[one]
+        )
+        for one in begun
+    }
+    await commit_for_group(kafka_connection(settings), settings.kafka.group_id, offsets)
+
+
+async def _remove_former(client: RedisClient, name: str, namespace: Namespace) -> int | None:
+    kept = (f"{name}:meta", f"{name}:epochs", f"{name}:{namespace.schema_id}:")
+    try:
+        return await client.delete_matching(f"{name}:*", kept)
+    except ConfigError as error:
+        log_event(_logger, "former_keys_kept", level=logging.WARNING, error=str(error))
+        return None

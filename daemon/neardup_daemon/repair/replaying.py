@@ -1,0 +1,180 @@
+"""Dead letters put back: from their topic, or corrected from files."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic, time
+
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.wiring import kafka_connection, kafka_sink, kafka_source
+from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
+from neardup_stream.message import Message, Partition, Record
+from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.streams.files.inputs import STDIN
+from neardup_stream.streams.files.jsonl import JsonLinesSink
+from neardup_stream.streams.kafka.admin import require_topics
+from neardup_stream.streams.kafka.snapshot import open_snapshot
+from neardup_stream.streams.kafka.source import KafkaSource
+from neardup_stream.streams.protocol import Sink
+from neardup_stream.wire.dead_letters import to_json_line
+from neardup_stream.wire.replays import Fate, fate, from_json_line, reason_of, replayed
+
+__all__ = ["Choice", "replay_files", "replay_topic", "save_topic"]
+
+_BATCH_RECORDS = 500
+_BATCH_BYTES = 8 << 20
+_PATIENCE_SECONDS = 30.0
+"""How long the group may take to give us partitions: longer, and another replay has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which dead letters are put back.
+
+    Attributes:
+        reasons: only letters with one of these; empty for all.
+        max_attempts: letters whose record was put back so often stay.
+    """
+
+    reasons: frozenset[str] = frozenset()
+    max_attempts: int = 3
+
+
+async def replay_topic(settings: Settings, choice: Choice, *, from_start: bool) -> Counter[Fate]:
+    """Put the letters of the topic back; the next run goes on behind them.
+
+    Returns:
+        How many letters met each fate.
+
+    Raises:
+        StreamUnavailable: Kafka cannot be reached, or another replay is at work. What was put back may be
+            put back again.
+        ConfigError: a topic does not exist, or refuses us or a record's size.
+    """
+    fates: Counter[Fate] = Counter()
+    async with (
+        kafka_sink(settings, settings.kafka.pages_topic) as sink,
+        await _dead_letters(settings, from_start=from_start) as source,
+    ):
+        async for records in _until_end(settings, source):
+            letters = [_letter(record) for record in records]
+            fates += await _put_back(letters, choice, sink)
+            await source.commit(next_offsets(records))
+    return fates
+
+
+async def save_topic(settings: Settings, choice: Choice, path: Path, *, from_start: bool) -> Counter[Fate]:
+    """Write the letters of the topic into a file instead, to be corrected; later runs go on behind them.
+
+    Raises:
+        StreamUnavailable: as above, or the disk is full.
+        ConfigError: the topic does not exist or refuses us; the file cannot be written.
+    """
+    fates: Counter[Fate] = Counter()
+    async with (
+        JsonLinesSink(str(path)) as sink,
+        await _dead_letters(settings, from_start=from_start) as source,
+    ):
+        async for records in _until_end(settings, source):
+            wanted = [
+                letter
+                for letter in map(_letter, records)
+                if not choice.reasons or reason_of(letter) in choice.reasons
+            ]
+            await sink.send([Message(key=None, value=to_json_line(letter)) for letter in wanted])
+            await source.commit(next_offsets(records))
+            fates["replayed"] += len(wanted)
+            fates["other_reason"] += len(records) - len(wanted)
+    return fates
+
+
+async def replay_files(settings: Settings, choice: Choice, files: Sequence[str]) -> Counter[Fate]:
+    """Put the letters of files back.
+
+    Raises:
+        StreamUnavailable: Kafka cannot be reached.
+        ConfigError: a file cannot be read, or the topic refuses us or a record's size.
+        CorruptData: a line is no dead letter; nothing was put back.
+    """
+    letters = [letter for file in files for letter in _read(file)]
+    fates: Counter[Fate] = Counter()
+    async with kafka_sink(settings, settings.kafka.pages_topic) as sink:
+        for at in range(0, len(letters), _BATCH_RECORDS):
+            fates += await _put_back(letters[at : at + _BATCH_RECORDS], choice, sink)
+    return fates
+
+
+async def _put_back(letters: Sequence[Message], choice: Choice, sink: Sink) -> Counter[Fate]:
+    fates = [fate(letter, choice.reasons, choice.max_attempts) for letter in letters]
+    now_ms = int(time() * 1000)
+    records = [
+        replayed(letter, now_ms)
+        for letter, decided in zip(letters, fates, strict=True)
+        if decided == "replayed"
+    ]
+    largest_bytes = max((record.size_bytes for record in records), default=0)
+    if sink.max_message_bytes is not None and largest_bytes > sink.max_message_bytes:
+        raise ConfigError(
+            f"a record of {largest_bytes} bytes does not fit into the pages topic, which takes"
+            f" {sink.max_message_bytes}: raise its max.message.bytes"
+        )
+    await sink.send(records)
+    return Counter(fates)
+
+
+async def _dead_letters(settings: Settings, *, from_start: bool) -> KafkaSource:
+    """A reader of its own group, which remembers what was put back."""
+    kafka = settings.kafka
+    source = kafka_source(settings, kafka.dead_letters_topic, f"{kafka.group_id}-replay", "earliest")
+    if from_start:
+        topic = kafka.dead_letters_topic
+        async with open_snapshot(kafka_connection(settings), topic, topic) as snapshot:
+            beginnings = snapshot.beginnings
+
+        async def from_their_beginnings(partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+            return {each: beginnings[each] for each in partitions}
+
+        source.on_assign(from_their_beginnings)
+    return source
+
+
+async def _until_end(settings: Settings, source: KafkaSource) -> AsyncIterator[Sequence[Record]]:
+    """What the topic holds, batch by batch, until nothing is left."""
+    topic = settings.kafka.dead_letters_topic
+    facts = await require_topics(kafka_connection(settings), [topic], right="Read")
+    started = monotonic()
+    while True:
+        records = await source.read(_BATCH_RECORDS, _BATCH_BYTES)
+        if records:
+            yield records
+            continue
+        lag = source.lag()
+        if len(lag) == facts[topic].partitions and not any(lag.values()):
+            return
+        if len(lag) < facts[topic].partitions and monotonic() - started > _PATIENCE_SECONDS:
+            raise StreamUnavailable(
+                f"the group {settings.kafka.group_id}-replay has other members: another replay is at work"
+            )
+
+
+def _letter(record: Record) -> Message:
+    return Message(
+        key=record.key, value=record.value, headers=record.headers, timestamp_ms=record.timestamp_ms
+    )
+
+
+def _read(file: str) -> list[Message]:
+    path = Path("/dev/stdin") if file == STDIN else Path(file)
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from error
+    letters = []
+    for number, line in enumerate(lines, start=1):
+        if line.strip():
+            try:
+                letters.append(from_json_line(line))
+            except CorruptData as error:
+                raise CorruptData(f"{file}, line {number}: {error}") from error
+    return letters

@@ -1,0 +1,204 @@
+"""The daemon's life: start, wait for what it needs, run, drain, stop.
+
+The first SIGTERM, SIGINT or SIGHUP ends reading; what is under way is finished, delivered and committed. The
+second stops at once, and commits nothing more.
+"""
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
+from pathlib import Path
+
+from neardup_daemon.embedded import EmbeddedServer
+from neardup_daemon.exit_codes import OK, after_signal
+from neardup_daemon.gc_tuning import collect_rarely
+from neardup_daemon.health import Health, serve_health
+from neardup_daemon.logs import log_event
+from neardup_daemon.preparing import open_preparation
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.sweeping import sweeping
+from neardup_daemon.telemetry.tracing import Tracing, build_tracing
+from neardup_daemon.telemetry.watching import watching
+from neardup_daemon.wiring import (
+    build_consultation,
+    build_loop,
+    build_retries,
+    message_publication,
+    open_kafka,
+    open_stores,
+)
+from neardup_stream.errors import DependencyLost, Unavailable
+from neardup_stream.pipeline.loop import Loop
+from neardup_stream.pipeline.reading_gate import ReadingGate
+from neardup_stream.version import __version__
+
+__all__ = ["Stop", "redis_url", "run_service"]
+
+_logger = logging.getLogger(__name__)
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def is_ignored(number: signal.Signals) -> bool:
+    """Whether whoever started us wants it ignored, as nohup does with SIGHUP."""
+    return signal.getsignal(number) is signal.SIG_IGN
+
+
+class Stop:
+    """What the signals asked for.
+
+    Attributes:
+        requested: set by the first signal.
+        is_watched: whether somebody looks at `requested`; until then the first signal cuts short as well.
+        exit_code: 0 after a clean stop, 128 + signal after a second one.
+    """
+
+    def __init__(self) -> None:
+        self.requested = asyncio.Event()
+        self.is_watched = False
+        self.exit_code = OK
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Listen while the block runs; a second signal cuts it short, and `exit_code` says so."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in a task
+        heard = [number for number in _SIGNALS if number != signal.SIGHUP or not is_ignored(number)]
+        for number in heard:
+            loop.add_signal_handler(number, partial(self._receive, number, task))
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self.requested.is_set():
+                raise
+            task.uncancel()
+        finally:
+            for number in heard:
+                loop.remove_signal_handler(number)
+
+    def _receive(self, number: signal.Signals, task: asyncio.Task[object]) -> None:
+        if not self.requested.is_set():
+            log_event(_logger, "stop_requested", signal=number.name)
+            self.requested.set()
+            if not self.is_watched:
+                task.cancel()
+            return
+        log_event(_logger, "stop_now", level=logging.WARNING, signal=number.name)
+        self.exit_code = after_signal(number)
+        task.cancel()
+
+
+async def run_service(settings: Settings, *, embedded: bool) -> int:
+    """Run the daemon until it is told to stop.
+
+    Returns:
+        The exit code of a stop: 0, or 128 + signal after a second signal.
+
+    Raises:
+        ConfigError: the settings, Redis or Kafka do not fit, or tracing is not installed.
+        DependencyLost: one of them stayed away.
+        CorruptData: what is stored is not ours.
+    """
+    tracing = await asyncio.to_thread(build_tracing, settings)
+    metrics = tracing.metrics
+    metrics.process.settings(settings)
+    health = Health(metrics.process)
+    stop = Stop()
+    with stop.on_signals():
+        try:
+            async with serve_health(
+                settings.http.host,
+                settings.http.port,
+                lambda: health.condition,
+                metrics.registry.prometheus,
+            ):
+                await _serve(settings, tracing, health, stop, embedded=embedded)
+        finally:
+            health.become("stopped")
+            if stop.exit_code == OK:  # a second signal waits for no collector, nor does one while this waits
+                await tracing.close()
+    return stop.exit_code
+
+
+async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Stop, *, embedded: bool) -> None:
+    metrics = tracing.metrics
+
+    def on_away(error: Unavailable | None) -> None:
+        if error is None:
+            health.recover()
+        else:
+            health.become("degraded", str(error))
+
+    log_event(_logger, "starting", version=__version__, pages_topic=settings.kafka.pages_topic)
+    retries = build_retries(settings, metrics, on_away)
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(redis_url(settings, embedded=embedded))
+        stores = await stack.enter_async_context(open_stores(settings, url, retries))
+        archives = await asyncio.to_thread(build_consultation, settings, metrics, stores.policy)
+        text_parts = archives.text_parts if archives else frozenset[str]()
+        # What has to be compiled is, before partitions are ours and wait.
+        preparation = await stack.enter_async_context(open_preparation(settings, metrics, text_parts))
+        streams = await stack.enter_async_context(open_kafka(settings, stores.epochs, retries, metrics))
+        publication = message_publication(streams.events, streams.dead_letters)
+        gate = ReadingGate(metrics.sweep.reading_waited)
+        loop = build_loop(
+            settings,
+            stores,
+            streams.source,
+            publication,
+            retries,
+            metrics,
+            preparation,
+            transactions=streams.transactions,
+            archives=archives,
+            tracer=tracing.tracer,
+            gate=gate,
+        )
+        collect_rarely()
+        metrics.process.service(settings, stores.namespace.schema_id)
+        health.become("ready")
+        log_event(_logger, "started", store=stores.server_name, schema=stores.namespace.schema_id)
+        stop.is_watched = True
+        async with (
+            sweeping(settings, stores, retries, metrics.sweep, gate),
+            watching(streams.source, stores.usage, settings.pipeline.stall_seconds, metrics, health),
+        ):
+            await _run_until_stopped(loop, settings.pipeline.drain_seconds, health, stop)
+    counts = metrics.outcome_counts()
+    log_event(_logger, "stopped", pages=sum(counts.values()), outcomes=counts)
+
+
+async def _run_until_stopped(loop: Loop, drain_seconds: float, health: Health, stop: Stop) -> None:
+    """Run the loop; once asked to stop it has `drain_seconds` to finish."""
+    running = asyncio.create_task(loop.run(stop.requested))
+    asked = asyncio.create_task(stop.requested.wait())
+    try:
+        await asyncio.wait({running, asked}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            health.become("draining")
+            await asyncio.wait({running}, timeout=drain_seconds)
+        if not running.done():
+            raise DependencyLost(
+                f"what was under way did not finish within pipeline.drain_seconds ({drain_seconds:g});"
+                " it was not committed and will be read again"
+            )
+        await running
+    finally:
+        for task in (running, asked):
+            task.cancel()
+        await asyncio.gather(running, asked, return_exceptions=True)
+
+
+@asynccontextmanager
+async def redis_url(
+    settings: Settings, *, embedded: bool, state_dir: Path | None = None
+) -> AsyncIterator[str]:
+    """The Redis to use: the one in the settings, or a private one that lives as long as the block."""
+    if not embedded:
+        yield settings.redis.url
+        return
+    async with EmbeddedServer(state_dir) as server:
+        yield server.url

@@ -1,0 +1,256 @@
+"""Where settings come from: defaults, one TOML file, the environment, flags; the later one wins.
+
+Generic over the class that says what can be set: a struct of structs, `section.key`, a section inside a
+section allowed. Every source is first flattened into `Given` values; each is then looked up and converted
+by itself, so that an error names the source and the whole dotted name.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from neardup_daemon.redaction import redact_setting
+from neardup_daemon.settings.environment import PREFIX, setting_variables
+from neardup_daemon.settings_file import line_numbers, read_settings_file
+from neardup_daemon.settings_names import HIDDEN, closest_name, shown_name, shown_variable
+from neardup_stream.errors import ConfigError
+
+__all__ = ["Given", "Known", "SourceKind", "known_settings", "read_settings"]
+
+SourceKind = Literal["file", "environment", "flag"]
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+_REFUSALS_SHOWN = 10
+_ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5})?")
+
+
+class Given(NamedTuple):
+    """One value that somebody gave.
+
+    Attributes:
+        name: dotted, such as `kafka.pages_topic`.
+        value: typed if it comes from TOML, else text.
+        kind: of source.
+        place: the file and the line, or the environment variable; empty for a flag.
+    """
+
+    name: str
+    value: object
+    kind: SourceKind
+    place: str
+
+
+class Known(NamedTuple):
+    """One setting that exists.
+
+    Attributes:
+        type: annotation, with its limits.
+        default: what holds when nobody says anything.
+        description: one sentence, from the annotation.
+    """
+
+    type: object
+    default: object
+    description: str
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words it can be, empty for settings that are no choice of words."""
+        plain_type = get_args(self.type)[0]
+        return get_args(plain_type) if get_origin(plain_type) is Literal else ()
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether nobody may read its value."""
+        schema = (note.extra_json_schema or {} for note in _notes(self.type))
+        return any(part.get("writeOnly", False) for part in schema)
+
+
+def read_settings(
+    into: type[S], config: Path | None, overrides: Sequence[str], environ: Mapping[str, str]
+) -> tuple[S, Mapping[str, SourceKind]]:
+    """The settings in force, and for each one that was given, what kind of source had the last word.
+
+    Args:
+        into: struct of structs with defaults everywhere.
+        config: TOML file, or None.
+        overrides: `section.key=value`, the later one wins.
+        environ: variables; `setting_variables` says which of them count.
+
+    Raises:
+        ConfigError: a source cannot be read, or names unknown settings or holds values that are not allowed;
+            all of those are told.
+    """
+    known = known_settings(into)
+    values: dict[str, object] = {}
+    kinds: dict[str, SourceKind] = {}
+    refusals: list[str] = []
+    for given in (
+        *_from_file(config, known),
+        *_from_environment(environ, known),
+        *_from_flags(overrides, known),
+    ):
+        if given.name not in known and len(refusals) >= _REFUSALS_SHOWN:
+            refusals.append(
+                ""
+            )  # counted and not shown: finding out which setting is meant takes a millisecond
+            continue
+        try:
+            values[given.name] = _converted(given, known)
+        except ConfigError as error:
+            refusals.append(str(error))
+        kinds[given.name] = given.kind
+    if refusals:
+        raise ConfigError(_all_of(refusals))
+    return _built(into, values), kinds
+
+
+def _all_of(refusals: Sequence[str]) -> str:
+    """All that is wrong, so that it can be corrected in one go, within reason."""
+    hidden = len(refusals) - _REFUSALS_SHOWN
+    more = [f"and {hidden} more"] if hidden > 0 else []
+    return "; ".join([*refusals[:_REFUSALS_SHOWN], *more])
+
+
+def known_settings(of: type[msgspec.Struct], prefix: str = "") -> dict[str, Known]:
+    """Every setting by its dotted name, in the order they are written."""
+    hints = get_type_hints(of, include_extras=True)
+    found: dict[str, Known] = {}
+    for field in msgspec.structs.fields(of):
+        hint, name = hints[field.name], prefix + field.name
+        if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+            found |= known_settings(hint, f"{name}.")
+        else:
+            found[name] = Known(hint, field.default, _description(hint))
+    return found
+
+
+def _description(hint: object) -> str:
+    return next((note.description for note in _notes(hint) if note.description), "")
+
+
+def _notes(hint: object) -> list[msgspec.Meta]:
+    return [note for note in getattr(hint, "__metadata__", ()) if isinstance(note, msgspec.Meta)]
+
+
+def _from_file(path: Path | None, known: Mapping[str, Known]) -> Iterator[Given]:
+    if path is None:
+        return
+    tables, text = read_settings_file(path)
+    lines = line_numbers(text)
+    for name, value in _leaves(tables, known):
+        line = f", line {lines[name]}" if name in lines else ""
+        yield Given(name, value, "file", f"{path}{line}")
+
+
+def _leaves(
+    table: Mapping[str, Any], known: Mapping[str, Known], prefix: str = ""
+) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        name = prefix + key
+        if isinstance(value, dict) and any(other.startswith(f"{name}.") for other in known):
+            yield from _leaves(value, known, f"{name}.")
+        else:
+            yield name, value
+
+
+def _from_environment(environ: Mapping[str, str], known: Iterable[str]) -> Iterator[Given]:
+    for variable, name in setting_variables(environ, known):
+        yield Given(name, environ[variable], "environment", variable)
+
+
+def _from_flags(overrides: Sequence[str], known: Iterable[str]) -> Iterator[Given]:
+    for override in overrides:
+        name, equals, value = override.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {shown_name(name.strip(), known)}: write it as section.key=value")
+        yield Given(name.strip(), value, "flag", "")
+
+
+def _named(given: Given, known: Iterable[str]) -> tuple[str, str]:
+    """Return the name to print, and how to name the source to the person who wrote it."""
+    if given.kind == "environment":
+        variable = shown_variable(given.place)
+        return given.name if variable == given.place else HIDDEN, f"environment variable {variable}"
+    name = shown_name(given.name, known)
+    return name, f"{name} in {given.place}" if given.kind == "file" else f"--set {name}"
+
+
+def _converted(given: Given, known: Mapping[str, Known]) -> object:
+    setting = known.get(given.name)
+    if setting is None:
+        name, origin = _named(given, known)
+        raise ConfigError(f"{origin}: there is no setting {name!r}{_suggestion(given, known)}")
+    if setting.is_secret and given.kind == "flag":
+        raise ConfigError(
+            f"{_named(given, known)[1]}: every user of the machine can read command lines; "
+            f"use {given.name}_file or the environment variable {_variable(given.name)}"
+        )
+    try:
+        return _without_line_end(_convert(given, setting), setting)
+    except msgspec.ValidationError as error:
+        got = "***" if setting.is_secret else _shown(given)
+        raise ConfigError(f"{_named(given, known)[1]}: {_wanted(error, setting)}, got {got}") from error
+
+
+def _convert(given: Given, setting: Known) -> object:
+    """A file has types of its own; elsewhere all is text, with commas between the items of a list."""
+    if given.kind == "file":
+        return msgspec.convert(given.value, setting.type)
+    text: object = given.value
+    if isinstance(setting.default, tuple):
+        text = [item.strip() for item in str(given.value).strip("[] ").split(",") if item.strip()]
+    return msgspec.convert(text, setting.type, strict=False)
+
+
+def _without_line_end(value: object, setting: Known) -> object:
+    """Refuse what a pattern lets pass: the `$` at its end stands in front of a last line end too."""
+    if isinstance(value, str) and value.endswith("\n") and any(note.pattern for note in _notes(setting.type)):
+        raise msgspec.ValidationError("Expected no line end")
+    return value
+
+
+def _shown(given: Given) -> str:
+    """A refused URL may be misspelled so that nothing says which part of it is the password."""
+    value = given.value
+    if not isinstance(value, str):
+        return redact_setting(repr(value))
+    if given.name.endswith(".url") and "@" not in value and not _ADDRESS.fullmatch(value):
+        return "***"
+    return repr(redact_setting(value))
+
+
+def _wanted(error: msgspec.ValidationError, setting: Known) -> str:
+    """What would be allowed; a pattern alone says too little, so the setting's own sentence follows it."""
+    if setting.choices:
+        return f"expected one of {', '.join(setting.choices)}"
+    wanted = str(error).partition(" - at `")[0].partition(", got")[0].replace("`", "")
+    hint = f" ({setting.description})" if "regex" in wanted else ""
+    return wanted[:1].lower() + wanted[1:] + hint
+
+
+def _suggestion(given: Given, known: Iterable[str]) -> str:
+    close = closest_name(given.name, known)
+    if close is None:
+        return "; see 'neardup-stream config show' for all of them"
+    return f"; did you mean {_variable(close) if given.kind == 'environment' else close}?"
+
+
+def _variable(name: str) -> str:
+    return PREFIX + name.upper().replace(".", "__")
+
+
+def _built(into: type[S], values: Mapping[str, object], prefix: str = "") -> S:
+    hints = get_type_hints(into)
+    parts: dict[str, object] = {}
+    for field in msgspec.structs.fields(into):
+        hint, name = hints[field.name], prefix + field.name
+        if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+            parts[field.name] = _built(hint, values, f"{name}.")
+        elif name in values:
+            parts[field.name] = values[name]
+    return into(**parts)

@@ -1,0 +1,217 @@
+"""The sections that say where the servers are, and who we are to them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from neardup_daemon.settings.section import Seconds, Secret, Section
+from neardup_stream.credentials import Login, TlsFiles
+from neardup_stream.errors import ConfigError
+from neardup_stream.stores.redis.config import Durability, RedisConfig
+from neardup_stream.streams.kafka.config import (
+    Compression,
+    FirstStart,
+    KafkaConnection,
+    OutOfRange,
+    SaslMechanism,
+)
+
+__all__ = ["Kafka", "Redis"]
+
+Topic = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+
+
+class Kafka(Section, frozen=True):
+    """Where pages come from and events go to."""
+
+    bootstrap_servers: Annotated[
+        str, Meta(min_length=1, description="Brokers to ask first, as `host:port,host:port`.")
+    ] = "localhost:9092"
+    pages_topic: Annotated[Topic, Meta(description="Topic the pages are read from.")] = "pages"
+    events_topic: Annotated[Topic, Meta(description="Topic the events are sent to.")] = "neardup-events"
+    dead_letters_topic: Annotated[
+        Topic, Meta(description="Topic for records that can never be processed, each with its reason.")
+    ] = "neardup-dead-letters"
+    group_id: Annotated[
+        str, Meta(min_length=1, description="Consumer group; daemons that share it share the partitions.")
+    ] = "neardup-stream"
+    group_instance_id: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z0-9._-]{0,200}$",
+            description="Name of this daemon alone, under which it finds its partitions again when it is"
+            " restarted within the session timeout; empty gives them away at every stop.",
+        ),
+    ] = ""
+    input_epoch: Annotated[
+        int,
+        Meta(
+            ge=0,
+            lt=1 << 31,
+            description="Raise it, in all daemons, when the pages topic was made anew or is to be judged"
+            " again: its records are then those of another input.",
+        ),
+    ] = 0
+    first_start: Annotated[
+        FirstStart, Meta(description="Where a group that never committed begins to read.")
+    ] = "earliest"
+    out_of_range: Annotated[
+        OutOfRange,
+        Meta(description="What to do when the committed offset is no longer in the topic."),
+    ] = "fail"
+    delivery: Annotated[
+        Literal["at_least_once", "exactly_once"],
+        Meta(
+            description="What is promised of every event: `at_least_once`, or `exactly_once` to subscribers"
+            " that read committed."
+        ),
+    ] = "at_least_once"
+    compression: Annotated[Compression, Meta(description="Codec of the batches sent.")] = "zstd"
+    request_timeout_seconds: Annotated[
+        Seconds,
+        Meta(description="Longest wait for one answer of a broker; whoever is silent longer counts as away."),
+    ] = 30.0
+    metadata_max_age_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="How long partitions that were added to a topic may stay unread; a shorter time costs"
+            " the brokers more requests."
+        ),
+    ] = 30.0
+    session_timeout_seconds: Annotated[
+        Seconds, Meta(description="Silence after which the broker gives our partitions to others.")
+    ] = 30.0
+    max_poll_interval_seconds: Annotated[
+        Seconds, Meta(description="Longest time between two reads before the partitions are given to others.")
+    ] = 300.0
+    tls: Annotated[bool, Meta(description="Encrypt connections, and check whom they lead to.")] = False
+    tls_ca_file: Annotated[
+        str, Meta(description="PEM file of the authorities to trust; empty trusts those of the system.")
+    ] = ""
+    tls_certificate_file: Annotated[
+        str, Meta(description="PEM file of our certificate and its chain, for brokers that ask for one.")
+    ] = ""
+    tls_key_file: Annotated[
+        str, Meta(description="PEM file of its key; empty if the key is in the certificate's file.")
+    ] = ""
+    sasl_mechanism: Annotated[
+        SaslMechanism, Meta(description="How brokers want to hear a user name and a password.")
+    ] = "none"
+    sasl_username: Annotated[str, Meta(description="Who we are to the brokers.")] = ""
+    sasl_password: Annotated[
+        Secret, Meta(description="Password; rather use the file or the environment.")
+    ] = ""
+    sasl_password_file: Annotated[str, Meta(description="File that holds the password.")] = ""
+
+    def __post_init__(self) -> None:
+        """Refuse topics that feed on themselves, and half of what security needs.
+
+        Raises:
+            ConfigError: two of the three topics are one, or settings of TLS or SASL contradict each other.
+        """
+        self.connection()
+        if len({self.pages_topic, self.events_topic, self.dead_letters_topic}) < 3:
+            raise ConfigError(
+                f"kafka.pages_topic ({self.pages_topic}), kafka.events_topic ({self.events_topic}) and "
+                f"kafka.dead_letters_topic ({self.dead_letters_topic}) must be three different topics"
+            )
+
+    def connection(self) -> KafkaConnection:
+        """The same, as Kafka's clients want it."""
+        files = _tls_files("kafka.", self.tls_ca_file, self.tls_certificate_file, self.tls_key_file)
+        if files is not None and not self.tls:
+            raise ConfigError("kafka.tls_… files are set, and kafka.tls is false")
+        return KafkaConnection(
+            bootstrap_servers=self.bootstrap_servers,
+            request_timeout_seconds=self.request_timeout_seconds,
+            metadata_max_age_seconds=self.metadata_max_age_seconds,
+            tls=(files or TlsFiles()) if self.tls else None,
+            sasl_mechanism=self.sasl_mechanism,
+            login=_login("kafka.sasl_", self.sasl_username, self.sasl_password, self.sasl_password_file),
+        )
+
+
+class Redis(Section, frozen=True):
+    """Where the tables and page records are kept."""
+
+    url: Annotated[
+        str,
+        Meta(
+            pattern=r"^(rediss?|unix|rediss?\+(cluster|sentinel))://",
+            description="`redis://host:port/db`, `unix:///path`, `redis+cluster://host:port,host:port` or"
+            " `redis+sentinel://host:port,host:port/service/db`; `rediss` for TLS.",
+        ),
+    ] = "redis://localhost:6379/0"
+    namespace: Annotated[
+        str,
+        Meta(
+            pattern=r"^[A-Za-z0-9_-]{1,32}$",
+            description="First part of every key; two corpora can share a server.",
+        ),
+    ] = "nd"
+    socket_timeout_seconds: Annotated[Seconds, Meta(description="Longest wait for one answer.")] = 10.0
+    retries: Annotated[
+        int, Meta(ge=0, le=100, description="How often the client repeats a call before the batch is told.")
+    ] = 2
+    username: Annotated[str, Meta(description="Who we are to the server; empty for its default user.")] = ""
+    password: Annotated[Secret, Meta(description="Password; rather use the file or the environment.")] = ""
+    password_file: Annotated[str, Meta(description="File that holds the password.")] = ""
+    durability: Annotated[
+        Durability,
+        Meta(description="Who has what was written before it is told: the `master`, or a `replica` too."),
+    ] = "master"
+    tls_ca_file: Annotated[
+        str, Meta(description="PEM file of the authorities to trust; empty trusts those of the system.")
+    ] = ""
+    tls_certificate_file: Annotated[
+        str, Meta(description="PEM file of our certificate and its chain, for servers that ask for one.")
+    ] = ""
+    tls_key_file: Annotated[
+        str, Meta(description="PEM file of its key; empty if the key is in the certificate's file.")
+    ] = ""
+
+    def __post_init__(self) -> None:
+        """Refuse what the client could not use.
+
+        Raises:
+            ConfigError: the settings contradict each other.
+        """
+        self.config()
+
+    def config(self) -> RedisConfig:
+        """The same, as the client wants it."""
+        return RedisConfig(
+            self.url,
+            self.socket_timeout_seconds,
+            self.retries,
+            login=_login("redis.", self.username, self.password, self.password_file),
+            tls=_tls_files("redis.", self.tls_ca_file, self.tls_certificate_file, self.tls_key_file),
+            durability=self.durability,
+        )
+
+
+def _login(prefix: str, username: str, password: str, password_file: str) -> Login | None:
+    """None where nothing is set."""
+    if not (username or password or password_file):
+        return None
+    with _prefixed(prefix):
+        return Login(username=username, password=password, password_file=password_file)
+
+
+def _tls_files(prefix: str, ca_file: str, certificate_file: str, key_file: str) -> TlsFiles | None:
+    """None where nothing is set."""
+    if not (ca_file or certificate_file or key_file):
+        return None
+    with _prefixed(prefix):
+        return TlsFiles(ca_file=ca_file, certificate_file=certificate_file, key_file=key_file)
+
+
+@contextmanager
+def _prefixed(prefix: str) -> Iterator[None]:
+    """Say of which server the settings are that an error names."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{prefix}{error}") from error

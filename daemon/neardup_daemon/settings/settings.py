@@ -1,0 +1,379 @@
+"""What can be set: one struct a section, each setting with its type, limits, default and one sentence.
+
+The sentences are the reference: `config schema`, the help of flags and `docs/operations.md` repeat them.
+Rules that belong to a library part (which blocks go with which distance) stay in that part's own config,
+which is built here, so that a contradiction is found before anything starts.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from msgspec import Meta
+
+from neardup_daemon.failpoints import Failpoint, parse_failpoints
+from neardup_daemon.settings.loading import read_settings
+from neardup_daemon.settings.reporting import Http, Log, MetricSeries, Tracing
+from neardup_daemon.settings.section import Seconds, Section
+from neardup_daemon.settings.servers import Kafka, Redis
+from neardup_daemon.settings.verdicts import Clusters, Frames, Index, Sketch, Text, Verdict
+from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.pipeline.worker_limits import WorkerLimits
+from neardup_stream.text.limits import MarkupLimits, TextLimits
+from neardup_stream.wire.pages import PageLimits
+from neardup_stream.wire.presets import Preset
+
+__all__ = [
+    "Archive",
+    "Events",
+    "Failpoints",
+    "Http",
+    "Limits",
+    "Log",
+    "MetricSeries",
+    "Page",
+    "PageFields",
+    "Pages",
+    "Pipeline",
+    "Retention",
+    "Settings",
+    "Tracing",
+]
+
+FieldPath = Annotated[str, Meta(pattern=r"^[^.]+(\.[^.]+)*$")]
+
+_MIB = 1 << 20
+
+
+class Archive(Section, frozen=True):
+    """Which frozen archives pages are compared with before the live index, and what a match does."""
+
+    files: Annotated[
+        tuple[str, ...],
+        Meta(description="Archives that `freeze` wrote; all of them are asked about every page."),
+    ] = ()
+    on_match: Annotated[
+        Literal["report", "skip"],
+        Meta(
+            description="What becomes of a page that is like a frozen one: `report` publishes an `archived`"
+            " event and compares the page with the index as any other; `skip` publishes the same event and"
+            " keeps a page record only: the page is in no cluster, and no later page matches it. All daemons"
+            " of a namespace need the same files then."
+        ),
+    ] = "report"
+    matches_limit: Annotated[
+        int,
+        Meta(ge=1, le=10_000, description="Most frozen pages an `archived` event names; it counts them all."),
+    ] = 8
+    reload_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="How often files are looked at that may have been replaced, and their forgets; a"
+            " smaller number sees them sooner."
+        ),
+    ] = 10.0
+    verify_at_start: Annotated[
+        bool,
+        Meta(
+            description="Read archives to the last byte before the first page, a second a GB; without, each"
+            " 4 KiB are checked at their first use, and damage is met later."
+        ),
+    ] = True
+
+
+class Retention(Section, frozen=True):
+    """When a page that is not seen again is let go."""
+
+    seconds: Annotated[
+        float,
+        Meta(ge=0, le=10 * 366 * 86_400, description="Pages not seen for this long expire; 0 keeps all."),
+    ] = 0.0
+    stub_seconds: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=10 * 366 * 86_400,
+            description="How long what is left of a forgotten or expired page (its version) is kept.",
+        ),
+    ] = 86_400.0
+
+
+class Limits(Section, frozen=True):
+    """Above these a record is a dead letter."""
+
+    max_page_bytes: Annotated[int, Meta(ge=1, le=1 << 30, description="Largest record value.")] = 4 * _MIB
+    max_url_bytes: Annotated[int, Meta(ge=1, le=_MIB, description="Longest URL, in UTF-8.")] = 4096
+    max_id_bytes: Annotated[int, Meta(ge=1, le=_MIB, description="Longest page id, in UTF-8.")] = 4096
+    max_meta_bytes: Annotated[
+        int, Meta(ge=1, le=16 * _MIB, description="Largest `meta`, as the JSON it came in.")
+    ] = 65_536
+    max_expanded_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1 << 30,
+            description="Most bytes that a compressed batch of the pages topic may expand to; of a larger one"
+            " every record is a dead letter without its content.",
+        ),
+    ] = 32 * _MIB
+    max_text_bytes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1 << 30,
+            description="Longest text of a page, in UTF-8, as extracted and as canonicalized.",
+        ),
+    ] = 4 * _MIB
+    max_nodes: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1 << 30,
+            description="Most elements and attributes of a page, with the formatting elements that a parser"
+            " repeats because they were left open.",
+        ),
+    ] = 1 << 19
+    max_depth: Annotated[
+        int, Meta(ge=1, le=65_536, description="Most elements of a page inside each other.")
+    ] = 1024
+    max_attributes: Annotated[int, Meta(ge=1, le=_MIB, description="Most attributes of one element.")] = 1024
+    max_names: Annotated[
+        int,
+        Meta(ge=1, le=_MIB, description="Most different names of elements and attributes of a page."),
+    ] = 4096
+    max_formatting: Annotated[
+        int,
+        Meta(ge=1, le=65_536, description="Most formatting elements, such as `b` and `font`, open at once."),
+    ] = 256
+    max_options: Annotated[int, Meta(ge=1, le=_MIB, description="Most `option` elements of a page.")] = 8192
+    max_steps: Annotated[
+        int,
+        Meta(
+            ge=_MIB,
+            le=1 << 40,
+            description="Most open elements of a page that a parser passes at tags: at each tag, as many as"
+            " are open.",
+        ),
+    ] = 1 << 28
+    max_copied_bytes: Annotated[
+        int,
+        Meta(
+            ge=_MIB,
+            le=1 << 40,
+            description="Most text of a page that a parser copies, in bytes, because tags that it ignores,"
+            " comments or table cells come between the pieces of one text.",
+        ),
+    ] = 64 * _MIB
+    page_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="Most CPU time that one page may take until it is fingerprinted; more lets slower"
+            " pages pass, and a hostile one holds its batch up for twice as long."
+        ),
+    ] = 2.0
+    page_memory_bytes: Annotated[
+        int,
+        Meta(
+            ge=64 * _MIB,
+            le=1 << 40,
+            description="Most memory that one page may take until it is fingerprinted.",
+        ),
+    ] = 512 * _MIB
+
+    def config(self) -> PageLimits:
+        """The same, as the page decoder wants it."""
+        return PageLimits(
+            max_page_bytes=self.max_page_bytes,
+            max_url_bytes=self.max_url_bytes,
+            max_id_bytes=self.max_id_bytes,
+            max_meta_bytes=self.max_meta_bytes,
+        )
+
+    def text(self) -> TextLimits:
+        """The same, as the extraction of text wants it."""
+        markup = MarkupLimits(
+            max_nodes=self.max_nodes,
+            max_depth=self.max_depth,
+            max_attributes=self.max_attributes,
+            max_names=self.max_names,
+            max_formatting=self.max_formatting,
+            max_options=self.max_options,
+            max_steps=self.max_steps,
+            max_text_bytes=self.max_text_bytes,
+            max_copied_bytes=self.max_copied_bytes,
+        )
+        return TextLimits(markup, self.max_text_bytes)
+
+    def worker(self) -> WorkerLimits:
+        """The same, as the process that prepares pages wants it."""
+        return WorkerLimits(self.page_seconds, self.page_memory_bytes)
+
+
+class PageFields(Section, frozen=True):
+    """Where a crawler's JSON keeps what we call by other names; dots go into nested objects."""
+
+    url: Annotated[FieldPath, Meta(description="Address as crawled.")] = "url"
+    id: Annotated[FieldPath, Meta(description="Identity of the page.")] = "id"
+    fetched_at: Annotated[FieldPath, Meta(description="When it was fetched.")] = "fetched_at"
+    html: Annotated[FieldPath, Meta(description="Markup.")] = "html"
+    text: Annotated[FieldPath, Meta(description="Visible text.")] = "text"
+    body: Annotated[FieldPath, Meta(description="Bytes as fetched, in base64.")] = "body"
+    content_type: Annotated[FieldPath, Meta(description="Media type of the body.")] = "content_type"
+    charset: Annotated[FieldPath, Meta(description="Label of the body's encoding.")] = "charset"
+    status: Annotated[FieldPath, Meta(description="HTTP status.")] = "status"
+    language: Annotated[FieldPath, Meta(description="Language label.")] = "language"
+    score: Annotated[FieldPath, Meta(description="The crawler's own score.")] = "score"
+    meta: Annotated[FieldPath, Meta(description="JSON that events pass on untouched.")] = "meta"
+
+    def mapping(self) -> dict[str, str]:
+        """Our name → the crawler's path, for the names that differ."""
+        paths = {name: getattr(self, name) for name in self.__struct_fields__}
+        return {name: path for name, path in paths.items() if path != name}
+
+
+class Page(Section, frozen=True):
+    """How one record is read."""
+
+    preset: Annotated[
+        Preset,
+        Meta(
+            description="The crawler that writes the pages, whose names of fields and identities are known;"
+            " `page.fields` go before it."
+        ),
+    ] = "none"
+    fields: PageFields = PageFields()
+
+
+class Pages(Section, frozen=True):
+    """Which pages are wanted."""
+
+    status: Annotated[
+        tuple[Annotated[int, Meta(ge=0, le=999)], ...],
+        Meta(description="HTTP statuses to process, others are skipped; empty takes every page."),
+    ] = ()
+
+
+class Events(Section, frozen=True):
+    """Which events are sent besides the duplicates."""
+
+    unique: Annotated[bool, Meta(description="Send an event for every page that stands alone.")] = False
+    contained: Annotated[
+        bool, Meta(description="Send an event for every page that is mostly inside another, or holds one.")
+    ] = False
+    undecided: Annotated[
+        bool, Meta(description="Send an event for every page that is too short to be judged.")
+    ] = False
+
+
+class Pipeline(Section, frozen=True):
+    """How much is under way at once, and how long anything may take."""
+
+    max_batch_pages: Annotated[int, Meta(ge=1, description="Most pages of one batch.")] = 256
+    max_batch_bytes: Annotated[
+        int, Meta(ge=1, description="Most bytes of one batch; a single larger page is a batch of its own.")
+    ] = 16 * _MIB
+    max_in_flight_pages: Annotated[
+        int, Meta(ge=1, description="Most pages between reading and commit; reading pauses at it.")
+    ] = 2048
+    max_in_flight_bytes: Annotated[
+        int, Meta(ge=1, description="Most bytes between reading and commit; reading pauses at it.")
+    ] = 128 * _MIB
+    commit_interval_seconds: Annotated[
+        float, Meta(ge=0, le=86_400, description="Longest time a finished batch waits for its commit.")
+    ] = 1.0
+    drain_seconds: Annotated[
+        Seconds, Meta(description="How long a clean stop, or a rebalance, waits for what is in flight.")
+    ] = 20.0
+    give_up_seconds: Annotated[
+        Seconds, Meta(description="How long a dependency may stay away before the process exits with 3.")
+    ] = 300.0
+    stall_seconds: Annotated[
+        Seconds,
+        Meta(description="How long there may be work and no commit before `/livez` says to restart."),
+    ] = 300.0
+
+    def __post_init__(self) -> None:
+        """Refuse a batch that could never be in flight.
+
+        Raises:
+            ConfigError: a batch may hold more than may be in flight.
+        """
+        self.limits()
+
+    def limits(self) -> InFlightLimits:
+        """How much may be under way, as the loop wants it."""
+        return InFlightLimits(
+            max_batch_pages=self.max_batch_pages,
+            max_batch_bytes=self.max_batch_bytes,
+            max_in_flight_pages=self.max_in_flight_pages,
+            max_in_flight_bytes=self.max_in_flight_bytes,
+        )
+
+
+class Failpoints(Section, frozen=True):
+    """Where the daemon fails by itself, for tests of crashes; see `daemon/neardup_daemon/failpoints.py`."""
+
+    kill: Annotated[
+        tuple[str, ...],
+        Meta(description="For tests: calls at which the daemon kills itself, as `after events.send 3`."),
+    ] = ()
+    stop: Annotated[
+        tuple[str, ...],
+        Meta(description="For tests: calls at which the daemon stands still until it gets SIGCONT."),
+    ] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse points that do not exist.
+
+        Raises:
+            ConfigError: there is no such call.
+        """
+        self.points()
+
+    def points(self) -> list[Failpoint]:
+        """The same, as the composition root wants it."""
+        return parse_failpoints(self.kill, self.stop)
+
+
+class Settings(Section, frozen=True):
+    """Everything that can be set, in force for one run."""
+
+    kafka: Kafka = Kafka()
+    redis: Redis = Redis()
+    index: Index = Index()
+    text: Text = Text()
+    sketch: Sketch = Sketch()
+    verdict: Verdict = Verdict()
+    frames: Frames = Frames()
+    archive: Archive = Archive()
+    clusters: Clusters = Clusters()
+    retention: Retention = Retention()
+    limits: Limits = Limits()
+    page: Page = Page()
+    pages: Pages = Pages()
+    events: Events = Events()
+    pipeline: Pipeline = Pipeline()
+    http: Http = Http()
+    metrics: MetricSeries = MetricSeries()
+    tracing: Tracing = Tracing()
+    log: Log = Log()
+    failpoints: Failpoints = Failpoints()
+
+    @classmethod
+    def load(
+        cls,
+        config: Path | None = None,
+        overrides: Sequence[str] = (),
+        environ: Mapping[str, str] | None = None,
+    ) -> Self:
+        """The settings in force: flags over environment over file over defaults.
+
+        Args:
+            config: a TOML file.
+            overrides: `section.key=value`, the later one wins.
+            environ: variables such as `NEARDUP_KAFKA__PAGES_TOPIC`; others are left alone.
+
+        Raises:
+            ConfigError: an unknown name or a value that is not allowed, with the source that holds it.
+        """
+        return read_settings(cls, config, overrides, environ or {})[0]

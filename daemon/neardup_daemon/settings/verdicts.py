@@ -1,0 +1,235 @@
+"""The sections that say how pages are compared, and which of them belong together."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from neardup_daemon.settings.section import Seconds, Section
+from neardup_stream.bits.permutations import PermutedConfig
+from neardup_stream.fingerprints.simhash import MAX_WINDOW_TOKENS
+from neardup_stream.frames.lines import FrameConfig
+from neardup_stream.indexes.layout import IndexConfig
+
+__all__ = ["Clusters", "Frames", "Index", "Sketch", "Text", "Verdict"]
+
+
+class Index(Section, frozen=True):
+    """How the permuted tables are laid out; all but `bucket_cap` change what is stored."""
+
+    blocks: Annotated[
+        int,
+        Meta(
+            ge=2,
+            le=64,
+            description="Parts a fingerprint is split into; at 3 bits, 4 parts make 4 tables and 5 make 10.",
+        ),
+    ] = 4
+    distance_bits: Annotated[
+        int,
+        Meta(ge=0, le=63, description="Fingerprints that differ in at most this many bits are candidates."),
+    ] = 3
+    expected_pages: Annotated[
+        int, Meta(ge=1, description="Largest number of pages to be kept; sets the width of the buckets.")
+    ] = 1_000_000
+    bands: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=32,
+            description="Tables that find pages by equal parts of their sketches; 0 finds by simhash alone.",
+        ),
+    ] = 12
+    bucket_cap: Annotated[
+        int,
+        Meta(
+            ge=1,
+            description="Largest range a probe reads whole; of a larger one, a crowd, it reads a sample.",
+        ),
+    ] = 128
+    shards: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=256,
+            description="Units of placement, a power of two; at least 4 times a cluster's nodes.",
+        ),
+    ] = 16
+
+    def __post_init__(self) -> None:
+        """Refuse a layout that cannot be.
+
+        Raises:
+            ConfigError: the numbers contradict each other.
+        """
+        self.config()
+
+    def config(self) -> IndexConfig:
+        """The same, as the index wants it."""
+        return IndexConfig(
+            permuted=PermutedConfig(self.blocks, self.distance_bits),
+            bands=self.bands,
+            expected_pages=self.expected_pages,
+            bucket_cap=self.bucket_cap,
+            shards=self.shards,
+        )
+
+
+class Text(Section, frozen=True):
+    """How a page becomes a fingerprint; both change what is stored."""
+
+    extraction: Annotated[
+        Literal["all_text", "main_content"],
+        Meta(description="What of a page's markup counts: all its visible text, or its main content."),
+    ] = "all_text"
+    window_tokens: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MAX_WINDOW_TOKENS,
+            description="Consecutive tokens that make one feature of the fingerprint.",
+        ),
+    ] = 2
+
+
+class Sketch(Section, frozen=True):
+    """How much is remembered of a page's text; all of it changes what is stored."""
+
+    shingle_tokens: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=MAX_WINDOW_TOKENS,
+            description="Consecutive tokens that make one shingle; resemblance counts those two pages share.",
+        ),
+    ] = 3
+    bins: Annotated[
+        int, Meta(ge=16, le=1024, description="Samples of a sketch; four times as many halve its error.")
+    ] = 160
+    code_bits: Annotated[
+        Literal[4, 8], Meta(description="Bits of one sample; 4 take half the bytes and err a little more.")
+    ] = 4
+
+
+class Verdict(Section, frozen=True):
+    """When a candidate counts."""
+
+    scheme: Annotated[
+        Literal["sketch", "simhash"],
+        Meta(description="What pages are compared by: sketches, which tell resemblance, or simhashes alone."),
+    ] = "sketch"
+    near_resemblance: Annotated[
+        float, Meta(gt=0, le=1, description="Least estimated resemblance of two pages that match.")
+    ] = 0.55
+    near_containment: Annotated[
+        float,
+        Meta(gt=0, le=1, description="Least estimated share of either page inside the other for a match."),
+    ] = 0.715
+    contained_containment: Annotated[
+        float,
+        Meta(gt=0, le=1, description="Least estimated share of a page inside another to call it contained."),
+    ] = 0.9
+    content_containment: Annotated[
+        float,
+        Meta(
+            gt=0,
+            le=1,
+            description="The same as `near_containment` for pages without their frames, where both have one.",
+        ),
+    ] = 0.73
+    scope: Annotated[
+        str,
+        Meta(description="Compare within `everything`, `host`, `domain`, `language` or `meta.<field>`."),
+    ] = "everything"
+    min_tokens: Annotated[
+        int, Meta(ge=1, description="Pages with fewer tokens are undecided: not indexed, equal to nothing.")
+    ] = 10
+    matches_limit: Annotated[
+        int,
+        Meta(ge=1, le=10_000, description="Most matches an event names; `matches_total` counts them all."),
+    ] = 64
+    policy: Annotated[
+        int,
+        Meta(
+            ge=0,
+            description="Raise it by one to change what verdicts depend on, for pages stored already too.",
+        ),
+    ] = 0
+
+
+class Frames(Section, frozen=True):
+    """When a line is frame: one that a site repeats on its pages, as in navigation; it is not compared."""
+
+    scope: Annotated[
+        str,
+        Meta(
+            pattern=r"^(host|domain|off|meta\..+)$",
+            description="Which pages share a frame, those of one `host`, `domain` or `meta.<field>`; `off`"
+            " compares pages with their frames.",
+        ),
+    ] = "host"
+    markup_pages: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=32,
+            description="A line of HTML is frame if as many other pages of the site have it; a larger"
+            " number learns a frame later, a smaller one takes more repeated content for frame.",
+        ),
+    ] = 5
+    landmark_pages: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=32,
+            description="The same for a line in navigation, footer or another landmark of the markup.",
+        ),
+    ] = 2
+    text_pages: Annotated[
+        int, Meta(ge=1, le=120, description="The same for a line of a page that comes as plain text.")
+    ] = 10
+    max_lines: Annotated[
+        int,
+        Meta(
+            ge=16,
+            le=65_536,
+            description="Most lines counted for a site, 5 bytes each; the rarest are dropped.",
+        ),
+    ] = 1024
+
+    def config(self) -> FrameConfig:
+        """The same, as the pipeline wants it."""
+        return FrameConfig(self.markup_pages, self.landmark_pages, self.text_pages, self.max_lines)
+
+
+class Clusters(Section, frozen=True):
+    """Which matching pages belong together."""
+
+    rule: Annotated[
+        Literal["linked", "components", "anchored", "off"],
+        Meta(
+            description="Which pages share a cluster: `linked`, those that firm matches connect, and a page"
+            " without one joins the cluster it matches best, of those of which it matches half or an anchor"
+            " (its first page, or one that matches an anchor firmly); `components`, those that any matches"
+            " connect; `anchored`, those that match the founder; `off` keeps no clusters."
+        ),
+    ] = "linked"
+    link_containment: Annotated[
+        float,
+        Meta(gt=0, le=1, description="Least share of either page inside the other for a firm match."),
+    ] = 0.775
+    grave_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="How long a page is kept at hand that was decided, or left; batches that were under"
+            " way for longer are compared again."
+        ),
+    ] = 120.0
+    pending_edges: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=4096,
+            description="Most matches that wait for one page which is registered but not decided yet; further"
+            " ones are dropped and counted. More cost memory and time where many copies of such a page come.",
+        ),
+    ] = 64

@@ -1,0 +1,1 @@
+"""What a running daemon measures and reports of itself."""

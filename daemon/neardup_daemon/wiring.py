@@ -1,0 +1,486 @@
+"""The composition root: the only place that knows which store and which streams are used.
+
+Everything opened is closed in reverse. What changes stored bytes is gathered here into the schema.
+"""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
+
+from neardup_daemon.archives import ReloadedArchives
+from neardup_daemon.clocks import StoreClock, require_same_time
+from neardup_daemon.failpoints import with_failpoints
+from neardup_daemon.policy import agreed_archive_ids, policy
+from neardup_daemon.preparing import (
+    build_frames,
+    cluster_rule,
+    index_layout,
+    simhash_config,
+    sketch_config,
+    verdict_config,
+)
+from neardup_daemon.settings.settings import Settings
+from neardup_stream.clusters.clusters import ClusterConfig, Clusters
+from neardup_stream.clusters.unclustered import Unclustered
+from neardup_stream.errors import BadPage, Unavailable
+from neardup_stream.events import Event
+from neardup_stream.fingerprints.simhash import schema_fields
+from neardup_stream.fingerprints.sketch import sketch_schema_fields
+from neardup_stream.indexes.layout import ENTRY_FORMAT
+from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.message import Message, Record
+from neardup_stream.meters import PipelineMeters
+from neardup_stream.pipeline.consulting import Consultation
+from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.judgement import Judgement, JudgementStores
+from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
+from neardup_stream.pipeline.preparation import Prepares
+from neardup_stream.pipeline.reading_gate import ReadingGate
+from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.stores.cluster_store import ClusterStore
+from neardup_stream.stores.frame_store import FrameStore
+from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index
+from neardup_stream.stores.protocol import RecordStore
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.clusters import RedisClusters
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.frames import RedisFrames
+from neardup_stream.stores.redis.input_epochs import InputEpochs
+from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.namespace import Namespace, Policy, enter_index, open_namespace
+from neardup_stream.stores.redis.records import RedisRecords
+from neardup_stream.stores.redis.rights import require_rights
+from neardup_stream.stores.redis.servers import inspect_servers
+from neardup_stream.stores.redis.sweep_rounds import RedisSweepRounds
+from neardup_stream.stores.redis.tables import RedisTables
+from neardup_stream.stores.redis.usage import RedisUsage
+from neardup_stream.stores.sweep_rounds import SweepRounds
+from neardup_stream.streams.files.inputs import is_regular
+from neardup_stream.streams.kafka.config import (
+    FirstStart,
+    KafkaConnection,
+    KafkaSinkConfig,
+    KafkaSourceConfig,
+)
+from neardup_stream.streams.kafka.sink import KafkaSink
+from neardup_stream.streams.kafka.source import KafkaSource
+from neardup_stream.streams.kafka.start_offsets import InputHistory
+from neardup_stream.streams.kafka.transactions import KafkaTransactions, KafkaTransactionsConfig
+from neardup_stream.streams.protocol import Sink, Source
+from neardup_stream.streams.transactions import Transactions
+from neardup_stream.traces import NoTracer, Tracer
+from neardup_stream.wire.dead_letters import dead_letter, to_json_line
+from neardup_stream.wire.events import to_message, to_structured
+
+__all__ = [
+    "KafkaStreams",
+    "Stores",
+    "build_consultation",
+    "build_loop",
+    "build_retries",
+    "build_stores",
+    "create_stores",
+    "kafka_connection",
+    "kafka_sink",
+    "kafka_source",
+    "line_publication",
+    "message_publication",
+    "open_kafka",
+    "open_stores",
+    "redis_config",
+    "schema",
+]
+
+_LONGEST_HEARTBEAT_SECONDS = 3.0
+"""How soon, at the latest, a member of the group hears of a rebalance."""
+
+_NOT_COMPARED: Final = Policy(0, {})
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """The stores of one namespace, open.
+
+    Attributes:
+        judged: what pages are judged with.
+        frames: the frames of sites.
+        clusters: None where they are switched off.
+        cluster_store: what is decided is kept there, with clusters or without.
+        namespace: what was founded there.
+        epochs: what is remembered of inputs.
+        usage: how full Redis is.
+        sweep_rounds: shares the sweep among daemons.
+        clock: epoch seconds by Redis.
+        server_name: product and version; empty where nobody asked.
+        policy: as it was compared with the one in force; without settings where it was not compared.
+    """
+
+    judged: JudgementStores
+    frames: FrameStore
+    clusters: Clusters | None
+    cluster_store: ClusterStore
+    namespace: Namespace
+    epochs: InputEpochs
+    usage: RedisUsage
+    sweep_rounds: SweepRounds
+    clock: StoreClock = field(default_factory=StoreClock)
+    server_name: str = ""
+    policy: Policy = _NOT_COMPARED
+
+
+def schema(settings: Settings) -> dict[str, str | int]:
+    """Everything that changes stored bytes, by name: daemons that share a namespace must agree on it."""
+    layout = index_layout(settings)
+    return {
+        **schema_fields(simhash_config(settings)),
+        **sketch_schema_fields(sketch_config(settings)),
+        "extraction": settings.text.extraction,
+        "blocks": settings.index.blocks,
+        "distance_bits": settings.index.distance_bits,
+        "scope": settings.verdict.scope,
+        "entry_format": ENTRY_FORMAT,
+        "bucket_bits": layout.bucket_bits,
+        "slot_bits": layout.slot_bits,
+        "shards": settings.index.shards,
+    }
+
+
+@asynccontextmanager
+async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> AsyncIterator[Stores]:
+    """Reach Redis, check that it can be trusted, and enter the namespace.
+
+    Args:
+        settings: layout and namespace.
+        redis_url: of the server, which may be an embedded one.
+        retries: patience while it is away.
+
+    Raises:
+        DependencyLost: it stayed away.
+        ConfigError: it refuses us, may evict pages, has another time than this host, or holds an index of
+            another schema.
+    """
+    config = redis_config(settings, redis_url)
+    async with AsyncExitStack() as stack:
+        client = await retries.persist(lambda: stack.enter_async_context(RedisClient(config)))
+        await retries.persist(partial(require_rights, client, settings.redis.namespace))
+        facts = await retries.persist(partial(inspect_servers, client))
+        for seconds in facts.clock_seconds:
+            require_same_time(seconds)
+        clock = StoreClock(next(iter(facts.clock_seconds), None))
+        agreed = policy(settings)
+        namespace = await retries.persist(
+            partial(open_namespace, client, settings.redis.namespace, schema(settings), agreed)
+        )
+        clusters = RedisClusters(client, _cluster_keys(settings, namespace))
+        namespace = await retries.persist(
+            partial(enter_index, client, settings.redis.namespace, namespace, clusters)
+        )
+        stores = build_stores(settings, client, namespace)
+        yield replace(stores, clock=clock, server_name=facts.name, policy=agreed)
+
+
+def redis_config(settings: Settings, redis_url: str) -> RedisConfig:
+    """How a server is reached; an embedded one asks nobody who they are."""
+    redis = settings.redis
+    if redis_url == redis.url:
+        return redis.config()
+    return RedisConfig(redis_url, redis.socket_timeout_seconds, redis.retries)
+
+
+async def create_stores(settings: Settings, client: RedisClient, namespace: Namespace) -> Stores:
+    """The stores of a new index, with its token stored."""
+    await create_index(RedisClusters(client, _cluster_keys(settings, namespace)), namespace.token)
+    return build_stores(settings, client, namespace)
+
+
+def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) -> Stores:
+    """The stores of a namespace over an open client."""
+    layout = index_layout(settings)
+    keys = Keys(
+        namespace=settings.redis.namespace,
+        schema_id=namespace.schema_id,
+        shard_bits=layout.shard_bits,
+        table_count=layout.table_count,
+        bucket_bits=layout.bucket_bits,
+        slot_bits=layout.slot_bits,
+    )
+    points = settings.failpoints.points()
+    index = with_failpoints("index", PermutedIndex(RedisTables(client, keys), layout), points)
+    records = with_failpoints("records", RedisRecords(client, keys), points)
+    cluster_keys = _cluster_keys(settings, namespace)
+    cluster_store = _cluster_store(settings, client, cluster_keys, namespace)
+    clusters = _clusters(settings, cluster_store, records)
+    decider = with_failpoints("clusters", clusters or Unclustered(cluster_store), points)
+    judged = JudgementStores(index, records, decider, namespace.handle_key, namespace.version_floor)
+    epochs = InputEpochs(client, settings.redis.namespace, cluster_store, cluster_keys, namespace.token)
+    frames = with_failpoints("frames", RedisFrames(client, keys), points)
+    rounds = RedisSweepRounds(client, settings.redis.namespace, namespace.schema_id)
+    usage = RedisUsage(client, keys)
+    return Stores(judged, frames, clusters, cluster_store, namespace, epochs, usage, rounds)
+
+
+def _cluster_keys(settings: Settings, namespace: Namespace) -> ClusterKeys:
+    layout = index_layout(settings)
+    return ClusterKeys(
+        namespace=settings.redis.namespace,
+        schema_id=namespace.schema_id,
+        slot_bits=layout.shard_bits + layout.slot_bits,
+    )
+
+
+def _cluster_store(
+    settings: Settings, client: RedisClient, keys: ClusterKeys, namespace: Namespace
+) -> ClusterStore:
+    store: ClusterStore = RedisClusters(client, keys)
+    if namespace.is_created:
+        store = GuardedClusters(store, namespace.token)
+    return with_failpoints("cluster_store", store, settings.failpoints.points())
+
+
+def _clusters(settings: Settings, store: ClusterStore, records: RecordStore) -> Clusters | None:
+    rule = cluster_rule(settings)
+    if rule is None:
+        return None
+    return Clusters(
+        store,
+        Descriptions(records),
+        rule,
+        ClusterConfig(
+            grave_seconds=settings.clusters.grave_seconds, pending_edges=settings.clusters.pending_edges
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaStreams:
+    """The three topics, open.
+
+    Attributes:
+        source: pages.
+        events: where events go.
+        dead_letters: where dead letters go.
+        transactions: send in the place of these two, for exactly-once delivery; None for at-least-once.
+    """
+
+    source: Source
+    events: Sink
+    dead_letters: Sink
+    transactions: Transactions | None
+
+
+def kafka_connection(settings: Settings) -> KafkaConnection:
+    """Where the brokers are."""
+    return settings.kafka.connection()
+
+
+def kafka_source(settings: Settings, topic: str, group_id: str, first_start: FirstStart) -> KafkaSource:
+    """A reader of one topic; `async with` opens it."""
+    return KafkaSource(_source_config(settings, topic, group_id, first_start))
+
+
+def _pages_source(settings: Settings, history: InputHistory, meters: PipelineMeters) -> KafkaSource:
+    kafka = settings.kafka
+    config = _source_config(settings, kafka.pages_topic, kafka.group_id, kafka.first_start)
+    config = replace(config, input_epoch=kafka.input_epoch, group_instance_id=kafka.group_instance_id)
+    return KafkaSource(config, history, meters)
+
+
+def _source_config(
+    settings: Settings, topic: str, group_id: str, first_start: FirstStart
+) -> KafkaSourceConfig:
+    kafka = settings.kafka
+    return KafkaSourceConfig(
+        connection=kafka_connection(settings),
+        topics=(topic,),
+        max_expanded_bytes=settings.limits.max_expanded_bytes,
+        group_id=group_id,
+        first_start=first_start,
+        out_of_range=kafka.out_of_range,
+        session_timeout_seconds=kafka.session_timeout_seconds,
+        heartbeat_interval_seconds=min(_LONGEST_HEARTBEAT_SECONDS, kafka.session_timeout_seconds / 4),
+        max_poll_interval_seconds=kafka.max_poll_interval_seconds,
+        drain_seconds=settings.pipeline.drain_seconds,
+    )
+
+
+def kafka_sink(settings: Settings, topic: str) -> KafkaSink:
+    """A writer to one topic; `async with` opens it."""
+    return KafkaSink(_sink_config(settings, topic))
+
+
+def _sink_config(settings: Settings, topic: str) -> KafkaSinkConfig:
+    return KafkaSinkConfig(
+        connection=kafka_connection(settings), topic=topic, compression=settings.kafka.compression
+    )
+
+
+@asynccontextmanager
+async def open_kafka(
+    settings: Settings, history: InputHistory, retries: Retries, meters: PipelineMeters
+) -> AsyncIterator[KafkaStreams]:
+    """Reach the brokers; a topic that does not exist ends the attempt.
+
+    Args:
+        settings: topics and policies.
+        history: what was finished of the pages before.
+        retries: patience while they are away.
+        meters: told of commits that came too late.
+
+    Raises:
+        DependencyLost: they stayed away.
+        ConfigError: a topic is missing or contradicts what was finished, or we may not use it.
+    """
+    kafka = settings.kafka
+    async with AsyncExitStack() as stack:
+        events = await retries.persist(
+            lambda: stack.enter_async_context(kafka_sink(settings, kafka.events_topic))
+        )
+        dead_letters = await retries.persist(
+            lambda: stack.enter_async_context(kafka_sink(settings, kafka.dead_letters_topic))
+        )
+        transactions = None
+        if kafka.delivery == "exactly_once":
+            transactions = await stack.enter_async_context(
+                _transactions(settings, history, events, dead_letters)
+            )
+        source = await retries.persist(
+            lambda: stack.enter_async_context(_pages_source(settings, history, meters))
+        )
+        points = settings.failpoints.points()
+        yield KafkaStreams(
+            with_failpoints("source", source, points),
+            with_failpoints("events", events, points),
+            with_failpoints("dead_letters", dead_letters, points),
+            transactions and with_failpoints("transactions", transactions, points),
+        )
+
+
+def _transactions(
+    settings: Settings, history: InputHistory, events: KafkaSink, dead_letters: KafkaSink
+) -> KafkaTransactions:
+    return KafkaTransactions(
+        KafkaTransactionsConfig(
+            events=_sink_config(settings, settings.kafka.events_topic),
+            dead_letters=_sink_config(settings, settings.kafka.dead_letters_topic),
+            group_id=settings.kafka.group_id,
+            largest_event_bytes=events.max_message_bytes,
+            largest_dead_letter_bytes=dead_letters.max_message_bytes,
+        ),
+        history,
+    )
+
+
+def build_retries(
+    settings: Settings, meters: PipelineMeters, on_away: Callable[[Unavailable | None], None]
+) -> Retries:
+    """Patience with dependencies, as set."""
+    return Retries(Patience(settings.pipeline.give_up_seconds), meters, on_away)
+
+
+def build_loop(
+    settings: Settings,
+    stores: Stores,
+    source: Source,
+    publication: Publication,
+    retries: Retries,
+    meters: PipelineMeters,
+    preparation: Prepares,
+    *,
+    transactions: Transactions | None = None,
+    archives: Consultation | None = None,
+    tracer: Tracer | None = None,
+    gate: ReadingGate | None = None,
+    is_kept: bool = False,
+    now_seconds: Callable[[], float] | None = None,
+) -> Loop:
+    """The pipeline over opened streams and stores; `is_kept` means files, and stores that outlive the run."""
+    pipeline = settings.pipeline
+    return Loop(
+        source=source,
+        preparation=preparation,
+        judgement=Judgement(
+            stores=stores.judged,
+            verdict=verdict_config(settings),
+            events=EventConfig(
+                namespace=settings.redis.namespace,
+                index=stores.namespace.index,
+                unique=settings.events.unique,
+                contained=settings.events.contained,
+                undecided=settings.events.undecided,
+                matches_limit=settings.verdict.matches_limit,
+            ),
+            retries=retries,
+            meters=meters,
+            now_seconds=now_seconds or stores.clock,
+        ),
+        publication=publication,
+        retries=retries,
+        config=LoopConfig(
+            limits=pipeline.limits(),
+            commit_interval_seconds=pipeline.commit_interval_seconds,
+            drain_seconds=pipeline.drain_seconds,
+            is_read_again=lambda partition: is_kept and is_regular(partition),
+        ),
+        meters=meters,
+        transactions=transactions,
+        frames=build_frames(settings, stores.frames, stores.judged.handle_key, retries, meters, preparation),
+        archives=archives,
+        tracer=tracer or NoTracer(),
+        gate=gate,
+    )
+
+
+def build_consultation(settings: Settings, meters: PipelineMeters, agreed: Policy) -> Consultation | None:
+    """Return what asks the archives of the settings, opened; None where there are none.
+
+    Args:
+        settings: which archives, and how they are asked.
+        meters: told what was found.
+        agreed: the policy that was compared with the one in force.
+
+    Raises:
+        ConfigError: one of them is missing, is no archive, was made with other settings, or is not the one
+            that the policy names.
+        CorruptData: one of them is damaged.
+    """
+    if not settings.archive.files:
+        return None
+    archives = ReloadedArchives(settings, agreed_archive_ids(agreed))
+    config = verdict_config(settings)
+    skips_matches = settings.archive.on_match == "skip"
+    limit = settings.archive.matches_limit
+    return Consultation(
+        archives.current,
+        config,
+        limit,
+        meters,
+        skips_matches=skips_matches,
+        text_parts=archives.text_parts,
+    )
+
+
+def message_publication(events: Sink, dead_letters: Sink) -> Publication:
+    """Events as CloudEvents in binary mode, dead letters with their original key, value and headers."""
+
+    def render_dead_letter(record: Record, error: BadPage) -> Message:
+        return dead_letter(record, error, dead_letters.max_message_bytes)
+
+    def render_event(event: Event) -> Message:
+        return to_message(event, events.max_message_bytes)
+
+    return Publication(events, dead_letters, render_event, render_dead_letter)
+
+
+def line_publication(events: Sink, dead_letters: Sink) -> Publication:
+    """Both as lines of JSON, for files and pipes."""
+
+    def render_dead_letter(record: Record, error: BadPage) -> Message:
+        return Message(key=None, value=to_json_line(dead_letter(record, error, None)))
+
+    return Publication(
+        events, dead_letters, lambda event: Message(key=None, value=to_structured(event)), render_dead_letter
+    )

@@ -1,0 +1,120 @@
+"""Optimistic concurrency: read, decide, and commit if nothing has moved; else again, later and with less."""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable
+from random import random
+from typing import TypeVar
+
+from neardup_stream.clusters.snapshot import StaleView
+from neardup_stream.errors import StoreUnavailable
+
+__all__ = ["ATTEMPTS", "Jitter", "Pace", "TakeTurn", "retry_on_conflict"]
+
+ATTEMPTS = 50
+"""Conflicts in a row after which a step waits as if the store were unavailable."""
+
+_FIRST_PAUSE_SECONDS = 0.001
+_LONGEST_PAUSE_SECONDS = 0.02
+"""Some commits of others."""
+
+_SHRINKS_EVERY = 3
+"""Conflicts in a row after which a batch is cut down to a quarter."""
+
+_TURN_AFTER = 6
+"""Conflicts in a row after which a batch of one asks the others to wait."""
+
+TURN_SECONDS = 1.0
+"""How long the others wait at most, should the daemon that asked for it have died."""
+
+Jitter = Callable[[], float]
+"""Draws a number from [0, 1)."""
+
+TakeTurn = Callable[[bytes, float], Awaitable[bool]]
+"""See `ClusterStore.take_turn`."""
+
+_T = TypeVar("_T")
+
+
+async def retry_on_conflict(attempt: Callable[[int], Awaitable[_T | None]], jitter: Jitter = random) -> _T:
+    """Return what the first attempt gives during which nothing moved; each gets its number, from 0.
+
+    Args:
+        attempt: gives None, or raises StaleView, on a conflict.
+        jitter: of the pauses.
+
+    Raises:
+        StoreUnavailable: all of `ATTEMPTS` met a conflict.
+    """
+    for number in range(ATTEMPTS):
+        await _pause(number, jitter)
+        try:
+            result = await attempt(number)
+        except StaleView:
+            continue
+        if result is not None:
+            return result
+    raise _always_late()
+
+
+class Pace:
+    """How much of a batch is decided at once: all of it, less after conflicts, and more again after none.
+
+    A batch of one that meets conflicts all the same takes a turn, in which all others meet conflicts: so it
+    always gets through.
+
+    Args:
+        size: of the batch.
+        take_turn: of the store.
+        jitter: of the pauses.
+
+    Attributes:
+        limit: most requests to decide at once.
+        turn: token for the next commit, empty while there is no need of one.
+        is_first: whether there has been no conflict yet.
+    """
+
+    def __init__(self, size: int, take_turn: TakeTurn, jitter: Jitter = random) -> None:
+        self.limit = size
+        self.turn = b""
+        self.is_first = True
+        self._size = size
+        self._take_turn = take_turn
+        self._jitter = jitter
+        self._conflicts = 0
+
+    def advance(self) -> None:
+        """Go on after a commit."""
+        self.limit = min(2 * self.limit, self._size)
+        self.turn = b""
+        self.is_first = False
+        self._conflicts = 0
+
+    async def back_off(self) -> None:
+        """Wait after a conflict.
+
+        Raises:
+            StoreUnavailable: it was the last of `ATTEMPTS` in a row; or the store is away.
+        """
+        self.is_first = False
+        self._conflicts += 1
+        if self._conflicts == ATTEMPTS:
+            raise _always_late()
+        if self._conflicts % _SHRINKS_EVERY == 0:
+            self.limit = max(1, self.limit // 4)
+        if self.limit == 1 and self._conflicts >= _TURN_AFTER:
+            token = self.turn or secrets.token_bytes(8)
+            self.turn = token if await self._take_turn(token, TURN_SECONDS) else b""
+        if not self.turn:
+            await _pause(self._conflicts, self._jitter)
+
+
+async def _pause(conflicts: int, jitter: Jitter) -> None:
+    """Wait after so many conflicts in a row; the first is answered at once."""
+    if conflicts > 1:
+        longest = min(_FIRST_PAUSE_SECONDS * 2 ** (conflicts - 2), _LONGEST_PAUSE_SECONDS)
+        await asyncio.sleep(longest * jitter())
+
+
+def _always_late() -> StoreUnavailable:
+    return StoreUnavailable(f"other daemons changed the same clusters first, {ATTEMPTS} times over")

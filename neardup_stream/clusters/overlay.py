@@ -1,0 +1,265 @@
+"""The clusters as a batch sees them: what was read, and over it what the batch has already changed.
+
+A step that lacks something records what, and is undone as if it had never been; the others go on, so that one
+more read brings everything that the whole batch lacks.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+import msgspec
+
+from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, PageCell
+from neardup_stream.clusters.protocol import KnownVersion
+from neardup_stream.clusters.snapshot import Description, Needs, StaleView, View
+from neardup_stream.message import Position
+from neardup_stream.page import Handle
+from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, PAGES, RANK_BYTES, Cell, Member
+
+__all__ = ["World"]
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
+_I = TypeVar("_I")
+_R = TypeVar("_R")
+
+
+class _Missing(Exception):  # noqa: N818 - a signal inside this file: the step cannot go on
+    """Something must be read first; `needs` says what."""
+
+
+class World:
+    """Reads through to the view, keeps changes to itself.
+
+    Args:
+        view: what was read.
+        leading_count: how many members to ask for where the first one that stays is wanted; more than the
+            batch can take out of one cluster.
+    """
+
+    def __init__(self, view: View, leading_count: int) -> None:
+        self.needs = Needs()
+        self._view = view
+        self._leading_count = leading_count
+        self._pages: dict[Handle, PageCell] = {}
+        self._clusters: dict[ClusterKey, ClusterCell | AbsorbedCell | None] = {}
+        self._absorbed: dict[ClusterKey, bytes | None] = {}
+        self._joined: dict[tuple[ClusterKey, Handle, int], int] = {}
+        self._left: dict[tuple[ClusterKey, Handle, int], int] = {}
+        self._undo: list[Callable[[], object]] = []
+        self.behind: dict[Position, KnownVersion] = {}
+        """By position of the request, what its page record must exceed."""
+
+    def attempt(self, step: Callable[["World", _I, int], _R], item: _I, number: int) -> _R | None:
+        """Run one step: all its changes are kept, or none, because something must be read first."""
+        self._undo.clear()
+        try:
+            return step(self, item, number)
+        except _Missing:
+            for undo in reversed(self._undo):
+                undo()
+            return None
+
+    def page(self, handle: Handle) -> PageCell:
+        """What is known of a page; `NO_PAGE` for nothing."""
+        cell = self._pages.get(handle) or self._view.pages.get(handle)
+        if cell is None:
+            self.needs.pages.add(handle)
+            raise _Missing
+        return cell
+
+    def root(self, key: ClusterKey) -> ClusterKey:
+        """The cluster to which the members of `key` belong: itself, unless it was absorbed."""
+        while isinstance(cell := self._cluster_cell(key), AbsorbedCell):
+            key = cell.target
+        return key
+
+    def cluster(self, key: ClusterKey) -> ClusterCell | None:
+        """A cluster that was not absorbed; None for a page that stands alone and always did."""
+        cell = self._cluster_cell(key)
+        if isinstance(cell, AbsorbedCell):
+            raise StaleView(f"cluster {key.id} was absorbed")
+        return cell
+
+    def first_member(self, key: ClusterKey) -> Member:
+        """The member that was decided first among those that are left."""
+        member = self._first_page(key)
+        if member is None:
+            raise StaleView(f"cluster {key.id} has no members")
+        return member
+
+    def description(self, handle: Handle) -> Description | None:
+        """How a page is named; None where it has no record."""
+        if handle not in self._view.descriptions:
+            self.needs.descriptions.add(handle)
+            raise _Missing
+        return self._view.descriptions[handle]
+
+    def know(self, handles: Iterable[Handle]) -> None:
+        """Make sure that all these pages are known, so that what lacks is read at once."""
+        known = self._view.pages
+        unknown = {handle for handle in handles if handle not in known}
+        if unknown:
+            self.needs.pages |= unknown
+            raise _Missing
+
+    def put_page(self, handle: Handle, cell: PageCell) -> None:
+        """Change a page."""
+        self._put(self._pages, handle, cell)
+
+    def put_cluster(self, key: ClusterKey, cell: ClusterCell | None) -> None:
+        """Change a cluster, or end it."""
+        if cell is not None:
+            cell = msgspec.structs.replace(cell, changes=cell.changes + 1)
+        self._put(self._clusters, key, cell)
+
+    def grow(self, key: ClusterKey, cell: ClusterCell) -> None:
+        """Change nothing but a cluster's size."""
+        self._put(self._clusters, key, cell)
+
+    def absorb(self, key: ClusterKey, target: ClusterKey, rank: int) -> None:
+        """Let the members of `key`, none of which has a lower rank, belong to the cluster `target`."""
+        self._put(self._clusters, key, AbsorbedCell(target, rank))
+        self._put(self._absorbed, key, bytes(RANK_BYTES))
+        self.join(target, rank, key.handle, key.version)
+
+    def absorbed(self, key: ClusterKey) -> AbsorbedCell | None:
+        """What stands in the place of a cluster that was absorbed; None for any other."""
+        cell = self._cluster_cell(key)
+        return cell if isinstance(cell, AbsorbedCell) else None
+
+    def remove_absorbed(self, key: ClusterKey) -> None:
+        """Forget a cluster that was absorbed, and that no page or cluster names any more."""
+        if cell := self.absorbed(key):
+            self.leave(cell.target, cell.rank, key.handle, key.version)
+            self._put(self._clusters, key, None)
+        self._put(self._absorbed, key, None)
+
+    def join(self, key: ClusterKey, rank: int, handle: Handle, founded: int = 0) -> None:
+        """Add a member to a set, see `Member`."""
+        member = key, handle, founded
+        if self._left.get(member) == rank:
+            self._drop(self._left, member)
+        else:
+            self._put(self._joined, member, rank)
+
+    def leave(self, key: ClusterKey, rank: int, handle: Handle, founded: int = 0) -> None:
+        """Take a member out of a set."""
+        member = key, handle, founded
+        if self._joined.get(member) == rank:
+            self._drop(self._joined, member)
+        else:
+            self._put(self._left, member, rank)
+
+    def writes(self) -> dict[Cell, bytes | None]:
+        """The cells that are not as they were read, but for clusters that have only grown."""
+        grown = self.counted()
+        pages = {Cell(PAGES, handle.to_bytes(8, "big")): cell.pack() for handle, cell in self._pages.items()}
+        clusters = {
+            Cell(CLUSTERS, key.packed): None if cell is None else cell.pack()
+            for key, cell in self._clusters.items()
+        }
+        absorbed = {Cell(ABSORBED, key.packed): value for key, value in self._absorbed.items()}
+        return absorbed | {
+            cell: value
+            for cell, value in (pages | clusters).items()
+            if cell not in grown and self._view.raw.get(cell) != value
+        }
+
+    def counted(self) -> dict[Cell, tuple[bytes, int]]:
+        """The clusters that were read and at most grew: as they were read, and by how much."""
+        counted = {}
+        for key, before in self._view.clusters.items():
+            after = self._clusters.get(key, before)
+            if isinstance(before, ClusterCell) and isinstance(after, ClusterCell):
+                cell = Cell(CLUSTERS, key.packed)
+                raw = self._view.raw[cell]
+                if raw is not None and msgspec.structs.replace(after, size=before.size) == before:
+                    counted[cell] = raw, after.size - before.size
+        return counted
+
+    def joined(self) -> list[Member]:
+        """Members to add."""
+        return [_member(*each, rank) for each, rank in self._joined.items()]
+
+    def left(self) -> list[Member]:
+        """Members to remove."""
+        return [_member(*each, rank) for each, rank in self._left.items()]
+
+    def _cluster_cell(self, key: ClusterKey) -> ClusterCell | AbsorbedCell | None:
+        if key in self._clusters:
+            return self._clusters[key]
+        if key not in self._view.clusters:
+            self.needs.clusters.add(key)
+            raise _Missing
+        return self._view.clusters[key]
+
+    def _first_page(self, key: ClusterKey) -> Member | None:
+        """The page that was decided first among a set and the sets that belong to it; None if there is none.
+
+        A set stands before all its members, so nothing is looked at behind a page with a lower rank.
+        """
+        limit = self._leading_count
+        while True:
+            first: Member | None = None
+            for member in self._members(key, limit):
+                if first is not None and first.rank < member.rank:
+                    break
+                found = member if not member.founded else self._first_page(_inner_key(member))
+                if found is not None and (first is None or found.rank < first.rank):
+                    first = found
+            unread_rank = self._unread_rank(key)
+            if unread_rank is None or (first is not None and first.rank <= unread_rank):
+                return first
+            limit *= 2
+
+    def _members(self, key: ClusterKey, limit: int) -> list[Member]:
+        """What is left of the first members of a set."""
+        if self._want(key, limit):
+            raise _Missing
+        stored = self._view.members.get(key, ())
+        kept = [
+            member for member in stored if self._left.get((key, member.handle, member.founded)) != member.rank
+        ]
+        added = [_member(*each, rank) for each, rank in self._joined.items() if each[0] == key]
+        members = sorted(kept + added, key=lambda member: member.rank)
+        for member in members:
+            if not member.founded:
+                break
+            self._want(_inner_key(member), self._leading_count)
+        return members
+
+    def _want(self, key: ClusterKey, limit: int) -> bool:
+        """Whether the first members of a set must be read; then they will be."""
+        is_of_this_batch = key in self._clusters and self._view.clusters.get(key) is None
+        if is_of_this_batch or self._view.has_members(key, limit):
+            return False
+        self.needs.ranges[key] = max(limit, self.needs.ranges.get(key, 0))
+        return True
+
+    def _unread_rank(self, key: ClusterKey) -> int | None:
+        """A rank below those of all members of a set that were not read; None if all were."""
+        if key not in self._view.members or self._view.has_all_members(key):
+            return None
+        return self._view.members[key][-1].rank
+
+    def _put(self, changes: dict[_K, _V], key: _K, value: _V) -> None:
+        if key in changes:
+            before = changes[key]
+            self._undo.append(lambda: changes.__setitem__(key, before))
+        else:
+            self._undo.append(lambda: changes.pop(key))
+        changes[key] = value
+
+    def _drop(self, changes: dict[_K, _V], key: _K) -> None:
+        before = changes.pop(key)
+        self._undo.append(lambda: changes.__setitem__(key, before))
+
+
+def _inner_key(member: Member) -> ClusterKey:
+    """The set that a member is."""
+    return ClusterKey(member.handle, member.founded)
+
+
+def _member(key: ClusterKey, handle: Handle, founded: int, rank: int) -> Member:
+    return Member(key.packed, rank, handle, founded)

@@ -1,0 +1,1 @@
+"""The same stores in memory: the simplest correct ones, for tests."""

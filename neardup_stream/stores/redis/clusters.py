@@ -1,0 +1,261 @@
+"""Clusters in Redis: small hashes and sorted sets that stay packed, changed by one short script.
+
+The members of many clusters share one sorted set, ordered by their bytes: cluster key, rank, handle, all
+big-endian. So a cluster costs no key of its own, and its members come in order of rank.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from neardup_stream.chunks import in_chunks
+from neardup_stream.message import Partition
+from neardup_stream.page import Handle
+from neardup_stream.stores.cluster_store import (
+    ABSORBED,
+    DECIDED,
+    PAGES,
+    RANK_BYTES,
+    ROWS_AT_ONCE,
+    SWEPT,
+    Aged,
+    Cell,
+    Member,
+    MemberRange,
+    Transaction,
+    WalkedClusters,
+    partition_name,
+    rows_table,
+)
+from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.walking import WALKED_SLOTS, walk_hashes
+
+__all__ = ["RedisClusters"]
+
+_READ = Script.load("read_clusters")
+_COMMIT = Script.load("commit_clusters")
+_AGE = Script.load("age_clusters")
+_TRIM = Script.load("trim_clusters")
+_DUE = Script.load("due_clusters")
+_SWEEP = Script.load("sweep_clusters")
+_TAKE_TURN = Script.load("take_turn")
+
+_KEY_AND_LENGTH = struct.Struct(">IH").pack
+_LENGTH = struct.Struct(">I").pack
+
+_Item = tuple[str, bytes, *tuple[bytes, ...]]
+"""Key, field and value, in a swap two of them: what every list of a script is made of."""
+
+_CLUSTER_BYTES = 12
+_RANK_END = _CLUSTER_BYTES + RANK_BYTES
+_HANDLE_END = _RANK_END + 8
+_FOUNDED_BYTES = 4
+
+_ABSORBED_AT_ONCE = 16
+"""About so many keys are looked at together."""
+
+_PARTITIONS_AT_ONCE = 1000
+
+CELLS_PER_CALL = 1000
+"""Cells that one call reads: some 1 ms."""
+
+MEMBERS_PER_CALL = 2000
+"""Members that one call reads: some 1 ms."""
+
+
+class RedisClusters:
+    """A ClusterStore over Redis.
+
+    Args:
+        client: reaches the server or cluster; opened and closed by its owner.
+        keys: names the hashes and sets.
+    """
+
+    def __init__(self, client: RedisClient, keys: ClusterKeys) -> None:
+        self._client = client
+        self._keys = keys
+        self.slot_count = keys.slot_count
+
+    async def read(
+        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+    ) -> tuple[list[bytes | None], list[list[Member]]]:
+        """See the contract."""
+        calls = [self._read_call(some, ()) for some in in_chunks(cells, CELLS_PER_CALL)]
+        calls += [self._read_call((), some) for some in _bounded(ranges)]
+        values: list[bytes | None] = []
+        lists: list[list[Member]] = []
+        for some_values, some_lists in await self._client.run(_READ, calls) if calls else ():
+            values += some_values
+            lists += [[_member(packed) for packed in members] for members in some_lists]
+        return values, lists
+
+    def _read_call(self, cells: Sequence[Cell], ranges: Sequence[MemberRange]) -> ScriptCall:
+        items = _Items()
+        asked = items.packed((self._keys.of(cell), cell.field, b"") for cell in cells)
+        wanted = items.packed(
+            (
+                self._keys.members(cluster),
+                cluster if after is None else cluster + _packed(after),
+                b"%d" % limit,
+            )
+            for cluster, limit, after in ranges
+        )
+        return ScriptCall(items.keys, (asked, wanted))
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        """See the contract."""
+        items = _Items(self._keys.ranks, self._keys.turn)
+        expected, writes = transaction.expected, transaction.writes
+        args = (
+            items.packed(self._limits(transaction)),
+            items.packed(self._cells({cell: expected[cell] for cell in expected if cell not in writes})),
+            items.packed(self._swaps(transaction)),
+            items.packed(self._cells({cell: writes[cell] for cell in writes if cell not in expected})),
+            items.packed(self._members(transaction.left)),
+            items.packed(self._members(transaction.joined)),
+            items.packed(
+                (self._keys.of(cell), cell.field, value, b"%d" % added)
+                for cell, (value, added) in transaction.counted.items()
+            ),
+            transaction.rank_count,
+            transaction.turn,
+        )
+        base: int | None
+        (base,) = await self._client.run(_COMMIT, [ScriptCall(items.keys, args)])
+        return base
+
+    async def take_turn(self, token: bytes, seconds: float) -> bool:
+        """See the contract."""
+        call = ScriptCall([self._keys.turn], [token, round(seconds * 1000)])
+        (is_ours,) = await self._client.run(_TAKE_TURN, [call])
+        return bool(is_ours)
+
+    async def absorbed(self) -> list[bytes]:
+        """See the contract."""
+        key = self._keys.of(Cell(ABSORBED, b""))
+        _, found = await self._client.execute("HSCAN", key, 0, "COUNT", _ABSORBED_AT_ONCE)
+        return list(found)
+
+    async def partitions(self) -> list[bytes]:
+        """See the contract."""
+        key, found, cursor = self._keys.of(Cell(DECIDED, b"")), set(), 0
+        while True:
+            cursor, fields = await self._client.execute("HSCAN", key, cursor, "COUNT", _PARTITIONS_AT_ONCE)
+            found.update(fields)
+            cursor = int(cursor)
+            if not cursor:
+                return list(found)
+
+    async def age(self, cells: Sequence[Aged]) -> None:
+        """See the contract."""
+        keys = [self._keys.trimmed, self._keys.aging]
+        await self._client.run(_AGE, [ScriptCall(keys, [_aged(*cell) for cell in cells])])
+
+    async def trim(self, partition: Partition, offset: int, cursor: int = 0) -> int:
+        """See the contract."""
+        keys = [self._keys.trimmed, self._keys.aging, self._keys.of(Cell(rows_table(partition), b""))]
+        args = (partition_name(partition), offset, cursor, ROWS_AT_ONCE)
+        (next_cursor,) = await self._client.run(_TRIM, [ScriptCall(keys, args)])
+        return int(next_cursor)
+
+    async def due(self, grave_seconds: float, limit: int) -> list[Aged]:
+        """See the contract."""
+        call = ScriptCall([self._keys.aging], [str(grave_seconds), limit])
+        (due,) = await self._client.run(_DUE, [call])
+        return [
+            Aged(
+                int.from_bytes(packed[:RANK_BYTES], "big"),
+                Handle(int.from_bytes(packed[RANK_BYTES:], "big")),
+            )
+            for packed in due
+        ]
+
+    async def sweep(self, due: Sequence[Aged]) -> None:
+        """See the contract."""
+        cells = [Cell(PAGES, aged.handle.to_bytes(8, "big")) for aged in due]
+        keys = [self._keys.trimmed, self._keys.aging, *map(self._keys.of, cells)]
+        await self._client.run(_SWEEP, [ScriptCall(keys, [_aged(*aged) for aged in due])])
+
+    async def walk(self, slot: int) -> WalkedClusters:
+        """See the contract."""
+        slots = range(slot, min(slot + WALKED_SLOTS, self.slot_count))
+        walked = await walk_hashes(self._client, self._keys.clusters(slots))
+        return WalkedClusters(walked.fields, slot + walked.read_count)
+
+    def _limits(self, transaction: Transaction) -> Iterator[_Item]:
+        for partition, offset in transaction.floors.items():
+            yield self._keys.trimmed, partition_name(partition), b"%d" % offset
+        if transaction.aged_count is not None:
+            yield self._keys.trimmed, SWEPT.field, b"%d" % transaction.aged_count
+
+    def _cells(self, cells: Mapping[Cell, bytes | None]) -> Iterator[_Item]:
+        return ((self._keys.of(cell), cell.field, value or b"") for cell, value in cells.items())
+
+    def _swaps(self, transaction: Transaction) -> Iterator[_Item]:
+        """What is written where something is expected: key, field, the old value and the new one."""
+        expected = transaction.expected
+        for cell, value in transaction.writes.items():
+            if cell in expected:
+                yield self._keys.of(cell), cell.field, expected[cell] or b"", value or b""
+
+    def _members(self, members: Iterable[Member]) -> Iterator[_Item]:
+        return (
+            (self._keys.members(member.cluster), member.cluster + _packed(member), b"") for member in members
+        )
+
+
+class _Items:
+    """The keys of one call, each once, and the arguments that name them by number, as scripts count them.
+
+    A key and two arguments of its own for each cell would cost the client four times as much.
+    """
+
+    def __init__(self, *keys: str) -> None:
+        self._numbers = {key: number for number, key in enumerate(keys, start=1)}
+
+    @property
+    def keys(self) -> list[str]:
+        """In order of their numbers."""
+        return list(self._numbers)
+
+    def packed(self, items: Iterable[_Item]) -> bytes:
+        """One argument with many items."""
+        numbers = self._numbers
+        pieces: list[bytes] = []
+        for key, field, *values in items:
+            number = numbers.setdefault(key, len(numbers) + 1)
+            pieces += (_KEY_AND_LENGTH(number, len(field)), field)
+            for value in values:
+                pieces += (_LENGTH(len(value)), value)
+        return b"".join(pieces)
+
+
+def _bounded(ranges: Sequence[MemberRange]) -> Iterator[list[MemberRange]]:
+    """All ranges in order, those of one call with at most `MEMBERS_PER_CALL`, or a single one."""
+    some: list[MemberRange] = []
+    for wanted in ranges:
+        if some and sum(each.limit for each in some) + wanted.limit > MEMBERS_PER_CALL:
+            yield some
+            some = []
+        some.append(wanted)
+    if some:
+        yield some
+
+
+def _aged(rank: int, handle: Handle) -> bytes:
+    return rank.to_bytes(RANK_BYTES, "big") + handle.to_bytes(8, "big")
+
+
+def _packed(member: Member) -> bytes:
+    """A member behind the key of its set."""
+    founded = member.founded.to_bytes(_FOUNDED_BYTES, "big") if member.founded else b""
+    return _aged(member.rank, member.handle) + founded
+
+
+def _member(packed: bytes) -> Member:
+    return Member(
+        packed[:_CLUSTER_BYTES],
+        int.from_bytes(packed[_CLUSTER_BYTES:_RANK_END], "big"),
+        Handle(int.from_bytes(packed[_RANK_END:_HANDLE_END], "big")),
+        int.from_bytes(packed[_HANDLE_END:], "big"),
+    )

@@ -1,0 +1,162 @@
+"""What is remembered of inputs: which epoch of a topic is read, and how far its partitions are finished.
+
+A topic that was deleted and made anew counts its offsets from 0 again, and what is known of the old offsets
+would be held against the new records. So the operator gives it another epoch, which makes it another input.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple, Self
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.message import Partition
+from neardup_stream.stores.cluster_store import (
+    DECIDED,
+    RANK_BYTES,
+    TRIMMED,
+    Cell,
+    ClusterStore,
+    partition_name,
+)
+from neardup_stream.stores.guarded_clusters import REMEDY
+from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+
+__all__ = ["InputEpochs", "epochs_key"]
+
+_RAISE = Script.load("raise_input_epoch")
+
+
+def epochs_key(namespace: str) -> str:
+    """The hash of the epochs: topic → highest epoch ever read."""
+    return f"{namespace}:epochs"
+
+
+class _Witness(NamedTuple):
+    """What is noted beside a committed offset.
+
+    Attributes:
+        token: of the index; empty for an offset that an operator or an older program committed.
+        ceiling: everything below it may have been decided.
+        input_id: in whose offsets the ceiling is counted.
+    """
+
+    token: str
+    ceiling: int
+    input_id: str
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return what the text says, as far as it says anything."""
+        token, ceiling, input_id = [*text.split(" ", 2), "", "", ""][:3]
+        return cls(token, int(ceiling or 0), input_id)
+
+
+class InputEpochs:
+    """Remembers, in Redis, what was read.
+
+    Args:
+        client: opened and closed by its owner.
+        namespace: what the operator calls this index.
+        clusters: holds the offsets below which everything is finished; none, where clusters are off.
+        keys: of the clusters.
+        token: of the index.
+    """
+
+    def __init__(
+        self,
+        client: RedisClient,
+        namespace: str,
+        clusters: ClusterStore,
+        keys: ClusterKeys,
+        token: str = "",
+    ) -> None:
+        self._client = client
+        self._where = f"the index under redis.namespace {namespace!r}"
+        self._key = epochs_key(namespace)
+        self._clusters = clusters
+        self._bound_keys = [keys.of(Cell(table, b"")) for table in (DECIDED, TRIMMED)]
+        self._token = token
+
+    async def enter(self, topic: str, epoch: int) -> None:
+        """Be counted among the readers of this epoch, which ends every lower one.
+
+        Raises:
+            ConfigError: a higher epoch is read already.
+            StoreUnavailable: the server is away; safe to repeat.
+        """
+        (highest,) = await self._client.run(_RAISE, [ScriptCall([self._key], [topic, epoch])])
+        if highest > epoch:
+            raise ConfigError(
+                f"topic {topic} is read with kafka.input_epoch = {highest} already, and {epoch} here: "
+                f"set it to {highest} in every daemon"
+            )
+
+    async def finished_below(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
+        """The offsets below which everything was delivered, committed and forgotten; 0 where unknown.
+
+        Raises:
+            StoreUnavailable: the server is away.
+        """
+        cells = [Cell(TRIMMED, partition_name(partition)) for partition in partitions]
+        offsets, _ = await self._clusters.read(cells)
+        return {partition: int(offset or 0) for partition, offset in zip(partitions, offsets, strict=True)}
+
+    async def witnesses(self, partitions: Sequence[Partition]) -> dict[Partition, str]:
+        """What is to be committed with offsets: of which index they are, and how far that has decided.
+
+        Raises:
+            StoreUnavailable: the server is away, or the index is lost.
+        """
+        ceilings = await self._ceilings(partitions)
+        return {
+            partition: f"{self._token} {ceiling} {partition.input_id}"
+            for partition, ceiling in ceilings.items()
+        }
+
+    async def check(self, witnesses: Mapping[Partition, str], unread: Collection[Partition] = ()) -> None:
+        """Return if the index knows what was committed with these witnesses, empty where there is none.
+
+        Of the unread partitions nothing is committed; a witness counts there if it says that something was
+        decided, and so perhaps published, before the first commit.
+
+        Raises:
+            ConfigError: it knows nothing of what was committed, or less than it did then.
+            StoreUnavailable: the server is away.
+        """
+        parsed = {partition: _Witness.parse(witness) for partition, witness in witnesses.items()}
+        counting = {
+            partition: witness
+            for partition, witness in parsed.items()
+            if partition not in unread or witness.ceiling
+        }
+        if not all(witness.token for witness in counting.values()) and not await self._knows_anything():
+            raise ConfigError(
+                f"the group has committed offsets, and {self._where} knows of no page; {REMEDY}"
+            )
+        ceilings = await self._ceilings(list(counting))
+        for partition, (token, ceiling, input_id) in counting.items():
+            if token and token != self._token:
+                raise ConfigError(
+                    f"the group has committed offsets with index {token}, and {self._where} is another one,"
+                    f" {self._token}; {REMEDY}"
+                )
+            if input_id == partition.input_id and ceilings[partition] < ceiling:
+                raise ConfigError(
+                    f"{self._where} is older than what the group has committed: of {partition.input_id}"
+                    f" partition {partition.number} everything was decided below offset {ceiling}, and it"
+                    f" knows of offsets below {ceilings[partition]}; {REMEDY}"
+                )
+
+    async def _knows_anything(self) -> bool:
+        """Whether anything was ever decided or finished."""
+        counts = [await self._client.execute("HLEN", key) for key in self._bound_keys]
+        return any(counts)
+
+    async def _ceilings(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
+        """The offsets below which all that was decided lies."""
+        cells = [Cell(DECIDED, partition_name(partition)) for partition in partitions]
+        values, _ = await self._clusters.read(cells)
+        return {
+            partition: int(value[RANK_BYTES:]) if value else 0
+            for partition, value in zip(partitions, values, strict=True)
+        }

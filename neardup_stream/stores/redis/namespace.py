@@ -1,0 +1,287 @@
+"""Who may write under a namespace.
+
+What changes stored bytes forms the schema. The first daemon writes it down; one that differs from what is
+written refuses to start and says what differs, because it would find nothing of what the others stored.
+
+What changes verdicts forms the policy, which has a number. A daemon that differs from what is written under
+its number refuses to start: of two matching pages, one would say so and the other would not. One with a new
+number writes its policy down, and from then on those with lower numbers are refused.
+"""
+
+import json
+import logging
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from time import time
+from typing import NamedTuple
+
+from neardup_stream.errors import ConfigError, CorruptData, InvariantBroken
+from neardup_stream.hashing.handles import KEY_BYTES
+from neardup_stream.stores.cluster_store import DECIDED, TRIMMED, Cell, ClusterStore
+from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost, create_index
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.index_formats import differences_of, explain_difference
+from neardup_stream.stores.redis.keys import meta_key
+from neardup_stream.version import __version__
+
+__all__ = [
+    "Namespace",
+    "Policy",
+    "check_policy",
+    "enter_index",
+    "found_successor",
+    "install",
+    "new_token",
+    "open_namespace",
+    "read_namespace",
+    "schema_id",
+]
+
+_logger = logging.getLogger(__name__)
+
+Schema = Mapping[str, str | int]
+
+_TOKEN, _IS_CREATED, _GENERATION, _VERSION_FLOOR = _IDENTITY = (
+    "token",
+    "created",
+    "generation",
+    "version_floor",
+)
+"""Fields of the meta record: what tells this index from others of the same name."""
+
+_CREATED_BY = "created_by"
+
+_TIME_DIGITS = 12
+_GENERATION_DIGITS = 6
+_FORMER_TIME = "0" * _TIME_DIGITS
+
+_POLICY = "policy:"
+"""Fields of the meta record: each policy under its number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """What is stored under one namespace.
+
+    Attributes:
+        schema_id: part of every key: names the schema and, once the index was recovered, how often.
+        handle_key: makes the handles of this index.
+        token: tells this index from every other one, also from later ones of the same name, which have
+            greater tokens; empty for one that a former release made and no daemon has entered since.
+        is_created: whether the token was stored beside the clusters.
+        version_floor: page versions up to here may have been published before the index was recovered.
+        created_by: the release that made the index; empty for the first ones, which did not say.
+    """
+
+    schema_id: str
+    handle_key: bytes
+    token: str = ""
+    is_created: bool = False
+    version_floor: int = 0
+    created_by: str = ""
+
+    @property
+    def index(self) -> str:
+        """What events say of the index: its token, or nothing where a former release made it.
+
+        Those of its events that are out already say nothing either, and both belong to one index.
+        """
+        return "" if self.token.startswith(_FORMER_TIME) else self.token
+
+
+class Policy(NamedTuple):
+    """What verdicts depend on.
+
+    Attributes:
+        number: from 0; who changes a setting knowingly raises it.
+        settings: by name.
+    """
+
+    number: int
+    settings: Mapping[str, str | float]
+
+
+def schema_id(schema: Schema) -> str:
+    """Short name of a schema: equal schemas, equal names."""
+    return blake2b(_canonical(schema), digest_size=3).hexdigest()
+
+
+async def open_namespace(client: RedisClient, namespace: str, schema: Schema, policy: Policy) -> Namespace:
+    """Enter a namespace, founding it when it is new, and bring its policy into force when that is new.
+
+    An index of another schema in which nothing was ever decided, as a first start with other settings leaves
+    it, is founded anew.
+
+    Raises:
+        ConfigError: it was founded with another schema, or has another policy; the message names every
+            difference.
+        CorruptData: its meta record is not ours.
+    """
+    meta = meta_key(namespace)
+    await _give_up_empty(client, namespace, schema)
+    # Before anything is written: an index that is refused stays as it is.
+    is_of_former_release = await read_namespace(client, namespace, schema) is not None
+    # The token first: an index that has none when its schema is there was made by a former release.
+    await client.execute("HSETNX", meta, _TOKEN, new_token(0 if is_of_former_release else int(1000 * time())))
+    if await client.execute("HSETNX", meta, "schema", _canonical(schema)):
+        await client.execute("HSETNX", meta, _CREATED_BY, __version__)
+    await client.execute("HSETNX", meta, "handle_key", secrets.token_bytes(KEY_BYTES))
+    founded = await read_namespace(client, namespace, schema)
+    if founded is None:
+        raise InvariantBroken(f"{meta} was written and is not there")
+    await check_policy(client, namespace, policy)
+    if await client.execute("HSETNX", meta, f"{_POLICY}{policy.number}", _canonical(policy.settings)):
+        _logger.info("policy_in_force", extra={"fields": {"number": policy.number, **policy.settings}})
+    await check_policy(client, namespace, policy)
+    return founded
+
+
+async def _give_up_empty(client: RedisClient, namespace: str, schema: Schema) -> None:
+    """Forget an index of another schema in which nothing was decided, and stop those who have entered it."""
+    meta = meta_key(namespace)
+    stored, generation = await client.execute("HMGET", meta, "schema", _GENERATION)
+    if stored is None or stored == _canonical(schema):
+        return
+    found = schema_id(_loaded(stored, f"{meta} in Redis does not hold a schema"))  # type: ignore[arg-type] # JSON
+    name = f"{found}.{generation.decode()}" if generation else found
+    keys = ClusterKeys(namespace=namespace, schema_id=name, slot_bits=0)
+    if any([await client.execute("HLEN", keys.of(Cell(table, b""))) for table in (DECIDED, TRIMMED)]):
+        return
+    await client.execute("DEL", keys.of(INDEX))
+    await client.execute("HDEL", meta, "schema", "handle_key", _CREATED_BY, *_IDENTITY)
+    _logger.info("empty_index_given_up", extra={"fields": {"schema": name}})
+
+
+async def read_namespace(client: RedisClient, namespace: str, schema: Schema) -> Namespace | None:
+    """What was founded under a namespace, None if nothing was.
+
+    Raises:
+        ConfigError: it was founded with another schema; the message names every difference and the remedy.
+        CorruptData: its meta record is not ours.
+    """
+    meta = meta_key(namespace)
+    stored, handle_key, created_by = await client.execute("HMGET", meta, "schema", "handle_key", _CREATED_BY)
+    if stored is None and handle_key is None:
+        return None
+    stored_schema = _loaded(stored, f"{meta} in Redis does not hold a schema")
+    release = (created_by or b"").decode()
+    if complaint := explain_difference(namespace, stored_schema, schema, release):
+        raise ConfigError(complaint)
+    found = _namespace(schema_id(schema), handle_key, await client.execute("HMGET", meta, *_IDENTITY))
+    return replace(found, created_by=release)
+
+
+def _namespace(schema_name: str, handle_key: bytes, identity: Sequence[bytes | None]) -> Namespace:
+    token, is_created, generation, version_floor = identity
+    return Namespace(
+        schema_id=f"{schema_name}.{generation.decode()}" if generation else schema_name,
+        handle_key=handle_key,
+        token=(token or b"").decode(),
+        is_created=is_created is not None,
+        version_floor=int(version_floor or 0),
+    )
+
+
+async def enter_index(
+    client: RedisClient, namespace: str, found: Namespace, clusters: ClusterStore
+) -> Namespace:
+    """Store the token of a new index beside its clusters; make sure that an older index is still there.
+
+    Raises:
+        ConfigError: it lost what was decided; the message names the remedy.
+    """
+    if not found.is_created:
+        await create_index(clusters, found.token)
+        await client.execute("HSET", meta_key(namespace), _IS_CREATED, "1")
+    try:
+        await GuardedClusters(clusters, found.token).check()
+    except IndexLost as error:
+        raise ConfigError(str(error)) from error
+    return replace(found, is_created=True)
+
+
+async def found_successor(client: RedisClient, namespace: str, schema: Schema, above: str) -> Namespace:
+    """Plan an index that is to take the place of the one under a namespace; nothing is written.
+
+    Args:
+        client: of the server.
+        namespace: what the operator calls it.
+        schema: of the new index.
+        above: a token that the new one must exceed, besides that of the index that is there.
+    """
+    stored = (await client.execute("HGET", meta_key(namespace), _TOKEN) or b"").decode()
+    token = new_token(int(1000 * time()), max(stored, above))
+    return Namespace(
+        schema_id=f"{schema_id(schema)}.{token[-_GENERATION_DIGITS:]}",
+        handle_key=secrets.token_bytes(KEY_BYTES),
+        token=token,
+        is_created=True,
+    )
+
+
+async def install(client: RedisClient, namespace: str, schema: Schema, successor: Namespace) -> None:
+    """Put an index in the place of the one under a namespace. Safe to repeat."""
+    fields: dict[str, bytes | str | int] = {
+        "schema": _canonical(schema),
+        "handle_key": successor.handle_key,
+        _TOKEN: successor.token,
+        _IS_CREATED: "1",
+        _CREATED_BY: __version__,
+        _GENERATION: successor.token[-_GENERATION_DIGITS:],
+        _VERSION_FLOOR: successor.version_floor,
+    }
+    await client.execute("HSET", meta_key(namespace), *(each for pair in fields.items() for each in pair))
+
+
+def new_token(now_ms: int, above: str = "") -> str:
+    """The token of a new index: 12 hexadecimal digits of the time, 16 by chance; greater than `above`.
+
+    >>> new_token(1, above=new_token(5))[:12]
+    '000000000006'
+    """
+    least_ms = int(above[:_TIME_DIGITS], 16) + 1 if above else 0
+    return f"{max(now_ms, least_ms):0{_TIME_DIGITS}x}{secrets.token_hex(8)}"
+
+
+async def check_policy(client: RedisClient, namespace: str, policy: Policy) -> None:
+    """Whether pages may be judged so: the policy is in force, or its number is new.
+
+    Raises:
+        ConfigError: others judge by another policy; the message names every difference and the remedy.
+        CorruptData: the meta record is not ours.
+    """
+    meta = meta_key(namespace)
+    fields = {field.decode(): value for field, value in (await client.execute("HGETALL", meta)).items()}
+    try:
+        numbers = [int(field.removeprefix(_POLICY)) for field in fields if field.startswith(_POLICY)]
+    except ValueError as error:
+        raise CorruptData(f"{meta} in Redis holds a policy without a number: {error}") from error
+    latest = max(numbers, default=policy.number)
+    if policy.number < latest:
+        raise ConfigError(
+            f"pages under redis.namespace {namespace!r} are judged by policy {latest} now, and here"
+            f" verdict.policy is {policy.number}: these settings are out of date; use those of policy"
+            f" {latest}, or stop all daemons and set verdict.policy = {latest + 1}, to judge by these"
+        )
+    if policy.number in numbers:
+        stored = _loaded(fields[f"{_POLICY}{latest}"], f"{meta} in Redis does not hold a policy")
+        if differences := list(differences_of(stored, policy.settings)):
+            raise ConfigError(
+                f"pages under redis.namespace {namespace!r} are judged with other settings:"
+                f" {'; '.join(differences)}; use those, or stop all daemons and set verdict.policy ="
+                f" {latest + 1} with these, to judge pages by these from now on"
+            )
+
+
+def _canonical(settings: Mapping[str, object]) -> bytes:
+    return json.dumps(settings, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _loaded(stored: bytes | None, complaint: str) -> dict[str, object]:
+    try:
+        return dict(json.loads(stored or b""))
+    except (ValueError, TypeError) as error:
+        raise CorruptData(f"{complaint}: {error}") from error

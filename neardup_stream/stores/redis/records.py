@@ -1,0 +1,153 @@
+"""Page records in Redis: small hashes that stay packed, about 64 records each.
+
+A slot is one hash: handle → record, and under the empty field, which can be no handle, the slot's version
+floor, followed by a colon and the last two bytes of each handle whose record was dropped, or by an asterisk
+where those are too many (`DROPPED_HANDLES`).
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from neardup_stream.chunks import in_chunks
+from neardup_stream.page import Handle
+from neardup_stream.stores.page_record import record_header
+from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordDrop, RecordMark, WalkedRecords
+from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
+from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.walking import WALKED_SLOTS, walk_hashes
+
+__all__ = ["DROPPED_HANDLES", "KNOWN_FLOORS", "RedisRecords"]
+
+_FETCH = Script.load("fetch_records")
+_REPLACE = Script.load("replace_records")
+_MARK = Script.load("mark_records")
+_DROP = Script.load("drop_records")
+
+_FLOOR_FIELD = b""
+
+DROPPED_HANDLES: Final = 512
+"""Of which a slot remembers that they had a record; after more, any page there may have had one. A slot holds
+some 64 pages, and a page that had none is taken for one that had in 1 of 128 cases at most."""
+
+RECORDS_PER_CALL: Final = 500
+"""One script call holds its server for some 2 ms: up to 4 µs a record were measured."""
+
+KNOWN_FLOORS: Final = 1 << 18
+"""Version floors that are remembered; each takes some 100 bytes."""
+
+
+class RedisRecords:
+    """A RecordStore over Redis.
+
+    Args:
+        client: reaches the server or cluster; opened and closed by its owner.
+        keys: names the hashes.
+    """
+
+    def __init__(self, client: RedisClient, keys: Keys) -> None:
+        self._client = client
+        self._keys = keys
+        self._floors: dict[int, int] = {}
+
+    @property
+    def slot_count(self) -> int:
+        """See the contract."""
+        return self._keys.slot_count
+
+    def known_floor(self, handle: Handle) -> int:
+        """See the contract."""
+        return self._floors.get(self._keys.slot_of_handle(handle), 0)
+
+    async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
+        """See the contract."""
+        return await self._run(_FETCH, handles, [()] * len(handles))
+
+    async def replace(self, changes: Sequence[RecordChange]) -> list[RecordAnswer]:
+        """See the contract."""
+        answers = await self._run(
+            _REPLACE,
+            [change.handle for change in changes],
+            [
+                (change.expected or b"", change.new, 2 * change.floor + change.was_dropped)
+                for change in changes
+            ],
+        )
+        return [self._answer(change, answer) for change, answer in zip(changes, answers, strict=True)]
+
+    async def mark(self, marks: Sequence[RecordMark]) -> None:
+        """See the contract."""
+        headers = [(record_header(mark.rank, mark.version_byte),) for mark in marks]
+        await self._run(_MARK, [mark.handle for mark in marks], headers)
+
+    async def drop(self, drops: Sequence[RecordDrop]) -> list[bool]:
+        """See the contract."""
+        gone = await self._run(
+            _DROP,
+            [drop.handle for drop in drops],
+            [(drop.expected or b"", drop.floor) for drop in drops],
+            DROPPED_HANDLES,
+        )
+        return [bool(each) for each in gone]
+
+    async def walk(self, slot: int, slot_limit: int) -> WalkedRecords:
+        """See the contract."""
+        of_a_shard = self.slot_count // self._keys.shard_count
+        end = min(slot + min(slot_limit, WALKED_SLOTS), (slot // of_a_shard + 1) * of_a_shard)
+        walked = await walk_hashes(self._client, self._keys.record_slots(range(slot, end)))
+        records = [
+            (Handle(int.from_bytes(field, "big")), value)
+            for field, value in walked.fields
+            if field != _FLOOR_FIELD
+        ]
+        return WalkedRecords(records, slot + walked.read_count)
+
+    def _answer(self, change: RecordChange, answer: bytes | int | None) -> RecordAnswer:
+        if answer is None:
+            return RecordAnswer(change.new)
+        if not isinstance(answer, int):
+            return RecordAnswer(answer)
+        floor, was_dropped = divmod(answer, 2)
+        self._remember_floor(change.handle, floor)
+        return RecordAnswer(None, floor, was_dropped=bool(was_dropped))
+
+    def _remember_floor(self, handle: Handle, floor: int) -> None:
+        slot = self._keys.slot_of_handle(handle)
+        if slot not in self._floors and len(self._floors) >= KNOWN_FLOORS:
+            del self._floors[next(iter(self._floors))]
+        self._floors[slot] = floor
+
+    async def _run(
+        self,
+        script: Script,
+        handles: Sequence[Handle],
+        arguments: Sequence[tuple[bytes | int, ...]],
+        *common: int,
+    ) -> list[Any]:
+        """One answer for each handle, in order; each has arguments of its own, before those of all."""
+        parts = self._parts(handles)
+        calls = [
+            ScriptCall(
+                [self._keys.record(handles[i]) for i in part],
+                (
+                    np.array([handles[i] for i in part], dtype=">u8").tobytes(),
+                    *(argument for i in part for argument in arguments[i]),
+                    *common,
+                ),
+            )
+            for part in parts
+        ]
+        answers: list[Any] = [None] * len(handles)
+        for part, answer in zip(parts, await self._client.run(script, calls), strict=True):
+            for i, value in zip(part, answer, strict=True):
+                answers[i] = value
+        return answers
+
+    def _parts(self, handles: Sequence[Handle]) -> list[list[int]]:
+        """Which rows travel together, `RECORDS_PER_CALL` at most: in a cluster those of one shard."""
+        by_shard: dict[int, list[int]] = {}
+        for i, handle in enumerate(handles):
+            shard = self._keys.shard_of_handle(handle) if self._client.is_cluster else 0
+            by_shard.setdefault(shard, []).append(i)
+        return [part for rows in by_shard.values() for part in in_chunks(rows, RECORDS_PER_CALL)]

@@ -1,0 +1,43 @@
+"""The rights our Redis user needs, and which of them it lacks.
+
+A script that lacks one fails half-way, on Redis 7.0 without saying for want of what. So all of them are
+looked at before any work starts.
+"""
+
+from typing import Final
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
+from neardup_stream.stores.redis.keys import meta_key
+
+__all__ = ["REPLICA_RIGHTS", "RIGHTS", "require_rights"]
+
+RIGHTS: Final = (
+    *("ping", "info", "time", "eval", "evalsha"),
+    *("hget", "hmget", "hgetall", "hscan", "hlen", "hset", "hsetnx", "hincrby", "hdel"),
+    *("zrange", "zlexcount", "zadd", "zrem"),
+    *("llen", "lrange", "ltrim", "rpush"),
+    *("get", "set", "del", "incrby"),
+)
+"""Commands, which may touch keys that begin with `<namespace>:`."""
+
+REPLICA_RIGHTS: Final = ("wait",)
+"""Those besides with `durability = replica`, where what is written counts only once a replica has it."""
+
+_MISSING = Script.load("missing_rights")
+
+
+async def require_rights(client: RedisClient, namespace: str) -> None:
+    """Return if our user may do all that we do.
+
+    Raises:
+        ConfigError: it may not; the message names every right that is missing.
+        StoreUnavailable: the server cannot tell now.
+
+    Cost: one script call.
+    """
+    rights = RIGHTS if client.config.durability == "master" else (*RIGHTS, *REPLICA_RIGHTS)
+    (missing,) = await client.run(_MISSING, [ScriptCall([], [meta_key(namespace), *rights])])
+    if missing:
+        commands = " ".join(f"+{command.decode()}" for command in missing)
+        raise ConfigError(f"Redis: this user lacks rights: grant {commands} on keys ~{namespace}:*")

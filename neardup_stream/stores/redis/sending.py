@@ -1,0 +1,104 @@
+"""Sends commands to one server, over one connection, and reads what it answers.
+
+Where a replica must have what is written, nobody sees an answer before one does. Replication is one ordered
+stream for each server, so a write behind the commands, and `WAIT` for it, covers all that was written there
+before, by whoever. It has to be a write of this very connection: `WAIT` asks about nothing else.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+from redis import exceptions
+from redis.asyncio.cluster import PipelineCommand
+
+from neardup_stream.stores.redis.errors import not_replicated
+
+__all__ = ["Command", "send", "send_acknowledged", "send_acknowledged_in_cluster"]
+
+Command: TypeAlias = Sequence[bytes | str | int]
+
+_ASTRAY: Final = (
+    exceptions.ConnectionError,
+    exceptions.TimeoutError,
+    exceptions.AskError,
+    exceptions.TryAgainError,
+    exceptions.ClusterDownError,
+)
+"""Answers after which the cluster's client looks for the slot's owner anew; MOVED is an AskError too."""
+
+
+async def send(client: Any, commands: Sequence[Command]) -> list[Any]:
+    """All of them before the first answer is read: else each waits until this process looks for it.
+
+    Args:
+        client: of one server; of a cluster only for a single command, which it routes.
+        commands: one or more.
+
+    Returns:
+        An answer for each, perhaps a ResponseError.
+    """
+    if len(commands) > 1:
+        pipeline = client.pipeline(transaction=False)
+        for command in commands:
+            pipeline.execute_command(*command)
+        answers: list[Any] = await pipeline.execute(raise_on_error=False)
+        return answers
+    try:
+        return [await client.execute_command(*commands[0])]
+    except exceptions.ResponseError as error:
+        return [error]
+
+
+async def send_acknowledged(client: Any, commands: Sequence[Command], key: str, seconds: float) -> list[Any]:
+    """The same, once a replica has all that the server had written until then.
+
+    Args:
+        client: of one server.
+        commands: one or more.
+        key: of a counter of ours.
+        seconds: longest time to wait for the replica.
+
+    Raises:
+        StoreUnavailable: no replica has it in time.
+    """
+    answers = await send(client, [*commands, *_acknowledgement(key, seconds)])
+    return _acknowledged(answers, seconds)
+
+
+async def send_acknowledged_in_cluster(client: Any, command: Command, key: str, seconds: float) -> list[Any]:
+    """The same for one command on the node that has the key's slot.
+
+    The client's own ways would send the parts over different connections. Where the slot has moved, or its
+    node is gone, they find the new one, by doing the command there; then it is done once more, with `WAIT`.
+    """
+    commands = [command, *_acknowledgement(key, seconds)]
+    for _ in range(client.retry.get_retries() + 1):
+        answers = await _send_to_owner(client, commands, key)
+        if not any(isinstance(answer, _ASTRAY) for answer in answers):
+            break
+        await send(client, [command])
+    return _acknowledged(answers, seconds)
+
+
+async def _send_to_owner(client: Any, commands: Sequence[Command], key: str) -> list[Any]:
+    await client.initialize()
+    node = client.get_node_from_key(key)
+    sent = [PipelineCommand(number, *command) for number, command in enumerate(commands)]
+    try:
+        await node.execute_pipeline(sent)
+    except _ASTRAY as error:
+        return [error]
+    return [command.result for command in sent]
+
+
+def _acknowledgement(key: str, seconds: float) -> list[Command]:
+    return [("INCRBY", key, 1), ("WAIT", 1, round(seconds * 1000))]
+
+
+def _acknowledged(answers: list[Any], seconds: float) -> list[Any]:
+    for answer in answers[-2:]:
+        if isinstance(answer, Exception):
+            raise answer
+    if answers[-1] < 1:
+        raise not_replicated(seconds)
+    return answers[:-2]

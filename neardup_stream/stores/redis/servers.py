@@ -1,0 +1,99 @@
+"""Whether a server can be trusted to keep what is written."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.stores.redis.client import RedisClient
+
+__all__ = ["MIN_VERSION", "PACKING_LIMITS", "ServerFacts", "inspect_servers"]
+
+_logger = logging.getLogger(__name__)
+
+MIN_VERSION = (6, 2)
+"""The first Redis with ZRANGE … BYLEX."""
+
+PACKING_LIMITS = {
+    "zset-max-listpack-entries": 512,
+    "zset-max-listpack-value": 64,
+    "hash-max-listpack-entries": 512,
+    "hash-max-listpack-value": 1200,
+}
+"""Below these a bucket, or a hash of page records, takes several times its bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """What was found at the servers.
+
+    Attributes:
+        name: product and version.
+        warnings: what works but costs memory, each with its remedy.
+        clock_seconds: epoch seconds by each node that says so.
+    """
+
+    name: str
+    warnings: tuple[str, ...]
+    clock_seconds: tuple[float, ...] = ()
+
+
+async def inspect_servers(client: RedisClient) -> ServerFacts:
+    """Check version, eviction policy and packing limits of every node; set the limits where allowed.
+
+    Raises:
+        ConfigError: a server is too old, or may evict what it stored.
+    """
+    infos = await client.on_every_node("INFO")
+    for info in infos:
+        _check_version(info)
+        _check_policy(info)
+    warnings = await _raise_limits(client)
+    for warning in warnings:
+        _logger.warning("redis_packing_limit", extra={"fields": {"remedy": warning}})
+    microseconds = [int(info["server_time_usec"]) for info in infos if "server_time_usec" in info]
+    return ServerFacts(_name(infos[0]), tuple(warnings), tuple(each / 1e6 for each in microseconds))
+
+
+def _name(info: Mapping[str, Any]) -> str:
+    if "valkey_version" in info:
+        return f"Valkey {info['valkey_version']}"
+    return f"Redis {info['redis_version']}"
+
+
+def _check_version(info: Mapping[str, Any]) -> None:
+    version = tuple(int(part) for part in str(info["redis_version"]).split(".")[:2])
+    if version < MIN_VERSION:
+        wanted = ".".join(map(str, MIN_VERSION))
+        raise ConfigError(f"{_name(info)} is too old: the tables need {wanted} or newer")
+
+
+def _check_policy(info: Mapping[str, Any]) -> None:
+    policy = info["maxmemory_policy"]
+    if policy != "noeviction":
+        raise ConfigError(
+            f"Redis has maxmemory-policy {policy}, which silently loses stored pages; "
+            "set it to noeviction (CONFIG SET maxmemory-policy noeviction, and in redis.conf)"
+        )
+
+
+async def _raise_limits(client: RedisClient) -> list[str]:
+    """Set each packing limit that is too low, under the name this server knows; what could not be set."""
+    refused = []
+    for name, wanted in PACKING_LIMITS.items():
+        try:
+            await _raise_limit(client, name, wanted)
+        except ConfigError:
+            refused.append(f"set {name} to {wanted} or more: CONFIG is not allowed to this user")
+    return refused
+
+
+async def _raise_limit(client: RedisClient, name: str, wanted: int) -> None:
+    for known_name in (name, name.replace("listpack", "ziplist")):
+        answers = await client.on_every_node("CONFIG GET", known_name)
+        values = [int(value) for answer in answers for value in answer.values()]
+        if values:
+            if min(values) < wanted:
+                await client.on_every_node("CONFIG SET", known_name, str(wanted))
+            return

@@ -1,0 +1,87 @@
+"""Keeps a client of Redis that works: one that goes on failing is let go, and another made.
+
+The libraries' clients mend themselves after most failures, but not all: a slot map may go on naming dead
+nodes, a pool may keep connections to a server that is no master any more.
+"""
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from neardup_stream.errors import StoreReason, StoreUnavailable
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.errors import redis_errors
+from neardup_stream.stores.redis.topologies import connect, disconnect
+
+__all__ = ["FAILURES_OF_A_CLIENT", "Supervisor"]
+
+FAILURES_OF_A_CLIENT: Final = 3
+"""So many calls in a row may fail before the client itself is suspected."""
+
+_ANSWERED: Final[frozenset[StoreReason]] = frozenset(
+    {"loading", "out_of_memory", "disk", "busy", "too_few_replicas", "not_replicated", "index_lost"}
+)
+"""Reasons that the right server gave: another client would hear the same."""
+
+_logger = logging.getLogger(__name__)
+
+
+@dataclass(eq=False)
+class _Tenure:
+    """A client, who uses it now, and how often in a row it failed."""
+
+    client: Any
+    user_count: int = 0
+    failure_count: int = 0
+
+
+class Supervisor:
+    """Hands out the client, and replaces it.
+
+    Args:
+        config: where Redis is.
+    """
+
+    def __init__(self, config: RedisConfig) -> None:
+        self._config = config
+        self._tenure = _Tenure(connect(config))
+
+    @asynccontextmanager
+    async def client(self) -> AsyncIterator[Any]:
+        """The client, for one call; its errors leave the block as ours.
+
+        Raises:
+            StoreUnavailable: see `redis_errors`, here and below.
+            ConfigError: the server refuses us.
+            CorruptData: a key holds another type than ours.
+        """
+        tenure = self._tenure
+        tenure.user_count += 1
+        try:
+            with redis_errors():
+                yield tenure.client
+            tenure.failure_count = 0
+        except StoreUnavailable as error:
+            self._judge(tenure, error)
+            raise
+        finally:
+            tenure.user_count -= 1
+            if tenure is not self._tenure and not tenure.user_count:
+                await disconnect(tenure.client)
+
+    async def aclose(self) -> None:
+        """Let go of every connection; nobody uses the client any more."""
+        await disconnect(self._tenure.client)
+
+    def _judge(self, tenure: _Tenure, error: StoreUnavailable) -> None:
+        tenure.failure_count += error.reason not in _ANSWERED
+        if tenure is self._tenure and tenure.failure_count >= FAILURES_OF_A_CLIENT:
+            self._tenure = _Tenure(connect(self._config, _known_nodes(tenure.client)))
+            _logger.info("redis_client_replaced", extra={"fields": {"reason": error.reason}})
+
+
+def _known_nodes(client: Any) -> list[tuple[str, int]]:
+    """Those of a cluster, beyond the ones that the URL names: all of these may be gone."""
+    return [(node.host, node.port) for node in client.get_nodes()] if hasattr(client, "get_nodes") else []

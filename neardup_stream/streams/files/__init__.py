@@ -1,0 +1,1 @@
+"""Files and pipes as source and sink."""

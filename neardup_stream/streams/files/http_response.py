@@ -1,0 +1,48 @@
+"""An HTTP response as an archive keeps it: status, headers, body."""
+
+import re
+from dataclasses import dataclass
+
+from neardup_stream.errors import BadPage
+from neardup_stream.streams.files.warc_framing import parse_headers
+
+__all__ = ["MAX_HTTP_HEAD_BYTES", "HttpResponse", "parse_response"]
+
+MAX_HTTP_HEAD_BYTES = 1 << 18
+"""Of a status line and headers: several times what servers and browsers take."""
+
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_STATUS = re.compile(rb"HTTP/[0-9.]+[ \t]+([0-9]{3})(?![0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """One response.
+
+    Attributes:
+        status: None where the status line tells none.
+        headers: by name in lower case, of equal names the first.
+        body: in its transfer and content coding.
+    """
+
+    status: int | None
+    headers: dict[str, str]
+    body: bytes
+
+
+def parse_response(block: bytes) -> HttpResponse:
+    """Split a response into its parts.
+
+    Raises:
+        BadPage: it is none, or its headers have no end, or none within the limit.
+    """
+    if not block.startswith(b"HTTP/"):
+        raise BadPage("bad_encoding", "the record holds no HTTP response")
+    end = _HEAD_END.search(block, 0, MAX_HTTP_HEAD_BYTES)
+    if end is None and len(block) >= MAX_HTTP_HEAD_BYTES:
+        raise BadPage("over_limit", f"the HTTP headers have more than {MAX_HTTP_HEAD_BYTES} bytes")
+    if end is None:
+        raise BadPage("bad_encoding", "the HTTP headers are cut off")
+    head = block[: end.start()]
+    status = _STATUS.match(head)
+    return HttpResponse(int(status[1]) if status else None, parse_headers(head), block[end.end() :])

@@ -1,0 +1,115 @@
+"""JSON Lines: one page a line in, one event a line out."""
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from io import FileIO
+from pathlib import Path
+from stat import S_ISREG
+from typing import Self
+
+from neardup_stream.errors import StreamUnavailable
+from neardup_stream.message import Message, Position, Record
+from neardup_stream.streams.files.inputs import Input
+from neardup_stream.streams.files.outputs import OutputFile
+
+__all__ = ["JsonLinesSink", "read_json_lines"]
+
+
+def read_json_lines(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
+    """A record a line, in blocks; the offset is the line's number from 0.
+
+    Blank lines give no record but keep their number. Of a line longer than `max_page_bytes` only the
+    first `max_page_bytes + 1` bytes are kept, whatever its length: enough for the decoder to refuse it.
+    """
+    partition, timestamp_ms = source.partition, source.timestamp_ms
+    first = 0
+    for lines in _lines(source.chunks, max_page_bytes + 1):
+        yield [
+            Record(position=Position(partition, offset), key=None, value=line, timestamp_ms=timestamp_ms)
+            for offset, line in enumerate(lines, first)
+            if line and not line.isspace()
+        ]
+        first += len(lines)
+
+
+def _lines(chunks: Iterator[bytes], max_bytes: int) -> Iterator[list[bytes]]:
+    """Whole lines without their newline, cut to `max_bytes`; an empty list for an empty chunk."""
+    unfinished = b""
+    for chunk in chunks:
+        lines = chunk.split(b"\n")
+        lines[0] = unfinished + lines[0]
+        unfinished = lines.pop()[:max_bytes]
+        yield [line[:max_bytes] for line in lines]
+    if unfinished:
+        yield [unfinished]
+
+
+class JsonLinesSink:
+    """Writes each value and a newline; keys, headers and times have no place in a line.
+
+    A `send` returns when the operating system has the bytes. A reader that left raises
+    `BrokenPipeError` as it is: no error of ours, and not of the stream either.
+
+    Args:
+        path: a file, which is replaced when the block ends without an exception; `-` is standard output.
+    """
+
+    max_message_bytes: int | None = None
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._output = OutputFile(path)
+        self._file: FileIO | None = None
+
+    async def __aenter__(self) -> Self:
+        """Create the file.
+
+        Raises:
+            ConfigError: it may not be written.
+        """
+        self._file = self._output.__enter__()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Close the file and give it its name; standard output stays open.
+
+        Raises:
+            StreamUnavailable: the disk is full or failed.
+        """
+        self._output.__exit__(*exc)
+
+    @property
+    def partial_path(self) -> Path | None:
+        """The file that holds what is written until it is renamed; None otherwise."""
+        return self._output.partial_path
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        """Write, all or nothing as far as the file can be cut back.
+
+        Raises:
+            StreamUnavailable: the disk is full or failed.
+            BrokenPipeError: the reader of our output left.
+        """
+        if messages:
+            await asyncio.to_thread(self._write, b"".join(_line(message) for message in messages))
+
+    def _write(self, lines: bytes) -> None:
+        file = self._file
+        assert file is not None  # noqa: S101 - opened by __aenter__
+        start = file.tell() if S_ISREG(os.fstat(file.fileno()).st_mode) else None
+        try:
+            written = 0
+            while written < len(lines):
+                written += file.write(memoryview(lines)[written:])
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            if start is not None:  # else half a line would stand before its repetition
+                file.truncate(start)
+                file.seek(start)
+            raise StreamUnavailable(f"{self._path}: {os.strerror(error.errno or 0)}") from error
+
+
+def _line(message: Message) -> bytes:
+    return (message.value or b"") + b"\n"

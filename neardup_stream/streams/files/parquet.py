@@ -1,0 +1,200 @@
+"""Parquet: one page a row, its columns named as the fields of a page's JSON are, or by `page.fields`.
+
+pyarrow, which reads them, is installed with the extra `parquet`.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from types import ModuleType
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.message import Position, Record
+from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
+
+__all__ = ["read_parquet", "require_parquet"]
+
+_ROWS_AT_ONCE: Final = 256
+_CHARACTER_BYTES: Final = 4
+"""The longest character of UTF-8; a cut may lose one."""
+
+
+def require_parquet() -> ModuleType:
+    """Return the module that reads Parquet.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    try:
+        import pyarrow.parquet  # noqa: PLC0415 - an extra, and slow to import
+    except ImportError as error:
+        raise ConfigError(
+            "Parquet files need pyarrow, which is not installed: pip install 'neardup-stream[parquet]'"
+        ) from error
+    module: ModuleType = pyarrow.parquet
+    return module
+
+
+def read_parquet(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
+    """Return a record a row, in blocks of some CHUNK_BYTES; the offset is the row's number from 0.
+
+    A value is the JSON of the row: columns by name, without those that are null; bytes as base64, so that a
+    column of bytes is what `body` is; a time without zone is UTC; times are cut to microseconds. Of a longer
+    value only the first `max_page_bytes + 1` bytes are kept: enough for the decoder to refuse it.
+
+    Raises:
+        ConfigError: pyarrow is not installed.
+        CorruptData: the file is damaged, cut off, no Parquet, or has what pyarrow does not read or
+            no page has, as years after 9999.
+
+    Cost: a row group's pages of each column in memory, decompressed; repeated values of a column once.
+    """
+    first = 0
+    for batch in _batches(source.path):
+        sizes = _row_bytes(batch)
+        for start, end in _blocks(np.minimum(sizes, max_page_bytes + 1)):
+            yield [
+                _record(source, first, batch, row, max_page_bytes, is_long=bool(sizes[row] > max_page_bytes))
+                for row in range(start, end)
+            ]
+        first += batch.num_rows
+
+
+def _batches(path: str) -> Iterator[Any]:
+    """Return the rows as Arrow has them, with values that repeat in a column kept once."""
+    parquet = require_parquet()
+    import pyarrow as pa  # noqa: PLC0415 - see require_parquet
+
+    first = 0
+    try:
+        with parquet.ParquetFile(path) as file:
+            repeating = _repeating_columns(pa, file.schema_arrow)
+        with parquet.ParquetFile(path, read_dictionary=repeating) as file:
+            for batch in file.iter_batches(_ROWS_AT_ONCE):
+                batch.validate(full=True)  # the places of repeated values are not checked before
+                yield _in_microseconds(pa, batch)
+                first += batch.num_rows
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptData(
+            f"{path}: damaged, cut off, or not supported by pyarrow, from row {first} on: {error}"
+        ) from error
+
+
+def _repeating_columns(pa: Any, schema: Any) -> list[str]:
+    """Return the columns of strings or bytes: of those a value may be stored once for many rows.
+
+    Whether it is, a column's metadata would say, but pyarrow ends the process where those are damaged.
+    """
+    types = pa.types
+    return sorted(
+        field.name
+        for field in schema
+        if (types.is_string(field.type) or types.is_binary(field.type)) and "." not in field.name
+    )
+
+
+def _in_microseconds(pa: Any, batch: Any) -> Any:
+    """Return the rows with times in microseconds where they are in nanoseconds, which Python's are not."""
+    columns = []
+    for column in batch.columns:
+        coarse = _coarse_type(pa, column.type)
+        columns.append(column if coarse == column.type else column.cast(coarse, safe=False))
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
+def _coarse_type(pa: Any, kind: Any) -> Any:
+    types, coarse = pa.types, kind
+    if types.is_timestamp(kind) and kind.unit == "ns":
+        coarse = pa.timestamp("us", kind.tz)
+    elif types.is_duration(kind) and kind.unit == "ns":
+        coarse = pa.duration("us")
+    elif types.is_time64(kind) and kind.unit == "ns":
+        coarse = pa.time64("us")
+    elif types.is_struct(kind):
+        coarse = pa.struct([field.with_type(_coarse_type(pa, field.type)) for field in kind])
+    elif types.is_list(kind):
+        coarse = pa.list_(kind.value_field.with_type(_coarse_type(pa, kind.value_type)))
+    elif types.is_large_list(kind):
+        coarse = pa.large_list(kind.value_field.with_type(_coarse_type(pa, kind.value_type)))
+    elif types.is_map(kind):
+        coarse = pa.map_(_coarse_type(pa, kind.key_type), _coarse_type(pa, kind.item_type))
+    return coarse
+
+
+def _row_bytes(batch: Any) -> NDArray[np.int64]:
+    """Return the bytes of the strings and bytes in columns of each row: its JSON has no fewer."""
+    from pyarrow import compute, types  # noqa: PLC0415 - see require_parquet
+
+    sizes = np.zeros(batch.num_rows, np.int64)
+    for column in batch.columns:
+        if types.is_dictionary(column.type):
+            lengths = compute.take(compute.binary_length(column.dictionary), column.indices)
+        elif _is_bytes(types, column.type):
+            lengths = compute.binary_length(column)
+        else:
+            continue
+        sizes += compute.fill_null(lengths, 0).to_numpy(zero_copy_only=False)
+    return sizes
+
+
+def _is_bytes(types: Any, kind: Any) -> bool:
+    return any(
+        is_kind(kind)
+        for is_kind in (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary)
+    )
+
+
+def _blocks(sizes: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Return where runs of rows begin and end that have no more than CHUNK_BYTES, or are one row."""
+    ends = np.cumsum(sizes)
+    start = 0
+    while start < sizes.size:
+        before = int(ends[start - 1]) if start else 0
+        end = max(start + 1, int(np.searchsorted(ends, before + CHUNK_BYTES, side="right")))
+        yield start, end
+        start = end
+
+
+def _row(batch: Any, row: int, max_page_bytes: int, *, is_long: bool) -> dict[str, Any]:
+    """Return the values of a row by column; of a row that is too long only the beginnings of long ones."""
+    values = {name: column[row] for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+    if not is_long:
+        return {name: value.as_py() for name, value in values.items()}
+    most_bytes = max_page_bytes + 1 + _CHARACTER_BYTES
+    return {name: _beginning(value, most_bytes) for name, value in values.items()}
+
+
+def _beginning(value: Any, most_bytes: int) -> Any:
+    from pyarrow import types  # noqa: PLC0415 - see require_parquet
+
+    plain = value.value if types.is_dictionary(value.type) else value
+    if not plain.is_valid or not _is_bytes(types, plain.type):
+        return plain.as_py()
+    buffer = plain.as_buffer()
+    cut = buffer.slice(0, min(most_bytes, buffer.size)).to_pybytes()
+    is_text = types.is_string(plain.type) or types.is_large_string(plain.type)
+    return cut.decode("utf-8", "ignore") if is_text else cut
+
+
+def _record(source: Input, first: int, batch: Any, row: int, max_page_bytes: int, *, is_long: bool) -> Record:
+    try:
+        values = _row(batch, row, max_page_bytes, is_long=is_long)
+    except (ValueError, OverflowError) as error:
+        raise CorruptData(
+            f"{source.path}: row {first + row} has a value that no page has: {error}"
+        ) from error
+    given = {name: _plain(value) for name, value in values.items() if value is not None}
+    value = msgspec.json.encode(given)[: max_page_bytes + 1]
+    position = Position(source.partition, first + row)
+    return Record(position=position, key=None, value=value, timestamp_ms=source.timestamp_ms)
+
+
+def _plain(value: Any) -> Any:
+    """A value that JSON has; what no JSON has is told as text."""
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    return value

@@ -1,0 +1,155 @@
+"""WARC and WET archives: responses and resources with text become pages, everything else says why not.
+
+A record that is damaged is a bad page, and the archive goes on behind it. An archive that was cut off, or
+holds bytes that belong to no record, is corrupt data once all of its records were read.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from neardup_stream.errors import BadPage, CorruptData
+from neardup_stream.message import Position, Record, Skipped
+from neardup_stream.page import Page, PageId
+from neardup_stream.streams.files.content_coding import decode_body
+from neardup_stream.streams.files.http_response import MAX_HTTP_HEAD_BYTES, parse_response
+from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
+from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
+from neardup_stream.wire.content_types import is_text_type
+from neardup_stream.wire.times import LATEST_SECONDS
+from neardup_stream.wire.urls import canonical_url
+
+__all__ = ["read_warc"]
+
+_PAGE_TYPES = frozenset({"response", "resource", "conversion"})
+_CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
+
+
+class _Content(NamedTuple):
+    """What a record is about, without HTTP around it.
+
+    Attributes:
+        body: in the codings that `codings` names, comma separated.
+        codings: of content and transfer, in the order in which they were applied.
+        content_type: label of the body; empty for none.
+        status: of HTTP.
+    """
+
+    body: bytes
+    codings: str
+    content_type: str
+    status: int | None
+
+
+def read_warc(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
+    """A record for every WARC record, in blocks; the offset is its number from 0.
+
+    Bodies come without transfer and content coding. Of a longer body only `max_page_bytes + 1` bytes are
+    returned.
+
+    Raises:
+        CorruptData: the archive is damaged or cut off; all of its records were returned.
+    """
+    block: list[Record] = []
+    room_bytes = CHUNK_BYTES
+    try:
+        framed = frame_records(source.chunks, max_page_bytes + 1 + MAX_HTTP_HEAD_BYTES)
+        for offset, archived in enumerate(framed):
+            record = _record(archived, Position(source.partition, offset), source, max_page_bytes)
+            block.append(record)
+            room_bytes -= record.size_bytes
+            if room_bytes < 0:
+                yield block
+                block, room_bytes = [], CHUNK_BYTES
+    except CorruptData as error:
+        yield block
+        raise CorruptData(f"{source.path}: {str(error).removeprefix(f'{source.path}: ')}") from error
+    yield block
+
+
+def _record(archived: FramedRecord, position: Position, source: Input, max_page_bytes: int) -> Record:
+    timestamp_ms = _timestamp_ms(archived, source)
+    body, decoded = _decode(archived, timestamp_ms, max_page_bytes)
+    return Record(
+        position=position, key=_url(archived).encode(), value=body, timestamp_ms=timestamp_ms, decoded=decoded
+    )
+
+
+def _decode(
+    archived: FramedRecord, timestamp_ms: int, max_page_bytes: int
+) -> tuple[bytes, Page | Skipped | BadPage]:
+    """The body and what it is: a page, nothing, or the body as archived and what is wrong with it."""
+    raw = archived.block[: max_page_bytes + 1]
+    if archived.fault:
+        return raw, BadPage("bad_encoding", archived.fault)
+    try:
+        if archived.headers.get("warc-type", "").lower() not in _PAGE_TYPES:
+            return b"", Skipped("warc_type")
+        content = _content(archived)
+        raw = content.body[: max_page_bytes + 1]
+        if not is_text_type(content.content_type):
+            return b"", Skipped("content_type")
+        body = _decode_body(archived, content, max_page_bytes)
+        return body, _page(archived, content, body, timestamp_ms)
+    except BadPage as bad:
+        return raw, bad
+
+
+def _content(archived: FramedRecord) -> _Content:
+    """Some writers label no response; its content says what it is."""
+    label = archived.headers.get("content-type", "")
+    is_http = label.partition(";")[0].strip().lower() == "application/http" or (
+        not label and archived.block.startswith(b"HTTP/")
+    )
+    if not is_http:
+        return _Content(archived.block, "", label, None)
+    response = parse_response(archived.block)
+    codings = (response.headers.get("content-encoding"), response.headers.get("transfer-encoding"))
+    return _Content(
+        response.body,
+        ",".join(filter(None, codings)),
+        response.headers.get("content-type", ""),
+        response.status,
+    )
+
+
+def _decode_body(archived: FramedRecord, content: _Content, max_page_bytes: int) -> bytes:
+    body = content.body
+    if content.codings and len(body) <= max_page_bytes:
+        is_cut = "warc-truncated" in archived.headers
+        body = decode_body(body, content.codings, max_page_bytes + 1, may_be_cut=is_cut)
+    if len(body) > max_page_bytes:
+        detail = f"the body has more than max_page_bytes = {max_page_bytes}"
+        raise BadPage("over_limit", detail, "max_page_bytes")
+    return body
+
+
+def _page(archived: FramedRecord, content: _Content, body: bytes, timestamp_ms: int) -> Page:
+    url = _url(archived)
+    media_type, _, parameters = content.content_type.partition(";")
+    charset = _CHARSET.search(parameters)
+    return Page(
+        id=PageId(canonical_url(url)),
+        url=url,
+        fetched_at_seconds=timestamp_ms / 1000,
+        body=body,
+        content_type=media_type.strip().lower() or None,
+        charset=charset[1] if charset else None,
+        status=content.status,
+    )
+
+
+def _url(archived: FramedRecord) -> str:
+    """Some writers of WARC 1.0 put it in angle brackets, as the grammar of its time did."""
+    return archived.headers.get("warc-target-uri", "").removeprefix("<").removesuffix(">")
+
+
+def _timestamp_ms(archived: FramedRecord, source: Input) -> int:
+    """When it was fetched; the time of the file where the record does not tell."""
+    try:
+        date = datetime.fromisoformat(archived.headers.get("warc-date", ""))
+        seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return source.timestamp_ms
+    return int(seconds * 1000) if 0 <= seconds <= LATEST_SECONDS else source.timestamp_ms

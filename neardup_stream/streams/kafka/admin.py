@@ -1,0 +1,270 @@
+"""Topics: what they are like, and making them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, OffsetAndMetadata, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
+from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
+from aiokafka.errors import (
+    BrokerResponseError,
+    GroupCoordinatorNotAvailableError,
+    GroupLoadInProgressError,
+    NoError,
+    NotCoordinatorForGroupError,
+    TopicAlreadyExistsError,
+    UnknownTopicOrPartitionError,
+    for_code,
+)
+
+from neardup_stream.errors import ConfigError, StreamUnavailable
+from neardup_stream.streams.kafka.config import KafkaConnection
+from neardup_stream.streams.kafka.errors import away, kafka_errors
+from neardup_stream.streams.kafka.partitions import name_of
+from neardup_stream.streams.kafka.reachability import reach_broker
+
+__all__ = [
+    "TopicFacts",
+    "commit_for_group",
+    "committed",
+    "committed_offsets",
+    "create_topic",
+    "describe_topics",
+    "group_members",
+    "require_topics",
+]
+
+_BROKERS_CHOICE = -1
+_NEVER_COMMITTED = -1
+_UNLIMITED = "-1"
+_COORDINATOR_PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
+_MEMBERS = 5
+"""Place of the members in what is told of a group."""
+
+
+@dataclass(frozen=True, slots=True)
+class TopicFacts:
+    """What a topic is like.
+
+    Attributes:
+        partitions: how many.
+        max_message_bytes: largest compressed batch it takes; None if we may not know.
+        cleanup_policy: `delete`, `compact` or `compact,delete`; None if we may not know.
+        kept_ms: how long every record is kept; None if we may not know, or if it is not time that decides.
+        leaderless_count: partitions that nobody leads now.
+        lacks_replicas: whether a partition has fewer replicas in sync than it takes to write.
+    """
+
+    partitions: int
+    max_message_bytes: int | None
+    cleanup_policy: str | None
+    kept_ms: int | None = None
+    leaderless_count: int = 0
+    lacks_replicas: bool = False
+
+
+async def describe_topics(
+    connection: KafkaConnection, names: Sequence[str], right: str = "Describe"
+) -> dict[str, TopicFacts | None]:
+    """Each topic as it is now, None where there is none.
+
+    Args:
+        connection: the cluster.
+        names: of topics.
+        right: what we need on them, to be told if we lack it; Describe is part of Read and of Write.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached.
+        ConfigError: it refuses us.
+
+    Cost: a connection, two requests and one more for each topic's leader.
+    """
+    async with _open_admin(connection) as admin:
+        with kafka_errors("describing topics", right):
+            described = await admin.describe_topics(list(names))
+            there = {topic["topic"]: topic["partitions"] for topic in described if _is_there(topic)}
+            settings = await _topic_settings(admin, list(there))
+    return {name: _facts(there[name], settings[name]) if name in there else None for name in names}
+
+
+async def require_topics(
+    connection: KafkaConnection, names: Sequence[str], right: str
+) -> dict[str, TopicFacts]:
+    """Each topic as it is now.
+
+    Args:
+        connection: the cluster.
+        names: of topics.
+        right: what we need on them: Read or Write.
+
+    Raises:
+        ConfigError: one is missing, or is not for us.
+        StreamUnavailable: the cluster cannot be reached.
+    """
+    facts = await describe_topics(connection, names, right)
+    if missing := [name for name, fact in facts.items() if fact is None]:
+        raise ConfigError(
+            f"there is no topic {', '.join(missing)} at {connection.bootstrap_servers}: "
+            "create it, or run `neardup-stream check --create-topics`"
+        )
+    return {name: fact for name, fact in facts.items() if fact is not None}
+
+
+async def group_members(connection: KafkaConnection, group_id: str) -> list[str]:
+    """The ids that the broker gave the members of a group; a static one begins with its instance id.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached.
+        ConfigError: it refuses us.
+    """
+    async with _open_admin(connection) as admin:
+        with kafka_errors(f"describing group {group_id}"):
+            (described,) = await admin.describe_consumer_groups([group_id])
+    return [member[0] for group in described.groups for member in group[_MEMBERS]]
+
+
+async def committed_offsets(
+    connection: KafkaConnection, group_id: str, partitions: Sequence[TopicPartition]
+) -> dict[TopicPartition, int]:
+    """What a group has committed; a partition for which it never did is left out. See `committed`."""
+    found = await committed(connection, group_id, partitions)
+    return {one: commit.offset for one, commit in found.items()}
+
+
+async def commit_for_group(
+    connection: KafkaConnection, group_id: str, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+) -> None:
+    """Commit offsets of a group that has no members.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached, or the group has members.
+        ConfigError: it refuses us.
+    """
+    consumer = AIOKafkaConsumer(
+        **connection.client_options(), group_id=group_id, enable_auto_commit=False, auto_offset_reset="none"
+    )
+    try:
+        with kafka_errors(f"committing offsets of group {group_id}", right="Read"):
+            await consumer.start()
+            consumer.assign(list(offsets))
+            await consumer.commit(dict(offsets))
+    finally:
+        await consumer.stop()
+
+
+async def committed(
+    connection: KafkaConnection, group_id: str, partitions: Sequence[TopicPartition]
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """What a group has committed, with what was noted beside it; a partition without is left out.
+
+    The first group of a young cluster has no coordinator for some seconds: that is waited for.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached, or the group's coordinator is not ready.
+        ConfigError: it refuses us.
+    """
+    doing = f"looking up the offsets of group {group_id}"
+    async with _open_admin(connection) as admin:
+        with kafka_errors(doing):
+            found = await _group_offsets(admin, group_id, list(partitions))
+    if missing := [name_of(one) for one in partitions if one not in found]:  # an error of the whole answer
+        raise away("no_coordinator", f"{doing}: no answer for {', '.join(missing)}")
+    return {one: found[one] for one in partitions if found[one].offset != _NEVER_COMMITTED}
+
+
+async def _group_offsets(
+    admin: AIOKafkaAdminClient, group_id: str, partitions: list[TopicPartition]
+) -> dict[TopicPartition, OffsetAndMetadata]:
+    """What the coordinator answers; partitions are missing where it has no answer even after some seconds."""
+    found: dict[TopicPartition, OffsetAndMetadata]
+    for pause_seconds in _COORDINATOR_PAUSES_SECONDS:
+        with suppress(
+            GroupCoordinatorNotAvailableError, GroupLoadInProgressError, NotCoordinatorForGroupError
+        ):
+            found = await admin.list_consumer_group_offsets(group_id, partitions=partitions)
+            if all(one in found for one in partitions):
+                return found
+        await asyncio.sleep(pause_seconds)
+    found = await admin.list_consumer_group_offsets(group_id, partitions=partitions)
+    return found
+
+
+async def create_topic(
+    connection: KafkaConnection, name: str, partitions: int, settings: Mapping[str, str] | None = None
+) -> bool:
+    """Make a topic, replicated as the broker does by default; False if it was there already.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached.
+        ConfigError: it refuses the name, the settings or us.
+    """
+    topic = NewTopic(name, partitions, 1, topic_configs=dict(settings or {}))
+    topic.replication_factor = _BROKERS_CHOICE  # its constructor refuses what the protocol allows
+    async with _open_admin(connection) as admin:
+        with kafka_errors(f"creating topic {name}"):
+            response = await admin.create_topics([topic])
+    ((_, error_code, message),) = response.topic_errors
+    refused = for_code(error_code)
+    if refused is TopicAlreadyExistsError:
+        return False
+    if error_code != 0:
+        raise ConfigError(f"creating topic {name}: {message or refused.__name__}")
+    return True
+
+
+@asynccontextmanager
+async def _open_admin(connection: KafkaConnection) -> AsyncIterator[AIOKafkaAdminClient]:
+    admin = AIOKafkaAdminClient(**connection.client_options())
+    try:
+        try:
+            with kafka_errors(f"connecting to {connection.bootstrap_servers}"):
+                await admin.start()
+        except StreamUnavailable:
+            await reach_broker(connection)  # which knows why
+            raise
+        yield admin
+    finally:
+        await admin.close()
+
+
+def _is_there(topic: Mapping[str, Any]) -> bool:
+    """Whether a described topic exists; any other error than that it does not is raised."""
+    refused = for_code(topic["error_code"])
+    if refused not in {NoError, UnknownTopicOrPartitionError}:
+        raise refused(topic["topic"])
+    return refused is NoError
+
+
+async def _topic_settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Settings by topic; empty where the broker does not tell us, as without DescribeConfigs rights."""
+    settings: dict[str, dict[str, str]] = {name: {} for name in names}
+    try:
+        answers = await admin.describe_configs(
+            [ConfigResource(ConfigResourceType.TOPIC, name) for name in names]
+        )
+    except BrokerResponseError:
+        return settings
+    for answer in answers:
+        for _error_code, _message, _kind, name, entries in answer.resources:
+            settings[name] = {entry[0]: entry[1] for entry in entries}
+    return settings
+
+
+def _facts(partitions: Sequence[Mapping[str, Any]], settings: Mapping[str, str]) -> TopicFacts:
+    max_message_bytes = settings.get("max.message.bytes")
+    retention_ms = int(settings.get("retention.ms", _UNLIMITED))
+    fewest = int(settings.get("min.insync.replicas", 1))
+    is_kept_by_time = (
+        settings.get("cleanup.policy") == "delete" and settings.get("retention.bytes") == _UNLIMITED
+    )
+    return TopicFacts(
+        partitions=len(partitions),
+        max_message_bytes=None if max_message_bytes is None else int(max_message_bytes),
+        cleanup_policy=settings.get("cleanup.policy"),
+        kept_ms=retention_ms if is_kept_by_time and retention_ms >= 0 else None,
+        leaderless_count=sum(partition["leader"] < 0 for partition in partitions),
+        lacks_replicas=any(len(partition["isr"]) < fewest for partition in partitions),
+    )

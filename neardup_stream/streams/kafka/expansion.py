@@ -1,0 +1,134 @@
+"""Compressed batches that would expand without a bound.
+
+A batch of 16 KB can hold 512 MiB, and aiokafka expands it before anything looks at it. So its codecs are
+replaced, for the whole process, by ones that stop at a limit. A batch that is over it is never expanded: each
+of its records is refused, and stays in the topic.
+"""
+
+import zlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import Final
+
+import cramjam
+from aiokafka.errors import CorruptRecordException
+from aiokafka.record import default_records
+from aiokafka.record._crecords import default_records as compiled_default_records
+from backports.zstd import ZstdDecompressor, ZstdError
+
+from neardup_stream.errors import BadPage
+from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
+
+__all__ = ["ExpansionExceeded", "RefusedValue", "bound_expansion"]
+
+_LZ4_LARGEST_RATIO = 255
+_XERIAL_MAGIC = b"\x82SNAPPY\x00"
+_XERIAL_HEADER_BYTES = 16
+_GZIP_WINDOW = 31
+
+
+class ExpansionExceeded(Exception):  # noqa: N818 - what a batch does
+    """A batch would expand to more than the limit."""
+
+
+class RefusedValue(bytes):
+    """In the place of a value that was never expanded; empty."""
+
+    __slots__ = ()
+
+    @property
+    def refusal(self) -> BadPage:
+        """Why."""
+        return BadPage(
+            "over_limit",
+            f"its batch expands to more than limits.max_expanded_bytes = {_limit[0]}",
+            "max_expanded_bytes",
+        )
+
+
+_limit = [DEFAULT_MAX_EXPANDED_BYTES]
+
+
+def bound_expansion(max_expanded_bytes: int) -> None:
+    """Have aiokafka expand batches to so many bytes at most, in this process, from now on."""
+    _limit[0] = max_expanded_bytes
+    modules: tuple[ModuleType, ...] = (default_records, compiled_default_records)
+    for module in modules:
+        for codec, expand in _CODECS.items():
+            setattr(module, f"{codec}_decode", _bounded(expand))
+
+
+def _bounded(expand: Callable[[bytes, int], bytes]) -> Callable[[bytes | memoryview], bytes]:
+    def bounded(payload: bytes | memoryview) -> bytes:
+        try:
+            expanded = expand(bytes(payload), _limit[0])
+        except (cramjam.DecompressionError, ZstdError, zlib.error, EOFError) as error:
+            raise CorruptRecordException(f"a compressed batch is damaged: {error}") from error
+        if len(expanded) > _limit[0]:
+            raise ExpansionExceeded
+        return expanded
+
+    return bounded
+
+
+def _expand_gzip(payload: bytes, limit_bytes: int) -> bytes:
+    expanded = bytearray()
+    while payload and len(expanded) <= limit_bytes:
+        member = zlib.decompressobj(_GZIP_WINDOW)
+        expanded += member.decompress(payload, limit_bytes + 1 - len(expanded))
+        if not member.eof and len(expanded) <= limit_bytes:
+            raise EOFError("the compressed batch ends too early")
+        payload = member.unused_data
+    return bytes(expanded)
+
+
+def _expand_zstd(payload: bytes, limit_bytes: int) -> bytes:
+    expanded = bytearray()
+    while payload and len(expanded) <= limit_bytes:
+        frame = ZstdDecompressor()
+        expanded += frame.decompress(payload, limit_bytes + 1 - len(expanded))
+        if not frame.eof and len(expanded) <= limit_bytes:
+            raise ZstdError("the compressed batch ends too early")
+        payload = frame.unused_data if frame.eof else b""
+    return bytes(expanded)
+
+
+def _expand_lz4(payload: bytes, limit_bytes: int) -> bytes:
+    if len(payload) * _LZ4_LARGEST_RATIO <= limit_bytes:
+        return bytes(cramjam.lz4.decompress(payload))
+    room = bytearray(limit_bytes + 1)
+    try:
+        size_bytes = cramjam.lz4.decompress_into(payload, room)
+    except cramjam.DecompressionError as error:
+        if "whole buffer" in str(error):
+            raise ExpansionExceeded from error
+        raise
+    return bytes(memoryview(room)[:size_bytes])
+
+
+def _expand_snappy(payload: bytes, limit_bytes: int) -> bytes:
+    """Each block says how long it will be."""
+    if not payload.startswith(_XERIAL_MAGIC):
+        return _expand_block(payload, limit_bytes)
+    expanded = bytearray()
+    at = _XERIAL_HEADER_BYTES
+    while at < len(payload) and len(expanded) <= limit_bytes:
+        size_bytes = int.from_bytes(payload[at : at + 4], "big")
+        at += 4
+        expanded += _expand_block(payload[at : at + size_bytes], limit_bytes)
+        at += size_bytes
+    return bytes(expanded)
+
+
+def _expand_block(block: bytes, limit_bytes: int) -> bytes:
+    if cramjam.snappy.decompress_raw_len(block) > limit_bytes:
+        raise ExpansionExceeded
+    return bytes(cramjam.snappy.decompress_raw(block))
+
+
+_CODECS: Final = {
+    "gzip": _expand_gzip,
+    "snappy": _expand_snappy,
+    "lz4": _expand_lz4,
+    "zstd": _expand_zstd,
+}

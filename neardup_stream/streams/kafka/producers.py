@@ -1,0 +1,124 @@
+"""aiokafka's producers: opened, fed in batches, and let go of at once.
+
+A send brings many messages, so they are put into batches here, one run of batches for each partition:
+there is nothing to linger for, and it costs a third less than handing aiokafka one message after the other.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.partitioner import DefaultPartitioner
+from aiokafka.producer.message_accumulator import BatchBuilder
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.gather_all import all_ended
+from neardup_stream.message import Message
+from neardup_stream.streams.kafka.config import KafkaConnection
+from neardup_stream.streams.kafka.passwords import follow_password
+
+__all__ = ["check_sizes", "discard_producer", "largest_message_bytes", "open_producer", "send_batches"]
+
+BATCH_OVERHEAD_BYTES = 1024
+"""Batch header (61 bytes), record header (up to 36) and the lengths of a few dozen headers."""
+
+COMPRESSION_GROWTH = 64
+"""What cannot be compressed grows, by at most a 64th with the codecs Kafka knows in practice."""
+
+CLOSE_SECONDS = 1.0
+"""How long requests under way are waited for when their producer is given up."""
+
+_partition_of = DefaultPartitioner()
+
+
+def largest_message_bytes(request_bytes: int) -> int:
+    """Largest message that fits a request of this size with what travels around it."""
+    return request_bytes - request_bytes // COMPRESSION_GROWTH - BATCH_OVERHEAD_BYTES
+
+
+def check_sizes(messages: Sequence[Message], limit_bytes: int, topic: str) -> None:
+    """A batch the broker refuses for good is the end of an idempotent producer: never try one.
+
+    Messages are rendered to fit, but what was rendered once is sent again as it is.
+
+    Raises:
+        ConfigError: the topic takes less than it did then.
+    """
+    largest = max((message.size_bytes for message in messages), default=0)
+    if largest > limit_bytes:
+        raise ConfigError(
+            f"topic {topic} takes messages of at most {limit_bytes} bytes now, and one of {largest} bytes "
+            f"was rendered before: raise its max.message.bytes to what it was"
+        )
+
+
+async def open_producer(options: dict[str, Any], connection: KafkaConnection) -> AIOKafkaProducer:
+    """Start a producer; one that does not start leaves nothing behind."""
+    producer = AIOKafkaProducer(**options)
+    follow_password(producer.client, connection)
+    try:
+        await producer.start()
+    except BaseException:
+        await producer.stop()
+        raise
+    return producer
+
+
+async def discard_producer(producer: AIOKafkaProducer) -> None:
+    """Close without the flush of aiokafka's `stop`, which lasts as long as the brokers are away.
+
+    Every send that returned was acknowledged, so whatever is still queued was reported as failed. Requests
+    under way are awaited for a moment; a sender that looks for a coordinator ends when it has found one.
+    """
+    producer._closed = True  # noqa: SLF001 - `stop` does it first, too
+    # A sender that never ran raises its own cancellation.
+    closing = asyncio.gather(producer._sender.close(), return_exceptions=True)  # noqa: SLF001 - see above
+    await asyncio.wait([closing], timeout=CLOSE_SECONDS)
+    _look_at_failures(producer)
+    await producer.client.close()
+
+
+async def send_batches(producer: AIOKafkaProducer, topic: str, messages: Sequence[Message]) -> None:
+    """Send all and wait for every acknowledgement; messages with one key go where Java's producer would."""
+    if not messages:
+        return
+    partitions = sorted(await producer.partitions_for(topic))
+    sent: list[asyncio.Future[object]] = []
+    for partition, batch in _batches(producer, partitions, messages):
+        sent.append(await producer.send_batch(batch, topic, partition=partition))
+    await all_ended(sent)
+
+
+def _look_at_failures(producer: AIOKafkaProducer) -> None:
+    """Of those that a sender leaves in every corner when it dies: asyncio logs what nobody ever looks at."""
+    queued = producer._message_accumulator._batches.values()  # noqa: SLF001 - nothing public tells
+    left = [batch._drain_waiter for batches in queued for batch in batches]  # noqa: SLF001 - see above
+    left.append(producer._txn_manager.wait_for_transaction_end())  # noqa: SLF001 - None without transactions
+    for failure in left:
+        if failure is not None and failure.done():
+            failure.exception()
+
+
+def _batches(
+    producer: AIOKafkaProducer, partitions: list[int], messages: Sequence[Message]
+) -> Iterator[tuple[int, BatchBuilder]]:
+    """Batches with their partition, in the order in which they fill."""
+    filling: dict[int, BatchBuilder] = {}
+    for message in messages:
+        partition = _partition_of(message.key, partitions, partitions)
+        batch = filling.get(partition)
+        if batch is None or not _append(batch, message):
+            if batch is not None:
+                yield partition, batch
+            batch = filling[partition] = producer.create_batch()
+            _append(batch, message)
+    yield from filling.items()
+
+
+def _append(batch: BatchBuilder, message: Message) -> bool:
+    """Whether there was room; the first message of a batch always has some."""
+    metadata = batch.append(
+        timestamp=None, key=message.key, value=message.value, headers=list(message.headers)
+    )
+    return metadata is not None

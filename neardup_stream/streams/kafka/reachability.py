@@ -1,0 +1,94 @@
+"""Why a client finds no broker: aiokafka's log the reason, and raise that there was none."""
+
+import asyncio
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from aiokafka.conn import AIOKafkaConnection, collect_hosts
+from aiokafka.errors import KafkaConnectionError
+from aiokafka.protocol.metadata import MetadataRequest
+
+from neardup_stream.errors import ConfigError, StreamUnavailable
+from neardup_stream.streams.kafka.config import KafkaConnection
+from neardup_stream.streams.kafka.errors import away, kafka_errors
+
+__all__ = ["reach_broker"]
+
+CLOSE_SECONDS = 1.0
+"""How long a broker has to take leave."""
+
+_TLS_ALERT = 0x1503
+"""The first two bytes of a broker's answer in TLS to one who does not speak it."""
+
+
+async def reach_broker(connection: KafkaConnection) -> None:
+    """Connect as a client would; return as soon as one of the brokers answers.
+
+    Raises:
+        ConfigError: a broker is not whom we trust, or does not trust us.
+        StreamUnavailable: none can be reached.
+
+    Cost: a connection, and reading the files of credentials.
+    """
+    options = connection.client_options()
+    del options["metadata_max_age_ms"]  # of a client, not of a connection
+    reasons = []
+    for host, port, _ in collect_hosts(options.pop("bootstrap_servers")):
+        try:
+            with kafka_errors(f"connecting to {host}:{port}"), _tls_errors(f"{host}:{port}"):
+                await _ask(AIOKafkaConnection(host, port, **options))
+        except StreamUnavailable as error:
+            reasons.append(str(error))
+        else:
+            return
+    raise away("connection", "; ".join(reasons))
+
+
+async def _ask(broker: AIOKafkaConnection) -> None:
+    """Connect, have something answered that only a client may ask that was let in, and close."""
+    is_open = True
+    try:
+        await broker.connect()
+        await broker.send(MetadataRequest([]))
+    except OSError:
+        is_open = False
+        raise
+    finally:
+        if is_open:
+            await asyncio.wait([broker.close()], timeout=CLOSE_SECONDS)
+
+
+@contextmanager
+def _tls_errors(broker: str) -> Iterator[None]:
+    """Tell what was wrong with TLS, or for want of it; what else the network has to say passes by waiting."""
+    try:
+        yield
+    except TimeoutError:  # an OSError, too
+        raise
+    except ssl.SSLCertVerificationError as error:
+        raise ConfigError(
+            f"{broker} cannot show that it is {broker}: {error.verify_message}; "
+            "check kafka.tls_ca_file and the names in kafka.bootstrap_servers"
+        ) from error
+    except ssl.SSLError as error:
+        raise ConfigError(f"{broker} and we do not agree on TLS: {error.reason}; check kafka.tls") from error
+    except ConnectionResetError as error:
+        raise _closed(broker, None) from error
+    except OSError as error:
+        raise StreamUnavailable(f"{broker} cannot be reached: {error}", "connection") from error
+    except KafkaConnectionError as error:
+        raise _closed(broker, error.__cause__) from error
+
+
+def _closed(broker: str, cause: BaseException | None) -> ConfigError | StreamUnavailable:
+    """Why a broker may have hung up on a client that it let connect."""
+    if isinstance(cause, ssl.SSLError):
+        return ConfigError(
+            f"{broker} refuses our certificate: {cause.reason}; check kafka.tls_certificate_file"
+        )
+    if isinstance(cause, asyncio.IncompleteReadError) and (cause.expected or 0) >> 16 == _TLS_ALERT:
+        return ConfigError(f"{broker} speaks TLS: set kafka.tls = true")
+    return StreamUnavailable(
+        f"{broker} closed the connection; if it always does, check kafka.tls and kafka.sasl_mechanism"
+    )

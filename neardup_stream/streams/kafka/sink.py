@@ -1,0 +1,112 @@
+"""Messages to Kafka, acknowledged by all in-sync replicas before a send returns."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Self
+
+from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError, KafkaTimeoutError
+
+from neardup_stream.errors import StreamUnavailable
+from neardup_stream.message import Message
+from neardup_stream.streams.kafka.admin import require_topics
+from neardup_stream.streams.kafka.config import KafkaSinkConfig
+from neardup_stream.streams.kafka.diagnosis import explain
+from neardup_stream.streams.kafka.errors import kafka_errors
+from neardup_stream.streams.kafka.producers import (
+    check_sizes,
+    discard_producer,
+    largest_message_bytes,
+    open_producer,
+    send_batches,
+)
+
+__all__ = ["KafkaSink"]
+
+
+class KafkaSink:
+    """Sends to one topic; messages with one key go to one partition, the one Java's producer would choose.
+
+    Records carry the time of sending, not the message's own: retention counts from it, and a page crawled
+    a year ago would take its event with it on the day it was sent. Events say their time in a header.
+
+    aiokafka's idempotent producer goes on trying for ever, so a send that takes too long is left to it: what
+    it delivers later is a repetition. After a batch that was refused the producer is replaced, because the
+    gap in its sequence numbers makes the broker refuse everything that follows.
+    """
+
+    def __init__(self, config: KafkaSinkConfig) -> None:
+        self._config = config
+        self._producer: AIOKafkaProducer | None = None
+        self._max_bytes = config.max_request_bytes
+
+    async def __aenter__(self) -> Self:
+        """Look at the topic and connect.
+
+        Raises:
+            StreamUnavailable: the cluster cannot be reached.
+            ConfigError: the topic does not exist, or may not be written.
+        """
+        await self._look_at_topic()
+        with kafka_errors(f"connecting to {self._config.connection.bootstrap_servers}", "Write"):
+            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                await self._open_producer()
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Close the connections."""
+        await self._discard_producer()
+
+    @property
+    def max_message_bytes(self) -> int:
+        """What the topic takes, less what travels around a message."""
+        return largest_message_bytes(self._max_bytes)
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        """Deliver all to every in-sync replica.
+
+        Raises:
+            StreamUnavailable: not all were acknowledged; sending all again is safe.
+            ConfigError: access was refused; the topic is gone, or takes less than it did when a message was
+                rendered.
+        """
+        check_sizes(messages, self.max_message_bytes, self._config.topic)
+        if not messages:
+            return
+        try:
+            await self._send(messages)
+        except StreamUnavailable as error:
+            if error.reason == "message_size":
+                await self._look_at_topic()
+            else:
+                await explain(self._config.connection, [self._config.topic], "Write")
+            raise
+
+    async def _send(self, messages: Sequence[Message]) -> None:
+        with kafka_errors(f"sending to {self._config.topic}", "Write"):
+            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                producer = self._producer or await self._open_producer()
+                try:
+                    await send_batches(producer, self._config.topic, messages)
+                except KafkaTimeoutError:  # no room yet behind an earlier batch: nothing was refused
+                    raise
+                except KafkaError:
+                    await self._discard_producer()
+                    raise
+
+    async def _look_at_topic(self) -> None:
+        """Learn its limit, or that it is gone."""
+        facts = await require_topics(self._config.connection, [self._config.topic], "Write")
+        limit_bytes = facts[self._config.topic].max_message_bytes
+        self._max_bytes = min(self._config.max_request_bytes, limit_bytes or self._config.max_request_bytes)
+
+    async def _open_producer(self) -> AIOKafkaProducer:
+        options = self._config.producer_options()
+        options["max_batch_size"] = min(options["max_batch_size"], self.max_message_bytes)
+        self._producer = await open_producer(options, self._config.connection)
+        return self._producer
+
+    async def _discard_producer(self) -> None:
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            await discard_producer(producer)

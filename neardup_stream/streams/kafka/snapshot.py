@@ -1,0 +1,150 @@
+"""A topic as it is now: every record that is still kept, up to the end at the time of opening.
+
+Read without a group, so that nothing is taken from anybody and nothing is remembered; and only what is
+committed, where producers work in transactions.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.structs import ConsumerRecord
+
+from neardup_stream.message import Partition, Record
+from neardup_stream.streams.kafka.admin import TopicFacts, require_topics
+from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, KafkaConnection
+from neardup_stream.streams.kafka.consumer import close_consumer, position, record_in
+from neardup_stream.streams.kafka.errors import away, kafka_errors
+from neardup_stream.streams.kafka.expansion import bound_expansion
+from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, go_on_behind
+
+__all__ = ["TopicSnapshot", "open_snapshot"]
+
+_WAIT_MS = 200
+_BATCH_RECORDS = 500
+_PARTITION_BYTES = 1 << 20
+_CLOCKS_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class TopicSnapshot:
+    """A topic, open for one reading.
+
+    Attributes:
+        beginnings: first offset that is kept, by partition.
+        ends: offset behind the last one.
+        facts: what the topic is like.
+    """
+
+    beginnings: Mapping[Partition, int]
+    ends: Mapping[Partition, int]
+    facts: TopicFacts
+    _consumer: AIOKafkaConsumer
+    _topic: str
+    _input_id: str
+    _patience_seconds: float
+
+    def complete_since_ms(self, now_ms: int) -> int | None:
+        """Records stamped at this time or later are all there; None if that cannot be told, 0 for all.
+
+        Args:
+            now_ms: when the topic had been read, epoch milliseconds; clocks may differ by a minute.
+        """
+        if "compact" in (self.facts.cleanup_policy or ""):
+            return None
+        if not any(self.beginnings.values()):
+            return 0
+        return None if self.facts.kept_ms is None else now_ms - self.facts.kept_ms + _CLOCKS_MS
+
+    async def records(self) -> AsyncIterator[Sequence[Record]]:
+        """All records, in order within each partition, a few hundred at a time.
+
+        Raises:
+            StreamUnavailable: no broker answers any more.
+            ConfigError: they refuse us.
+        """
+        unread = {one for one, end in self.ends.items() if self.beginnings[one] < end}
+        last_progress = monotonic()
+        while unread:
+            with kafka_errors(f"reading {self._topic}", right="Read"):
+                fetched = await self._fetch([TopicPartition(self._topic, one.number) for one in unread])
+            for topic_partition, found in fetched.items():
+                partition = Partition(self._input_id, topic_partition.partition)
+                yield [record_in(partition, each) for each in found if each.offset < self.ends[partition]]
+            still_unread = {one for one in unread if self._position(one) < self.ends[one]}
+            if fetched or still_unread != unread:
+                last_progress = monotonic()
+            elif monotonic() - last_progress > self._patience_seconds:
+                raise away("timeout", f"reading {self._topic}: nothing came for {self._patience_seconds:g} s")
+            unread = still_unread
+
+    async def _fetch(
+        self, wanted: Sequence[TopicPartition]
+    ) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
+        """The next records; where one cannot be read, what was taken of the others is fetched again."""
+        consumer = self._consumer
+        stood = {one: position(consumer, one) for one in wanted}
+        try:
+            found: dict[TopicPartition, list[ConsumerRecord]] = await consumer.getmany(
+                *wanted, timeout_ms=_WAIT_MS, max_records=_BATCH_RECORDS
+            )
+        except UNREADABLE:
+            found = go_on_behind(consumer, await fetch_any_names(consumer, stood, _PARTITION_BYTES))
+        return found
+
+    def _position(self, one: Partition) -> int:
+        return position(self._consumer, TopicPartition(self._topic, one.number))
+
+
+@asynccontextmanager
+async def open_snapshot(
+    connection: KafkaConnection, topic: str, input_id: str
+) -> AsyncIterator[TopicSnapshot]:
+    """Find out from where to where a topic reaches, and stand ready to read that.
+
+    Args:
+        connection: the cluster.
+        topic: must exist.
+        input_id: under which its positions are known.
+
+    Raises:
+        StreamUnavailable: the cluster cannot be reached.
+        ConfigError: there is no such topic, or we may not read it.
+    """
+    facts = (await require_topics(connection, [topic], right="Read"))[topic]
+    everything = [TopicPartition(topic, number) for number in range(facts.partitions)]
+    bound_expansion(DEFAULT_MAX_EXPANDED_BYTES)
+    consumer = AIOKafkaConsumer(**_consumer_options(connection))
+    try:
+        with kafka_errors(f"reading {topic}", right="Read"):
+            await consumer.start()
+            consumer.assign(everything)
+            beginnings = await consumer.beginning_offsets(everything)
+            ends = await consumer.end_offsets(everything)
+            for one in everything:
+                consumer.seek(one, beginnings[one])
+        yield TopicSnapshot(
+            beginnings={Partition(input_id, one.partition): offset for one, offset in beginnings.items()},
+            ends={Partition(input_id, one.partition): offset for one, offset in ends.items()},
+            facts=facts,
+            _consumer=consumer,
+            _topic=topic,
+            _input_id=input_id,
+            _patience_seconds=connection.request_timeout_seconds,
+        )
+    finally:
+        await close_consumer(consumer)
+
+
+def _consumer_options(connection: KafkaConnection) -> dict[str, Any]:
+    return {
+        **connection.client_options(),
+        "group_id": None,
+        "enable_auto_commit": False,
+        "auto_offset_reset": "earliest",
+        "isolation_level": "read_committed",
+        "max_partition_fetch_bytes": _PARTITION_BYTES,
+    }

@@ -1,0 +1,91 @@
+"""A topic as a finite source: what is kept of it, up to given offsets, for a run that begins anew."""
+
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from typing import Self
+
+from neardup_stream.message import Partition, Record
+from neardup_stream.streams.buffer import take_records
+from neardup_stream.streams.kafka.snapshot import TopicSnapshot
+from neardup_stream.streams.protocol import Drain, EndOfStream, Finish, TakeOver
+
+__all__ = ["SnapshotSource"]
+
+
+class SnapshotSource:
+    """Reads a snapshot to the given offsets. Commits are only answered: nothing is remembered of them.
+
+    Args:
+        snapshot: opened by its owner, and read here alone.
+        ends: by partition, the offset below which records are read.
+        on_records: told how many were read; None for nobody.
+
+    Attributes:
+        timestamp_seconds: the latest timestamp of a record that was read, epoch seconds.
+        record_count: how many were read.
+    """
+
+    def __init__(
+        self,
+        snapshot: TopicSnapshot,
+        ends: Mapping[Partition, int],
+        on_records: Callable[[int], None] | None = None,
+    ) -> None:
+        self.timestamp_seconds = 0.0
+        self.record_count = 0
+        self._ends = ends
+        self._on_records = on_records
+        self._batches: AsyncIterator[Sequence[Record]] = snapshot.records()
+        self._ready: deque[Record] = deque()
+
+    async def __aenter__(self) -> Self:
+        """Nothing to open."""
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Nothing to close."""
+
+    def on_revoke(self, drain: Drain) -> None:
+        """Partitions are never given away."""
+
+    def on_assign(self, take_over: TakeOver) -> None:
+        """Nor do they become ours later."""
+
+    def on_gap(self, finish: Finish) -> None:
+        """A snapshot commits nothing."""
+
+    async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
+        """The next records below the ends.
+
+        Raises:
+            EndOfStream: all were read.
+            StreamUnavailable: no broker answers any more.
+            ConfigError: they refuse us.
+        """
+        while not self._ready:
+            try:
+                batch = await anext(self._batches)
+            except StopAsyncIteration:
+                raise EndOfStream from None
+            self._ready.extend(
+                record for record in batch if record.position.offset < self._ends[record.position.partition]
+            )
+        records = take_records(self._ready, max_records, max_bytes)
+        self.record_count += len(records)
+        if self._on_records is not None:
+            self._on_records(self.record_count)
+        latest_ms = max(record.timestamp_ms for record in records)
+        self.timestamp_seconds = max(self.timestamp_seconds, latest_ms / 1000)
+        return records
+
+    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
+        """Every partition is still ours. Nothing is sent of a snapshot."""
+        return next_offsets.keys()
+
+    async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
+        """Every partition is still ours."""
+        return next_offsets
+
+    def lag(self) -> Mapping[Partition, int]:
+        """Not known."""
+        return {}

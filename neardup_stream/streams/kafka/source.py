@@ -1,0 +1,358 @@
+"""Pages from Kafka: raw bytes in, explicit commits, and the one place that knows of rebalances.
+
+A rebalance takes all partitions away before it deals them anew, also those that come back. So what was
+read belongs to one *membership*: from an assignment to the next. When it ends, what is in flight is
+drained, records not yet handed out are forgotten, and later commits for them are dropped, because
+somebody else may have gone on from the commit before.
+
+Nothing here is locked: aiokafka calls the listener from a task of its own while a read may be waiting,
+and a lock shared by the two would never be given back. Partitions are never paused either, which would
+throw away what is prefetched; a pipeline that has enough does not call `read`.
+"""
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Self
+
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError
+from aiokafka.structs import ConsumerRecord
+
+from neardup_stream.errors import ConfigError, InvariantBroken, NeardupError
+from neardup_stream.message import Partition, Record
+from neardup_stream.meters import NoMeters, PipelineMeters
+from neardup_stream.streams.buffer import take_records
+from neardup_stream.streams.kafka.config import KafkaSourceConfig
+from neardup_stream.streams.kafka.consumer import close_consumer, is_broken, position, record_in
+from neardup_stream.streams.kafka.errors import kafka_errors
+from neardup_stream.streams.kafka.idle_check import Silence
+from neardup_stream.streams.kafka.membership import Listener, commit_as_member, generation_of, is_fenced, join
+from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, go_on_behind
+from neardup_stream.streams.kafka.partitions import name_of, topic_partition_of
+from neardup_stream.streams.kafka.read_progress import Runs
+from neardup_stream.streams.kafka.start_offsets import Beginnings, InputHistory, NoHistory
+from neardup_stream.streams.protocol import Drain, Finish, TakeOver
+
+__all__ = ["KafkaSource"]
+
+_log = logging.getLogger(__name__)
+
+WAIT_MS = 200
+"""How long a read waits for the first record."""
+
+REBALANCE_WAIT_SECONDS = 1.0
+"""And how long when the group rebalances, during which aiokafka would wait without a limit."""
+
+
+class KafkaSource:
+    """Reads topics as a member of a consumer group.
+
+    A consumer that broke is replaced by a new one, which to everybody else is a rebalance.
+
+    Args:
+        config: what to read, and as whom.
+        history: what was finished before, so that a topic made anew is not taken for the old one.
+        meters: told of commits that came too late.
+
+    Attributes:
+        dropped_commit_count: partitions whose commit came after they were given away.
+    """
+
+    def __init__(
+        self,
+        config: KafkaSourceConfig,
+        history: InputHistory | None = None,
+        meters: PipelineMeters | None = None,
+    ) -> None:
+        self._config = config
+        self._beginnings = Beginnings(config, history or NoHistory())
+        self._meters = meters or NoMeters()
+        self._consumer: AIOKafkaConsumer | None = None
+        self._is_open = False
+        self._ready: deque[Record] = deque()
+        self._runs = Runs()
+        self._is_astray = False
+        self._silence = Silence(config)
+        self._untaken: set[TopicPartition] = set()
+        self._is_member = False
+        self._generation = -1
+        self._drain: Drain | None = None
+        self._on_assign: TakeOver | None = None
+        self._finish: Finish | None = None
+        self._failure: NeardupError | None = None
+        self.dropped_commit_count = 0
+
+    async def __aenter__(self) -> Self:
+        """Connect and begin to join the group; the first reads wait for its answer.
+
+        Raises:
+            StreamUnavailable: the cluster cannot be reached.
+            StoreUnavailable: what was finished cannot be looked up.
+            ConfigError: a topic does not exist, may not be read, or contradicts what was finished.
+        """
+        self._ready.clear()
+        self._runs = Runs()
+        self._consumer = await self._join()
+        self._is_open = True
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Leave the group."""
+        self._is_open = False
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            await close_consumer(consumer)
+
+    def on_revoke(self, drain: Drain) -> None:
+        """Await `drain`, which keeps its own deadline, before partitions are given away.
+
+        It may call `commit`; reads return nothing meanwhile.
+        """
+        self._drain = drain
+
+    def on_assign(self, take_over: TakeOver) -> None:
+        """Await `take_over` before partitions that became ours are read, from where it says."""
+        self._on_assign = take_over
+
+    def on_gap(self, finish: Finish) -> None:
+        """Await `finish`, which may call `commit`, before a committed offset passes deleted records."""
+        self._finish = finish
+
+    async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
+        """The next records of the partitions that are ours.
+
+        Raises:
+            StreamUnavailable: the cluster cannot be reached.
+            StoreUnavailable: what was finished cannot be looked up.
+            ConfigError: where to begin is unknown, gone or contradicts what was finished; access was refused;
+                another member took our instance id; a topic was deleted.
+            CorruptData: a batch failed its checksum.
+        """
+        if not self._is_open:
+            raise InvariantBroken("the Kafka source is used outside of its context")
+        if self._failure is not None:
+            failure, self._failure = self._failure, None
+            raise failure
+        if not self._ready:
+            consumer = await self._working_consumer()
+            await self._take_over(consumer)
+            await self._fetch(consumer, max_records)
+        return take_records(self._ready, max_records, max_bytes)
+
+    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
+        """Commit the same offsets once more, with what the index has decided by now beside them.
+
+        Raises:
+            StreamUnavailable: no answer; the same may be noted again.
+            StoreUnavailable: what the index has decided cannot be asked now.
+            ConfigError: access was refused.
+        """
+        offsets = {topic_partition_of(partition): offset for partition, offset in next_offsets.items()}
+        known = self._runs.led_up_to(offsets)
+        unnoted = self._runs.committed(self._runs.above_noted(known))
+        if unnoted:
+            runs = self._runs
+            if await self._commit(unnoted):
+                runs.note(known)
+            else:
+                known = {one: offset for one, offset in known.items() if one not in unnoted}
+        return {self._beginnings.partition(one) for one in known}
+
+    async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
+        """Commit what this membership read; drop, and count, what an earlier one did.
+
+        Raises:
+            StreamUnavailable: no answer; the same commit may be repeated.
+            StoreUnavailable: what is to be noted beside the offsets cannot be asked now.
+            ConfigError: access was refused.
+        """
+        offsets = {topic_partition_of(partition): offset for partition, offset in next_offsets.items()}
+        known = self._runs.led_up_to(offsets)
+        self._count_dropped(len(offsets) - len(known))
+        rising = self._runs.above_committed(known)
+        if rising and not await self._commit(rising):
+            known = {one: offset for one, offset in known.items() if one not in rising}
+        return {self._beginnings.partition(one): offset for one, offset in known.items()}
+
+    def lag(self) -> Mapping[Partition, int]:
+        """Offsets between us and the end of each partition by topic, once something was fetched of it.
+
+        Its end is where the first unfinished transaction begins: nothing behind it can be read yet.
+        """
+        consumer = self._consumer
+        if consumer is None:
+            return {}
+        waiting = Counter(record.position.partition for record in self._ready)
+        lag: dict[Partition, int] = {}
+        for one in consumer.assignment():
+            end = consumer.last_stable_offset(one)
+            if end is not None:
+                unread = max(0, end - position(consumer, one)) + waiting[self._beginnings.partition(one)]
+                lag[Partition(one.topic, one.partition)] = unread
+        return lag
+
+    async def _join(self) -> AIOKafkaConsumer:
+        consumer = await join(self._config, self._beginnings, Listener(self._revoked, self._assigned))
+        self._silence.broken()
+        return consumer
+
+    async def _working_consumer(self) -> AIOKafkaConsumer:
+        """The consumer, or a new one in place of one that broke."""
+        consumer = self._consumer
+        if consumer is not None and not is_broken(consumer):
+            return consumer
+        if consumer is not None:
+            _log.warning("the consumer broke and is replaced")
+            await self._give_away(consumer.assignment())
+            self._consumer = None
+            await close_consumer(consumer)
+        self._consumer = consumer = await self._join()
+        return consumer
+
+    async def _take_over(self, consumer: AIOKafkaConsumer) -> None:
+        """Before anything of a new membership is read: have it told where it begins, and check that.
+
+        In this order, because a transaction that is not quite over hides the offset that it commits.
+        """
+        taken = self._untaken
+        if not taken:
+            return
+        partitions = {self._beginnings.partition(one): one for one in taken}
+        offsets = await self._on_assign(list(partitions)) if self._on_assign is not None else {}
+        await self._beginnings.check(consumer, taken)
+        if taken is self._untaken:  # else there was another rebalance
+            for partition, offset in offsets.items():
+                consumer.seek(partitions[partition], offset)
+            self._untaken = set()
+
+    async def _fetch(self, consumer: AIOKafkaConsumer, max_records: int) -> None:
+        fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]] = {}
+        with kafka_errors("reading", "Read"):
+            try:
+                if not self._is_astray:
+                    with suppress(TimeoutError):
+                        async with asyncio.timeout(REBALANCE_WAIT_SECONDS):
+                            fetched = await consumer.getmany(timeout_ms=WAIT_MS, max_records=max_records)
+            except NoOffsetForPartitionError as error:
+                one = error.args[0]
+                await self._begin(consumer, one, await self._beginnings.first(consumer, one))
+            except OffsetOutOfRangeError as error:
+                await self._pass_gaps(consumer, error.args[0])
+            except UNREADABLE:
+                self._is_astray = True
+            if self._is_astray:
+                fetched = await self._fetch_any_names(consumer)
+            # No `await` stands between taking and keeping, so a cancelled read loses nothing.
+            self._keep(fetched)
+        if not fetched:
+            await self._silence.look_into(consumer)
+
+    async def _fetch_any_names(
+        self, consumer: AIOKafkaConsumer
+    ) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
+        """The same once more, from where every partition stood: what was taken of the others is lost."""
+        runs = self._runs
+        stood = await self._next_offsets(consumer.assignment())
+        if runs is not self._runs:  # nor is anybody astray after a rebalance
+            return {}
+        for one, offset in stood.items():
+            consumer.seek(one, offset)
+        self._is_astray = False
+        fetched = await fetch_any_names(consumer, stood, self._config.partition_fetch_max_bytes)
+        return go_on_behind(consumer, fetched) if runs is self._runs else {}
+
+    async def _next_offsets(self, assignment: Collection[TopicPartition]) -> dict[TopicPartition, int]:
+        """Behind what this membership kept of each partition; without those that are yet to begin."""
+        ends = {one: self._runs.end(one) for one in assignment}
+        kept = {one: end for one, end in ends.items() if end is not None}
+        untouched = [one for one in assignment if one not in kept]
+        return kept | (await self._beginnings.committed(untouched) if untouched else {})
+
+    def _keep(self, fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
+        """Unless they are of a membership that has ended, or is not taken over: those are fetched again."""
+        if not self._is_member or (self._untaken and self._on_assign is not None):
+            return
+        for topic_partition, records in fetched.items():
+            self._runs.read(topic_partition, records[0].offset, records[-1].offset + 1)
+            partition = self._beginnings.partition(topic_partition)
+            self._ready.extend([record_in(partition, record) for record in records])
+
+    async def _pass_gaps(self, consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]) -> None:
+        """Go on behind deleted records, once what was read before them needs no reading again."""
+        runs = self._runs
+        if self._finish is not None:
+            await self._finish()
+        for one, offset in offsets.items():
+            start = await self._beginnings.after_a_gap(consumer, one, offset)
+            if runs is self._runs:  # else there was a rebalance, and another one may have gone on meanwhile
+                await self._begin(consumer, one, start)
+
+    async def _begin(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int) -> None:
+        """Go there, and commit that, so that it is decided once. Whoever takes over is told if it is new."""
+        was_read = self._runs.forget(topic_partition)
+        if await self._commit({topic_partition: offset}):
+            consumer.seek(topic_partition, offset)
+            if not was_read:
+                self._untaken.add(topic_partition)
+
+    async def _commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
+        """Whether the group still counts these partitions as ours."""
+        consumer, runs, generation = self._consumer, self._runs, self._generation
+        if consumer is None:
+            raise InvariantBroken("a partition is ours and no consumer is open")
+        witnesses = await self._beginnings.witnesses(offsets)
+        is_ours = runs is self._runs  # else the membership ended meanwhile
+        if is_ours:
+            with kafka_errors("committing", "Read"):
+                async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                    is_ours = await commit_as_member(consumer, generation, offsets, witnesses)
+        if not is_ours:
+            self._count_dropped(len(offsets))
+            return False
+        runs.commit(offsets)
+        return True
+
+    def _count_dropped(self, count: int) -> None:
+        self.dropped_commit_count += count
+        self._meters.dropped_commits(count)
+
+    async def _revoked(self, revoked: Collection[TopicPartition]) -> None:
+        """Called before the group is joined, for the first time or again."""
+        await self._give_away(revoked)
+        consumer = self._consumer
+        if revoked and consumer is not None and await is_fenced(consumer, self._config):
+            self._failure = ConfigError(
+                f"another member of group {self._config.group_id} has joined with kafka.group_instance_id = "
+                f"{self._config.group_instance_id!r}: give every daemon an instance id of its own"
+            )
+            raise asyncio.CancelledError  # which ends aiokafka's coordination, before it fights for the id
+
+    def _assigned(self, assigned: Collection[TopicPartition]) -> None:
+        _log.info("assigned %s", sorted(map(name_of, assigned)))
+        self._untaken = set(assigned)
+        self._silence.broken()
+        self._is_member = True
+        if self._consumer is not None:
+            self._generation = generation_of(self._consumer)
+            self._meters.assigned(len(assigned), self._topic_partition_count(self._consumer))
+
+    async def _give_away(self, revoked: Collection[TopicPartition]) -> None:
+        """End the membership. Its failure would be swallowed here, so the next read raises it."""
+        self._is_member = False
+        self._ready.clear()
+        try:
+            if self._drain is not None and revoked:
+                await self._drain()
+        except NeardupError as error:
+            self._failure = error
+        finally:
+            self._runs = Runs()
+            self._is_astray = False
+            self._meters.revoked()
+
+    def _topic_partition_count(self, consumer: AIOKafkaConsumer) -> int:
+        """How many partitions the topics have, as far as the consumer knows without asking."""
+        return sum(len(consumer.partitions_for_topic(topic) or ()) for topic in self._config.topics)

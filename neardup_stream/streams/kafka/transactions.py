@@ -1,0 +1,153 @@
+"""Kafka's transactions: one transactional producer for each input partition.
+
+Its transactional id names group, topic and partition, so it is the same in every daemon: to initialize a
+producer is to shut out the one that another daemon has, and to cut what that one left unfinished. aiokafka
+sends offsets without saying which member of the group they come from, so this is the only fence there is.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from aiokafka import AIOKafkaProducer, OffsetAndMetadata
+from aiokafka.errors import IllegalOperation
+
+from neardup_stream.errors import StreamUnavailable
+from neardup_stream.gather_all import all_ended
+from neardup_stream.message import Message, Partition
+from neardup_stream.streams.kafka.admin import committed_offsets
+from neardup_stream.streams.kafka.config import KafkaSinkConfig
+from neardup_stream.streams.kafka.errors import kafka_errors
+from neardup_stream.streams.kafka.partitions import name_of, topic_partition_of
+from neardup_stream.streams.kafka.producers import check_sizes, discard_producer, open_producer, send_batches
+from neardup_stream.streams.kafka.start_offsets import InputHistory, NoHistory
+
+__all__ = ["KafkaTransactions", "KafkaTransactionsConfig"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaTransactionsConfig:
+    """What is sent together.
+
+    Attributes:
+        events: where events go, and how everything is sent.
+        dead_letters: where dead letters go, on the same cluster.
+        group_id: consumer group whose offsets are committed.
+        largest_event_bytes: what the topic takes.
+        largest_dead_letter_bytes: what the topic takes.
+    """
+
+    events: KafkaSinkConfig
+    dead_letters: KafkaSinkConfig
+    group_id: str
+    largest_event_bytes: int
+    largest_dead_letter_bytes: int
+
+    def producer_options(self, partition: Partition) -> dict[str, Any]:
+        """As keyword arguments of aiokafka's producer, for one input partition.
+
+        A transaction is given up after `request_timeout_seconds`, and the broker need not wait longer: until
+        it is over, nobody who reads committed gets past it.
+        """
+        options = self.events.producer_options()
+        largest_bytes = min(self.largest_event_bytes, self.largest_dead_letter_bytes)
+        return options | {
+            "max_batch_size": min(options["max_batch_size"], largest_bytes),
+            "transactional_id": f"{self.group_id}-{name_of(topic_partition_of(partition))}",
+            "transaction_timeout_ms": round(self.events.connection.request_timeout_seconds * 1000),
+        }
+
+
+class KafkaTransactions:
+    """Sends events and dead letters and commits offsets of a group, in one transaction.
+
+    A producer that failed, in whatever way, is discarded. What it began is cut by the next one, when that is
+    initialized, or by the broker, after a while.
+
+    Cost: for each partition a producer with two or three connections; for each transaction five requests one
+    after the other, and a marker in every partition that it sent to.
+    """
+
+    def __init__(self, config: KafkaTransactionsConfig, history: InputHistory | None = None) -> None:
+        self._config = config
+        self._history = history or NoHistory()
+        self._timeout_seconds = config.events.connection.request_timeout_seconds
+        self._producers: dict[Partition, AIOKafkaProducer] = {}
+
+    async def __aenter__(self) -> Self:
+        """Nothing is open yet."""
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Close every producer."""
+        await self.close()
+
+    async def open(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        """Initialize a producer for each, then look up what is committed: nobody else moves it any more.
+
+        Raises:
+            StreamUnavailable: not all are initialized; open them again.
+            ConfigError: access was refused, or the broker allows no transaction of this length.
+        """
+        by_topic = {topic_partition_of(partition): partition for partition in partitions}
+        with kafka_errors("opening transactions", "Write"):
+            async with asyncio.timeout(self._timeout_seconds):
+                await all_ended(map(self._open, partitions))
+        connection = self._config.events.connection
+        offsets = await committed_offsets(connection, self._config.group_id, list(by_topic))
+        return {by_topic[one]: offset for one, offset in offsets.items()}
+
+    async def deliver(
+        self,
+        partition: Partition,
+        *,
+        events: Sequence[Message],
+        dead_letters: Sequence[Message],
+        next_offset: int,
+    ) -> None:
+        """Send, await every acknowledgement, add the offset, commit.
+
+        Raises:
+            StreamUnavailable: nobody knows whether it was committed: open the partition to learn it.
+            ConfigError: access was refused, or a topic takes less than it did; nothing was sent.
+        """
+        check_sizes(events, self._config.largest_event_bytes, self._config.events.topic)
+        check_sizes(dead_letters, self._config.largest_dead_letter_bytes, self._config.dead_letters.topic)
+        topic_partition = topic_partition_of(partition)
+        doing = f"delivering for {name_of(topic_partition)}"
+        producer = self._producers.get(partition)
+        if producer is None:
+            raise StreamUnavailable(f"{doing}: no producer is open", "producer")
+        witness = (await self._history.witnesses([partition]))[partition]
+        offsets = {topic_partition: OffsetAndMetadata(next_offset, witness)}
+        try:
+            with kafka_errors(doing, "Write"):
+                async with asyncio.timeout(self._timeout_seconds):
+                    await producer.begin_transaction()
+                    await send_batches(producer, self._config.events.topic, events)
+                    await send_batches(producer, self._config.dead_letters.topic, dead_letters)
+                    await producer.send_offsets_to_transaction(offsets, self._config.group_id)
+                    await producer.commit_transaction()
+        except (AssertionError, IllegalOperation) as error:  # it failed in the background, and says only so
+            await self._discard(partition, producer)
+            raise StreamUnavailable(f"{doing}: its producer has failed", "producer") from error
+        except BaseException:
+            await self._discard(partition, producer)
+            raise
+
+    async def close(self) -> None:
+        """Discard every producer; what is under way fails."""
+        await asyncio.gather(*(self._discard(*each) for each in tuple(self._producers.items())))
+
+    async def _open(self, partition: Partition) -> None:
+        former = self._producers.get(partition)
+        if former is not None:
+            await self._discard(partition, former)
+        options = self._config.producer_options(partition)
+        self._producers[partition] = await open_producer(options, self._config.events.connection)
+
+    async def _discard(self, partition: Partition, producer: AIOKafkaProducer) -> None:
+        if self._producers.get(partition) is producer:
+            del self._producers[partition]
+        await discard_producer(producer)

@@ -1,0 +1,1 @@
+"""Lists as source and sink, for tests."""
