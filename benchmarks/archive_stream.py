@@ -20,7 +20,7 @@ from neardup_daemon.settings.settings import Settings
 from benchmarks.archives import SEED, MadePages, build
 from benchmarks.end_to_end import measure, print_table
 
-SETTINGS = ["clusters.grave_seconds=1"]
+SETTINGS = ["clusters.tombstone_ttl_seconds=1"]
 
 
 def main() -> None:

@@ -27,8 +27,8 @@ from tests.servers.kafka import KafkaBroker, start_kafka
 from tests.servers.redis import RedisServer, start_redis
 
 VARIANTS = {
-    "at least once": ["clusters.grave_seconds=1", "kafka.delivery=at_least_once"],
-    "exactly once": ["clusters.grave_seconds=1", "kafka.delivery=exactly_once"],
+    "at least once": ["clusters.tombstone_ttl_seconds=1", "kafka.delivery=at_least_once"],
+    "exactly once": ["clusters.tombstone_ttl_seconds=1", "kafka.delivery=exactly_once"],
 }
 COPIES = 40
 WARM_UP_COPIES = 5

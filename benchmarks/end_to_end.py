@@ -51,13 +51,13 @@ TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 VARIANTS = {
     "simhash alone": ["verdict.scheme=simhash", "clusters.rule=off"],
-    "everything": ["clusters.grave_seconds=1"],
+    "everything": ["clusters.tombstone_ttl_seconds=1"],
 }
 """Settings of each. Pages are kept at hand for a second, so that the bytes are those of a corpus at rest."""
 
 FRAME_VARIANTS = {
-    "frames off": ["frames.scope=off", "clusters.grave_seconds=1"],
-    "frames on": ["frames.scope=host", "clusters.grave_seconds=1"],
+    "frames off": ["frames.scope=off", "clusters.tombstone_ttl_seconds=1"],
+    "frames on": ["frames.scope=host", "clusters.tombstone_ttl_seconds=1"],
 }
 
 KINDS = {

@@ -38,7 +38,7 @@ from rich.table import Table
 from benchmarks.hot_buckets import fill_buckets, round_of_retention, store_due_pages
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import Placement
-from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, Request
+from neardup_stream.clusters.requests import PageVersion, PlaceRequest, Request
 from neardup_stream.clusters.snapshot import Description
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
@@ -118,7 +118,7 @@ async def measure(server: RedisServer, pages: int, seconds: float) -> list[Figur
 def clusters_of(client: RedisClient, namespace: str) -> Clusters:
     """The clusters of one case, with slots for a million pages."""
     keys = ClusterKeys(namespace=namespace, schema_id="bench", slot_bits=14)
-    return Clusters(RedisClusters(client, keys), describe, config=ClusterConfig(grave_seconds=0))
+    return Clusters(RedisClusters(client, keys), describe, config=ClusterConfig(tombstone_ttl_seconds=0))
 
 
 async def describe(handles: Sequence[Handle]) -> dict[Handle, Description]:
@@ -131,9 +131,9 @@ def spread(number: int) -> Handle:
     return Handle(number * 0x9E3779B97F4A7C15 % 2**64)
 
 
-def node(handle: Handle) -> ClusterNode:
+def node(handle: Handle) -> PageVersion:
     """The first version of a page."""
-    return ClusterNode(handle, 1, PageId(f"https://example.com/{handle}"), f"https://example.com/{handle}")
+    return PageVersion(handle, 1, PageId(f"https://example.com/{handle}"), f"https://example.com/{handle}")
 
 
 def place(partition: Partition, offset: int, number: int, *matched: int, rank: int = 1) -> PlaceRequest:

@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from neardup_stream.clusters.placements import lone_cluster_id
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.events import (
     DuplicateFound,
     Event,
@@ -100,7 +100,7 @@ def _history(count: int) -> History:
             inputs.extend([Input(Position(PARTITION, number), "page", (record.id,), content, 1)])
         members = records[:CLUSTER]
         if len(members) > 1:
-            speaker = ClusterNode(_handle(first), 1, records[0].id, records[0].url, records[0].fingerprint)
+            speaker = PageVersion(_handle(first), 1, records[0].id, records[0].url, records[0].fingerprint)
             cluster_id = lone_cluster_id(speaker.handle, 1)
             clusters[cluster_id] = StoredCluster(
                 speaker, tuple(_handle(first + place) for place in range(len(members)))

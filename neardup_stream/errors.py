@@ -3,10 +3,10 @@
 NeardupError
 ├── ConfigError        wrong before we start               → exit 2, one line, no traceback
 ├── BadPage            this page can never succeed         → dead letter with the reason, go on
-├── Unavailable        the world is away for now           → keep the batch, back off, readiness off
+├── Unavailable        the world is unavailable for now           → keep the batch, back off, readiness off
 │   ├── StoreUnavailable
 │   └── StreamUnavailable
-├── DependencyLost     it stayed away longer than we wait  → exit 3, for the supervisor
+├── DependencyLost     it stayed unavailable longer than we wait  → exit 3, for the supervisor
 ├── CorruptData        what is stored is not what we wrote → stop, exit 4, do not guess
 └── InvariantBroken    our bug                             → stop loudly, exit 70, commit nothing
 
@@ -132,7 +132,7 @@ class BadPage(NeardupError):  # noqa: N818 - it names the page's fate, not the p
 
 
 class Unavailable(NeardupError):  # noqa: N818 - a state of the world, not an error of ours
-    """A dependency is away for now; the same call may succeed later.
+    """A dependency is unavailable for now; the same call may succeed later.
 
     Attributes:
         reason: one of a closed set; labels the metric.
@@ -168,7 +168,7 @@ class StreamUnavailable(Unavailable):
 
 
 class DependencyLost(NeardupError):  # noqa: N818 - reads as the log line it becomes
-    """A dependency stayed away longer than the settings allow."""
+    """A dependency stayed unavailable longer than the settings allow."""
 
 
 class CorruptData(NeardupError):  # noqa: N818 - a statement about what is stored

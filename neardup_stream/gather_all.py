@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
-__all__ = ["all_ended"]
+__all__ = ["gather_all"]
 
 _T = TypeVar("_T")
 
 
-async def all_ended(work: Iterable[Awaitable[_T]]) -> list[_T]:
+async def gather_all(work: Iterable[Awaitable[_T]]) -> list[_T]:
     """The result of each, in order, once all have ended; the first failure is raised only then.
 
     So whoever repeats the work meets nothing of the first time that is still under way.

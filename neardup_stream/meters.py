@@ -166,7 +166,7 @@ class PipelineMeters(Protocol):
         """The commits of `count` partitions came after they were given away; others read them again."""
 
     def retry(self, dependency: Dependency) -> None:
-        """A step is about to be tried again because `dependency` was away."""
+        """A step is about to be tried again because `dependency` was unavailable."""
 
     def dependency_error(self, dependency: Dependency, reason: str) -> None:
         """A step found `dependency` away; `reason` is of its own closed set."""

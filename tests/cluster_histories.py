@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import ClusterState, Decided, Placement
-from neardup_stream.clusters.requests import ClusterNode, ForgetRequest, PlaceRequest, Request
+from neardup_stream.clusters.requests import ForgetRequest, PageVersion, PlaceRequest, Request
 from neardup_stream.clusters.rules import Rule, components
 from neardup_stream.clusters.snapshot import Description
 from neardup_stream.match import Match
@@ -61,9 +61,9 @@ class Crawl:
     indexed: set[tuple[int, int]] = field(default_factory=set)
 
 
-def node(number: int, version: int = 1) -> ClusterNode:
+def node(number: int, version: int = 1) -> PageVersion:
     """Version `version` of page `number`."""
-    return ClusterNode(Handle(number), version, PageId(f"id {number}"), f"url {number}")
+    return PageVersion(Handle(number), version, PageId(f"id {number}"), f"url {number}")
 
 
 def match_with(number: int, version: int = 1, rank: int = 0) -> Match:
@@ -112,7 +112,7 @@ class History:
         crawl: records and index.
         partition: where its pages come from.
         marks: whether the rank of a decided page comes into its record, as it does unless a daemon crashed.
-        grave_seconds: how long decisions are remembered after a trim.
+        tombstone_ttl_seconds: how long decisions are remembered after a trim.
     """
 
     def __init__(
@@ -124,9 +124,9 @@ class History:
         partition: Partition = PARTITION,
         *,
         marks: bool = True,
-        grave_seconds: float = 600.0,
+        tombstone_ttl_seconds: float = 600.0,
     ) -> None:
-        self.clusters = Clusters(store, describe, rule, ClusterConfig(grave_seconds))
+        self.clusters = Clusters(store, describe, rule, ClusterConfig(tombstone_ttl_seconds))
         self.crawl = crawl or Crawl()
         self.placements: list[tuple[Request, Placement]] = []
         self.ranks: dict[Position, int] = {}

@@ -31,7 +31,7 @@ from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.reading_gate import ReadingGate
-from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.frame_store import FrameStore
@@ -51,7 +51,7 @@ from tests.framed_pages import outside_landmarks
 
 __all__ = ["QUICK", "CountingMeters", "Pipeline", "essay", "page_json"]
 
-QUICK = Patience(give_up_seconds=10, first_pause_seconds=1e-4, longest_pause_seconds=1e-3)
+QUICK = RetryPolicy(retry_deadline_seconds=10, first_pause_seconds=1e-4, longest_pause_seconds=1e-3)
 
 
 class CountingMeters(NoMeters):
@@ -93,11 +93,11 @@ class Pipeline:
         default_factory=lambda: InFlightLimits(max_batch_pages=4, max_in_flight_pages=16)
     )
     statuses: frozenset[int] = frozenset()
-    patience: Patience = QUICK
+    retry_policy: RetryPolicy = QUICK
     clusters: ClusterStore = field(default_factory=MemoryClusters)
     sketch: SketchConfig | None = field(default_factory=SketchConfig)
     rule: Rule = components
-    grave_seconds: float = 600.0
+    tombstone_ttl_seconds: float = 600.0
     scope: str = EVERYTHING
     frame_store: FrameStore = field(default_factory=MemoryFrames)
     site: str | None = None
@@ -142,7 +142,7 @@ class Pipeline:
     ) -> Loop:
         """A loop over this pipeline's stores and sinks; `meters` take the place of the pipeline's own."""
         meters = meters or self.meters
-        retries = Retries(self.patience, meters, lambda _error: None)
+        retries = Retries(self.retry_policy, meters, lambda _error: None)
         return Loop(
             source=source,
             preparation=self.preparation(meters),
@@ -193,7 +193,7 @@ class Pipeline:
     def decider(self) -> Clusters:
         """Who decides in every loop of this pipeline."""
         return Clusters(
-            self.clusters, Descriptions(self.records), self.rule, ClusterConfig(self.grave_seconds)
+            self.clusters, Descriptions(self.records), self.rule, ClusterConfig(self.tombstone_ttl_seconds)
         )
 
     def pairs(self) -> list[tuple[str, list[str]]]:

@@ -8,7 +8,7 @@ from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.message import Record
 from neardup_stream.meters import Dependency
-from neardup_stream.pipeline.retries import Patience
+from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
@@ -20,13 +20,13 @@ from tests.pipelines import CountingMeters, Pipeline
 
 __all__ = ["FaultMeters", "redis_pipeline", "told", "told_without_faults", "until"]
 
-STEADY = Patience(give_up_seconds=60, first_pause_seconds=0.01, longest_pause_seconds=0.1)
+STEADY = RetryPolicy(retry_deadline_seconds=60, first_pause_seconds=0.01, longest_pause_seconds=0.1)
 SCHEMA_ID = "5c"
 PATIENT_SECONDS = 60
 
 
 class FaultMeters(CountingMeters):
-    """Counts what was away, by dependency and reason."""
+    """Counts what was unavailable, by dependency and reason."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ def redis_pipeline(client: RedisClient, namespace: str, meters: CountingMeters) 
         records=RedisRecords(client, keys),
         clusters=RedisClusters(client, ClusterKeys(namespace=namespace, schema_id=SCHEMA_ID, slot_bits=2)),
         meters=meters,
-        patience=STEADY,
+        retry_policy=STEADY,
     )
 
 

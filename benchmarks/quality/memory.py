@@ -57,7 +57,7 @@ def _fill(url: str, assignments: Sequence[str], pages: Path, page_count: int) ->
     client = redis.Redis.from_url(url)
     empty_bytes = _used_bytes(client)
     command = [sys.executable, "-m", "neardup_daemon", "dedup", "--redis", "--events=/dev/null", str(pages)]
-    corpus = (f"redis.url={url}", f"index.expected_pages={page_count}", "clusters.grave_seconds=1")
+    corpus = (f"redis.url={url}", f"index.expected_pages={page_count}", "clusters.tombstone_ttl_seconds=1")
     for assignment in (*corpus, *assignments):
         command += ["--set", assignment]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)

@@ -24,7 +24,7 @@ from neardup_daemon.exit_codes import (
     exit_code_of,
     leaves,
 )
-from neardup_daemon.logs import are_for_collectors, hush_libraries, log_event
+from neardup_daemon.logs import are_for_collectors, log_event, silence_library_logs
 from neardup_daemon.redaction import redact
 from neardup_daemon.terminal import printable
 from neardup_stream.version import __version__
@@ -149,7 +149,7 @@ def main(argv: Sequence[str]) -> int:
         The exit code, as `exit_codes.py` defines it. What went wrong was written to standard error: in one
         line, but for our own bugs, which are logged with their traceback.
     """
-    hush_libraries()
+    silence_library_logs()
     try:
         code = _invoke(argv)
     except SystemExit as ended:

@@ -38,7 +38,7 @@ async def cluster_lines(clusters: Clusters, records: RecordStore) -> AsyncIterat
     """Every cluster of two or more pages, some hundred at a time; no snapshot while others decide.
 
     Raises:
-        StoreUnavailable: the store went away.
+        StoreUnavailable: the store became unavailable.
         CorruptData: it holds something else.
     """
     batch: list[_Found] = []

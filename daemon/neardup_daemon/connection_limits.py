@@ -21,13 +21,13 @@ class ConnectionLimits(NamedTuple):
     Attributes:
         max_connections: at once. More than any set-up has scrapers and supervisors, and less than half of the
             descriptors that a process usually may have.
-        silence_seconds: from connecting to the end of the first request's head.
+        head_timeout_seconds: from connecting to the end of the first request's head.
         connection_seconds: from there to closing, whatever is asked and answered meanwhile; who keeps a
             connection open connects again.
     """
 
     max_connections: int = 384
-    silence_seconds: float = 2.0
+    head_timeout_seconds: float = 2.0
     connection_seconds: float = 10.0
 
 
@@ -119,7 +119,9 @@ class _LimitedProtocol(asyncio.Protocol):
         self._transport = transport
         self._others.make_room()
         self._others.silent[self] = None
-        self._end = asyncio.get_running_loop().call_later(self._others.limits.silence_seconds, self.abort)
+        self._end = asyncio.get_running_loop().call_later(
+            self._others.limits.head_timeout_seconds, self.abort
+        )
         self._inner.connection_made(transport)
 
     def connection_lost(self, exc: Exception | None) -> None:

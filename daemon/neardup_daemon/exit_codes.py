@@ -27,7 +27,7 @@ OK: Final = 0
 USAGE: Final = 2
 """The settings or the command line are wrong, or contradict what is stored."""
 DEPENDENCY_LOST: Final = 3
-"""Redis, Kafka or the disk stayed away longer than the settings allow."""
+"""Redis, Kafka or the disk stayed unavailable longer than the settings allow."""
 CORRUPT_DATA: Final = 4
 """What is stored is not what this program writes."""
 BUG: Final = 70

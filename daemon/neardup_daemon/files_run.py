@@ -103,7 +103,7 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
         ConfigError: a file cannot be read or written, an output is an input or another output, or the stored
             index has another schema.
         CorruptData: the stored index is damaged.
-        DependencyLost: the store stayed away.
+        DependencyLost: the store stayed unavailable.
     """
     check_outputs(run.files, run.outputs)
     sinks = [JsonLinesSink(path or os.devnull) for path in (run.events, run.dead_letters, run.clusters)]

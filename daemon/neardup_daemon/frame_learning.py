@@ -68,7 +68,7 @@ async def learn_frames(
     Raises:
         ConfigError: a file cannot be read, frames are switched off, or the index has another schema.
         CorruptData: a file is damaged, or what is stored is not ours.
-        DependencyLost: the store stayed away.
+        DependencyLost: the store stayed unavailable.
     """
     require_site_of(settings)
     meters = _Meters()

@@ -112,7 +112,7 @@ async def write_archive(run: FreezeRun, settings: Settings, on_pages: _Told) -> 
         ConfigError: a file, topic or index cannot be read, the name is taken, or nearly all records are dead
             letters.
         CorruptData: a file or what is stored is damaged: there is no archive.
-        Unavailable: the disk is full or failed, or a server is away.
+        Unavailable: the disk is full or failed, or a server is unavailable.
     """
     check_outputs(run.files, [str(run.output)])
     schema = archive_schema(settings, run.key_kinds) if KEYS in run.parts else text_schema(settings)
@@ -215,7 +215,7 @@ async def _fill_from_index(
         stop.is_watched = True
         slot, kept = 0, stores.judged.records
         while slot < kept.slot_count and not stop.requested.is_set():
-            walked = await retries.persist(partial(kept.walk, slot, kept.slot_count))
+            walked = await retries.retry(partial(kept.walk, slot, kept.slot_count))
             slot = walked.next_slot
             records = [PageRecord.unpack(packed) for _, packed in walked.records]
             timed = [

@@ -7,8 +7,8 @@
                         draining ──► stopped
 
 Live means: do not restart me. Ready means: I take pages now. A daemon that waits for Redis is live and not
-ready; a restart would not bring Redis back. One that has work and does none of it, while nobody is away, is
-stalled, and not live.
+ready; a restart would not bring Redis back. One that has work and does none of it, while nobody is
+unavailable, is stalled, and not live.
 """
 
 import asyncio

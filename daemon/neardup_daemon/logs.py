@@ -14,7 +14,14 @@ from typing import Literal, TextIO
 from neardup_daemon.redaction import redact
 from neardup_daemon.terminal import printable, printable_json
 
-__all__ = ["LogFormat", "LogLevel", "are_for_collectors", "configure_logs", "hush_libraries", "log_event"]
+__all__ = [
+    "LogFormat",
+    "LogLevel",
+    "are_for_collectors",
+    "configure_logs",
+    "log_event",
+    "silence_library_logs",
+]
 
 LogFormat = Literal["json", "text"]
 LogLevel = Literal["debug", "info", "warning", "error"]
@@ -35,7 +42,7 @@ def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None
         logging.getLogger(library).setLevel(max(logging.WARNING, logging.getLogger().level))
 
 
-def hush_libraries() -> None:
+def silence_library_logs() -> None:
     """Until logs are set up, print nothing of what libraries log: our own errors say what is wrong."""
     for library in _CHATTY_LIBRARIES:
         logging.getLogger(library).addHandler(logging.NullHandler())

@@ -1,4 +1,4 @@
-"""`/metrics`, in the format that the scraper takes; one rendering serves a crowd of requests."""
+"""`/metrics`, in the format that the scraper takes; one rendering serves an oversized bucket of requests."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -21,8 +21,9 @@ _SHARED_SECONDS: Final = 1.0
 class MetricsPage:
     """Answers requests for the metrics.
 
-    A rendering takes milliseconds of the event loop. Under a crowd of requests, which no set-up has, one made
-    in the last second is the answer, whole and in Prometheus' text format whatever was asked for.
+    A rendering takes milliseconds of the event loop. Under an oversized bucket of requests, which no set-up
+    has, one made in the last second is the answer, whole and in Prometheus' text format whatever was asked
+    for.
 
     Args:
         registry: rendered on the loop of the request.

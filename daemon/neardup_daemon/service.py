@@ -99,7 +99,7 @@ async def run_service(settings: Settings, *, embedded: bool) -> int:
 
     Raises:
         ConfigError: the settings, Redis or Kafka do not fit, or tracing is not installed.
-        DependencyLost: one of them stayed away.
+        DependencyLost: one of them stayed unavailable.
         CorruptData: what is stored is not ours.
     """
     tracing = await asyncio.to_thread(build_tracing, settings)
@@ -126,14 +126,14 @@ async def run_service(settings: Settings, *, embedded: bool) -> int:
 async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Stop, *, embedded: bool) -> None:
     metrics = tracing.metrics
 
-    def on_away(error: Unavailable | None) -> None:
+    def on_unavailable(error: Unavailable | None) -> None:
         if error is None:
             health.recover()
         else:
             health.become("degraded", str(error))
 
     log_event(_logger, "starting", version=__version__, pages_topic=settings.kafka.pages_topic)
-    retries = build_retries(settings, metrics, on_away)
+    retries = build_retries(settings, metrics, on_unavailable)
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(redis_url(settings, embedded=embedded))
         stores = await stack.enter_async_context(open_stores(settings, url, retries))

@@ -27,7 +27,7 @@ async def open_stored_index(
 
     Raises:
         ConfigError: nothing is stored there, or it was stored with other settings.
-        StoreUnavailable: Redis is away; somebody who asks does not want to wait for it.
+        StoreUnavailable: Redis is unavailable; somebody who asks does not want to wait for it.
         CorruptData: what is stored is not ours.
     """
     state = ", or --state for what 'dedup --state' keeps" if has_state_option else ""

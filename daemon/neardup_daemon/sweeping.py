@@ -157,7 +157,7 @@ class Sweeping:
         )
         async with asyncio.TaskGroup() as sweeps:
             while True:
-                claim = await self._retries.persist(claim_slots)
+                claim = await self._retries.retry(claim_slots)
                 if not is_trusted(claim, self._meters):
                     self._gate.resume()
                     await asyncio.sleep(idle_seconds)
@@ -182,7 +182,7 @@ class Sweeping:
 
     async def _sweep(self, claim: Claim) -> None:
         sweeper = self._new_sweeper()
-        counts = await self._retries.persist(
+        counts = await self._retries.retry(
             partial(sweeper.sweep, int(claim.now_seconds), claim.first_slot, claim.slot_count)
         )
         for action, count in counts.items():

@@ -39,7 +39,7 @@ from neardup_stream.pipeline.judgement import Judgement, JudgementStores
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.pipeline.reading_gate import ReadingGate
-from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index
@@ -156,27 +156,27 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
     Args:
         settings: layout and namespace.
         redis_url: of the server, which may be an embedded one.
-        retries: patience while it is away.
+        retries: patience while it is unavailable.
 
     Raises:
-        DependencyLost: it stayed away.
+        DependencyLost: it stayed unavailable.
         ConfigError: it refuses us, may evict pages, has another time than this host, or holds an index of
             another schema.
     """
     config = redis_config(settings, redis_url)
     async with AsyncExitStack() as stack:
-        client = await retries.persist(lambda: stack.enter_async_context(RedisClient(config)))
-        await retries.persist(partial(require_rights, client, settings.redis.namespace))
-        facts = await retries.persist(partial(inspect_servers, client))
+        client = await retries.retry(lambda: stack.enter_async_context(RedisClient(config)))
+        await retries.retry(partial(require_rights, client, settings.redis.namespace))
+        facts = await retries.retry(partial(inspect_servers, client))
         for seconds in facts.clock_seconds:
             require_same_time(seconds)
         clock = StoreClock(next(iter(facts.clock_seconds), None))
         agreed = policy(settings)
-        namespace = await retries.persist(
+        namespace = await retries.retry(
             partial(open_namespace, client, settings.redis.namespace, schema(settings), agreed)
         )
         clusters = RedisClusters(client, _cluster_keys(settings, namespace))
-        namespace = await retries.persist(
+        namespace = await retries.retry(
             partial(enter_index, client, settings.redis.namespace, namespace, clusters)
         )
         stores = build_stores(settings, client, namespace)
@@ -250,7 +250,8 @@ def _clusters(settings: Settings, store: ClusterStore, records: RecordStore) -> 
         Descriptions(records),
         rule,
         ClusterConfig(
-            grave_seconds=settings.clusters.grave_seconds, pending_edges=settings.clusters.pending_edges
+            tombstone_ttl_seconds=settings.clusters.tombstone_ttl_seconds,
+            pending_edges=settings.clusters.pending_edges,
         ),
     )
 
@@ -327,19 +328,19 @@ async def open_kafka(
     Args:
         settings: topics and policies.
         history: what was finished of the pages before.
-        retries: patience while they are away.
+        retries: patience while they are unavailable.
         meters: told of commits that came too late.
 
     Raises:
-        DependencyLost: they stayed away.
+        DependencyLost: they stayed unavailable.
         ConfigError: a topic is missing or contradicts what was finished, or we may not use it.
     """
     kafka = settings.kafka
     async with AsyncExitStack() as stack:
-        events = await retries.persist(
+        events = await retries.retry(
             lambda: stack.enter_async_context(kafka_sink(settings, kafka.events_topic))
         )
-        dead_letters = await retries.persist(
+        dead_letters = await retries.retry(
             lambda: stack.enter_async_context(kafka_sink(settings, kafka.dead_letters_topic))
         )
         transactions = None
@@ -347,7 +348,7 @@ async def open_kafka(
             transactions = await stack.enter_async_context(
                 _transactions(settings, history, events, dead_letters)
             )
-        source = await retries.persist(
+        source = await retries.retry(
             lambda: stack.enter_async_context(_pages_source(settings, history, meters))
         )
         points = settings.failpoints.points()
@@ -375,10 +376,10 @@ def _transactions(
 
 
 def build_retries(
-    settings: Settings, meters: PipelineMeters, on_away: Callable[[Unavailable | None], None]
+    settings: Settings, meters: PipelineMeters, on_unavailable: Callable[[Unavailable | None], None]
 ) -> Retries:
-    """Patience with dependencies, as set."""
-    return Retries(Patience(settings.pipeline.give_up_seconds), meters, on_away)
+    """RetryPolicy with dependencies, as set."""
+    return Retries(RetryPolicy(settings.pipeline.retry_deadline_seconds), meters, on_unavailable)
 
 
 def build_loop(

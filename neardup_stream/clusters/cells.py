@@ -4,8 +4,8 @@
     cluster cell   rank of the representative (6) | size (4) | MessagePack [epoch, …]
     or, absorbed   lowest rank of its members (6) | no size (4) | MessagePack [key of what absorbed it]
 
-One cell of a page is all three at once: its node, the grave of its earlier versions (whatever is not above
-`version` is decided or buried), and the matches that wait for a version not decided yet.
+One cell of a page is all three at once: its node, the tombstone of its earlier versions (whatever is not
+above `version` is decided or buried), and the matches that wait for a version not decided yet.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.errors import CorruptData
 from neardup_stream.match import Match
 from neardup_stream.page import Handle, PageId
@@ -21,7 +21,7 @@ from neardup_stream.stores.cluster_store import COUNT_BYTES, RANK_BYTES
 
 __all__ = ["NO_PAGE", "AbsorbedCell", "ClusterCell", "ClusterKey", "Edge", "PageCell", "unpack_cluster"]
 
-# Below 2 nothing holds the cell: once its grave is old, a sweep lets it go.
+# Below 2 nothing holds the cell: once its tombstone is old, a sweep lets it go.
 _LIVING, _LINKED, _ANCHOR, _EDGES, _UNRECORDED = 1, 2, 4, 8, 16
 
 _SIZE_END = RANK_BYTES + COUNT_BYTES
@@ -170,7 +170,7 @@ class ClusterCell(msgspec.Struct, frozen=True, gc=False):
     size: int
     changes: int
     anchor_count: int
-    representative: ClusterNode
+    representative: PageVersion
     founder: ClusterKey | None = None
 
     def id(self, key: ClusterKey) -> str:
@@ -221,7 +221,7 @@ def unpack_cluster(packed: bytes) -> ClusterCell | AbsorbedCell:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise CorruptData(f"a cluster cell of {len(packed)} bytes cannot be read: {error}") from error
     epoch, changes, anchors, handle, version, url, other_id, fingerprint, founder, founded = body
-    representative = ClusterNode(Handle(handle), version, PageId(other_id or url), url, fingerprint)
+    representative = PageVersion(Handle(handle), version, PageId(other_id or url), url, fingerprint)
     key = ClusterKey(Handle(founder), founded) if founded else None
     return ClusterCell(rank, epoch, size, changes, anchors, representative, key)
 

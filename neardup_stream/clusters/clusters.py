@@ -13,14 +13,14 @@ from neardup_stream.clusters.cells import ClusterCell
 from neardup_stream.clusters.mirroring import still_to_decide
 from neardup_stream.clusters.moving import move_absorbed
 from neardup_stream.clusters.optimistic_retry import Jitter, Pace, retry_on_conflict
-from neardup_stream.clusters.overlay import World
+from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.placements import ClusterState, Decided, Settled
 from neardup_stream.clusters.planning import PENDING_EDGES, expire, plan
 from neardup_stream.clusters.portions import known_handles, new_handles, portions
-from neardup_stream.clusters.protocol import ReadsTooOld, RecordsBehind, RenderRow
+from neardup_stream.clusters.protocol import RecordsBehind, RenderRow, StaleRead
 from neardup_stream.clusters.reading import Describe, Reader
 from neardup_stream.clusters.requests import (
-    ClusterNode,
+    PageVersion,
     Request,
 )
 from neardup_stream.clusters.rows import (
@@ -35,7 +35,7 @@ from neardup_stream.clusters.rows import (
     trim_rows,
 )
 from neardup_stream.clusters.rules import Rule, components
-from neardup_stream.clusters.snapshot import StaleView, page_cells
+from neardup_stream.clusters.snapshot import StaleSnapshot, page_cells
 from neardup_stream.clusters.sweeping import sweep_aged
 from neardup_stream.clusters.transactions import changes_of, planned
 from neardup_stream.clusters.walking import WalkedCluster, walk_clusters
@@ -62,15 +62,15 @@ class ClusterConfig:
     """How long what is decided is remembered.
 
     Attributes:
-        grave_seconds: from the trim of a row until its page's cell may go. Whoever works on what it read
-            before is refused then and must read again, so longer than that usually takes. Each page of this
-            time takes some 60 bytes.
+        tombstone_ttl_seconds: from the trim of a row until its page's cell may go. Whoever works on what it
+            read before is refused then and must read again, so longer than that usually takes. Each page of
+            this time takes some 60 bytes.
         sweep_limit: most page cells that are let go at once.
         pending_edges: most matches that wait for one page which is not decided yet; further ones are dropped
             and counted. Each takes some 200 bytes.
     """
 
-    grave_seconds: float = 600.0
+    tombstone_ttl_seconds: float = 600.0
     sweep_limit: int = 500
     pending_edges: int = PENDING_EDGES
 
@@ -80,9 +80,9 @@ class ClusterConfig:
         Raises:
             ConfigError: a negative time, or no room for a sweep.
         """
-        if self.grave_seconds < 0 or self.sweep_limit < 1 or self.pending_edges < 1:
+        if self.tombstone_ttl_seconds < 0 or self.sweep_limit < 1 or self.pending_edges < 1:
             raise ConfigError(
-                f"clusters.grave_seconds ({self.grave_seconds}) must not be negative, "
+                f"clusters.tombstone_ttl_seconds ({self.tombstone_ttl_seconds}) must not be negative, "
                 f"clusters.sweep_limit ({self.sweep_limit}) "
                 f"and clusters.pending_edges ({self.pending_edges}) must be at least 1"
             )
@@ -91,8 +91,8 @@ class ClusterConfig:
 class Clusters:
     """Decides which pages belong together.
 
-    Safe for any number of daemons on one store. Each method raises StoreUnavailable when the store is away,
-    or when others were faster again and again; calling again is safe.
+    Safe for any number of daemons on one store. Each method raises StoreUnavailable when the store is
+    unavailable, or when others were faster again and again; calling again is safe.
 
     Args:
         store: keeps everything.
@@ -124,8 +124,8 @@ class Clusters:
         positions = list(positions)
         reader = Reader(self._store, self._describe)
         await reader.read(bound_cells(positions))
-        await reader.read(row_cells(reader.view, positions))
-        return settled_in(reader.view, positions)
+        await reader.read(row_cells(reader.snapshot, positions))
+        return settled_in(reader.snapshot, positions)
 
     async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
         """Decide the requests in order and store their rows, all at once.
@@ -145,7 +145,7 @@ class Clusters:
             One outcome for each request, in order.
 
         Raises:
-            ReadsTooOld: read again, and ask again; nothing was decided.
+            StaleRead: read again, and ask again; nothing was decided.
             RecordsBehind: register these pages again, and ask again; nothing was decided.
             CorruptData: what is stored is not what this program writes.
         Cost: three round trips for each of `portions`, more where clusters merge or change their
@@ -171,10 +171,10 @@ class Clusters:
 
         Cost: see `sweep_aged` and `move_absorbed`.
         """
-        await sweep_aged(self._store, records, self._config.grave_seconds, self._config.sweep_limit)
+        await sweep_aged(self._store, records, self._config.tombstone_ttl_seconds, self._config.sweep_limit)
         await move_absorbed(self._store, self._describe)
 
-    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
+    async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
         """Let these versions leave their clusters silently; one that speaks for others stays.
 
         They are buried, and stay so until they are released.
@@ -187,7 +187,7 @@ class Clusters:
         while len(gone) < len(nodes):
             try:
                 answers = await self._expire(nodes[len(gone) :][: pace.limit], pace.turn)
-            except StaleView:
+            except StaleSnapshot:
                 answers = None
             if answers is None:
                 await pace.back_off()
@@ -196,25 +196,25 @@ class Clusters:
                 pace.advance()
         return gone
 
-    async def release(self, nodes: Sequence[ClusterNode]) -> None:
-        """Let the graves of these versions age; where a page has moved on, nothing happens. Safe to repeat.
+    async def release(self, nodes: Sequence[PageVersion]) -> None:
+        """Start the age of these versions' tombstones; leave a page that has moved on alone. Safe to repeat.
 
         Only once no record calls these versions living: who reads one then might join a page that is gone.
 
-        Cost: one round trip, another one where there are graves.
+        Cost: one round trip, another one where there are tombstones.
         """
         if not nodes:
             return
         reader = Reader(self._store, self._describe)
         await reader.read(page_cells({node.handle for node in nodes}))
-        cells = [(reader.view.pages[node.handle], node) for node in nodes]
-        graves = [
+        cells = [(reader.snapshot.pages[node.handle], node) for node in nodes]
+        tombstones = [
             Aged(cell.rank, node.handle)
             for cell, node in cells
             if cell.version == node.version and not cell.is_living
         ]
-        if graves:
-            await self._store.age(graves)
+        if tombstones:
+            await self._store.age(tombstones)
 
     async def standing(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:
         """The clusters in which these pages stand now; a page that always stood alone is left out.
@@ -234,11 +234,11 @@ class Clusters:
         reader = Reader(self._store, self._describe)
         await reader.read(page_cells(set(handles)))
         keys = {
-            handle: reader.view.root(cell.cluster(handle))
-            for handle, cell in reader.view.pages.items()
+            handle: reader.snapshot.root(cell.cluster(handle))
+            for handle, cell in reader.snapshot.pages.items()
             if cell.is_living and cell.is_linked
         }
-        cells = {handle: reader.view.clusters[key] for handle, key in keys.items()}
+        cells = {handle: reader.snapshot.clusters[key] for handle, key in keys.items()}
         found = {
             handle: cell.state(keys[handle])
             for handle, cell in cells.items()
@@ -257,7 +257,7 @@ class Clusters:
         while decided is None:
             try:
                 decided = await self._decide(requests, render, aged_count, pace)
-            except StaleView:
+            except StaleSnapshot:
                 await pace.back_off()
         return decided
 
@@ -272,15 +272,15 @@ class Clusters:
         positions = [request.position for request in requests]
         reader = Reader(self._store, self._describe)
         own = new_handles(requests) if pace.is_first else set()
-        reader.view.assume_absent(page_cells(own))
+        reader.snapshot.assume_absent(page_cells(own))
         await reader.read(bound_cells(positions) + page_cells(known_handles(requests) - own))
-        await reader.read(row_cells(reader.view, positions))
-        settled = settled_in(reader.view, positions)
-        todo = still_to_decide(requests, settled, reader.view.pages)
-        if todo and reader.view.swept_count > aged_count:
-            raise ReadsTooOld(
+        await reader.read(row_cells(reader.snapshot, positions))
+        settled = settled_in(reader.snapshot, positions)
+        todo = still_to_decide(requests, settled, reader.snapshot.pages)
+        if todo and reader.snapshot.swept_count > aged_count:
+            raise StaleRead(
                 "a batch was under way for so long that pages which went meanwhile are forgotten"
-                " (clusters.grave_seconds)"
+                " (clusters.tombstone_ttl_seconds)"
             )
         part = todo[: pace.limit]
         decided = await self._decide_new(reader, part, render, aged_count, pace.turn) if part else {}
@@ -295,24 +295,24 @@ class Clusters:
     ) -> dict[Position, Decided] | None:
         """Decide what has no row yet; a request that takes no place leaves its rank unused."""
 
-        def step(world: World, request: Request, number: int) -> NewRow:
+        def step(overlay: Overlay, request: Request, number: int) -> NewRow:
             rank, limit = PROVISIONAL_RANK + number, self._config.pending_edges
-            placement = plan(world, request, self._rule, rank, limit)
+            placement = plan(overlay, request, self._rule, rank, limit)
             takes_rank = placement is not None and not placement.is_superseded
             known_rank = placement.known_rank if placement is not None else 0
             return NewRow(request, placement, number if takes_rank else 0, known_rank)
 
-        world, rows = await planned(reader, todo, step)
-        if world.behind:
-            raise RecordsBehind(world.behind)
+        overlay, rows = await planned(reader, todo, step)
+        if overlay.behind:
+            raise RecordsBehind(overlay.behind)
         rendered = [render(row.request, row.placement) for row in rows]
         positions = [request.position for request in todo]
         packed: dict[Cell, bytes | None] = {
             row_cell(position): pack_row(row, content)
             for position, row, content in zip(positions, rows, rendered, strict=True)
         }
-        packed |= raised_ceilings(reader.view, positions)
-        changes = changes_of(reader, world, len(rows), turn)
+        packed |= raised_ceilings(reader.snapshot, positions)
+        changes = changes_of(reader, overlay, len(rows), turn)
         base = await self._store.commit(
             changes._replace(
                 writes={**changes.writes, **packed}, floors=lowest_offsets(positions), aged_count=aged_count
@@ -329,12 +329,12 @@ class Clusters:
             for row, content in zip(rows, rendered, strict=True)
         }
 
-    async def _expire(self, nodes: Sequence[ClusterNode], turn: bytes) -> list[bool] | None:
+    async def _expire(self, nodes: Sequence[PageVersion], turn: bytes) -> list[bool] | None:
         """One attempt; None when something moved meanwhile."""
         reader = Reader(self._store, self._describe)
         await reader.read(page_cells({node.handle for node in nodes}))
-        world, gone = await planned(
-            reader, nodes, lambda world, node, number: expire(world, node, PROVISIONAL_RANK + number)
+        overlay, gone = await planned(
+            reader, nodes, lambda overlay, node, number: expire(overlay, node, PROVISIONAL_RANK + number)
         )
-        base = await self._store.commit(changes_of(reader, world, len(nodes), turn))
+        base = await self._store.commit(changes_of(reader, overlay, len(nodes), turn))
         return None if base is None else gone

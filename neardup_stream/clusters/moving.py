@@ -7,9 +7,9 @@ afterwards, so that no page is ever many steps away from its cluster.
 import msgspec
 
 from neardup_stream.clusters.cells import ClusterKey
-from neardup_stream.clusters.overlay import World
+from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.reading import Describe, Reader
-from neardup_stream.clusters.snapshot import StaleView, cluster_cells
+from neardup_stream.clusters.snapshot import StaleSnapshot, cluster_cells
 from neardup_stream.clusters.transactions import changes_of, planned
 from neardup_stream.stores.cluster_store import ClusterStore, Member, MemberRange
 
@@ -37,32 +37,32 @@ async def move_absorbed(store: ClusterStore, describe: Describe) -> None:
 async def _move_some(store: ClusterStore, reader: Reader, source: ClusterKey) -> bool:
     """Move the first members of one cluster; False on a conflict."""
     await reader.read(cluster_cells([source]), [MemberRange(source.packed, MOVED_AT_ONCE)])
-    members = reader.view.members[source]
+    members = reader.snapshot.members[source]
     is_last = len(members) < MOVED_AT_ONCE
 
-    def step(world: World, key: ClusterKey, _number: int) -> None:
-        if world.absorbed(key) is not None:
-            _move(world, key, members)
+    def step(overlay: Overlay, key: ClusterKey, _number: int) -> None:
+        if overlay.absorbed(key) is not None:
+            _move(overlay, key, members)
         if is_last:
-            world.remove_absorbed(key)
+            overlay.remove_absorbed(key)
 
     try:
-        world, _ = await planned(reader, [source], step)
-    except StaleView:
+        overlay, _ = await planned(reader, [source], step)
+    except StaleSnapshot:
         return False
-    return await store.commit(changes_of(reader, world)) is not None
+    return await store.commit(changes_of(reader, overlay)) is not None
 
 
-def _move(world: World, source: ClusterKey, members: tuple[Member, ...]) -> None:
+def _move(overlay: Overlay, source: ClusterKey, members: tuple[Member, ...]) -> None:
     """Let these members of an absorbed cluster be members of the one that absorbed it."""
-    root = world.root(source)
-    world.know(member.handle for member in members if not member.founded)
+    root = overlay.root(source)
+    overlay.know(member.handle for member in members if not member.founded)
     for member in members:
-        world.leave(source, member.rank, member.handle, member.founded)
+        overlay.leave(source, member.rank, member.handle, member.founded)
         if member.founded:
-            world.absorb(ClusterKey(member.handle, member.founded), root, member.rank)
+            overlay.absorb(ClusterKey(member.handle, member.founded), root, member.rank)
             continue
-        cell = world.page(member.handle)
+        cell = overlay.page(member.handle)
         if cell.is_living and cell.cluster(member.handle) == source:
-            world.put_page(member.handle, msgspec.structs.replace(cell, founder=root))
-            world.join(root, member.rank, member.handle)
+            overlay.put_page(member.handle, msgspec.structs.replace(cell, founder=root))
+            overlay.join(root, member.rank, member.handle)

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from random import random
 from typing import TypeVar
 
-from neardup_stream.clusters.snapshot import StaleView
+from neardup_stream.clusters.snapshot import StaleSnapshot
 from neardup_stream.errors import StoreUnavailable
 
 __all__ = ["ATTEMPTS", "Jitter", "Pace", "TakeTurn", "retry_on_conflict"]
@@ -40,7 +40,7 @@ async def retry_on_conflict(attempt: Callable[[int], Awaitable[_T | None]], jitt
     """Return what the first attempt gives during which nothing moved; each gets its number, from 0.
 
     Args:
-        attempt: gives None, or raises StaleView, on a conflict.
+        attempt: gives None, or raises StaleSnapshot, on a conflict.
         jitter: of the pauses.
 
     Raises:
@@ -50,7 +50,7 @@ async def retry_on_conflict(attempt: Callable[[int], Awaitable[_T | None]], jitt
         await _pause(number, jitter)
         try:
             result = await attempt(number)
-        except StaleView:
+        except StaleSnapshot:
             continue
         if result is not None:
             return result
@@ -94,7 +94,7 @@ class Pace:
         """Wait after a conflict.
 
         Raises:
-            StoreUnavailable: it was the last of `ATTEMPTS` in a row; or the store is away.
+            StoreUnavailable: it was the last of `ATTEMPTS` in a row; or the store is unavailable.
         """
         self.is_first = False
         self._conflicts += 1

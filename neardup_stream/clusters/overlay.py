@@ -11,12 +11,12 @@ import msgspec
 
 from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, PageCell
 from neardup_stream.clusters.protocol import KnownVersion
-from neardup_stream.clusters.snapshot import Description, Needs, StaleView, View
+from neardup_stream.clusters.snapshot import Description, Needs, Snapshot, StaleSnapshot
 from neardup_stream.message import Position
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, PAGES, RANK_BYTES, Cell, Member
 
-__all__ = ["World"]
+__all__ = ["Overlay"]
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -28,7 +28,7 @@ class _Missing(Exception):  # noqa: N818 - a signal inside this file: the step c
     """Something must be read first; `needs` says what."""
 
 
-class World:
+class Overlay:
     """Reads through to the view, keeps changes to itself.
 
     Args:
@@ -37,9 +37,9 @@ class World:
             batch can take out of one cluster.
     """
 
-    def __init__(self, view: View, leading_count: int) -> None:
+    def __init__(self, snapshot: Snapshot, leading_count: int) -> None:
         self.needs = Needs()
-        self._view = view
+        self._snapshot = snapshot
         self._leading_count = leading_count
         self._pages: dict[Handle, PageCell] = {}
         self._clusters: dict[ClusterKey, ClusterCell | AbsorbedCell | None] = {}
@@ -50,7 +50,7 @@ class World:
         self.behind: dict[Position, KnownVersion] = {}
         """By position of the request, what its page record must exceed."""
 
-    def attempt(self, step: Callable[["World", _I, int], _R], item: _I, number: int) -> _R | None:
+    def attempt(self, step: Callable[["Overlay", _I, int], _R], item: _I, number: int) -> _R | None:
         """Run one step: all its changes are kept, or none, because something must be read first."""
         self._undo.clear()
         try:
@@ -62,7 +62,7 @@ class World:
 
     def page(self, handle: Handle) -> PageCell:
         """What is known of a page; `NO_PAGE` for nothing."""
-        cell = self._pages.get(handle) or self._view.pages.get(handle)
+        cell = self._pages.get(handle) or self._snapshot.pages.get(handle)
         if cell is None:
             self.needs.pages.add(handle)
             raise _Missing
@@ -78,26 +78,26 @@ class World:
         """A cluster that was not absorbed; None for a page that stands alone and always did."""
         cell = self._cluster_cell(key)
         if isinstance(cell, AbsorbedCell):
-            raise StaleView(f"cluster {key.id} was absorbed")
+            raise StaleSnapshot(f"cluster {key.id} was absorbed")
         return cell
 
     def first_member(self, key: ClusterKey) -> Member:
         """The member that was decided first among those that are left."""
         member = self._first_page(key)
         if member is None:
-            raise StaleView(f"cluster {key.id} has no members")
+            raise StaleSnapshot(f"cluster {key.id} has no members")
         return member
 
     def description(self, handle: Handle) -> Description | None:
         """How a page is named; None where it has no record."""
-        if handle not in self._view.descriptions:
+        if handle not in self._snapshot.descriptions:
             self.needs.descriptions.add(handle)
             raise _Missing
-        return self._view.descriptions[handle]
+        return self._snapshot.descriptions[handle]
 
     def know(self, handles: Iterable[Handle]) -> None:
         """Make sure that all these pages are known, so that what lacks is read at once."""
-        known = self._view.pages
+        known = self._snapshot.pages
         unknown = {handle for handle in handles if handle not in known}
         if unknown:
             self.needs.pages |= unknown
@@ -163,17 +163,17 @@ class World:
         return absorbed | {
             cell: value
             for cell, value in (pages | clusters).items()
-            if cell not in grown and self._view.raw.get(cell) != value
+            if cell not in grown and self._snapshot.raw.get(cell) != value
         }
 
     def counted(self) -> dict[Cell, tuple[bytes, int]]:
         """The clusters that were read and at most grew: as they were read, and by how much."""
         counted = {}
-        for key, before in self._view.clusters.items():
+        for key, before in self._snapshot.clusters.items():
             after = self._clusters.get(key, before)
             if isinstance(before, ClusterCell) and isinstance(after, ClusterCell):
                 cell = Cell(CLUSTERS, key.packed)
-                raw = self._view.raw[cell]
+                raw = self._snapshot.raw[cell]
                 if raw is not None and msgspec.structs.replace(after, size=before.size) == before:
                     counted[cell] = raw, after.size - before.size
         return counted
@@ -189,10 +189,10 @@ class World:
     def _cluster_cell(self, key: ClusterKey) -> ClusterCell | AbsorbedCell | None:
         if key in self._clusters:
             return self._clusters[key]
-        if key not in self._view.clusters:
+        if key not in self._snapshot.clusters:
             self.needs.clusters.add(key)
             raise _Missing
-        return self._view.clusters[key]
+        return self._snapshot.clusters[key]
 
     def _first_page(self, key: ClusterKey) -> Member | None:
         """The page that was decided first among a set and the sets that belong to it; None if there is none.
@@ -217,7 +217,7 @@ class World:
         """What is left of the first members of a set."""
         if self._want(key, limit):
             raise _Missing
-        stored = self._view.members.get(key, ())
+        stored = self._snapshot.members.get(key, ())
         kept = [
             member for member in stored if self._left.get((key, member.handle, member.founded)) != member.rank
         ]
@@ -231,17 +231,17 @@ class World:
 
     def _want(self, key: ClusterKey, limit: int) -> bool:
         """Whether the first members of a set must be read; then they will be."""
-        is_of_this_batch = key in self._clusters and self._view.clusters.get(key) is None
-        if is_of_this_batch or self._view.has_members(key, limit):
+        is_of_this_batch = key in self._clusters and self._snapshot.clusters.get(key) is None
+        if is_of_this_batch or self._snapshot.has_members(key, limit):
             return False
         self.needs.ranges[key] = max(limit, self.needs.ranges.get(key, 0))
         return True
 
     def _unread_rank(self, key: ClusterKey) -> int | None:
         """A rank below those of all members of a set that were not read; None if all were."""
-        if key not in self._view.members or self._view.has_all_members(key):
+        if key not in self._snapshot.members or self._snapshot.has_all_members(key):
             return None
-        return self._view.members[key][-1].rank
+        return self._snapshot.members[key][-1].rank
 
     def _put(self, changes: dict[_K, _V], key: _K, value: _V) -> None:
         if key in changes:

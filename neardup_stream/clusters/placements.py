@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.match import Match
 from neardup_stream.message import Position
 from neardup_stream.page import Handle
@@ -34,7 +34,7 @@ class ClusterState(NamedTuple):
     id: str
     epoch: int
     size: int
-    representative: ClusterNode
+    representative: PageVersion
 
 
 class Merge(NamedTuple):
@@ -60,7 +60,7 @@ class Departure(NamedTuple):
     cluster_id: str
     epoch: int
     version: int
-    former: ClusterNode
+    former: PageVersion
     remaining: ClusterState | None
     is_handover: bool
 

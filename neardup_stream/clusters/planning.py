@@ -12,13 +12,13 @@ import msgspec
 from neardup_stream.clusters.cells import NO_PAGE, ClusterCell, ClusterKey, Edge, PageCell
 from neardup_stream.clusters.leaving import leave
 from neardup_stream.clusters.mirroring import mirrored
-from neardup_stream.clusters.overlay import World
+from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.placements import ClusterState, Merge, Placement
 from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.clusters.requests import (
-    ClusterNode,
     ConfirmRequest,
     ForgetRequest,
+    PageVersion,
     PlaceRequest,
     Request,
     UnknownRequest,
@@ -53,62 +53,62 @@ class _Standing(NamedTuple):
 
 
 def plan(
-    world: World, request: Request, rule: Rule, rank: int, pending_edges: int = PENDING_EDGES
+    overlay: Overlay, request: Request, rule: Rule, rank: int, pending_edges: int = PENDING_EDGES
 ) -> Placement | None:
     """What a request brings about; None for one that touches no cluster.
 
     Args:
-        world: changed.
+        overlay: changed.
         request: what is asked.
         rule: chooses among the matched clusters.
         rank: the page's own, perhaps provisional; higher than any other's.
         pending_edges: most matches that wait for one page.
     """
     if isinstance(request, PlaceRequest):
-        return _place(world, request, rule, rank, pending_edges)
+        return _place(overlay, request, rule, rank, pending_edges)
     if isinstance(request, ForgetRequest):
-        return _forget(world, request, rank)
+        return _forget(overlay, request, rank)
     if isinstance(request, ConfirmRequest):
-        _confirm(world, request)
+        _confirm(overlay, request)
     elif isinstance(request, UnknownRequest):
-        _confirm_unknown(world, request)
+        _confirm_unknown(overlay, request)
     return None
 
 
-def _confirm(world: World, request: ConfirmRequest) -> None:
+def _confirm(overlay: Overlay, request: ConfirmRequest) -> None:
     """Find out whether the version of an unchanged page was decided, and is the last one that was."""
-    node, cell = request.node, world.page(request.node.handle)
+    node, cell = request.node, overlay.page(request.node.handle)
     if cell.version > node.version or (
         cell.version == node.version and not cell.is_decided_as(node.version, request.content)
     ):
-        world.behind[request.position] = KnownVersion(node.handle, cell.version)
+        overlay.behind[request.position] = KnownVersion(node.handle, cell.version)
     elif cell.version < node.version and not request.is_marked:
-        world.behind[request.position] = KnownVersion(node.handle, node.version - 1)
+        overlay.behind[request.position] = KnownVersion(node.handle, node.version - 1)
 
 
-def _confirm_unknown(world: World, request: UnknownRequest) -> None:
+def _confirm_unknown(overlay: Overlay, request: UnknownRequest) -> None:
     """Find out whether a page without a record stands in a cluster."""
-    world.know(request.handles)
+    overlay.know(request.handles)
     for handle in request.handles:
-        cell = world.page(handle)
+        cell = overlay.page(handle)
         if cell.is_living:
-            world.behind[request.position] = KnownVersion(handle, cell.version)
+            overlay.behind[request.position] = KnownVersion(handle, cell.version)
 
 
-def _place(world: World, request: PlaceRequest, rule: Rule, rank: int, pending_edges: int) -> Placement:
+def _place(overlay: Overlay, request: PlaceRequest, rule: Rule, rank: int, pending_edges: int) -> Placement:
     """Take the page's earlier version out of its cluster, then put this one where the rule says."""
     node = request.node
-    cell = world.page(node.handle)
+    cell = overlay.page(node.handle)
     if cell.is_decided_as(node.version, request.content):
         return _SUPERSEDED._replace(known_rank=cell.rank)
     if cell.version >= node.version:
-        world.behind[request.position] = KnownVersion(node.handle, cell.version)
+        overlay.behind[request.position] = KnownVersion(node.handle, cell.version)
         return _SUPERSEDED
     if not request.matches and cell == NO_PAGE:
-        return _alone(world, request, rank)
-    departure = leave(world, node)
-    standing, dropped = _standing(world, request, cell.edges, pending_edges)
-    found = _supports(world, standing)
+        return _alone(overlay, request, rank)
+    departure = leave(overlay, node)
+    standing, dropped = _standing(overlay, request, cell.edges, pending_edges)
+    found = _supports(overlay, standing)
     choice = rule([support for support, _ in found.values()])
     own = PageCell(
         rank=rank,
@@ -121,11 +121,11 @@ def _place(world: World, request: PlaceRequest, rule: Rule, rank: int, pending_e
     merges: tuple[Merge, ...] = ()
     if choice.join is None:
         state = ClusterState(ClusterKey(node.handle, node.version).id, 1, 1, node)
-        world.put_page(node.handle, own)
+        overlay.put_page(node.handle, own)
     else:
-        key, cluster = _joined_cluster(world, found[choice.join][1])
-        key, cluster, merges = _absorb(world, key, cluster, [found[each][1] for each in choice.absorbed])
-        state = _join(world, key, cluster, node, own, is_anchor=choice.becomes_anchor)
+        key, cluster = _joined_cluster(overlay, found[choice.join][1])
+        key, cluster, merges = _absorb(overlay, key, cluster, [found[each][1] for each in choice.absorbed])
+        state = _join(overlay, key, cluster, node, own, is_anchor=choice.becomes_anchor)
     return Placement(
         matches=tuple(each.match for each in standing),
         cluster=state,
@@ -138,24 +138,24 @@ def _place(world: World, request: PlaceRequest, rule: Rule, rank: int, pending_e
     )
 
 
-def _alone(world: World, request: PlaceRequest, rank: int) -> Placement:
+def _alone(overlay: Overlay, request: PlaceRequest, rank: int) -> Placement:
     """Place a new page that matches nothing, as most do: what `_place` comes to, at a fifth of the cost."""
     node = request.node
     cell = PageCell(rank=rank, version=node.version, is_living=True, content=request.content)
-    world.put_page(node.handle, cell)
+    overlay.put_page(node.handle, cell)
     state = ClusterState(ClusterKey(node.handle, node.version).id, 1, 1, node)
     return Placement((), state, False, (), None, False, False)  # noqa: FBT003 - named fields cost as much again
 
 
-def _forget(world: World, request: ForgetRequest, rank: int) -> Placement:
+def _forget(overlay: Overlay, request: ForgetRequest, rank: int) -> Placement:
     """Take the page out of its cluster and bury every version up to the stub's own."""
     node = request.node
-    cell = world.page(node.handle)
+    cell = overlay.page(node.handle)
     if cell.version >= node.version:
-        world.behind[request.position] = KnownVersion(node.handle, cell.version)
+        overlay.behind[request.position] = KnownVersion(node.handle, cell.version)
         return _SUPERSEDED
-    departure = leave(world, node)
-    world.put_page(node.handle, _gone(cell, rank, node.version))
+    departure = leave(overlay, node)
+    overlay.put_page(node.handle, _gone(cell, rank, node.version))
     return Placement(
         matches=(),
         cluster=None,
@@ -167,23 +167,23 @@ def _forget(world: World, request: ForgetRequest, rank: int) -> Placement:
     )
 
 
-def expire(world: World, node: ClusterNode, rank: int) -> bool:
+def expire(overlay: Overlay, node: PageVersion, rank: int) -> bool:
     """Take the page out silently and bury this version, unless it speaks for others.
 
     Args:
-        world: changed.
+        overlay: changed.
         node: the version that expires.
-        rank: of the grave, perhaps provisional: no grave is taken for another one.
+        rank: of the tombstone, perhaps provisional: no tombstone is taken for another one.
     """
-    cell = world.page(node.handle)
+    cell = overlay.page(node.handle)
     if cell.version > node.version or (cell.version == node.version and not cell.is_living):
         return True
     if cell.is_living and cell.is_linked:
-        cluster = world.cluster(world.root(cell.cluster(node.handle)))
+        cluster = overlay.cluster(overlay.root(cell.cluster(node.handle)))
         if cluster is not None and cluster.size > 1 and cluster.representative.handle == node.handle:
             return False
-    leave(world, node)
-    world.put_page(node.handle, _gone(cell, rank, node.version))
+    leave(overlay, node)
+    overlay.put_page(node.handle, _gone(cell, rank, node.version))
     return True
 
 
@@ -196,36 +196,36 @@ def _edges_above(edges: Iterable[Edge], version: int) -> tuple[Edge, ...]:
 
 
 def _standing(
-    world: World, request: PlaceRequest, edges: Sequence[Edge], pending_edges: int
+    overlay: Overlay, request: PlaceRequest, edges: Sequence[Edge], pending_edges: int
 ) -> tuple[list[_Standing], int]:
     """The matches that live and are decided; how many others could not be left with their pages."""
     waiting = [edge.match for edge in edges if edge.version == request.node.version]
-    world.know(match.handle for match in (*request.matches, *waiting))
+    overlay.know(match.handle for match in (*request.matches, *waiting))
     found: dict[Handle, _Standing] = {}
     dropped = 0
     for match in request.matches:
-        cell = world.page(match.handle)
+        cell = overlay.page(match.handle)
         if match.handle == request.node.handle or _is_stale(cell, match):
             continue
         if cell.version < match.version:
             if not match.rank or cell.is_living:
-                dropped += not _wait(world, cell, match, request, pending_edges)
+                dropped += not _wait(overlay, cell, match, request, pending_edges)
                 continue
             # Marked in its record, and gone from here since: it stands alone.
             cell = msgspec.structs.replace(
                 cell, rank=match.rank, version=match.version, is_living=True, content=match.content
             )
-        found.setdefault(match.handle, _stands(world, match, cell))
+        found.setdefault(match.handle, _stands(overlay, match, cell))
     for match in waiting:
-        cell = world.page(match.handle)
+        cell = overlay.page(match.handle)
         if cell.is_decided_as(match.version, match.content):  # else it has gone, or left here long ago
-            found.setdefault(match.handle, _stands(world, match, cell))
+            found.setdefault(match.handle, _stands(overlay, match, cell))
     return list(found.values()), dropped
 
 
-def _stands(world: World, match: Match, cell: PageCell) -> _Standing:
+def _stands(overlay: Overlay, match: Match, cell: PageCell) -> _Standing:
     key = cell.cluster(match.handle)
-    return _Standing(match, cell, world.root(key) if cell.is_linked else key)
+    return _Standing(match, cell, overlay.root(key) if cell.is_linked else key)
 
 
 def _is_stale(cell: PageCell, match: Match) -> bool:
@@ -233,7 +233,7 @@ def _is_stale(cell: PageCell, match: Match) -> bool:
     return cell.version >= match.version and not cell.is_decided_as(match.version, match.content)
 
 
-def _wait(world: World, cell: PageCell, match: Match, request: PlaceRequest, pending_edges: int) -> bool:
+def _wait(overlay: Overlay, cell: PageCell, match: Match, request: PlaceRequest, pending_edges: int) -> bool:
     """Leave the match, as the other page will see it, for the other page's own decision.
 
     Returns:
@@ -243,17 +243,17 @@ def _wait(world: World, cell: PageCell, match: Match, request: PlaceRequest, pen
     if len(others) >= pending_edges:
         return False
     edges = (*others, Edge(match.version, mirrored(match, request)))
-    world.put_page(match.handle, msgspec.structs.replace(cell, edges=edges))
+    overlay.put_page(match.handle, msgspec.structs.replace(cell, edges=edges))
     return True
 
 
-def _supports(world: World, standing: Iterable[_Standing]) -> dict[str, tuple[Support, _Standing]]:
+def _supports(overlay: Overlay, standing: Iterable[_Standing]) -> dict[str, tuple[Support, _Standing]]:
     """By cluster id, the cluster decided first in front: how it is matched, and by whom for example."""
     by_cluster: dict[ClusterKey, list[_Standing]] = {}
     for each in standing:
         by_cluster.setdefault(each.key, []).append(each)
     found = [
-        (_support(key, _cluster_of(world, group[0]), group), group[0]) for key, group in by_cluster.items()
+        (_support(key, _cluster_of(overlay, group[0]), group), group[0]) for key, group in by_cluster.items()
     ]
     found.sort(key=lambda pair: pair[0].representative_rank)
     return {support.cluster_id: (support, example) for support, example in found}
@@ -275,39 +275,39 @@ def _support(key: ClusterKey, cluster: ClusterCell | None, group: Sequence[_Stan
     )
 
 
-def _cluster_of(world: World, standing: _Standing) -> ClusterCell | None:
-    return world.cluster(standing.key) if standing.cell.is_linked else None
+def _cluster_of(overlay: Overlay, standing: _Standing) -> ClusterCell | None:
+    return overlay.cluster(standing.key) if standing.cell.is_linked else None
 
 
 def _lone_cluster(standing: _Standing) -> ClusterCell:
     match, cell = standing.match, standing.cell
-    node = ClusterNode(match.handle, match.version, match.id, match.url, match.fingerprint)
+    node = PageVersion(match.handle, match.version, match.id, match.url, match.fingerprint)
     return ClusterCell(cell.rank, 1, 1, changes=0, anchor_count=1, representative=node)
 
 
-def _joined_cluster(world: World, standing: _Standing) -> tuple[ClusterKey, ClusterCell]:
+def _joined_cluster(overlay: Overlay, standing: _Standing) -> tuple[ClusterKey, ClusterCell]:
     """The cluster that takes pages in; founded now if its page stood alone."""
-    cluster = _cluster_of(world, standing)
+    cluster = _cluster_of(overlay, standing)
     if cluster is None:
         cluster = _lone_cluster(standing)
-        _relabel(world, standing, standing.key)
-        world.join(standing.key, standing.cell.rank, standing.match.handle)
+        _relabel(overlay, standing, standing.key)
+        overlay.join(standing.key, standing.cell.rank, standing.match.handle)
     return standing.key, cluster
 
 
-def _relabel(world: World, standing: _Standing, key: ClusterKey) -> None:
+def _relabel(overlay: Overlay, standing: _Standing, key: ClusterKey) -> None:
     """A page that stood alone is from now on a linked member, and an anchor."""
     handle = standing.match.handle
     founder = None if key == ClusterKey(handle, standing.cell.version) else key
     cell = msgspec.structs.replace(standing.cell, is_linked=True, is_anchor=True, founder=founder)
-    world.put_page(handle, cell)
+    overlay.put_page(handle, cell)
 
 
 def _absorb(
-    world: World, key: ClusterKey, survivor: ClusterCell, absorbed: Sequence[_Standing]
+    overlay: Overlay, key: ClusterKey, survivor: ClusterCell, absorbed: Sequence[_Standing]
 ) -> tuple[ClusterKey, ClusterCell, tuple[Merge, ...]]:
     """The one cluster that these become; the larger set of members stays where it is, under the older id."""
-    clusters = [_cluster_of(world, each) for each in absorbed]
+    clusters = [_cluster_of(overlay, each) for each in absorbed]
     merges = []
     for each, cluster in zip(absorbed, clusters, strict=True):
         gone = cluster or _lone_cluster(each)
@@ -325,26 +325,32 @@ def _absorb(
         )
         merges.append(Merge(survivor.state(key), gone.state(each.key)))
         if cluster is None:
-            _relabel(world, each, key)
-            world.join(key, each.cell.rank, each.match.handle)
+            _relabel(overlay, each, key)
+            overlay.join(key, each.cell.rank, each.match.handle)
         elif gone.size <= former.size:
-            world.absorb(each.key, key, gone.representative_rank)
+            overlay.absorb(each.key, key, gone.representative_rank)
         else:
-            world.absorb(key, each.key, former.representative_rank)
+            overlay.absorb(key, each.key, former.representative_rank)
             key = each.key
             survivor = msgspec.structs.replace(survivor, founder=founder)
     return key, survivor, tuple(merges)
 
 
 def _join(
-    world: World, key: ClusterKey, cluster: ClusterCell, node: ClusterNode, own: PageCell, *, is_anchor: bool
+    overlay: Overlay,
+    key: ClusterKey,
+    cluster: ClusterCell,
+    node: PageVersion,
+    own: PageCell,
+    *,
+    is_anchor: bool,
 ) -> ClusterState:
     cluster = msgspec.structs.replace(
         cluster, size=cluster.size + 1, anchor_count=cluster.anchor_count + is_anchor
     )
-    world.grow(key, cluster)
-    world.put_page(
+    overlay.grow(key, cluster)
+    overlay.put_page(
         node.handle, msgspec.structs.replace(own, is_linked=True, is_anchor=is_anchor, founder=key)
     )
-    world.join(key, own.rank, node.handle)
+    overlay.join(key, own.rank, node.handle)
     return cluster.state(key)

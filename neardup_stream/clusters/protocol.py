@@ -4,19 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from neardup_stream.clusters.placements import Decided, Placement, Settled
-from neardup_stream.clusters.requests import ClusterNode, Request
+from neardup_stream.clusters.requests import PageVersion, Request
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
 from neardup_stream.stores.protocol import RecordStore
 
-__all__ = ["Decider", "KnownVersion", "ReadsTooOld", "RecordsBehind", "RenderRow"]
+__all__ = ["Decider", "KnownVersion", "RecordsBehind", "RenderRow", "StaleRead"]
 
 RenderRow = Callable[[Request, Placement | None], bytes]
 """The row of a request, from what it brought about; None for a quiet one."""
 
 
-class ReadsTooOld(StoreUnavailable):
+class StaleRead(StoreUnavailable):
     """What the requests rest on may have been forgotten since it was read: look, and compare, once more."""
 
 
@@ -57,7 +57,7 @@ class Decider(Protocol):
             aged_count: `Settled.aged_count`, from before everything that the requests rest on was read.
 
         Raises:
-            ReadsTooOld: a page that went since then is not remembered any more; nothing was decided.
+            StaleRead: a page that went since then is not remembered any more; nothing was decided.
             RecordsBehind: pages must be registered again first; nothing was decided.
         """
         ...
@@ -74,10 +74,10 @@ class Decider(Protocol):
         """
         ...
 
-    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
+    async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
         """Let pages leave their clusters silently; False for one that speaks for others, and stays."""
         ...
 
-    async def release(self, nodes: Sequence[ClusterNode]) -> None:
+    async def release(self, nodes: Sequence[PageVersion]) -> None:
         """The records of pages that expired say so: nobody needs to be refused any more, after a while."""
         ...

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from neardup_stream.clusters.snapshot import Description, Needs, View, cluster_cells, page_cells
+from neardup_stream.clusters.snapshot import Description, Needs, Snapshot, cluster_cells, page_cells
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import Cell, ClusterStore, MemberRange
 
@@ -21,15 +21,15 @@ class Reader:
     """
 
     def __init__(self, store: ClusterStore, describe: Describe) -> None:
-        self.view = View()
+        self.snapshot = Snapshot()
         self._store = store
         self._describe = describe
 
     async def read(self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()) -> None:
         """Read some cells and members, then the clusters in which the pages among them stand."""
         values, members = await self._store.read(cells, ranges)
-        self.view.add(cells, values, ranges, members)
-        if keys := self.view.unread_clusters():
+        self.snapshot.add(cells, values, ranges, members)
+        if keys := self.snapshot.unread_clusters():
             await self.read(cluster_cells(keys))
 
     async def fetch(self, needs: Needs) -> None:
@@ -40,4 +40,4 @@ class Reader:
             await self.read(cells, ranges)
         if needs.descriptions:
             found = await self._describe(sorted(needs.descriptions))
-            self.view.describe({handle: found.get(handle) for handle in needs.descriptions})
+            self.snapshot.describe({handle: found.get(handle) for handle in needs.descriptions})

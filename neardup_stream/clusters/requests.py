@@ -7,9 +7,9 @@ from neardup_stream.message import Position
 from neardup_stream.page import Handle, PageId
 
 __all__ = [
-    "ClusterNode",
     "ConfirmRequest",
     "ForgetRequest",
+    "PageVersion",
     "PlaceRequest",
     "QuietRequest",
     "Request",
@@ -17,7 +17,7 @@ __all__ = [
 ]
 
 
-class ClusterNode(NamedTuple):
+class PageVersion(NamedTuple):
     """One version of a page, as clusters know it.
 
     Attributes:
@@ -49,7 +49,7 @@ class PlaceRequest(NamedTuple):
     """
 
     position: Position
-    node: ClusterNode
+    node: PageVersion
     matches: tuple[Match, ...]
     content: int = 0
     claimed_from: tuple[Position, ...] = ()
@@ -67,7 +67,7 @@ class ConfirmRequest(NamedTuple):
     """
 
     position: Position
-    node: ClusterNode
+    node: PageVersion
     content: int
     maker: Position
     is_marked: bool
@@ -94,7 +94,7 @@ class ForgetRequest(NamedTuple):
     """
 
     position: Position
-    node: ClusterNode
+    node: PageVersion
 
 
 class QuietRequest(NamedTuple):

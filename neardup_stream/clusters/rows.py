@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from neardup_stream.clusters.placements import Decided, Placement, Settled
 from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, Request
-from neardup_stream.clusters.snapshot import View
-from neardup_stream.gather_all import all_ended
+from neardup_stream.clusters.snapshot import Snapshot
+from neardup_stream.gather_all import gather_all
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.cluster_store import (
     AGED,
@@ -79,14 +79,14 @@ class _Bounds(NamedTuple):
     ceiling: int
 
 
-def _bounds(view: View, positions: Iterable[Position]) -> dict[Partition, _Bounds]:
+def _bounds(snapshot: Snapshot, positions: Iterable[Position]) -> dict[Partition, _Bounds]:
     partitions = {position.partition for position in positions}
-    return {each: _Bounds(view.floor(each), view.ceiling(each)) for each in partitions}
+    return {each: _Bounds(snapshot.floor(each), snapshot.ceiling(each)) for each in partitions}
 
 
-def row_cells(view: View, positions: Sequence[Position]) -> list[Cell]:
+def row_cells(snapshot: Snapshot, positions: Sequence[Position]) -> list[Cell]:
     """The rows that there may be, of a view that has read their bounds."""
-    bounds = _bounds(view, positions)
+    bounds = _bounds(snapshot, positions)
     return [
         row_cell(position)
         for position in positions
@@ -94,9 +94,9 @@ def row_cells(view: View, positions: Sequence[Position]) -> list[Cell]:
     ]
 
 
-def settled_in(view: View, positions: Sequence[Position]) -> Settled:
+def settled_in(snapshot: Snapshot, positions: Sequence[Position]) -> Settled:
     """What a view says of positions whose bounds and rows it has read."""
-    bounds = _bounds(view, positions)
+    bounds = _bounds(snapshot, positions)
     rows: dict[Position, Decided] = {}
     finished = set()
     for position in positions:
@@ -104,11 +104,11 @@ def settled_in(view: View, positions: Sequence[Position]) -> Settled:
         if position.offset < floor:
             finished.add(position)
         elif position.offset < ceiling:
-            value = view.raw[row_cell(position)]
+            value = snapshot.raw[row_cell(position)]
             if value is not None:
                 rank = int.from_bytes(value[:RANK_BYTES], "big")
                 rows[position] = Decided(rank, value[_HEAD_BYTES:])
-    return Settled(rows, frozenset(finished), view.aged_count)
+    return Settled(rows, frozenset(finished), snapshot.aged_count)
 
 
 def decided_in_order(
@@ -127,7 +127,7 @@ async def trim_rows(store: ClusterStore, offsets: Mapping[Partition, int]) -> No
         StoreUnavailable: trim again; what is left is only memory.
     Cost: for all partitions at once, one round trip for each `ROWS_AT_ONCE` rows of one.
     """
-    await all_ended(_trim_partition(store, partition, offset) for partition, offset in offsets.items())
+    await gather_all(_trim_partition(store, partition, offset) for partition, offset in offsets.items())
 
 
 async def _trim_partition(store: ClusterStore, partition: Partition, offset: int) -> None:
@@ -136,9 +136,9 @@ async def _trim_partition(store: ClusterStore, partition: Partition, offset: int
         cursor = await store.trim(partition, offset, cursor)
 
 
-def raised_ceilings(view: View, positions: Sequence[Position]) -> dict[Cell, bytes | None]:
+def raised_ceilings(snapshot: Snapshot, positions: Sequence[Position]) -> dict[Cell, bytes | None]:
     """The upper bounds after rows were written at these positions."""
-    ends = {partition: ceiling for partition, (_, ceiling) in _bounds(view, positions).items()}
+    ends = {partition: ceiling for partition, (_, ceiling) in _bounds(snapshot, positions).items()}
     for position in positions:
         ends[position.partition] = max(position.offset + 1, ends[position.partition])
     no_rank = bytes(RANK_BYTES)

@@ -20,7 +20,7 @@ from neardup_stream.stores.cluster_store import (
     partition_name,
 )
 
-__all__ = ["Description", "Needs", "StaleView", "View", "cluster_cells", "page_cells"]
+__all__ = ["Description", "Needs", "Snapshot", "StaleSnapshot", "cluster_cells", "page_cells"]
 
 
 class Description(NamedTuple):
@@ -31,7 +31,7 @@ class Description(NamedTuple):
     fingerprint: int = 0
 
 
-class StaleView(Exception):  # noqa: N818 - a signal inside this package: read everything again
+class StaleSnapshot(Exception):  # noqa: N818 - a signal inside this package: read everything again
     """Two reads do not fit together: somebody committed between them."""
 
 
@@ -49,7 +49,7 @@ class Needs:
         return bool(self.pages or self.clusters or self.ranges or self.descriptions)
 
 
-class View:
+class Snapshot:
     """The cells and members that were read, unpacked once.
 
     `raw` is what a commit expects to be unmoved, clusters but for their sizes. Offsets of trimmed rows, and

@@ -22,7 +22,7 @@ from neardup_stream.clusters.snapshot import page_cells
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import Aged, Cell, ClusterStore, Transaction
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.stores.protocol import RecordDrop, RecordMark, RecordStore
+from neardup_stream.stores.protocol import RankWrite, RecordDrop, RecordStore
 
 __all__ = ["knowledge_of", "sweep_aged"]
 
@@ -31,13 +31,15 @@ _logger = logging.getLogger(__name__)
 _Knowledge = Literal["known", "unmarked", "dropped", "lost"]
 
 
-async def sweep_aged(store: ClusterStore, records: RecordStore, grave_seconds: float, limit: int) -> None:
+async def sweep_aged(
+    store: ClusterStore, records: RecordStore, tombstone_ttl_seconds: float, limit: int
+) -> None:
     """Remove the page cells that have aged for long enough and that nothing holds.
 
     Args:
         store: keeps the cells.
         records: of the same pages.
-        grave_seconds: how long a cell ages.
+        tombstone_ttl_seconds: how long a cell ages.
         limit: most cells that are removed at once.
 
     Raises:
@@ -46,7 +48,7 @@ async def sweep_aged(store: ClusterStore, records: RecordStore, grave_seconds: f
     Cost: four round trips for each `limit` cells, of which the last one holds the server for some 3 ms; up to
     three more where records are lost.
     """
-    while due := await store.due(grave_seconds, limit):
+    while due := await store.due(tombstone_ttl_seconds, limit):
         if not await _keep_unrecorded(store, records, due):
             return  # another daemon has decided one of these pages: the next round looks again
         await store.sweep(due)
@@ -100,7 +102,7 @@ async def _unrecorded(records: RecordStore, going: Mapping[Handle, PageCell]) ->
     unmarked = [handle for handle, knowledge in known.items() if knowledge == "unmarked"]
     if unmarked:
         await records.mark(
-            [RecordMark(each, going[each].version & 0xFF, going[each].rank) for each in unmarked]
+            [RankWrite(each, going[each].version & 0xFF, going[each].rank) for each in unmarked]
         )
     lost = [handle for handle, knowledge in known.items() if knowledge == "lost"]
     if dropped := [handle for handle, knowledge in known.items() if knowledge == "dropped"]:

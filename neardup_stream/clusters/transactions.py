@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from neardup_stream.clusters.overlay import World
+from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.reading import Reader
 from neardup_stream.stores.cluster_store import Transaction
 
@@ -14,26 +14,26 @@ _I = TypeVar("_I")
 
 
 async def planned(
-    reader: Reader, items: Sequence[_I], step: Callable[[World, _I, int], _T]
-) -> tuple[World, list[_T]]:
+    reader: Reader, items: Sequence[_I], step: Callable[[Overlay, _I, int], _T]
+) -> tuple[Overlay, list[_T]]:
     """Plan each item, numbered from 1, and read what the plans lack, until they lack nothing."""
     while True:
-        world = World(reader.view, leading_count=len(items) + 1)
-        results = [world.attempt(step, item, number) for number, item in enumerate(items, start=1)]
-        if not world.needs:
-            return world, [result for result in results if result is not None]
-        await reader.fetch(world.needs)
+        overlay = Overlay(reader.snapshot, leading_count=len(items) + 1)
+        results = [overlay.attempt(step, item, number) for number, item in enumerate(items, start=1)]
+        if not overlay.needs:
+            return overlay, [result for result in results if result is not None]
+        await reader.fetch(overlay.needs)
 
 
-def changes_of(reader: Reader, world: World, rank_count: int = 0, turn: bytes = b"") -> Transaction:
+def changes_of(reader: Reader, overlay: Overlay, rank_count: int = 0, turn: bytes = b"") -> Transaction:
     """What was planned, if nothing has moved but sizes of clusters."""
-    counted = world.counted()
+    counted = overlay.counted()
     return Transaction(
         floors={},
-        expected={cell: value for cell, value in reader.view.raw.items() if cell not in counted},
-        writes=world.writes(),
-        joined=world.joined(),
-        left=world.left(),
+        expected={cell: value for cell, value in reader.snapshot.raw.items() if cell not in counted},
+        writes=overlay.writes(),
+        joined=overlay.joined(),
+        left=overlay.left(),
         counted=counted,
         rank_count=rank_count,
         turn=turn,

@@ -9,7 +9,7 @@ from functools import partial
 from neardup_stream.clusters.optimistic_retry import retry_on_conflict
 from neardup_stream.clusters.placements import Decided, Placement, Settled
 from neardup_stream.clusters.protocol import KnownVersion, RecordsBehind, RenderRow
-from neardup_stream.clusters.requests import ClusterNode, ConfirmRequest, PlaceRequest, QuietRequest, Request
+from neardup_stream.clusters.requests import ConfirmRequest, PageVersion, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.rows import (
     NewRow,
     bound_cells,
@@ -21,7 +21,7 @@ from neardup_stream.clusters.rows import (
     settled_in,
     trim_rows,
 )
-from neardup_stream.clusters.snapshot import View
+from neardup_stream.clusters.snapshot import Snapshot
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.cluster_store import ClusterStore, Transaction, row_cell
 from neardup_stream.stores.protocol import RecordStore
@@ -55,27 +55,27 @@ class Unclustered:
     async def tidy(self, records: RecordStore) -> None:
         """Nothing to do: without clusters there are no tombstones."""
 
-    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
+    async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
         """Every page may go."""
         return [True] * len(nodes)
 
-    async def release(self, nodes: Sequence[ClusterNode]) -> None:
+    async def release(self, nodes: Sequence[PageVersion]) -> None:
         """Nothing to do."""
 
-    async def _rows(self, positions: Sequence[Position]) -> View:
-        view = View()
-        for cells_of in (bound_cells, partial(row_cells, view)):
+    async def _rows(self, positions: Sequence[Position]) -> Snapshot:
+        snapshot = Snapshot()
+        for cells_of in (bound_cells, partial(row_cells, snapshot)):
             cells = cells_of(positions)
-            view.add(cells, (await self._store.read(cells))[0], (), ())
-        return view
+            snapshot.add(cells, (await self._store.read(cells))[0], (), ())
+        return snapshot
 
     async def _decide(
         self, requests: Sequence[Request], render: RenderRow, _number: int
     ) -> list[Decided] | None:
         """One attempt; None when something moved meanwhile."""
         positions = [at for request in requests for at in (request.position, *_makers(request))]
-        view = await self._rows(positions)
-        settled = settled_in(view, positions)
+        snapshot = await self._rows(positions)
+        settled = settled_in(snapshot, positions)
         todo = [request for request in requests if not settled.knows(request.position)]
         if behind := dict(_undecided(todo, settled)):
             raise RecordsBehind(behind)
@@ -93,8 +93,9 @@ class Unclustered:
         if todo:
             changes = Transaction(
                 floors=lowest_offsets(rows),
-                expected=view.raw,
-                writes={row_cell(at): row for at, row in rows.items()} | raised_ceilings(view, list(rows)),
+                expected=snapshot.raw,
+                writes={row_cell(at): row for at, row in rows.items()}
+                | raised_ceilings(snapshot, list(rows)),
             )
             if await self._store.commit(changes) is None:
                 return None

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Sequence
 from typing import NamedTuple
 
 from neardup_stream.clusters.cells import ClusterCell, ClusterKey, unpack_cluster
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import CLUSTERS, Cell, ClusterStore, Member, MemberRange
 
@@ -30,7 +30,7 @@ class WalkedCluster(NamedTuple):
     """
 
     id: str
-    representative: ClusterNode
+    representative: PageVersion
     members: list[Handle]
 
 
@@ -38,7 +38,7 @@ async def walk_clusters(store: ClusterStore) -> AsyncIterator[WalkedCluster]:
     """Every cluster of two or more; no snapshot: what is decided meanwhile may be in it or not.
 
     Raises:
-        StoreUnavailable: the store is away.
+        StoreUnavailable: the store is unavailable.
         CorruptData: what is stored is not what this program writes.
     Cost: a round trip for some thousand clusters, or hashes without any; and one for 64 clusters, more where
         they are large.

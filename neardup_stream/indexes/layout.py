@@ -55,15 +55,15 @@ class IndexConfig:
         permuted: blocks and distance; 4 blocks at 3 bits are 4 tables, some 100 bytes a page.
         expected_pages: the largest number of pages to be kept; sets the width of the buckets.
         bucket_cap: a range of at most this many entries is read whole, so that every page of a cluster is
-            told. A larger one is a crowd and only sampled; where that leaves something out is counted. Of the
-            pages with one band, one more than this is kept.
+            told. A larger one is an oversized bucket and only sampled; where that leaves something out is
+            counted. Of the pages with one band, one more than this is kept.
         shards: power of two up to 256; at least four times the nodes of a cluster.
         bands: words of a page's sketch that are indexed too, 0 to 32; equal in one is a candidate.
-        crowd_considered: most entries of a crowd that are looked at.
-        crowd_same_fingerprint: of them, most of one fingerprint, or one band, so that ten thousand copies of
-            a page cost it no more than a few.
-        crowd_candidates: most candidates of a page that met a crowd, the nearest first; it may meet the same
-            crowd in every table.
+        oversized_considered: most entries of an oversized bucket that are looked at.
+        oversized_same_fingerprint: of them, most of one fingerprint, or one band, so that ten thousand
+            copies of a page cost it no more than a few.
+        oversized_candidates: most candidates of a page that met an oversized bucket, the nearest first; it
+            may meet the same oversized bucket in every table.
     """
 
     permuted: PermutedConfig = PermutedConfig()  # noqa: RUF009 - frozen, so one default serves all
@@ -71,9 +71,9 @@ class IndexConfig:
     bucket_cap: int = 128
     shards: int = 16
     bands: int = 0
-    crowd_considered: int = 16
-    crowd_same_fingerprint: int = 2
-    crowd_candidates: int = 8
+    oversized_considered: int = 16
+    oversized_same_fingerprint: int = 2
+    oversized_candidates: int = 8
 
     def __post_init__(self) -> None:
         """Refuse what cannot be stored.
@@ -87,9 +87,9 @@ class IndexConfig:
             )
         for name in (
             "bucket_cap",
-            "crowd_considered",
-            "crowd_same_fingerprint",
-            "crowd_candidates",
+            "oversized_considered",
+            "oversized_same_fingerprint",
+            "oversized_candidates",
         ):
             if (limit := getattr(self, name)) < 1:
                 raise ConfigError(f"index.{name} ({limit}) must be at least 1")
@@ -110,15 +110,15 @@ class TableCut(NamedTuple):
 
     Attributes:
         bucket_bits: behind the leading byte.
-        rest_bits: behind the bucket, kept in the member.
+        suffix_bits: behind the bucket, kept in the member.
         open_bits: the lowest of the rest, in which a match may differ; a band has none.
-        member_rest_bytes: what of a member holds the rest, in bytes; 0 where it is a word.
+        member_suffix_bytes: what of a member holds the rest, in bytes; 0 where it is a word.
     """
 
     bucket_bits: int
-    rest_bits: int
+    suffix_bits: int
     open_bits: int
-    member_rest_bytes: int
+    member_suffix_bytes: int
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ class IndexLayout:
         return min(_bits_for(self.config.expected_pages, _LEADING_BITS), _MAX_BAND_BUCKET_BITS)
 
     @property
-    def band_rest_bits(self) -> int:
+    def band_suffix_bits(self) -> int:
         """Bits of a band's word that are kept: as many as two bytes hold.
 
         At 10**6 pages 30 of 32 bits are kept: a page shares one of twelve bands by chance once in 90.
@@ -182,11 +182,12 @@ class IndexLayout:
     @cached_property
     def cuts(self) -> tuple[TableCut, ...]:
         """How the words of each table are cut, in the order of the tables."""
-        rest_bits = 64 - _LEADING_BITS - self.bucket_bits
-        rest_bytes = -(-rest_bits // 8)
-        band = TableCut(self.band_bucket_bits, self.band_rest_bits, open_bits=0, member_rest_bytes=0)
+        suffix_bits = 64 - _LEADING_BITS - self.bucket_bits
+        suffix_bytes = -(-suffix_bits // 8)
+        band = TableCut(self.band_bucket_bits, self.band_suffix_bits, open_bits=0, member_suffix_bytes=0)
         permuted = (
-            TableCut(self.bucket_bits, rest_bits, 64 - table.prefix_bits, rest_bytes) for table in self.tables
+            TableCut(self.bucket_bits, suffix_bits, 64 - table.prefix_bits, suffix_bytes)
+            for table in self.tables
         )
         return (*(band,) * self.config.bands, *permuted)
 

@@ -37,9 +37,9 @@ class PermutedIndex:
         self._limits = ProbeLimits(
             distance_bits=config.permuted.distance_bits,
             bucket_cap=config.bucket_cap,
-            crowd_considered=config.crowd_considered,
-            crowd_same_rest=config.crowd_same_fingerprint,
-            crowd_candidates=config.crowd_candidates,
+            oversized_considered=config.oversized_considered,
+            oversized_same_suffix=config.oversized_same_fingerprint,
+            oversized_candidates=config.oversized_candidates,
         )
 
     async def probe_and_insert(self, pages: Sequence[IndexedPage]) -> Probed:
@@ -58,21 +58,21 @@ class PermutedIndex:
         """See the contract. Cost: one removal per page and table, batched by the store."""
         await self._store.remove(table_entries(pages, self._layout).members)
 
-    async def remove_ghosts(self, probed: Probed, ghosts: Collection[tuple[Handle, int]]) -> int:
+    async def remove_stale(self, probed: Probed, stale_candidates: Collection[tuple[Handle, int]]) -> int:
         """See the contract."""
-        if not ghosts:
+        if not stale_candidates:
             return 0
         seen = zip(probed.seen.handles.tolist(), probed.seen.version_bytes.tolist(), strict=True)
-        is_ghost = np.array([each in ghosts for each in seen], dtype=np.bool_)
-        return await self._store.remove(probed.seen.take(is_ghost))
+        is_stale = np.array([each in stale_candidates for each in seen], dtype=np.bool_)
+        return await self._store.remove(probed.seen.take(is_stale))
 
 
 def table_entries(pages: Sequence[IndexedPage], layout: IndexLayout) -> TableEntries:
     """One row per page and table: where the page stands there, and the range of rests that may match it."""
     words = _table_words(pages, layout)
-    bucket_bits, rest_bits, open_bits, rest_bytes = np.array(layout.cuts, dtype=np.uint64).T
+    bucket_bits, suffix_bits, open_bits, suffix_bytes = np.array(layout.cuts, dtype=np.uint64).T
     below_bucket = np.uint64(56) - bucket_bits
-    rests = words >> (below_bucket - rest_bits) & _low_mask(rest_bits)
+    rests = words >> (below_bucket - suffix_bits) & _low_mask(suffix_bits)
     open_mask = _low_mask(open_bits)
     handles = np.array([page.handle for page in pages], dtype=np.uint64)
     version_bytes = np.array([page.version & 0xFF for page in pages], dtype=np.uint8)
@@ -84,7 +84,7 @@ def table_entries(pages: Sequence[IndexedPage], layout: IndexLayout) -> TableEnt
             leading_bytes=(words >> np.uint64(56)).astype(np.uint8).ravel(),
             buckets=(words >> below_bucket & _low_mask(bucket_bits)).astype(np.uint32).ravel(),
             rests=rests.ravel(),
-            rest_bytes=np.tile(rest_bytes.astype(np.uint8), len(pages)),
+            suffix_bytes=np.tile(suffix_bytes.astype(np.uint8), len(pages)),
             handles=np.repeat(handles, tables.size),
             version_bytes=np.repeat(version_bytes, tables.size),
         ),
@@ -124,7 +124,7 @@ def _collect(
     truncated_rows = frozenset(entries.rows[answer.truncated].tolist())
     candidates = _candidates(len(pages), rows[nearest], distances[nearest], seen.take(nearest))
     for row in truncated_rows:
-        candidates[row] = candidates[row][: layout.config.crowd_candidates]
+        candidates[row] = candidates[row][: layout.config.oversized_candidates]
     return Probed(
         candidates=candidates,
         bucket_cap_hits=answer.bucket_cap_hits,

@@ -35,7 +35,7 @@ class Probed(NamedTuple):
         bucket_cap_hits: ranges that held more than may be read: candidates may be missing.
         truncated_rows: rows of the pages for which candidates may be missing, because a cap bit or because
             more pages have one fingerprint, or one band, than a probe reads.
-        seen: every stored member that was found, for `remove_ghosts`.
+        seen: every stored member that was found, for `remove_stale`.
     """
 
     candidates: list[tuple[Candidate, ...]]
@@ -49,7 +49,7 @@ class Index(Protocol):
 
     A stored page is a candidate if and only if its fingerprint is within the distance, or one of its bands is
     equal (as far as bands are kept: see `IndexLayout`); unless the row is truncated, when some are missing,
-    or the stored page's was when it was stored: of a crowd with one band not every page is kept.
+    or the stored page's was when it was stored: of an oversized bucket with one band not every page is kept.
     """
 
     async def probe_and_insert(self, pages: Sequence[IndexedPage]) -> Probed:
@@ -77,7 +77,7 @@ class Index(Protocol):
         """
         ...
 
-    async def remove_ghosts(self, probed: Probed, ghosts: Collection[tuple[Handle, int]]) -> int:
+    async def remove_stale(self, probed: Probed, stale_candidates: Collection[tuple[Handle, int]]) -> int:
         """Take out what a probe saw of these (handle, version byte), in the tables where it saw them.
 
         Returns:

@@ -77,7 +77,7 @@ def judge_matches(evidence: Evidence, pages_at_once: int = _PAGES_AT_ONCE) -> It
 
 
 def _few_of_each(records: _Records, matching: Matching) -> "array[int]":
-    """The living pages; of the copies of one text as many as make a crowd, of which nobody sees all."""
+    """The living pages; but only as many copies of one text as an oversized bucket holds."""
     handles, texts = array("Q"), array("q")
     for handle, record in records.items():
         if record.state == "live":

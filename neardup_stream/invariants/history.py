@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.invariants.inputs import Input
 from neardup_stream.match import Match
@@ -40,7 +40,7 @@ class StoredCluster(NamedTuple):
         members: living ones, in order of rank.
     """
 
-    representative: ClusterNode
+    representative: PageVersion
     members: tuple[Handle, ...]
 
 

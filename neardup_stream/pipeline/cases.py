@@ -5,9 +5,9 @@ from typing import Final, NamedTuple
 
 from neardup_stream.clusters.placements import Placement
 from neardup_stream.clusters.requests import (
-    ClusterNode,
     ConfirmRequest,
     ForgetRequest,
+    PageVersion,
     PlaceRequest,
     QuietRequest,
     Request,
@@ -106,8 +106,8 @@ def _superseded(position: Position) -> Case:
     return Case(QuietRequest(position), lambda _placement, _render: Row("superseded"))
 
 
-def _node(handle: Handle, record: PageRecord) -> ClusterNode:
-    return ClusterNode(handle, record.version, record.id, record.url, record.fingerprint)
+def _node(handle: Handle, record: PageRecord) -> PageVersion:
+    return PageVersion(handle, record.version, record.id, record.url, record.fingerprint)
 
 
 def _indexed_former(handle: Handle, former: PageRecord | None) -> list[IndexedPage]:

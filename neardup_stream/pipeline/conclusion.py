@@ -11,9 +11,9 @@ from neardup_stream.message import Partition, Position
 from neardup_stream.meters import Outcome
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Lesson, Prepared
-from neardup_stream.pipeline.delivery import Told
+from neardup_stream.pipeline.delivery import OutgoingMessage
 from neardup_stream.pipeline.rows import Row
-from neardup_stream.stores.protocol import RecordMark
+from neardup_stream.stores.protocol import RankWrite
 
 __all__ = ["Conclusion", "DecidedRun", "FollowUp", "conclude", "without_partitions"]
 
@@ -43,7 +43,7 @@ class FollowUp(NamedTuple):
         lessons: lines of its pages that are to be counted for the frames of their sites.
     """
 
-    marks: list[RecordMark]
+    marks: list[RankWrite]
     former: list[IndexedPage]
     lessons: list[Lesson]
 
@@ -60,7 +60,7 @@ class Conclusion(NamedTuple):
     """
 
     outcomes: Counter[tuple[Outcome, str]]
-    events: list[Told]
+    events: list[OutgoingMessage]
     follow_up: FollowUp
     judged: AbstractSet[Position] = frozenset()
     duplicates: AbstractSet[Position] = frozenset()
@@ -73,7 +73,7 @@ def conclude(prepared: Prepared, runs: Iterable[DecidedRun]) -> Conclusion:
         CorruptData: a row is not what this program writes.
     """
     outcomes: Counter[tuple[Outcome, str]] = Counter()
-    events: list[Told] = []
+    events: list[OutgoingMessage] = []
     follow_up = FollowUp([], [], [])
     judged: set[Position] = set()
     duplicates: set[Position] = set()
@@ -93,9 +93,9 @@ def conclude(prepared: Prepared, runs: Iterable[DecidedRun]) -> Conclusion:
                 duplicates.add(position)
             if row.outcome in _TEACHING and position in run.distinct and position in prepared.lessons:
                 follow_up.lessons.append(prepared.lessons[position])
-            events += [Told(position, event) for event in row.events]
+            events += [OutgoingMessage(position, event) for event in row.events]
             if decided is not None and decided.rank and row.handle:
-                follow_up.marks.append(RecordMark(Handle(row.handle), row.version & 0xFF, decided.rank))
+                follow_up.marks.append(RankWrite(Handle(row.handle), row.version & 0xFF, decided.rank))
     return Conclusion(outcomes, events, follow_up, judged, duplicates)
 
 

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 
 from neardup_stream.bits.words import hamming_distance
 from neardup_stream.clusters.placements import ClusterState, Departure, Merge, Placement, lone_cluster_id
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.errors import ConfigError
 from neardup_stream.events import (
     ChangedCluster,
@@ -115,7 +115,7 @@ def page_row(judged: Judged, placement: Placement | None, config: EventConfig, r
 
 def gone_row(
     forgotten: Forgotten,
-    stub: ClusterNode,
+    stub: PageVersion,
     placement: Placement | None,
     config: EventConfig,
     render: RenderEvent,
@@ -327,7 +327,7 @@ def event_cluster(cluster: ClusterState) -> EventCluster:
     )
 
 
-def _representative(node: ClusterNode) -> Representative:
+def _representative(node: PageVersion) -> Representative:
     return Representative(id=node.id, url=node.url, version=node.version)
 
 

@@ -20,17 +20,17 @@ from neardup_stream.pipeline.retries import Retries
 from neardup_stream.streams.protocol import Sink, Source
 from neardup_stream.streams.transactions import Transactions
 
-__all__ = ["AtLeastOnce", "Delivery", "ExactlyOnce", "Parcel", "Told"]
+__all__ = ["AtLeastOnce", "BatchOutput", "Delivery", "ExactlyOnce", "OutgoingMessage"]
 
 
-class Told(NamedTuple):
+class OutgoingMessage(NamedTuple):
     """A message, and the record that it comes from."""
 
     position: Position
     message: Message
 
 
-class Parcel(NamedTuple):
+class BatchOutput(NamedTuple):
     """What one batch leaves behind.
 
     Attributes:
@@ -44,29 +44,29 @@ class Parcel(NamedTuple):
 
     record_count: int
     next_offsets: Mapping[Partition, int]
-    events: Sequence[Told]
-    dead_letters: Sequence[Told]
+    events: Sequence[OutgoingMessage]
+    dead_letters: Sequence[OutgoingMessage]
     acknowledged: Callable[[Collection[Partition]], None]
 
 
 class Delivery(Protocol):
-    """What the loop does with parcels; it calls `commit` from one task at a time."""
+    """What the loop does with outputs; it calls `commit` from one task at a time."""
 
     @property
     def held_count(self) -> int:
         """Records whose messages wait for the next commit."""
         ...
 
-    async def send(self, parcel: Parcel) -> None:
+    async def send(self, batch_output: BatchOutput) -> None:
         """Deliver what need not wait for the commit.
 
         Raises:
-            DependencyLost: the sink stayed away.
+            DependencyLost: the sink stayed unavailable.
         """
         ...
 
-    def finish(self, parcel: Parcel) -> None:
-        """Include a parcel that was sent, and whose partitions are still ours, in the next commit."""
+    def finish(self, batch_output: BatchOutput) -> None:
+        """Include a output that was sent, and whose partitions are still ours, in the next commit."""
         ...
 
     async def commit(self) -> Mapping[Partition, int]:
@@ -77,7 +77,7 @@ class Delivery(Protocol):
         """
         ...
 
-    async def give_away(self) -> None:
+    async def on_revoked(self) -> None:
         """The partitions are no longer ours: forget what was not committed."""
         ...
 
@@ -105,19 +105,21 @@ class AtLeastOnce:
         self._finished: dict[Partition, int] = {}
         self._lost_partitions: Collection[Partition] = ()
 
-    async def send(self, parcel: Parcel) -> None:
+    async def send(self, batch_output: BatchOutput) -> None:
         """Events, then dead letters; each is repeated by itself until it is acknowledged.
 
         Events of partitions that are not ours any more are left to their next owner.
         """
-        events = await self._noted(parcel.events)
-        await self._retries.persist(partial(self._events.send, _messages(events)))
-        await self._retries.persist(partial(self._dead_letters.send, _messages(parcel.dead_letters)))
-        parcel.acknowledged(self._lost_partitions)
+        events = await self._noted(batch_output.events)
+        await self._retries.retry(partial(self._events.send, _messages(events)))
+        await self._retries.retry(partial(self._dead_letters.send, _messages(batch_output.dead_letters)))
+        batch_output.acknowledged(self._lost_partitions)
 
-    def finish(self, parcel: Parcel) -> None:
+    def finish(self, batch_output: BatchOutput) -> None:
         """Its offsets may be committed, but for partitions whose events the next owner sends."""
-        offsets = {one: at for one, at in parcel.next_offsets.items() if one not in self._lost_partitions}
+        offsets = {
+            one: at for one, at in batch_output.next_offsets.items() if one not in self._lost_partitions
+        }
         self._finished = later_offsets(self._finished, offsets)
 
     async def commit(self) -> Mapping[Partition, int]:
@@ -129,17 +131,17 @@ class AtLeastOnce:
             return committed
         return {}
 
-    async def give_away(self) -> None:
+    async def on_revoked(self) -> None:
         """What was sent is read again by somebody."""
         self._finished = {}
 
-    async def _noted(self, events: Sequence[Told]) -> Sequence[Told]:
+    async def _noted(self, events: Sequence[OutgoingMessage]) -> Sequence[OutgoingMessage]:
         """The events whose decisions are noted."""
         offsets: dict[Partition, int] = {}
         for told in events:
             position = told.position
             offsets[position.partition] = max(position.offset + 1, offsets.get(position.partition, 0))
-        ours = await self._retries.persist(partial(self._source.note_decided, offsets)) if offsets else ()
+        ours = await self._retries.retry(partial(self._source.note_decided, offsets)) if offsets else ()
         self._lost_partitions = offsets.keys() - ours
         return [told for told in events if told.position.partition not in self._lost_partitions]
 
@@ -159,15 +161,15 @@ class _Lease:
 
 @dataclass(slots=True)
 class _Share:
-    """What parcels hold of one partition."""
+    """What outputs hold of one partition."""
 
     next_offset: int = 0
-    events: list[Told] = field(default_factory=list)
-    dead_letters: list[Told] = field(default_factory=list)
+    events: list[OutgoingMessage] = field(default_factory=list)
+    dead_letters: list[OutgoingMessage] = field(default_factory=list)
 
 
 class ExactlyOnce:
-    """Holds parcels until the commit, then a transaction for each partition sends and commits in one step.
+    """Holds outputs until the commit; then a transaction for each partition sends and commits in one step.
 
     Whatever becomes of a transaction, the next one begins with the offset that is committed then, and tells
     only records from there on. Nobody else can commit in between: to learn the offset is to shut out whoever
@@ -181,13 +183,13 @@ class ExactlyOnce:
     def __init__(self, transactions: Transactions) -> None:
         self._transactions = transactions
         self._leases: dict[Partition, _Lease] = {}
-        self._held: list[Parcel] = []
+        self._held: list[BatchOutput] = []
         self._committed: dict[Partition, int] = {}
 
     @property
     def held_count(self) -> int:
-        """Records of the parcels held."""
-        return sum(parcel.record_count for parcel in self._held)
+        """Records of the outputs held."""
+        return sum(batch_output.record_count for batch_output in self._held)
 
     async def take_over(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
         """Shut out whoever had these partitions before; the offsets at which they are to be read.
@@ -199,12 +201,12 @@ class ExactlyOnce:
         self._leases |= {one: _Lease(committed.get(one, 0)) for one in partitions}
         return committed
 
-    async def send(self, parcel: Parcel) -> None:
+    async def send(self, batch_output: BatchOutput) -> None:
         """Nothing leaves before the commit."""
 
-    def finish(self, parcel: Parcel) -> None:
+    def finish(self, batch_output: BatchOutput) -> None:
         """Hold it."""
-        self._held.append(parcel)
+        self._held.append(batch_output)
 
     async def commit(self) -> Mapping[Partition, int]:
         """One transaction for each partition that has something, all at once; none waits for another.
@@ -227,7 +229,7 @@ class ExactlyOnce:
         committed, self._committed = self._committed, {}
         return committed
 
-    async def give_away(self) -> None:
+    async def on_revoked(self) -> None:
         """Whoever has the partitions next tells what was not committed."""
         self._leases = {}
         self._held = []
@@ -259,28 +261,28 @@ class ExactlyOnce:
 
     def _let_go_of_settled(self) -> None:
         held, self._held = self._held, []
-        for parcel in held:
-            if all(self._leases[one].floor >= offset for one, offset in parcel.next_offsets.items()):
-                parcel.acknowledged(())
+        for batch_output in held:
+            if all(self._leases[one].floor >= offset for one, offset in batch_output.next_offsets.items()):
+                batch_output.acknowledged(())
             else:
-                self._held.append(parcel)
+                self._held.append(batch_output)
 
 
-def _by_partition(parcels: Iterable[Parcel]) -> dict[Partition, _Share]:
+def _by_partition(batch_outputs: Iterable[BatchOutput]) -> dict[Partition, _Share]:
     shares: defaultdict[Partition, _Share] = defaultdict(_Share)
-    for parcel in parcels:
-        for partition, offset in parcel.next_offsets.items():
+    for batch_output in batch_outputs:
+        for partition, offset in batch_output.next_offsets.items():
             shares[partition].next_offset = offset
-        for told in parcel.events:
+        for told in batch_output.events:
             shares[told.position.partition].events.append(told)
-        for told in parcel.dead_letters:
+        for told in batch_output.dead_letters:
             shares[told.position.partition].dead_letters.append(told)
     return shares
 
 
-def _messages(told: Sequence[Told]) -> list[Message]:
+def _messages(told: Sequence[OutgoingMessage]) -> list[Message]:
     return [each.message for each in told]
 
 
-def _from_offset(offset: int, told: Sequence[Told]) -> list[Message]:
+def _from_offset(offset: int, told: Sequence[OutgoingMessage]) -> list[Message]:
     return [message for position, message in told if position.offset >= offset]

@@ -1,7 +1,7 @@
 """From registered and probed pages to matches: fetch the candidates' records, verify.
 
-A ghost (a candidate whose page has changed or gone) is removed from the tables when it is met. Where a probe
-left entries unread, ghosts may have hidden living pages, so that page is probed again.
+A stale candidate (a candidate whose page has changed or gone) is removed from the tables when it is met.
+Where a probe left entries unread, stale may have hidden living pages, so that page is probed again.
 """
 
 from collections import Counter
@@ -24,7 +24,7 @@ from neardup_stream.stores.protocol import RecordStore
 __all__ = ["Detected", "detect", "fetch_candidates", "probe_and_insert"]
 
 _MAX_REPEATS = 8
-"""How often a page is probed again behind ghosts; each time removes some, so later pages see further."""
+"""How often a page is probed again behind stale; each time removes some, so later pages see further."""
 
 
 class Detected(NamedTuple):
@@ -64,7 +64,7 @@ async def detect(
 
     Raises:
         StoreUnavailable: detecting again gives the same matches.
-    Cost: one fetch for the batch; a probe call and a fetch more where ghosts were in the way.
+    Cost: one fetch for the batch; a probe call and a fetch more where stale were in the way.
     """
     detected = Detected([], 0, Counter(), 0)
     verdicts: list[Verdict] = [Verdict((), ())] * len(registered)
@@ -82,10 +82,12 @@ async def detect(
             detected.rejections + found.rejections,
             detected.bucket_cap_hits + probed.bucket_cap_hits,
         )
-        ghosts = {(each.handle, each.version_byte) for of_page in found.ghosts for each in of_page}
-        if ghosts:
-            await index.remove_ghosts(probed, ghosts)
-        again = [i for i in probed.truncated_rows if found.ghosts[i]]
+        stale_candidates = {
+            (each.handle, each.version_byte) for of_page in found.stale_candidates for each in of_page
+        }
+        if stale_candidates:
+            await index.remove_stale(probed, stale_candidates)
+        again = [i for i in probed.truncated_rows if found.stale_candidates[i]]
         truncated_count += len(probed.truncated_rows) - len(again)
         rows = [rows[i] for i in sorted(again)]
         if not rows:

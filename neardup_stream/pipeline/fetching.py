@@ -13,7 +13,7 @@ async def fetch_records(handles: Sequence[Handle], store: RecordStore) -> dict[H
     """The records of those handles that have one, stubs included. One round trip.
 
     Raises:
-        StoreUnavailable: the store is away.
+        StoreUnavailable: the store is unavailable.
         CorruptData: a stored record cannot be read.
     """
     packed = await store.fetch(handles)

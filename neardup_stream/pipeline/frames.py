@@ -118,12 +118,12 @@ class Frames:
         """Take the frames out of a batch's pages.
 
         Raises:
-            DependencyLost: the store stayed away.
+            DependencyLost: the store stayed unavailable.
         """
         arrivals = prepared.arrivals
         sites = list(dict.fromkeys(arrival.site for arrival in arrivals if arrival.site))
         with timed(self._meters, "frames"):
-            await self._retries.persist(partial(self._read, sites))
+            await self._retries.retry(partial(self._read, sites))
             tables = {site: self._known[site].table for site in sites}
             self._forget_oldest()
             self._batch += 1
@@ -148,14 +148,14 @@ class Frames:
             lessons: those of its pages that are to be counted.
 
         Raises:
-            DependencyLost: the store stayed away.
+            DependencyLost: the store stayed unavailable.
         """
         by_site: defaultdict[str, list[LineHashes]] = defaultdict(list)
         for lesson in lessons:
             by_site[lesson.site].append(lesson.lines)
         learned: dict[str, _Known] = {}
         tried: set[bytes] = set()
-        await self._retries.persist(partial(self._teach, by_site, learned, tried))
+        await self._retries.retry(partial(self._teach, by_site, learned, tried))
         self._keep(learned)
         if prepared.frame_batch:
             self._decided[prepared.frame_batch] = by_site

@@ -1,7 +1,7 @@
 """Preparation in a process that can be ended: no page takes more than its limits, whatever is in it.
 
-Records go there in parcels. One that ends the process, or fails, is done again record by record, so it is
-known which page it was: that page is a dead letter, and the others are unharmed.
+Records go there in groups. One that ends the process, or fails, is done again record by record, so it
+is known which page it was: that page is a dead letter, and the others are unharmed.
 """
 
 import io
@@ -32,8 +32,8 @@ _logger = logging.getLogger(__name__)
 BuildPreparation = Callable[[PipelineMeters], Prepares]
 """Makes the preparation of the other process; it crosses in a pickle."""
 
-_PARCEL_RECORDS = 64
-_PARCEL_BYTES = 1 << 20
+_GROUP_RECORDS = 64
+_GROUP_BYTES = 1 << 20
 _WARM_UP = Record(
     position=Position(Partition("warm-up", 0), 0),
     key=None,
@@ -46,7 +46,7 @@ _WARM_UP = Record(
 
 
 class _Answer(NamedTuple):
-    """What comes back of a parcel."""
+    """What comes back of a group."""
 
     prepared: Prepared
     seconds: dict[Step, float]
@@ -83,8 +83,8 @@ class GuardedPreparation:
         """
         prepared = Prepared([], [], [], charset_fallbacks=0)
         seconds: dict[Step, float] = {}
-        for parcel in _parcels(records):
-            for answer in self._answers(parcel):
+        for group in _groups(records):
+            for answer in self._answers(group):
                 part = answer.prepared
                 prepared.items.extend(part.items)
                 prepared.rejected.extend(part.rejected)
@@ -114,17 +114,17 @@ class GuardedPreparation:
         with self._lock:
             return self._process.call(pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
 
-    def _answers(self, parcel: Sequence[Record]) -> Iterator[_Answer]:
+    def _answers(self, group: Sequence[Record]) -> Iterator[_Answer]:
         try:
-            yield self._answer(parcel)
+            yield self._answer(group)
         except (WorkEnded, WorkFailed) as end:
             self._count(end)
-            if len(parcel) == 1 and _is_certain(end):
-                yield self._refusal(parcel[0], end)
+            if len(group) == 1 and _is_certain(end):
+                yield self._refusal(group[0], end)
                 return
         else:
             return
-        for record in parcel:
+        for record in group:
             try:
                 yield self._answer([record])
             except (WorkEnded, WorkFailed) as end:
@@ -236,18 +236,18 @@ class _RecordsInPlace(pickle.Unpickler):
         return self._records[pid]
 
 
-def _parcels(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+def _groups(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
     """The records in order, so many at a time that the CPU time of one page is ample for all of them."""
-    parcel: list[Record] = []
+    group: list[Record] = []
     size_bytes = 0
     for record in records:
-        if parcel and (len(parcel) == _PARCEL_RECORDS or size_bytes + record.size_bytes > _PARCEL_BYTES):
-            yield parcel
-            parcel, size_bytes = [], 0
-        parcel.append(record)
+        if group and (len(group) == _GROUP_RECORDS or size_bytes + record.size_bytes > _GROUP_BYTES):
+            yield group
+            group, size_bytes = [], 0
+        group.append(record)
         size_bytes += record.size_bytes
-    if parcel:
-        yield parcel
+    if group:
+        yield group
 
 
 def _end_of(end: WorkEnded | WorkFailed) -> WorkerEnd:

@@ -20,7 +20,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from neardup_stream.clusters.placements import Placement, Settled
-from neardup_stream.clusters.protocol import Decider, KnownVersion, ReadsTooOld, RecordsBehind
+from neardup_stream.clusters.protocol import Decider, KnownVersion, RecordsBehind, StaleRead
 from neardup_stream.clusters.requests import Request
 from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
 from neardup_stream.message import Message, Partition, Position
@@ -33,7 +33,7 @@ from neardup_stream.pipeline.decision import EventConfig, RenderEvent
 from neardup_stream.pipeline.detector import detect, probe_and_insert
 from neardup_stream.pipeline.forgetting import Forgotten, forget
 from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.page_locks import Turnstile
+from neardup_stream.pipeline.page_locks import PageLocks
 from neardup_stream.pipeline.preparation import timed
 from neardup_stream.pipeline.registration import register
 from neardup_stream.pipeline.retries import Retries
@@ -145,7 +145,7 @@ class Judgement:
         self._retries = retries
         self._meters = meters
         self._now_seconds = now_seconds
-        self._uncompared = Turnstile()
+        self._uncompared = PageLocks()
 
     async def register(self, items: Sequence[Arrival | Forget]) -> Run:
         """Bring the records of distinct pages up to date.
@@ -154,27 +154,27 @@ class Judgement:
         compare meanwhile.
 
         Raises:
-            DependencyLost: the store stayed away.
+            DependencyLost: the store stayed unavailable.
         """
         page_ids = {page_id for item in items for page_id in item.page_ids}
         await self._uncompared.enter(page_ids)
-        return await self._retries.persist(partial(self._register_run, items, page_ids))
+        return await self._retries.retry(partial(self._register_run, items, page_ids))
 
     async def probe(self, run: Run) -> ProbedRun:
         """Store its pages in the index, and find what they may match.
 
         Raises:
-            DependencyLost: the store stayed away.
+            DependencyLost: the store stayed unavailable.
         """
-        return await self._retries.persist(partial(self._probe_run, run))
+        return await self._retries.retry(partial(self._probe_run, run))
 
     async def compare(self, run: ProbedRun) -> ComparedRun:
         """Find what its pages match.
 
         Raises:
-            DependencyLost: the store stayed away.
+            DependencyLost: the store stayed unavailable.
         """
-        cases = await self._retries.persist(partial(self._cases, run))
+        cases = await self._retries.retry(partial(self._cases, run))
         await self._uncompared.leave(run.run.page_ids)
         return ComparedRun(run.run, cases)
 
@@ -182,21 +182,21 @@ class Judgement:
         """Take all runs of a batch on to their outcomes and events, rendered for their sink.
 
         Raises:
-            DependencyLost: the store stayed away.
+            DependencyLost: the store stayed unavailable.
         """
         return [
-            await self._retries.persist(partial(self._decide_run, run, cases, render)) for run, cases in runs
+            await self._retries.retry(partial(self._decide_run, run, cases, render)) for run, cases in runs
         ]
 
     async def follow_up(self, left: FollowUp) -> None:
         """Do what is left of a batch that was decided.
 
         Raises:
-            DependencyLost: the store stayed away.
+            DependencyLost: the store stayed unavailable.
         """
         with timed(self._meters, "follow_up"):
-            await self._retries.persist(partial(self._stores.records.mark, left.marks))
-            await self._retries.persist(partial(self._remove, left.former))
+            await self._retries.retry(partial(self._stores.records.mark, left.marks))
+            await self._retries.retry(partial(self._remove, left.former))
 
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
         """Forget the rows of records whose offsets are committed.
@@ -210,9 +210,9 @@ class Judgement:
         """Do the housekeeping of the clusters that is due.
 
         Raises:
-            DependencyLost: the store stayed away.
+            DependencyLost: the store stayed unavailable.
         """
-        await self._retries.persist(partial(self._stores.clusters.tidy, self._stores.records))
+        await self._retries.retry(partial(self._stores.clusters.tidy, self._stores.records))
 
     async def _register_run(
         self,
@@ -279,8 +279,8 @@ class Judgement:
             known: Mapping[Position, KnownVersion] = {}
             try:
                 return await self._decide_cases(run, cases, render)
-            except ReadsTooOld as error:
-                _logger.warning("reads_too_old", extra={"fields": {"error": str(error)}})
+            except StaleRead as error:
+                _logger.warning("stale_reads", extra={"fields": {"error": str(error)}})
             except RecordsBehind as error:
                 known = error.known
             await self._remove(_former(cases))  # looked at again, they are not known any more

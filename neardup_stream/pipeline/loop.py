@@ -23,7 +23,7 @@ from neardup_stream.pipeline.conclusion import Conclusion, conclude, without_par
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.decision import RenderEvent
 from neardup_stream.pipeline.delivered import delivered
-from neardup_stream.pipeline.delivery import AtLeastOnce, Delivery, ExactlyOnce, Parcel, Told
+from neardup_stream.pipeline.delivery import AtLeastOnce, BatchOutput, Delivery, ExactlyOnce, OutgoingMessage
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.handoff import Handoff
 from neardup_stream.pipeline.in_flight import InFlight, InFlightLimits
@@ -176,7 +176,7 @@ class Loop:
             tidying = stages.create_task(self._tidy())
             stages.create_task(self._publish(decided)).add_done_callback(lambda _: tidying.cancel())
         if not stop.is_set():
-            await self._retries.persist(lambda: self._trim(self._untrimmed))
+            await self._retries.retry(lambda: self._trim(self._untrimmed))
             await self._judgement.tidy()
 
     async def _read(self, stop: asyncio.Event, out: Handoff[Batch]) -> None:
@@ -187,7 +187,7 @@ class Loop:
             pages, size_bytes = await self._in_flight.wait_for_room()
             self._meters.activity("read", "waiting_for_input")
             try:
-                records = await self._retries.persist(partial(self._read_unless, stop, pages, size_bytes))
+                records = await self._retries.retry(partial(self._read_unless, stop, pages, size_bytes))
             except EndOfStream:
                 break
             if records:
@@ -199,7 +199,7 @@ class Loop:
         await out.put(None)
 
     async def _read_unless(self, stop: asyncio.Event, pages: int, size_bytes: int) -> Sequence[Record]:
-        """The next records; none once asked to stop, even while the source is away."""
+        """The next records; none once asked to stop, even while the source is unavailable."""
         return () if stop.is_set() else await self._source.read(pages, size_bytes)
 
     async def _prepare(self, into: Handoff[Batch], out: Handoff[tuple[Batch, Prepared]]) -> None:
@@ -266,15 +266,15 @@ class Loop:
             await out.put(DecidedBatch(item.batch, item.prepared, runs))
         await out.put(None)
 
-    def _parcel(self, item: DecidedBatch, conclusion: Conclusion) -> Parcel:
+    def _batch_output(self, item: DecidedBatch, conclusion: Conclusion) -> BatchOutput:
         batch, prepared, _ = item
         render = self._publication.render_dead_letter
         letters = [
-            Told(rejected.record.position, render(rejected.record, rejected.error))
+            OutgoingMessage(rejected.record.position, render(rejected.record, rejected.error))
             for rejected in prepared.rejected
         ]
         self._meters.truncated_dead_letters(sum(is_truncated(letter.message) for letter in letters))
-        return Parcel(
+        return BatchOutput(
             record_count=len(batch.records),
             next_offsets=next_offsets(batch.records),
             events=conclusion.events,
@@ -289,21 +289,21 @@ class Loop:
                 await self._deliver(item)
             batch.trace.end()
             await self._in_flight.remove(len(batch.records), batch.size_bytes)
-        await self._retries.persist(self._commit)
+        await self._retries.retry(self._commit)
 
     async def _deliver(self, item: DecidedBatch) -> None:
         batch, prepared, runs = item
         conclusion = conclude(prepared, runs)
         await self._judgement.follow_up(conclusion.follow_up)
-        parcel = self._parcel(item, conclusion)
+        batch_output = self._batch_output(item, conclusion)
         with timed(self._meters, "deliver"):
-            await self._delivery.send(parcel)
+            await self._delivery.send(batch_output)
         if batch.epoch == self._epoch:
-            self._delivery.finish(parcel)
+            self._delivery.finish(batch_output)
         if self._frames is not None:
             await self._frames.learn(prepared, conclusion.follow_up.lessons)
         if self._is_commit_due(batch):
-            await self._retries.persist(self._commit)
+            await self._retries.retry(self._commit)
 
     def _is_commit_due(self, batch: Batch) -> bool:
         """Whether nothing else is under way, or the commit has waited for long enough, or for enough."""
@@ -371,7 +371,7 @@ class Loop:
             _logger.warning("drain_unfinished", extra={"fields": {"error": repr(error)}})
         finally:
             self._epoch += 1
-            await self._delivery.give_away()
+            await self._delivery.on_revoked()
             self._may_read.set()
 
 

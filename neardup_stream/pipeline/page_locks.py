@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Collection
 
-__all__ = ["Turnstile"]
+__all__ = ["PageLocks"]
 
 
-class Turnstile:
+class PageLocks:
     """Holds page ids from their `enter` to their `leave`."""
 
     def __init__(self) -> None:

@@ -31,7 +31,7 @@ async def find_places(
     """The place of each page: where a handle is taken by another page, the next one counts.
 
     Raises:
-        StoreUnavailable: the store is away.
+        StoreUnavailable: the store is unavailable.
         CorruptData: a stored record cannot be read.
     Cost: one round trip, one more for each clash in a row.
     """

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from neardup_stream.clusters.placements import Settled
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.errors import ConfigError
 from neardup_stream.hashing.handles import next_handle
 from neardup_stream.indexes.protocol import Index
@@ -44,7 +44,7 @@ Due = Literal["mark", "finish", "expire", "drop"]
 """mark a live page as expiring; finish one that is marked; expire a short page, which is in no index and
 speaks for nobody, at once; drop a stub."""
 
-Sweep = Literal["scanned", "marked", "expired", "speaks_for_others", "dropped"]
+Sweep = Literal["scanned", "marked", "expired", "representative", "dropped"]
 """What was done with records: expired are now stubs; those that speak for others stay for now."""
 
 _ROUND_SHARE = 0.1
@@ -93,14 +93,14 @@ class RetentionConfig:
 class ExpiringClusters(Protocol):
     """What a sweep needs of the clusters."""
 
-    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
+    async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
         """Let pages leave their clusters silently; False for one that stays, because it speaks for others.
 
         A node that has left before, or was never there, has left.
         """
         ...
 
-    async def release(self, nodes: Sequence[ClusterNode]) -> None:
+    async def release(self, nodes: Sequence[PageVersion]) -> None:
         """No record calls these pages living any more; whatever is kept of them may go, by and by."""
         ...
 
@@ -208,7 +208,7 @@ class Sweeper:
         leaving = await self._leave(expiring)
         expired = await self._replace(leaving, lambda record: record.expired(now_seconds))
         await self._clusters.release(_nodes(leaving))
-        return Counter({"expired": len(expired), "speaks_for_others": len(expiring) - len(leaving)})
+        return Counter({"expired": len(expired), "representative": len(expiring) - len(leaving)})
 
     def _note_overdue(self, stored: Sequence[_Stored], now_seconds: int) -> None:
         kept_seconds = self._config.page_seconds or 0
@@ -288,5 +288,5 @@ def _stored(handle: Handle, record: PageRecord) -> _Stored:
     return _Stored(handle, record.pack(), record)
 
 
-def _nodes(stored: Sequence[_Stored]) -> list[ClusterNode]:
-    return [ClusterNode(handle, record.version, record.id, record.url) for handle, _, record in stored]
+def _nodes(stored: Sequence[_Stored]) -> list[PageVersion]:
+    return [PageVersion(handle, record.version, record.id, record.url) for handle, _, record in stored]

@@ -1,4 +1,4 @@
-"""What happens when a dependency is away: the step is tried again, later and later, until patience ends."""
+"""Retries a step while a dependency is unavailable, with growing pauses, until a deadline."""
 
 import asyncio
 import logging
@@ -9,7 +9,7 @@ from typing import TypeVar
 from neardup_stream.errors import ConfigError, DependencyLost, StoreUnavailable, Unavailable
 from neardup_stream.meters import Dependency, PipelineMeters
 
-__all__ = ["Patience", "Retries", "back_off_seconds"]
+__all__ = ["Retries", "RetryPolicy", "back_off_seconds"]
 
 T = TypeVar("T")
 
@@ -17,16 +17,17 @@ _logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long a dependency may stay away.
+class RetryPolicy:
+    """How long a dependency may stay unavailable.
 
     Attributes:
-        give_up_seconds: after this long without progress the process stops, for its supervisor to decide.
+        retry_deadline_seconds: after this long without progress the process stops, for its supervisor to
+            decide.
         first_pause_seconds: before the first repeat; doubled each time.
         longest_pause_seconds: where the doubling ends.
     """
 
-    give_up_seconds: float = 300.0
+    retry_deadline_seconds: float = 300.0
     first_pause_seconds: float = 0.05
     longest_pause_seconds: float = 2.0
 
@@ -36,21 +37,23 @@ class Patience:
         Raises:
             ConfigError: a negative wait, or a first pause longer than the longest.
         """
-        if self.give_up_seconds < 0 or not 0 < self.first_pause_seconds <= self.longest_pause_seconds:
-            raise ConfigError(f"pipeline.give_up_seconds ({self.give_up_seconds}) must not be negative")
+        if self.retry_deadline_seconds < 0 or not 0 < self.first_pause_seconds <= self.longest_pause_seconds:
+            raise ConfigError(
+                f"pipeline.retry_deadline_seconds ({self.retry_deadline_seconds}) must not be negative"
+            )
 
 
-def back_off_seconds(patience: Patience) -> Iterator[float]:
+def back_off_seconds(retry_policy: RetryPolicy) -> Iterator[float]:
     """The pauses between tries, without end.
 
     >>> from itertools import islice
-    >>> list(islice(back_off_seconds(Patience(60, 1, 5)), 5))
+    >>> list(islice(back_off_seconds(RetryPolicy(60, 1, 5)), 5))
     [1, 2, 4, 5, 5]
     """
-    pause = patience.first_pause_seconds
+    pause = retry_policy.first_pause_seconds
     while True:
         yield pause
-        pause = min(2 * pause, patience.longest_pause_seconds)
+        pause = min(2 * pause, retry_policy.longest_pause_seconds)
 
 
 class Retries:
@@ -59,22 +62,22 @@ class Retries:
     Args:
         patience: how long to go on.
         meters: told of each repeat.
-        on_away: called with the error when a dependency goes away or stays so for another reason, with None
-            when no step waits any more.
+        on_unavailable: called with the error when a dependency becomes unavailable or stays so for another
+            reason, with None when no step waits any more.
     """
 
     def __init__(
         self,
-        patience: Patience,
+        retry_policy: RetryPolicy,
         meters: PipelineMeters,
-        on_away: Callable[[Unavailable | None], None],
+        on_unavailable: Callable[[Unavailable | None], None],
     ) -> None:
-        self._patience = patience
+        self._retry_policy = retry_policy
         self._meters = meters
-        self._on_away = on_away
+        self._on_unavailable = on_unavailable
         self._waiting_count = 0
 
-    async def persist(self, step: Callable[[], Awaitable[T]]) -> T:
+    async def retry(self, step: Callable[[], Awaitable[T]]) -> T:
         """Await `step()`, again and again while it raises Unavailable; it must be safe to repeat.
 
         Raises:
@@ -92,13 +95,13 @@ class Retries:
             self._waiting_count -= 1
         _logger.info("dependency_back")
         if not self._waiting_count:
-            self._on_away(None)
+            self._on_unavailable(None)
         return result
 
     async def _keep_trying(self, step: Callable[[], Awaitable[T]], away: Unavailable) -> T:
         now_seconds = asyncio.get_running_loop().time
-        deadline = now_seconds() + self._patience.give_up_seconds
-        for pause in back_off_seconds(self._patience):
+        deadline = now_seconds() + self._retry_policy.retry_deadline_seconds
+        for pause in back_off_seconds(self._retry_policy):
             if now_seconds() + pause > deadline:
                 break
             self._meters.retry(_dependency(away))
@@ -109,7 +112,8 @@ class Retries:
                 self._tell(error, former=away)
                 away = error
         raise DependencyLost(
-            f"no progress for {self._patience.give_up_seconds:g} seconds (pipeline.give_up_seconds): {away}"
+            f"no progress for {self._retry_policy.retry_deadline_seconds:g} seconds"
+            f" (pipeline.retry_deadline_seconds): {away}"
         ) from away
 
     def _tell(self, away: Unavailable, former: Unavailable | None = None) -> None:
@@ -118,8 +122,8 @@ class Retries:
         self._meters.dependency_error(dependency, away.reason)
         if former is None or (_dependency(former), former.reason) != (dependency, away.reason):
             fields = {"dependency": dependency, "reason": away.reason, "error": str(away)}
-            _logger.warning("dependency_away", extra={"fields": fields})
-            self._on_away(away)
+            _logger.warning("dependency_unavailable", extra={"fields": fields})
+            self._on_unavailable(away)
 
 
 async def _uncancelled(step: Callable[[], Awaitable[T]]) -> T:

@@ -14,7 +14,7 @@ The content of a page is its text without the lines that its site repeats (`fram
 where one page came before its site's frame was known, or where both are short.
 
 Index entries are hints and the record is the truth: a candidate counts only if its record still lives at the
-version that was indexed. One that does not is a ghost.
+version that was indexed. One that does not is a stale candidate.
 """
 
 from collections import Counter
@@ -48,12 +48,12 @@ class Verification(NamedTuple):
 
     Attributes:
         verdicts: one per page.
-        ghosts: of each page, the candidates that name a page version that is no more.
-        rejections: candidates that came to nothing, by reason, ghosts among them.
+        stale: of each page, the candidates that name a page version that is no more.
+        rejections: candidates that came to nothing, by reason, stale among them.
     """
 
     verdicts: list[Verdict]
-    ghosts: list[list[Candidate]]
+    stale_candidates: list[list[Candidate]]
     rejections: Counter[Rejection]
 
 
@@ -82,9 +82,9 @@ def verify(
 
     Cost: 3 µs a candidate, 100 µs a batch.
     """
-    ghosts: list[list[Candidate]] = [[] for _ in pages]
+    stale_candidates: list[list[Candidate]] = [[] for _ in pages]
     rejections: Counter[Rejection] = Counter()
-    pairs = list(_living_pairs(pages, candidates, records, ghosts, rejections))
+    pairs = list(_living_pairs(pages, candidates, records, stale_candidates, rejections))
     matches: list[list[Match]] = [[] for _ in pages]
     containers: list[list[Match]] = [[] for _ in pages]
     for pair, (match, is_near) in zip(pairs, _compared(pairs, config), strict=True):
@@ -99,7 +99,7 @@ def verify(
         Verdict(tuple(sorted(near, key=best_first)), tuple(sorted(around, key=_fullest_first)))
         for near, around in zip(matches, containers, strict=True)
     ]
-    return Verification(verdicts, ghosts, rejections)
+    return Verification(verdicts, stale_candidates, rejections)
 
 
 def compare(page: PageRecord, handle: Handle, other: PageRecord, config: VerdictConfig) -> Match:
@@ -128,14 +128,14 @@ def _living_pairs(
     pages: Sequence[PageRecord],
     candidates: Sequence[Sequence[Candidate]],
     records: Mapping[Handle, PageRecord],
-    ghosts: list[list[Candidate]],
+    stale_candidates: list[list[Candidate]],
     rejections: Counter[Rejection],
 ) -> Iterator[_Pair]:
     for row, page in enumerate(pages):
         for candidate in candidates[row]:
             other = records.get(candidate.handle)
             if other is None or other.version & 0xFF != candidate.version_byte or not other.is_indexed:
-                ghosts[row].append(candidate)
+                stale_candidates[row].append(candidate)
                 rejections["stale"] += 1
             elif other.scope != page.scope:
                 rejections["scope"] += 1

@@ -4,7 +4,7 @@ The store is dumb: cells of bytes, members of clusters in order of rank, a count
 changes all of it at once if nothing that was read has moved. What the cells mean is decided above, in pure
 code. Every call may be run twice: a commit that is repeated, because its answer was lost, finds its own rows
 where it expected none, changes nothing and answers that something moved; whoever reads again finds them.
-Each method raises StoreUnavailable when the server is away.
+Each method raises StoreUnavailable when the server is unavailable.
 """
 
 from collections.abc import Mapping, Sequence
@@ -210,8 +210,8 @@ class ClusterStore(Protocol):
         """
         ...
 
-    async def due(self, grave_seconds: float, limit: int) -> list[Aged]:
-        """Return the oldest page cells that have aged for at least `grave_seconds`, at most `limit`."""
+    async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
+        """Return the oldest page cells, at most `limit`, that are at least `tombstone_ttl_seconds` old."""
         ...
 
     async def sweep(self, due: Sequence[Aged]) -> None:

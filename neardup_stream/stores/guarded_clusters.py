@@ -116,9 +116,9 @@ class GuardedClusters:
             await self.check()
         return await self._store.trim(partition, offset, cursor)
 
-    async def due(self, grave_seconds: float, limit: int) -> list[Aged]:
+    async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
         """See the contract."""
-        return await self._store.due(grave_seconds, limit)
+        return await self._store.due(tombstone_ttl_seconds, limit)
 
     async def sweep(self, due: Sequence[Aged]) -> None:
         """See the contract."""

@@ -2,7 +2,7 @@
 
 Two stores, both dumb and atomic: the decisions are made above, in pure code. Every write may be run twice
 with the same effect, because a client repeats a call whose answer was lost. Each method raises
-StoreUnavailable when the server is away; a part of a batch may then have been written.
+StoreUnavailable when the server is unavailable; a part of a batch may then have been written.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -17,10 +17,10 @@ __all__ = [
     "WORD_TURNOVER",
     "ProbeAnswer",
     "ProbeLimits",
+    "RankWrite",
     "RecordAnswer",
     "RecordChange",
     "RecordDrop",
-    "RecordMark",
     "RecordStore",
     "TableEntries",
     "TableMembers",
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 WORD_TURNOVER = 8
-"""One page in so many, by its handle, enters a word that is a crowd, in the place of the oldest there."""
+"""One page in so many, by its handle, enters a word with an oversized bucket, in place of the oldest."""
 
 
 class TableMembers(NamedTuple):
@@ -44,8 +44,8 @@ class TableMembers(NamedTuple):
         leading_bytes: uint8.
         buckets: uint32, the bits between leading byte and rest.
         rests: uint64, the bits that are stored.
-        rest_bytes: uint8, 1 to 8, how many bytes hold a rest of this table; 0 for a table of words, in which
-            only equal rests match, below 2**16.
+        suffix_bytes: uint8, 1 to 8, how many bytes hold a rest of this table; 0 for a table of words, in
+            which only equal rests match, below 2**16.
         handles: uint64, who the page is.
         version_bytes: uint8, low bits of the page's version.
     """
@@ -54,7 +54,7 @@ class TableMembers(NamedTuple):
     leading_bytes: NDArray[np.uint8]
     buckets: NDArray[np.uint32]
     rests: NDArray[np.uint64]
-    rest_bytes: NDArray[np.uint8]
+    suffix_bytes: NDArray[np.uint8]
     handles: NDArray[np.uint64]
     version_bytes: NDArray[np.uint8]
 
@@ -73,7 +73,7 @@ class TableEntries(NamedTuple):
         rows: uint32, the page's row in the batch, ascending.
         members: what is inserted.
         lows: uint64, first rest of the range to be read.
-        highs: uint64, last rest of the range; equal to the first where `rest_bytes` is 0.
+        highs: uint64, last rest of the range; equal to the first where `suffix_bytes` is 0.
     """
 
     rows: NDArray[np.uint32]
@@ -87,19 +87,20 @@ class ProbeLimits(NamedTuple):
 
     Attributes:
         distance_bits: members whose rest differs in more bits are not reported.
-        bucket_cap: a range of at most this many members is read whole, 1 or more; a larger one is a crowd.
-        crowd_considered: at most this many members of a crowd are considered, 1 or more.
-        crowd_same_rest: and of those with one rest only so many, 1 or more: the lowest of a range, the oldest
-            of a word.
-        crowd_candidates: of all the crowds that a page meets in one call of the script, at most this many
-            pages are reported, 1 or more.
+        bucket_cap: a range of at most this many members is read whole, 1 or more; a larger one is an
+            oversized bucket.
+        oversized_considered: at most this many members of an oversized bucket are considered, 1 or more.
+        oversized_same_suffix: and of those with one rest only so many, 1 or more: the lowest of a range, the
+            oldest of a word.
+        oversized_candidates: of all the oversized buckets that a page meets in one call of the script, at
+            most this many pages are reported, 1 or more.
     """
 
     distance_bits: int
     bucket_cap: int
-    crowd_considered: int
-    crowd_same_rest: int
-    crowd_candidates: int
+    oversized_considered: int
+    oversized_same_suffix: int
+    oversized_candidates: int
 
 
 class ProbeAnswer(NamedTuple):
@@ -109,7 +110,8 @@ class ProbeAnswer(NamedTuple):
         entries: uint32, the row of the probing entry in the batch's `TableEntries`.
         members: what was found, all in the probing entry's own bucket.
         truncated: uint32, rows of the entries that left members unread which they might have reported.
-        bucket_cap_hits: of how many crowds a limit on what is considered, or reported, left something out.
+        bucket_cap_hits: of how many oversized buckets a limit on what is considered, or reported, left
+            something out.
     """
 
     entries: NDArray[np.uint32]
@@ -121,8 +123,8 @@ class ProbeAnswer(NamedTuple):
 class TableStore(Protocol):
     """Keeps the tables: buckets of rests, keyed by table, leading byte and bucket number.
 
-    Of the members with one word, `bucket_cap` + 1 are kept, so that it is known to be a crowd. A further one
-    enters only in the place of the oldest, and only one in `WORD_TURNOVER` does.
+    Of the members with one word, `bucket_cap` + 1 are kept, so that it is known to be an oversized bucket. A
+    further one enters only in the place of the oldest, and only one in `WORD_TURNOVER` does.
     """
 
     async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
@@ -131,13 +133,15 @@ class TableStore(Protocol):
         An entry finds those before it, and perhaps some behind it, as when the call is repeated.
 
         A range is read from its lowest member. Members of the page's own handle within the distance are
-        passed over; in a crowd also those whose rest was seen in `limits.crowd_same_rest` members already.
-        Where such a rest is within the distance, and where a limit bites, the entry is truncated.
+        passed over; in an oversized bucket also those whose rest was seen in `limits.oversized_same_suffix`
+        members already. Where such a rest is within the distance, and where a limit bites, the entry is
+        truncated.
 
         Atomic per shard: of two matching pages that are probed and inserted at once by two callers, at least
         one finds the other, or is truncated. Inserting what is there changes nothing.
 
-        Cost: one range read and one insert per entry, however large the crowd; one round trip per call of
+        Cost: one range read and one insert per entry, however large the oversized bucket; one round trip per
+            call of
         the script.
         """
         ...
@@ -190,7 +194,7 @@ class RecordAnswer(NamedTuple):
     was_dropped: bool = False
 
 
-class RecordMark(NamedTuple):
+class RankWrite(NamedTuple):
     """Write the rank into the record of `handle` if the record's header has this version byte."""
 
     handle: Handle
@@ -246,7 +250,7 @@ class RecordStore(Protocol):
         """Compare and set, each change atomically, in order. One round trip (per shard)."""
         ...
 
-    async def mark(self, marks: Sequence[RecordMark]) -> None:
+    async def mark(self, marks: Sequence[RankWrite]) -> None:
         """Write ranks, each atomically; no record travels. One round trip (per shard)."""
         ...
 
@@ -274,7 +278,7 @@ async def all_records(store: RecordStore) -> AsyncIterator[WalkedRecords]:
     """Every record of a store, part by part; no snapshot.
 
     Raises:
-        StoreUnavailable: the store is away.
+        StoreUnavailable: the store is unavailable.
     """
     slot, count = 0, store.slot_count
     while slot < count:

@@ -28,8 +28,8 @@ class Arena:
 
     Attributes:
         broker: real.
-        settings: of every daemon: small batches, so that a few hundred pages are many steps; and graves that
-            are kept for less time than some stand still.
+        settings: of every daemon: small batches, so that a few hundred pages are many steps; and tombstones
+            that are kept for less time than some stand still.
         pages_topic: what they read.
     """
 
@@ -88,7 +88,7 @@ def build_arena(
             f"redis.namespace={name}",
             "index.expected_pages=50000",
             "clusters.rule=components",
-            "clusters.grave_seconds=3",
+            "clusters.tombstone_ttl_seconds=3",
             "events.unique=true",
             "pipeline.max_batch_pages=20",
             "pipeline.commit_interval_seconds=0.05",

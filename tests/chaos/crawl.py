@@ -16,7 +16,7 @@ from tests.pipelines import essay, page_json
 __all__ = ["crawl"]
 
 _FAMILY_TEXTS = 6
-"""So few that no range of the index is ever a crowd, of which probes see only a sample."""
+"""So few that no range of the index is ever an oversized bucket, of which probes see only a sample."""
 
 _RECENT = 400
 """Most of what happens happens to pages that came lately, and may still be on their way."""

@@ -20,7 +20,7 @@ STEPS: Final[Mapping[str, Sequence[str]]] = {
     "dead letters": ("dead_letters.send",),
     "commit": ("source.commit",),
     "trim": ("clusters.trim", "cluster_store.trim"),
-    "let old graves go": ("clusters.tidy", "cluster_store.due", "cluster_store.sweep"),
+    "let old tombstones go": ("clusters.tidy", "cluster_store.due", "cluster_store.sweep"),
 }
 """The steps of a page's way, and the calls of each: before and after every one a process may end."""
 
@@ -29,7 +29,7 @@ SWEEP_STEPS: Final[Mapping[str, Sequence[str]]] = {
     "mark as expiring, then as gone": ("records.replace",),
     "out of the cluster": ("clusters.expire", "cluster_store.read", "cluster_store.commit"),
     "out of the index": ("index.remove",),
-    "let the graves age": ("clusters.release", "cluster_store.age"),
+    "let the tombstones age": ("clusters.release", "cluster_store.age"),
     "look next door": ("records.fetch",),
     "drop the stub": ("records.drop",),
 }

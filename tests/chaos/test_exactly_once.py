@@ -38,8 +38,8 @@ def arena(kafka_broker: KafkaBroker, redis_server: RedisServer) -> Arena:
 
 @pytest.mark.chaos
 @pytest.mark.timeout(900)
-def test_fifty_kills_and_as_many_zombies_as_befit_them(arena: Arena) -> None:
-    """Many of the kills at any moment, so that some cut a transaction; every fourth was a zombie before."""
+def test_fifty_kills_and_as_many_paused_processes_as_befit_them(arena: Arena) -> None:
+    """Many kills at any moment, so that some cut a transaction; every fourth process was paused before."""
     feed = Feed(arena, crawl(PAGES, SEED), KILLS)
 
     met = live_through(exactly_once(arena), fates(), 2, feed.more)

@@ -37,7 +37,7 @@ SETTINGS = (
     "retention.seconds=30",
     "retention.stub_seconds=20",
     "index.expected_pages=300000",
-    "clusters.grave_seconds=20",
+    "clusters.tombstone_ttl_seconds=20",
     "kafka.session_timeout_seconds=30",
     "pipeline.max_batch_pages=256",
 )

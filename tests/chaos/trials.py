@@ -22,7 +22,11 @@ __all__ = ["STEP_SECONDS", "Trial"]
 
 DAEMONS = 2
 STEP_SECONDS = 600
-SETTINGS = ("kafka.session_timeout_seconds=6", "pipeline.max_batch_pages=64", "clusters.grave_seconds=60")
+SETTINGS = (
+    "kafka.session_timeout_seconds=6",
+    "pipeline.max_batch_pages=64",
+    "clusters.tombstone_ttl_seconds=60",
+)
 STOPPED = {0, 3, -signal.SIGKILL}
 """How a daemon whose index is lost may end when it is stopped."""
 

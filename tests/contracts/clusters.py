@@ -336,7 +336,7 @@ async def a_page_that_nothing_holds_goes_when_it_is_old(store: ClusterStore) -> 
     assert await store.due(0, 10) == []
 
 
-async def a_page_decided_anew_outlives_its_old_grave(store: ClusterStore) -> None:
+async def a_page_decided_anew_outlives_its_old_tombstone(store: ClusterStore) -> None:
     await store.commit(writing((page(LOW), ranked(2, FREE))))
     await store.age([Aged(1, LOW)])
     await store.sweep(await store.due(0, 10))
@@ -439,7 +439,7 @@ CLUSTER_STORE_CLAIMS = [
     a_trimmed_offset_is_never_decided_again,
     a_row_that_is_trimmed_lets_its_page_age,
     a_page_that_nothing_holds_goes_when_it_is_old,
-    a_page_decided_anew_outlives_its_old_grave,
+    a_page_decided_anew_outlives_its_old_tombstone,
     a_sweep_that_comes_late_leaves_the_others_alone,
     what_aged_since_it_was_read_may_not_be_swept_before_a_commit,
     a_row_that_is_trimmed_counts_as_aged,

@@ -4,10 +4,10 @@ import asyncio
 
 from neardup_stream.page import Handle
 from neardup_stream.stores.protocol import (
+    RankWrite,
     RecordAnswer,
     RecordChange,
     RecordDrop,
-    RecordMark,
     RecordStore,
     all_records,
 )
@@ -70,7 +70,7 @@ async def changes_of_one_handle_in_one_call_follow_each_other(store: RecordStore
 async def a_mark_writes_the_rank_and_nothing_else(store: RecordStore) -> None:
     await store.replace([RecordChange(LOW, None, record(version_byte=7)), RecordChange(HIGH, None, b"other")])
 
-    await store.mark([RecordMark(LOW, 7, rank=2**48 - 1)])
+    await store.mark([RankWrite(LOW, 7, rank=2**48 - 1)])
 
     assert await store.fetch([LOW, HIGH]) == [b"\xff" * 6 + record(version_byte=7)[6:], b"other"]
 
@@ -78,7 +78,7 @@ async def a_mark_writes_the_rank_and_nothing_else(store: RecordStore) -> None:
 async def a_mark_for_another_version_changes_nothing(store: RecordStore) -> None:
     await store.replace([RecordChange(LOW, None, record(version_byte=7))])
 
-    await store.mark([RecordMark(LOW, 6, rank=5), RecordMark(LOW, 8, rank=5), RecordMark(HIGH, 7, rank=5)])
+    await store.mark([RankWrite(LOW, 6, rank=5), RankWrite(LOW, 8, rank=5), RankWrite(HIGH, 7, rank=5)])
 
     assert await store.fetch([LOW, HIGH]) == [record(version_byte=7), None]
 
@@ -87,14 +87,14 @@ async def marking_twice_is_marking_once(store: RecordStore) -> None:
     await store.replace([RecordChange(LOW, None, record(version_byte=255))])
 
     for _ in range(2):
-        await store.mark([RecordMark(LOW, 255, rank=5)])
+        await store.mark([RankWrite(LOW, 255, rank=5)])
 
     assert await store.fetch([LOW]) == [record(version_byte=255, rank=5)]
 
 
 async def a_marked_record_is_another_value_to_its_writer(store: RecordStore) -> None:
     await store.replace([RecordChange(LOW, None, record(version_byte=1))])
-    await store.mark([RecordMark(LOW, 1, rank=5)])
+    await store.mark([RankWrite(LOW, 1, rank=5)])
 
     answers = await store.replace([RecordChange(LOW, record(version_byte=1), b"second")])
 

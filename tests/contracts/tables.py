@@ -14,7 +14,7 @@ WIDE = 1000
 
 
 def entries(
-    *pages: tuple[int, int, int], low_bits: int = 16, leading_byte: int = 0xA5, rest_bytes: int = REST_BYTES
+    *pages: tuple[int, int, int], low_bits: int = 16, leading_byte: int = 0xA5, suffix_bytes: int = REST_BYTES
 ) -> TableEntries:
     """Entries of one set of table 0: (rest, handle, version byte) each, ranges ignoring `low_bits`.
 
@@ -30,7 +30,7 @@ def entries(
             leading_bytes=np.full(count, leading_byte, dtype=np.uint8),
             buckets=np.zeros(count, dtype=np.uint32),
             rests=rests,
-            rest_bytes=np.full(count, rest_bytes if low_bits else 0, dtype=np.uint8),
+            suffix_bytes=np.full(count, suffix_bytes if low_bits else 0, dtype=np.uint8),
             handles=handles,
             version_bytes=version_bytes.astype(np.uint8),
         ),
@@ -42,7 +42,7 @@ def entries(
 def within(
     distance_bits: int, *, cap: int = 1, considered: int = WIDE, candidates: int = WIDE
 ) -> ProbeLimits:
-    """Limits that do not bite, unless they are named; any two members are a crowd."""
+    """Limits that do not bite, unless they are named; any two members are an oversized bucket."""
     return ProbeLimits(distance_bits, cap, considered, SAME_REST, candidates)
 
 
@@ -153,9 +153,9 @@ async def handles_and_rests_keep_all_their_bits(store: TableStore) -> None:
 
 
 async def rests_of_one_to_eight_bytes_are_kept_whole(store: TableStore) -> None:
-    for rest_bytes in range(1, 9):
-        rest = (0x81 << 8 * (rest_bytes - 1)) | 1
-        where = {"rest_bytes": rest_bytes, "leading_byte": rest_bytes, "low_bits": 1}
+    for suffix_bytes in range(1, 9):
+        rest = (0x81 << 8 * (suffix_bytes - 1)) | 1
+        where = {"suffix_bytes": suffix_bytes, "leading_byte": suffix_bytes, "low_bits": 1}
         await store.probe_and_insert(entries((rest, 1, 1), (rest ^ 2, 2, 1), **where), within(64))
 
         answer = await probed(store, entries((rest ^ 1, 3, 1), **where), within(1))
@@ -169,7 +169,7 @@ async def a_range_of_one_rest_holds_equal_rests_only(store: TableStore) -> None:
     assert await probed(store, entries((5, 9, 1), low_bits=0), within(9)) == [(0, 2, 1, 0)]
 
 
-async def of_a_crowd_so_many_are_considered_and_more_are_counted(store: TableStore) -> None:
+async def of_an_oversized_bucket_so_many_are_considered_and_more_are_counted(store: TableStore) -> None:
     for limit in (1, 5, 40):
         stored = entries(*((rest, rest, 1) for rest in range(limit + 1)), leading_byte=limit)
         outcomes = []
@@ -181,7 +181,7 @@ async def of_a_crowd_so_many_are_considered_and_more_are_counted(store: TableSto
         assert outcomes == [(limit - 1, 0, []), (limit, 0, []), (limit, 1, [0])]
 
 
-async def far_members_of_a_crowd_are_considered_too(store: TableStore) -> None:
+async def far_members_of_an_oversized_bucket_are_considered_too(store: TableStore) -> None:
     far = [(0xFF00 + rest, rest, 1) for rest in range(5)]
     await store.probe_and_insert(entries(*far), within(0))
     probing = entries((0xFFFF, 999, 1), leading_byte=0xA5)
@@ -193,7 +193,7 @@ async def far_members_of_a_crowd_are_considered_too(store: TableStore) -> None:
     assert (whole.bucket_cap_hits, whole.truncated.tolist()) == (0, [])
 
 
-async def the_limit_of_a_crowds_candidates_is_counted(store: TableStore) -> None:
+async def the_limit_of_a_oversized_buckets_candidates_is_counted(store: TableStore) -> None:
     """Only what is reported counts towards it, so far members do not."""
     near = [(rest, 1 + rest, 1) for rest in (1, 2, 4, 8, 16)]
     far = [(0xFF00 + rest, 100 + rest, 1) for rest in range(50)]
@@ -209,8 +209,8 @@ async def the_limit_of_a_crowds_candidates_is_counted(store: TableStore) -> None
     ]
 
 
-async def all_crowds_of_a_page_together_give_so_many_pages(store: TableStore) -> None:
-    """Who is known from one crowd may be reported of another; of smaller ranges every page is."""
+async def all_oversized_buckets_of_a_page_together_give_so_many_pages(store: TableStore) -> None:
+    """Who is known from one oversized bucket may be reported of another; of smaller ranges every page is."""
     for leading_byte in (1, 2, 3):
         shared = ((rest, 1 + rest, 1) for rest in (1, 2, 4))
         own = ((rest, leading_byte * 100 + rest, 1) for rest in (8, 16))
@@ -231,8 +231,8 @@ async def all_crowds_of_a_page_together_give_so_many_pages(store: TableStore) ->
     assert (answer.truncated.tolist(), answer.bucket_cap_hits) == ([1, 2], 2)
 
 
-async def only_a_crowd_is_sampled(store: TableStore) -> None:
-    """A range that is no crowd is reported whole, whatever its size and however equal its rests."""
+async def only_an_oversized_bucket_is_sampled(store: TableStore) -> None:
+    """A range within the limit is reported whole, whatever its size and however equal its suffixes."""
     for low_bits, count in ((0, 50), (16, 50), (0, 5), (16, 5)):
         where = {"low_bits": low_bits, "leading_byte": low_bits + count}
         stored = entries(*((5, 1 + i, 1) for i in range(count)), **where)
@@ -265,7 +265,7 @@ async def of_one_rest_the_lowest_members_of_a_range_are_considered(store: TableS
 
 
 async def a_word_keeps_one_member_more_than_its_cap(store: TableStore) -> None:
-    """So it is known to be a crowd; one page in eight enters it, and the oldest leaves."""
+    """So it is known to be an oversized bucket; one page in eight enters it, and the oldest leaves."""
     for cap in (1, 3, 40):
         where = {"low_bits": 0, "leading_byte": cap}
         first = [(5, 8 * i + 1, 1) for i in range(cap + 1)]
@@ -280,10 +280,10 @@ async def a_word_keeps_one_member_more_than_its_cap(store: TableStore) -> None:
         )
 
 
-async def a_page_that_a_crowd_does_not_take_in_is_told(store: TableStore) -> None:
-    crowd = entries(*((5, 1 + i, 1) for i in range(30)), low_bits=0)
+async def a_page_that_an_oversized_bucket_does_not_take_in_is_told(store: TableStore) -> None:
+    oversized = entries(*((5, 1 + i, 1) for i in range(30)), low_bits=0)
 
-    answer = await store.probe_and_insert(crowd, within(0, cap=4))
+    answer = await store.probe_and_insert(oversized, within(0, cap=4))
 
     assert answer.truncated.tolist() == list(range(5, 30))
 
@@ -309,8 +309,8 @@ async def words_of_two_bytes_are_kept_whole(store: TableStore) -> None:
 
 async def behind_many_equal_rests_the_next_is_found(store: TableStore) -> None:
     """More equal rests than may be considered: they are passed over, and that limit does not bite."""
-    crowd = [(5, handle, 1) for handle in range(100, 200)]
-    await store.probe_and_insert(entries(*crowd, (4, 1, 1), (6, 2, 1), (7, 3, 1)), within(0))
+    oversized = [(5, handle, 1) for handle in range(100, 200)]
+    await store.probe_and_insert(entries(*oversized, (4, 1, 1), (6, 2, 1), (7, 3, 1)), within(0))
 
     probing = entries((7, 9, 1))
     answer = await store.probe(probing, within(1, considered=7))
@@ -442,14 +442,14 @@ TABLE_CLAIMS = [
     handles_and_rests_keep_all_their_bits,
     rests_of_one_to_eight_bytes_are_kept_whole,
     a_range_of_one_rest_holds_equal_rests_only,
-    of_a_crowd_so_many_are_considered_and_more_are_counted,
-    far_members_of_a_crowd_are_considered_too,
-    the_limit_of_a_crowds_candidates_is_counted,
-    all_crowds_of_a_page_together_give_so_many_pages,
-    only_a_crowd_is_sampled,
+    of_an_oversized_bucket_so_many_are_considered_and_more_are_counted,
+    far_members_of_an_oversized_bucket_are_considered_too,
+    the_limit_of_a_oversized_buckets_candidates_is_counted,
+    all_oversized_buckets_of_a_page_together_give_so_many_pages,
+    only_an_oversized_bucket_is_sampled,
     of_one_rest_the_lowest_members_of_a_range_are_considered,
     a_word_keeps_one_member_more_than_its_cap,
-    a_page_that_a_crowd_does_not_take_in_is_told,
+    a_page_that_an_oversized_bucket_does_not_take_in_is_told,
     a_word_from_which_all_went_begins_again,
     words_of_two_bytes_are_kept_whole,
     behind_many_equal_rests_the_next_is_found,

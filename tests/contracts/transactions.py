@@ -73,12 +73,12 @@ async def check_an_offset_may_be_committed_without_messages(stage: Stage) -> Non
 
 async def check_whoever_opens_shuts_out_whoever_had_opened(stage: Stage) -> None:
     first, _ = stage.partitions
-    async with stage.member() as zombie, stage.member() as heir:
-        await zombie.open([first])
-        await zombie.deliver(first, events=_messages(b"in time"), dead_letters=(), next_offset=1)
+    async with stage.member() as paused, stage.member() as heir:
+        await paused.open([first])
+        await paused.deliver(first, events=_messages(b"in time"), dead_letters=(), next_offset=1)
         assert await heir.open([first]) == {first: 1}
         with pytest.raises(StreamUnavailable):
-            await zombie.deliver(first, events=_messages(b"too late"), dead_letters=(), next_offset=9)
+            await paused.deliver(first, events=_messages(b"too late"), dead_letters=(), next_offset=9)
         await heir.deliver(first, events=_messages(b"by the heir"), dead_letters=(), next_offset=2)
         assert await heir.open([first]) == {first: 2}
 

@@ -7,7 +7,7 @@ import pytest
 
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.portions import CELLS_AT_ONCE
-from neardup_stream.clusters.requests import ClusterNode, PlaceRequest
+from neardup_stream.clusters.requests import PageVersion, PlaceRequest
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
@@ -156,5 +156,5 @@ def place(position: Position, matched: range) -> PlaceRequest:
     matches = tuple(
         Match(spread(each), PageId(str(each)), str(each), 1, 0, "exact", rank=1) for each in matched
     )
-    node = ClusterNode(spread(position.offset + 1), 1, own, own)
+    node = PageVersion(spread(position.offset + 1), 1, own, own)
     return PlaceRequest(position, node, matches)

@@ -44,7 +44,9 @@ async def pipeline(request: pytest.FixtureRequest, namespace: str) -> AsyncItera
 async def test_the_fold_of_the_events_is_what_is_stored(pipeline: Pipeline, seed: int) -> None:
     dice = random.Random(seed)
     pipeline.rule = list(RULES.values())[seed % len(RULES)]
-    pipeline.grave_seconds = 600 * (seed % 2)  # without graves, what was compared is often compared again
+    pipeline.tombstone_ttl_seconds = 600 * (
+        seed % 2
+    )  # without tombstones, what was compared is often compared again
     burns = [Burn(dice.randrange(60), dice.choice(get_args(Moment))) for _ in range(dice.randrange(8))]
     history = PageHistory(pipeline, fuse=Fuse(burns))
 

@@ -70,7 +70,7 @@ class Traffic:
     async def meet(self, reason: str) -> None:
         """Go on until sending and reading have both failed for this reason."""
         for step in (self._send_one, self._read_some):
-            await until_it_is_away(step, reason)
+            await until_it_is_unavailable(step, reason)
 
     def assert_nothing_is_lost(self) -> None:
         values = [int(record.value or b"") for record in self.finished]
@@ -78,7 +78,7 @@ class Traffic:
 
     async def _send(self, count: int) -> None:
         while self._sent < count:
-            await self._persist(self._send_one)
+            await self._retry(self._send_one)
 
     async def _send_one(self) -> None:
         await self._sink.send([Message(key=b"%d" % self._sent, value=b"%d" % self._sent)])
@@ -86,14 +86,14 @@ class Traffic:
 
     async def _read(self, count: int) -> None:
         while len({record.value for record in self.finished}) < count:
-            await self._persist(self._read_some)
+            await self._retry(self._read_some)
 
     async def _read_some(self) -> None:
         records = await self._source.read(100, 1 << 20)
         self.finished.extend(records)
         await self._source.commit(next_offsets(records))
 
-    async def _persist(self, step: Callable[[], Awaitable[None]]) -> None:
+    async def _retry(self, step: Callable[[], Awaitable[None]]) -> None:
         while True:
             try:
                 return await step()
@@ -185,7 +185,7 @@ async def test_a_member_that_waits_for_its_partitions_says_that_the_brokers_are_
         await read_until_assigned(source)
         source.on_revoke(lose_the_road)
         async with near.source():
-            await until_it_is_away(lambda: source.read(1, 1), "connection")
+            await until_it_is_unavailable(lambda: source.read(1, 1), "connection")
             source.on_revoke(no_drain)
         road.proxy.heal()
         await until_it_works(lambda: read_until_assigned(source))
@@ -226,14 +226,14 @@ async def test_another_broker_leads_when_the_leader_dies_under_load(
         await through.flow(20)
         leader = three_brokers.leader(topic.name)
         one = [Message(key=None, value=b"for three")]
-        away = await until_it_is_away(lambda: sink.send(one), "too_few_replicas")
+        away = await until_it_is_unavailable(lambda: sink.send(one), "too_few_replicas")
 
     through.assert_nothing_is_lost()
     assert leader is not former
     assert "min.insync.replicas" in str(away)
 
 
-async def until_it_is_away(step: Callable[[], Awaitable[object]], reason: str) -> StreamUnavailable:
+async def until_it_is_unavailable(step: Callable[[], Awaitable[object]], reason: str) -> StreamUnavailable:
     """Again and again, until it fails for this reason."""
     async with asyncio.timeout(WAIT_SECONDS):
         while True:

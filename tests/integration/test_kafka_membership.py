@@ -190,7 +190,7 @@ async def read_until(source: KafkaSource, is_enough: Callable[[], bool]) -> Sequ
 
 
 async def read_through(source: KafkaSource, count: int) -> list[Record]:
-    """So many records, as a pipeline reads them that waits while the stream is away."""
+    """So many records, as a pipeline reads them that waits while the stream is unavailable."""
     records: list[Record] = []
     async with asyncio.timeout(WAIT_SECONDS):
         while len(records) < count:

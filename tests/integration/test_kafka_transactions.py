@@ -104,11 +104,13 @@ async def test_kafka(check: Callable[[Stage], Awaitable[None]], stage: KafkaStag
     await check(stage)
 
 
-async def test_what_a_zombie_sent_is_there_for_those_who_read_uncommitted_only(stage: KafkaStage) -> None:
+async def test_what_a_paused_process_sent_is_there_for_those_who_read_uncommitted_only(
+    stage: KafkaStage,
+) -> None:
     first, _ = stage.partitions
-    async with stage.member() as zombie, stage.member() as heir:
-        await zombie.open([first])
-        producer = zombie._producers[first]
+    async with stage.member() as paused, stage.member() as heir:
+        await paused.open([first])
+        producer = paused._producers[first]
         await producer.begin_transaction()
         await producer.send_and_wait(f"{stage.prefix}-events", b"half")
         assert await stage.read("events") == []

@@ -63,7 +63,7 @@ async def test_what_is_delivered_leaves_nothing_but_clusters(
 ) -> None:
     async with RedisClient(RedisConfig(redis_server.url)) as client:
         store = RedisClusters(client, ClusterKeys(namespace=namespace, schema_id="5c", slot_bits=0))
-        history = History(store, grave_seconds=0)
+        history = History(store, tombstone_ttl_seconds=0)
         await history.run([Op(number, 10 * number) for number in range(50)] + [Op(99, 0)])
         await history.trim()
 

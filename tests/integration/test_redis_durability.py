@@ -116,7 +116,7 @@ async def test_many_calls_wait_once_and_forgotten_scripts_are_sent_again(pair: P
         assert replica_has(pair) == b"99"
 
 
-async def test_a_master_that_was_demoted_is_away_and_not_refused(pair: Pair) -> None:
+async def test_a_master_that_was_demoted_is_unavailable_and_not_refused(pair: Pair) -> None:
     async with RedisClient(config(pair)) as client:
         await run(client, WRITE, "as master")
         with redis.Redis.from_url(pair.master.url) as admin:

@@ -70,7 +70,7 @@ async def test_equal_fingerprints_of_different_pages_report_each_other_up_to_the
     request: pytest.FixtureRequest, namespace: str
 ) -> None:
     limit = 3
-    layout = IndexLayout(IndexConfig(bucket_cap=1, crowd_same_fingerprint=limit))
+    layout = IndexLayout(IndexConfig(bucket_cap=1, oversized_same_fingerprint=limit))
     pages = [IndexedPage(Handle(row), 1, Fingerprint64(7)) for row in range(limit + 2)]
 
     async with RedisClient(RedisConfig(request.getfixturevalue("redis_server").url)) as client:
@@ -120,8 +120,8 @@ async def test_what_is_removed_leaves_nothing_behind(
         index = index_on(client, namespace, layout)
         await index.probe_and_insert(pages)
         probed = await index.probe([page._replace(handle=Handle(1000 + page.handle)) for page in pages])
-        ghosts = {(page.handle, page.version & 0xFF) for page in pages[::2]}
-        removed = [await index.remove_ghosts(probed, ghosts) for _ in range(2)]
+        stale_candidates = {(page.handle, page.version & 0xFF) for page in pages[::2]}
+        removed = [await index.remove_stale(probed, stale_candidates) for _ in range(2)]
         await index.remove(pages)
         await index.remove(pages)
 
@@ -175,7 +175,7 @@ async def test_a_page_among_thousands_in_one_range_costs_what_one_among_a_hundre
         reads = await range_reads(client) - before
 
     assert reads <= count * 4 * most_reads
-    assert max(map(len, probed.candidates)) <= config.crowd_candidates
+    assert max(map(len, probed.candidates)) <= config.oversized_candidates
     assert len(probed.truncated_rows) == 500
 
 

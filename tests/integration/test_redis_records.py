@@ -9,10 +9,10 @@ from neardup_stream.chunks import in_chunks
 from neardup_stream.page import Handle
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.protocol import (
+    RankWrite,
     RecordAnswer,
     RecordChange,
     RecordDrop,
-    RecordMark,
     RecordStore,
 )
 from neardup_stream.stores.redis.client import RedisClient
@@ -55,10 +55,7 @@ async def answers(store: RecordStore, random_source: random.Random) -> object:
         ]
     )
     await store.mark(
-        [
-            RecordMark(choose(HANDLES), random_source.randrange(3), random_source.randrange(2))
-            for _ in range(4)
-        ]
+        [RankWrite(choose(HANDLES), random_source.randrange(3), random_source.randrange(2)) for _ in range(4)]
     )
     dropped = await store.drop(
         [RecordDrop(choose(HANDLES), choose(VALUES), random_source.randrange(3)) for _ in range(4)]

@@ -50,7 +50,7 @@ def test_online_clusters_are_the_components_of_the_match_graph_in_any_order(
     contents: list[int], cut: int, dice: random.Random
 ) -> None:
     async def story() -> None:
-        history = History(MemoryClusters(), grave_seconds=0)
+        history = History(MemoryClusters(), tombstone_ttl_seconds=0)
         ops = [Op(number, content) for number, content in enumerate(contents)]
         dice.shuffle(ops)
         for at in range(0, len(ops), cut):
@@ -69,7 +69,7 @@ def test_folding_the_answers_in_any_order_gives_the_clusters_in_the_store(
     *, batches: list[list[Op]], rule: Rule, marks: bool, dice: random.Random
 ) -> None:
     async def story() -> None:
-        history = History(MemoryClusters(), rule, marks=marks, grave_seconds=0)
+        history = History(MemoryClusters(), rule, marks=marks, tombstone_ttl_seconds=0)
         for batch in batches:
             await history.run(batch)
             if marks:  # only what is marked may be forgotten here

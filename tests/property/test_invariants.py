@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.invariants.judging import judge
 from neardup_stream.page import Handle
@@ -74,8 +74,8 @@ def test_no_invariant_is_broken_without_clusters(
 
 
 class NoClusters(Unclustered):
-    async def walk(self) -> AsyncIterator[tuple[str, ClusterNode, list[Handle]]]:
-        nothing: tuple[tuple[str, ClusterNode, list[Handle]], ...] = ()
+    async def walk(self) -> AsyncIterator[tuple[str, PageVersion, list[Handle]]]:
+        nothing: tuple[tuple[str, PageVersion, list[Handle]], ...] = ()
         for each in nothing:
             yield each
 

@@ -43,20 +43,22 @@ BATCHES = st.integers(1, 8)
 GRAVES = st.sampled_from([0, 86_400, 10**9])
 
 
-def pipeline_of(rule: str, grave_seconds: float = 600) -> Pipeline:
-    pipeline = sharp_pipeline(rule=RULES[rule], grave_seconds=grave_seconds)
+def pipeline_of(rule: str, tombstone_ttl_seconds: float = 600) -> Pipeline:
+    pipeline = sharp_pipeline(rule=RULES[rule], tombstone_ttl_seconds=tombstone_ttl_seconds)
     pipeline.clusters = MemoryClusters(lambda: pipeline.now_seconds)
     return pipeline
 
 
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=40)
-@given(story=STORIES, batch_pages=BATCHES, grave_seconds=GRAVES, dice=st.randoms(use_true_random=False))
+@given(
+    story=STORIES, batch_pages=BATCHES, tombstone_ttl_seconds=GRAVES, dice=st.randoms(use_true_random=False)
+)
 def test_the_fold_of_the_events_is_what_is_stored(
-    rule: str, story: list[Op | Sweep], batch_pages: int, grave_seconds: int, dice: random.Random
+    rule: str, story: list[Op | Sweep], batch_pages: int, tombstone_ttl_seconds: int, dice: random.Random
 ) -> None:
     async def scenario() -> None:
-        history = PageHistory(pipeline_of(rule, grave_seconds))
+        history = PageHistory(pipeline_of(rule, tombstone_ttl_seconds))
         await history.live(story, batch_pages)
         await history.check(dice)
 

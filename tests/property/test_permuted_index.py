@@ -135,7 +135,7 @@ def test_with_bands_a_page_is_a_candidate_if_near_or_equal_in_a_band(
             bands=3,
         )
     )
-    dropped_bits = 32 - 8 - layout.band_bucket_bits - layout.band_rest_bits
+    dropped_bits = 32 - 8 - layout.band_bucket_bits - layout.band_suffix_bits
     pages = [page._replace(bands=own) for page, own in zip(pages_of(words), bands, strict=True)]
 
     probed = asyncio.run(PermutedIndex(MemoryTables(), layout).probe_and_insert(pages))
@@ -168,9 +168,9 @@ def test_no_candidate_is_missed_unless_the_row_is_truncated(
     layout = IndexLayout(
         IndexConfig(
             bucket_cap=1,
-            crowd_considered=considered,
-            crowd_same_fingerprint=same,
-            crowd_candidates=candidate_limit,
+            oversized_considered=considered,
+            oversized_same_fingerprint=same,
+            oversized_candidates=candidate_limit,
         )
     )
 
@@ -202,24 +202,26 @@ def test_pages_that_were_removed_are_as_if_they_had_never_been(words: list[int],
 
 @settings(max_examples=50)
 @given(words=near_words(3))
-def test_ghosts_are_removed_wherever_the_probe_saw_them_and_nothing_else_is(words: list[int]) -> None:
-    async def without_ghosts() -> None:
+def test_stale_candidates_are_removed_wherever_the_probe_saw_them_and_nothing_else_is(
+    words: list[int],
+) -> None:
+    async def without_stale() -> None:
         index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig(bands=1)))
         old, new = ([page._replace(version=version, bands=(3,)) for page in pages] for version in (1, 2))
         await index.probe_and_insert(old)
         await index.probe_and_insert(new)
         query = IndexedPage(Handle(10**6), 1, Fingerprint64(words[0]), (3,))
         probed = await index.probe([query])
-        ghosts = {(page.handle, page.version) for page in old}
+        stale_candidates = {(page.handle, page.version) for page in old}
 
         seen = sum(candidate.version_byte == 1 for candidate in probed.candidates[0])
-        assert await index.remove_ghosts(probed, ghosts) >= seen > 0
-        assert await index.remove_ghosts(probed, ghosts) == 0
+        assert await index.remove_stale(probed, stale_candidates) >= seen > 0
+        assert await index.remove_stale(probed, stale_candidates) == 0
         again = {(found.handle, found.version_byte) for found in (await index.probe([query])).candidates[0]}
         assert again >= {(found.handle, 2) for found in probed.candidates[0] if found.version_byte == 2}
 
     pages = pages_of(words)
-    asyncio.run(without_ghosts())
+    asyncio.run(without_stale())
 
 
 def test_the_highest_bit_counts_as_one_bit() -> None:

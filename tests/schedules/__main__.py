@@ -1,7 +1,7 @@
 """Live runs again, or many new ones.
 
-`python -m tests.schedules 123 --climate slow` tells every call that is made in this run;
-`python -m tests.schedules 123 --runs 10000` lives so many, over all climates in turn.
+`python -m tests.schedules 123 --fault-profile slow` tells every call that is made in this run;
+`python -m tests.schedules 123 --runs 10000` lives so many, over all fault profiles in turn.
 """
 
 import argparse
@@ -13,22 +13,22 @@ from collections.abc import Collection, Iterator
 from tests.schedules.broken import BROKEN
 from tests.schedules.daemon import Protocol
 from tests.schedules.run import run
-from tests.schedules.story import CLIMATES
+from tests.schedules.story import FAULT_PROFILES
 
 _PROGRESS_SECONDS = 30.0
 
 
-def _many(first_seed: int, count: int, climates: Collection[str], protocol: Protocol) -> Iterator[str]:
-    """Lines that say what was broken, each with the seed and the climate of its run."""
-    names = sorted(climates)
+def _many(first_seed: int, count: int, fault_profiles: Collection[str], protocol: Protocol) -> Iterator[str]:
+    """Lines that say what was broken, each with the seed and the fault profile of its run."""
+    names = sorted(fault_profiles)
     reported_at = time.monotonic()
     for number in range(count):
-        seed, climate = first_seed + number // len(names), names[number % len(names)]
-        for line in run(seed, CLIMATES[climate], protocol).violations:
-            yield f'{seed} --climate "{climate}": {line}'
+        seed, fault_profile = first_seed + number // len(names), names[number % len(names)]
+        for line in run(seed, FAULT_PROFILES[fault_profile], protocol).violations:
+            yield f'{seed} --fault-profile "{fault_profile}": {line}'
         if time.monotonic() - reported_at > _PROGRESS_SECONDS or number + 1 == count:
             reported_at = time.monotonic()
-            _say(f"{number + 1} of {count} runs, seeds {first_seed} to {seed}, {len(names)} climates")
+            _say(f"{number + 1} of {count} runs, seeds {first_seed} to {seed}, {len(names)} fault profiles")
 
 
 def _say(line: str) -> None:
@@ -39,19 +39,21 @@ def main() -> int:
     """Live what the arguments ask for; 1 if anything was broken."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seed", type=int)
-    parser.add_argument("--climate", choices=CLIMATES, help="usual, or with --runs all")
+    parser.add_argument("--fault-profile", choices=FAULT_PROFILES, help="usual, or with --runs all")
     parser.add_argument("--broken", choices=BROKEN, help="with this safeguard off")
     parser.add_argument("--runs", type=int, help="of the seeds from this one on")
     chosen = parser.parse_args()
     protocol = BROKEN[chosen.broken] if chosen.broken else Protocol()
     if chosen.runs is None:
-        found = run(chosen.seed, CLIMATES[chosen.climate or "usual"], protocol, _say).violations
+        found = run(chosen.seed, FAULT_PROFILES[chosen.fault_profile or "usual"], protocol, _say).violations
         for line in found:
             _say(line)
         return int(bool(found))
     logging.disable()  # daemons log their faults
     broken_count = 0
-    for line in _many(chosen.seed, chosen.runs, [chosen.climate] if chosen.climate else CLIMATES, protocol):
+    for line in _many(
+        chosen.seed, chosen.runs, [chosen.fault_profile] if chosen.fault_profile else FAULT_PROFILES, protocol
+    ):
         _say(line)
         broken_count += 1
     _say(f"{broken_count} violations")

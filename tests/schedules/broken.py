@@ -205,8 +205,8 @@ class _WithoutFence(_Part):
 class _WithoutGraves(_Part):
     """Lets go of what has left as soon as its row is trimmed."""
 
-    async def due(self, grave_seconds: float, limit: int) -> list[Aged]:
-        del grave_seconds
+    async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
+        del tombstone_ttl_seconds
         aged: list[Aged] = await self._real.due(0.0, limit)
         return aged
 
@@ -294,7 +294,7 @@ BROKEN: Final[Mapping[str, Protocol]] = {
     "an equal offset applied twice": Protocol(sabotage=lambda: _swapped(registration, "plan", _plan_again)),
     "outcomes not set once": _with_clusters(_ForgetsRows),
     "trim without the fence": _with_clusters(_WithoutFence),
-    "no graves": _with_clusters(_WithoutGraves),
+    "no tombstones": _with_clusters(_WithoutGraves),
     "no pending edges": _with_clusters(_WithoutEdges),
     "entries without versions": Protocol(stores=_with_tables),
     "gone without a version of its own": Protocol(render=_gone_as_it_was),

@@ -29,7 +29,7 @@ from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
-from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
 from neardup_stream.stores.cluster_store import RANK_BYTES
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters
@@ -52,7 +52,7 @@ from tests.schedules.losses import LosingRecords
 from tests.schedules.member import GroupMember, TopicSink, TopicTransactions
 from tests.schedules.network import Network
 from tests.schedules.spans import StrictTracer
-from tests.schedules.story import Climate, Story
+from tests.schedules.story import FaultProfile, Story
 
 __all__ = ["DEAD_LETTERS", "EVENTS", "Protocol", "Reading", "Shared", "Stores", "live"]
 
@@ -149,7 +149,7 @@ class Shared:
         network: the way to everything.
         now_seconds: the true time.
         start_seconds: the time at which the story begins.
-        climate: what the story was drawn from.
+        fault profile: what the story was drawn from.
         story: what happens.
         protocol: how daemons are put together.
         stores: empty at first.
@@ -159,7 +159,7 @@ class Shared:
     network: Network
     now_seconds: Callable[[], float]
     start_seconds: float
-    climate: Climate
+    fault_profile: FaultProfile
     story: Story
     protocol: Protocol
     stores: Stores = field(init=False)
@@ -175,7 +175,7 @@ class Shared:
         self.index, self.handle_key = f"{number:028x}", bytes([number - 1]) * 16
         clusters = MemoryClusters(self.now_seconds)
         clusters._tables[INDEX.table] = {INDEX.field: bytes(RANK_BYTES) + self.index.encode()}
-        records = LosingRecords(self.now_seconds, self.climate.page_seconds)
+        records = LosingRecords(self.now_seconds, self.fault_profile.page_seconds)
         self.stores = Stores(records, MemoryTables(), clusters, FaultyFrames(self.now_seconds))
 
     @property
@@ -186,18 +186,18 @@ class Shared:
     @property
     def reading(self) -> Reading:
         """How pages are read."""
-        if self.climate.has_frames:
+        if self.fault_profile.has_frames:
             return WITHOUT_FRAMES
-        return BY_SKETCH if self.climate.archive_use else BY_SIMHASH
+        return BY_SKETCH if self.fault_profile.archive_use else BY_SIMHASH
 
     def decider(self, stores: Stores) -> Clusters | Unclustered:
         """Who decides, over these stores."""
-        if not self.climate.has_clusters:
+        if not self.fault_profile.has_clusters:
             return Unclustered(stores.clusters)
         return Clusters(
             stores.clusters,
             Descriptions(stores.records),
-            config=ClusterConfig(self.climate.grave_seconds),
+            config=ClusterConfig(self.fault_profile.tombstone_ttl_seconds),
             jitter=lambda: 0.5,
         )
 
@@ -216,10 +216,10 @@ async def live(
     """
     stores = _far_away(shared)
     member = GroupMember(name, shared.broker, shared.network, _history(shared, stores))
-    retries = Retries(Patience(120.0, 0.1, 2.0), NoMeters(), lambda _: None)
+    retries = Retries(RetryPolicy(120.0, 0.1, 2.0), NoMeters(), lambda _: None)
 
     clocks = shared.protocol.clocks(clocks)
-    frames = _frames(shared, stores, retries, is_stale=is_stale) if shared.climate.has_frames else None
+    frames = _frames(shared, stores, retries, is_stale=is_stale) if shared.fault_profile.has_frames else None
     loop = _loop(shared, stores, member, retries, clocks.store, frames, name)
     async with member, asyncio.TaskGroup() as group:
         sweeping = group.create_task(_sweep(shared, stores, retries, clocks))
@@ -231,14 +231,14 @@ def _far_away(shared: Shared) -> Stores:
     stores = shared.protocol.stores(shared.stores)
     to = partial(shared.network.to, away=StoreUnavailable)
     clusters = to(stores.clusters)
-    if shared.climate.losses:  # elsewhere its calls would only change which seed meets what
+    if shared.fault_profile.losses:  # elsewhere its calls would only change which seed meets what
         clusters = shared.protocol.guard(clusters, shared.index)
     return Stores(to(stores.records), to(stores.tables), clusters, to(stores.frames))
 
 
 def _history(shared: Shared, stores: Stores) -> InputHistory:
     """What compares notes beside offsets with the index; it asks nothing but the clusters here."""
-    if not shared.climate.losses:
+    if not shared.fault_profile.losses:
         return NoHistory()
     keys = ClusterKeys(namespace="nd", schema_id="s", slot_bits=0)
     return InputEpochs(cast("RedisClient", None), "nd", stores.clusters, keys, shared.index)
@@ -301,11 +301,11 @@ def _loop(
         ),
         meters=meters,
         transactions=TopicTransactions((EVENTS, DEAD_LETTERS), broker, network)
-        if shared.climate.is_exactly_once
+        if shared.fault_profile.is_exactly_once
         else None,
         frames=frames,
-        archives=_archives(shared, name) if shared.climate.archive_use else None,
-        tracer=StrictTracer() if shared.climate.is_traced else NoTracer(),
+        archives=_archives(shared, name) if shared.fault_profile.archive_use else None,
+        tracer=StrictTracer() if shared.fault_profile.is_traced else NoTracer(),
     )
 
 
@@ -317,7 +317,7 @@ def _archives(shared: Shared, name: str) -> Consultation:
         shared.reading.verdict,
         8,
         NoMeters(),
-        skips_matches=shared.climate.archive_use == "skip",
+        skips_matches=shared.fault_profile.archive_use == "skip",
     )
 
 
@@ -326,16 +326,16 @@ def _render_dead_letter(record: Record, error: BadPage) -> Message:
 
 
 async def _sweep(shared: Shared, stores: Stores, retries: Retries, clocks: Clocks) -> None:
-    climate = shared.climate
-    if climate.page_seconds is None:
+    fault_profile = shared.fault_profile
+    if fault_profile.page_seconds is None:
         return
     sweeper = Sweeper(
         records=stores.records,
         index=PermutedIndex(stores.tables, shared.reading.layout),
         clusters=shared.decider(stores),
-        config=RetentionConfig(climate.page_seconds, climate.stub_seconds),
+        config=RetentionConfig(fault_profile.page_seconds, fault_profile.stub_seconds),
     )
     while True:
         await asyncio.sleep(_SWEEP_SECONDS)
         if clocks.is_trusted:
-            await retries.persist(partial(sweeper.sweep, int(clocks.store())))
+            await retries.retry(partial(sweeper.sweep, int(clocks.store())))

@@ -159,7 +159,7 @@ class GroupMember:
                     await asyncio.sleep(HEARTBEAT_SECONDS)
                 else:
                     is_member = False
-                    await self._give_away()
+                    await self._on_revoked()
             except StreamUnavailable:
                 await asyncio.sleep(ASK_AGAIN_SECONDS)
 
@@ -185,7 +185,7 @@ class GroupMember:
         self._news.set()
         return True
 
-    async def _give_away(self) -> None:
+    async def _on_revoked(self) -> None:
         try:
             if self._drain is not None and self._runs:
                 async with asyncio.timeout(DRAIN_SECONDS):

@@ -1,8 +1,8 @@
 """Calls between processes: a request travels, is served at once as a whole, and its answer travels back.
 
 The server belongs to the world, so a request that is on its way is served although its sender has died or
-sleeps. Now and then a connection breaks: the caller learns that the other side is away, while the request was
-never served, was served already, or will be served when nobody expects it any more.
+sleeps. Now and then a connection breaks: the caller learns that the other side is unavailable, while the
+request was never served, was served already, or will be served when nobody expects it any more.
 """
 
 import asyncio

@@ -17,7 +17,7 @@ from tests.schedules.daemon import DEAD_LETTERS, EVENTS, Protocol, Shared
 from tests.schedules.losses import judge_topics, without_stale
 from tests.schedules.sites import page_of
 from tests.schedules.stage import Stage
-from tests.schedules.story import Climate, draw_story
+from tests.schedules.story import FaultProfile, draw_story
 from tests.schedules.views import judge_views
 from tests.schedules.virtual_loop import Stuck
 
@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 def run(
     seed: int,
-    climate: Climate | None = None,
+    fault_profile: FaultProfile | None = None,
     protocol: Protocol | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Outcome:
@@ -56,23 +56,27 @@ def run(
 
     Args:
         seed: whatever is left to chance.
-        climate: what befalls the daemons.
+        fault profile: what befalls the daemons.
         protocol: how they are put together.
         tell: told every call and every fault, a line each.
     """
-    climate, protocol, dice = climate or Climate(), protocol or Protocol(), random.Random(seed)
-    stage = Stage(dice, climate, draw_story(climate, dice), protocol, tell)
+    fault_profile, protocol, dice = (
+        fault_profile or FaultProfile(),
+        protocol or Protocol(),
+        random.Random(seed),
+    )
+    stage = Stage(dice, fault_profile, draw_story(fault_profile, dice), protocol, tell)
     try:
         with protocol.sabotage():
             stage.loop.run_until_complete(stage.play())
         history, expectations = _evidence(stage.shared, seed)
         found = [f"invariant {number}: {detail}" for number, detail in judge(history, expectations)]
         found += _judge_views(stage.shared, history)
-        found = [line for line in found if not _is_of_a_loss(line, climate)]
+        found = [line for line in found if not _is_of_a_loss(line, fault_profile)]
         found += stage.written_since_loss + stage.shared.stores.records.early
-        if climate.losses:
+        if fault_profile.losses:
             found += judge_topics(history, stage.shared.stores.clusters, _records(stage.shared))
-        found += _repeats(stage.shared) if climate.is_exactly_once else ()
+        found += _repeats(stage.shared) if fault_profile.is_exactly_once else ()
     except Stuck:
         found = [f"never quiet, {stage.seconds:.0f} s after the beginning"]
     finally:
@@ -109,23 +113,23 @@ def _evidence(shared: Shared, seed: int) -> tuple[History, Expectations]:
         index_token=shared.index,
     )
     expectations = Expectations(
-        keeps_clusters=shared.climate.has_clusters,
-        may_expire=shared.climate.page_seconds is not None or "records" in shared.climate.losses,
+        keeps_clusters=shared.fault_profile.has_clusters,
+        may_expire=shared.fault_profile.page_seconds is not None or "records" in shared.fault_profile.losses,
         matching=None
-        if "records" in shared.climate.losses
+        if "records" in shared.fault_profile.losses
         else Matching(shared.reading.verdict, shared.reading.layout, links=lambda _: True),
-        verdict=None if "records" in shared.climate.losses else shared.reading.verdict,
+        verdict=None if "records" in shared.fault_profile.losses else shared.reading.verdict,
         seed=seed,
     )
     return history, expectations
 
 
-def _is_of_a_loss(line: str, climate: Climate) -> bool:
+def _is_of_a_loss(line: str, fault_profile: FaultProfile) -> bool:
     """Whether records that are lost or not marked any more, or came again, explain it."""
-    if "epoch" in climate.losses and "unchanged, and has" in line:
+    if "epoch" in fault_profile.losses and "unchanged, and has" in line:
         return True  # the record before it claimed nothing, because this one was registered first
     explained = ("has no record", "is not decided", "change at version", "stands before")
-    return "records" in climate.losses and any(each in line for each in explained)
+    return "records" in fault_profile.losses and any(each in line for each in explained)
 
 
 def _records(shared: Shared) -> dict[Position, Record]:

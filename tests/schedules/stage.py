@@ -15,7 +15,7 @@ from tests.schedules.daemon import EVENTS, Protocol, Shared, live
 from tests.schedules.losses import Loss, flush, restore, snapshot, written_since
 from tests.schedules.network import Network
 from tests.schedules.sites import site_hashes
-from tests.schedules.story import Climate, Fault, Story
+from tests.schedules.story import Fault, FaultProfile, Story
 from tests.schedules.virtual_loop import Process, Stuck, VirtualLoop
 
 __all__ = ["Stage"]
@@ -59,7 +59,7 @@ class Stage:
 
     Args:
         dice: decide whatever the story leaves open.
-        climate: what the story was drawn from.
+        fault profile: what the story was drawn from.
         story: what happens.
         protocol: how daemons are put together.
         tell: told every call and every fault, a line each.
@@ -74,7 +74,7 @@ class Stage:
     def __init__(
         self,
         dice: random.Random,
-        climate: Climate,
+        fault_profile: FaultProfile,
         story: Story,
         protocol: Protocol,
         tell: Callable[[str], None] | None,
@@ -84,14 +84,16 @@ class Stage:
         self._dice = dice
         self._story = story
         self._is_over = False
-        self._network = Network(self.loop, dice, climate.weather, self._befall, self._tell)
+        self._network = Network(self.loop, dice, fault_profile.weather, self._befall, self._tell)
         broker = Broker(story.partitions, self.loop.time, dice)
-        self.shared = Shared(broker, self._network, self.loop.time, START_SECONDS, climate, story, protocol)
+        self.shared = Shared(
+            broker, self._network, self.loop.time, START_SECONDS, fault_profile, story, protocol
+        )
         self.deaths: list[BaseException] = []
         self.written_since_loss: list[str] = []
         self._copy: object = None
         self._is_index_lost = False
-        self._seats = [self._seat(number) for number in range(climate.daemons)]
+        self._seats = [self._seat(number) for number in range(fault_profile.daemons)]
 
     @property
     def seconds(self) -> float:

@@ -15,7 +15,7 @@ from tests.schedules.network import Weather
 from tests.schedules.sites import SITE_COUNT, draw_page, page_url
 from tests.schedules.texts import text_of
 
-__all__ = ["CLIMATES", "Climate", "Fault", "Story", "Write", "draw_story"]
+__all__ = ["FAULT_PROFILES", "Fault", "FaultProfile", "Story", "Write", "draw_story"]
 
 _EDITS, _TOPICS = 6, 3
 _NONSENSE = b"no JSON"
@@ -49,7 +49,7 @@ class Fault(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Climate:
+class FaultProfile:
     """What stories are drawn from.
 
     Attributes:
@@ -62,10 +62,10 @@ class Climate:
         faults: how many at most.
         fault_calls: after how many calls of a daemon one befalls it, on average.
         weather: of the network.
-        grave_seconds: how long what is decided is remembered, and how late a decision may come.
+        tombstone_ttl_seconds: how long what is decided is remembered, and how late a decision may come.
         page_seconds: retention; None: nothing expires.
         stub_seconds: of what is gone; longer than the longest stop.
-        longest_stop_seconds: past the session, and past the graves.
+        longest_stop_seconds: past the session, and past the tombstones.
         is_exactly_once: whether messages leave in transactions.
         losses: of which Redis suffers one.
         has_clusters: whether pages are put into clusters; without, each is judged by its own matches.
@@ -85,7 +85,7 @@ class Climate:
     faults: int = 6
     fault_calls: int = 60
     weather: Weather = Weather()  # noqa: RUF009 - frozen
-    grave_seconds: float = 15.0
+    tombstone_ttl_seconds: float = 15.0
     page_seconds: int | None = None
     stub_seconds: int = 120
     longest_stop_seconds: float = 60.0
@@ -98,55 +98,59 @@ class Climate:
     is_traced: bool = False
 
 
-CLIMATES: Final[Mapping[str, Climate]] = {
-    "usual": Climate(),
-    "broken connections": Climate(weather=Weather(broken_share=0.05)),
-    "traced": Climate(weather=Weather(broken_share=0.05), is_traced=True),
-    "slow": Climate(weather=Weather(usual_seconds=0.5, slow_seconds=3.0), duration_seconds=40.0),
-    "short graves": Climate(
+FAULT_PROFILES: Final[Mapping[str, FaultProfile]] = {
+    "usual": FaultProfile(),
+    "broken connections": FaultProfile(weather=Weather(broken_share=0.05)),
+    "traced": FaultProfile(weather=Weather(broken_share=0.05), is_traced=True),
+    "slow": FaultProfile(weather=Weather(usual_seconds=0.5, slow_seconds=3.0), duration_seconds=40.0),
+    "short tombstones": FaultProfile(
         weather=Weather(usual_seconds=0.2, slow_share=0.2, slow_seconds=2.0),
-        grave_seconds=3.0,
+        tombstone_ttl_seconds=3.0,
         duration_seconds=60.0,
     ),
-    "retention": Climate(page_seconds=30, duration_seconds=90.0, writes=20),
-    "jumping clocks": Climate(page_seconds=30, duration_seconds=90.0, writes=20, clock_jump_seconds=600.0),
-    "exactly once": Climate(weather=Weather(broken_share=0.05), is_exactly_once=True),
-    "everything": Climate(
+    "retention": FaultProfile(page_seconds=30, duration_seconds=90.0, writes=20),
+    "jumping clocks": FaultProfile(
+        page_seconds=30, duration_seconds=90.0, writes=20, clock_jump_seconds=600.0
+    ),
+    "exactly once": FaultProfile(weather=Weather(broken_share=0.05), is_exactly_once=True),
+    "everything": FaultProfile(
         weather=Weather(usual_seconds=0.2, slow_share=0.2, slow_seconds=2.0, broken_share=0.03),
         page_seconds=20,
-        grave_seconds=3.0,
+        tombstone_ttl_seconds=3.0,
         duration_seconds=60.0,
         writes=20,
     ),
-    "frames": Climate(
+    "frames": FaultProfile(
         weather=Weather(broken_share=0.03), pages=8, writes=24, duration_seconds=40.0, has_frames=True
     ),
-    "frames and retention": Climate(
+    "frames and retention": FaultProfile(
         weather=Weather(slow_seconds=2.0, broken_share=0.03),
         pages=8,
         writes=24,
         duration_seconds=90.0,
         page_seconds=30,
-        grave_seconds=3.0,
+        tombstone_ttl_seconds=3.0,
         has_frames=True,
     ),
-    "lost records": Climate(duration_seconds=40.0, losses=("records",)),
-    "lost clusters": Climate(duration_seconds=40.0, losses=("flushed", "older")),
-    "lost seconds": Climate(duration_seconds=40.0, losses=("recent",)),
-    "without clusters": Climate(weather=Weather(slow_seconds=2.0, broken_share=0.03), has_clusters=False),
-    "without clusters, raised epoch": Climate(
+    "lost records": FaultProfile(duration_seconds=40.0, losses=("records",)),
+    "lost clusters": FaultProfile(duration_seconds=40.0, losses=("flushed", "older")),
+    "lost seconds": FaultProfile(duration_seconds=40.0, losses=("recent",)),
+    "without clusters": FaultProfile(
+        weather=Weather(slow_seconds=2.0, broken_share=0.03), has_clusters=False
+    ),
+    "without clusters, raised epoch": FaultProfile(
         weather=Weather(slow_seconds=2.0), duration_seconds=30.0, losses=("epoch",), has_clusters=False
     ),
-    "archives": Climate(weather=Weather(slow_seconds=2.0, broken_share=0.03), archive_use="report"),
-    "pages left to archives": Climate(
+    "archives": FaultProfile(weather=Weather(slow_seconds=2.0, broken_share=0.03), archive_use="report"),
+    "pages left to archives": FaultProfile(
         weather=Weather(slow_seconds=2.0, broken_share=0.03),
         page_seconds=20,
-        grave_seconds=3.0,
+        tombstone_ttl_seconds=3.0,
         duration_seconds=60.0,
         writes=24,
         archive_use="skip",
     ),
-    "raised epoch": Climate(weather=Weather(slow_seconds=2.0), duration_seconds=30.0, losses=("epoch",)),
+    "raised epoch": FaultProfile(weather=Weather(slow_seconds=2.0), duration_seconds=30.0, losses=("epoch",)),
 }
 """By what they are likely to bring about."""
 
@@ -165,55 +169,59 @@ class Story(NamedTuple):
     clock_jumps: Sequence[ClockJump] = ()
 
 
-def draw_story(climate: Climate, dice: random.Random) -> Story:
-    """A story of this climate."""
-    partitions = [Partition("pages", number) for number in range(dice.randint(1, climate.partitions))]
+def draw_story(fault_profile: FaultProfile, dice: random.Random) -> Story:
+    """A story of this fault profile."""
+    partitions = [Partition("pages", number) for number in range(dice.randint(1, fault_profile.partitions))]
     story = Story(
         partitions,
-        _draw_writes(climate, partitions, dice),
-        [_draw_fault(climate, dice) for _ in range(dice.randint(0, climate.faults))],
+        _draw_writes(fault_profile, partitions, dice),
+        [_draw_fault(fault_profile, dice) for _ in range(dice.randint(0, fault_profile.faults))],
         dice.choice([1, 2, 2, 3, 5]),
         dice.choice([0.0, 0.0, 5.0]),
     )
-    story = story._replace(loss=draw_loss(climate.losses, climate.duration_seconds, dice))
-    if climate.archive_use:
-        changes = draw_archive_changes(climate.archive_use, climate.duration_seconds, dice)
+    story = story._replace(loss=draw_loss(fault_profile.losses, fault_profile.duration_seconds, dice))
+    if fault_profile.archive_use:
+        changes = draw_archive_changes(fault_profile.archive_use, fault_profile.duration_seconds, dice)
         story = story._replace(archive_changes=changes)
-    if climate.clock_jump_seconds:
+    if fault_profile.clock_jump_seconds:
         jumps = draw_clock_jumps(
-            climate.daemons, 2 * climate.duration_seconds, climate.clock_jump_seconds, dice
+            fault_profile.daemons, 2 * fault_profile.duration_seconds, fault_profile.clock_jump_seconds, dice
         )
         story = story._replace(clock_jumps=tuple(jumps))
-    if not climate.has_frames:
+    if not fault_profile.has_frames:
         return story
-    trouble = draw_frame_faults(climate.daemons, climate.duration_seconds, SITE_COUNT, dice)
+    trouble = draw_frame_faults(fault_profile.daemons, fault_profile.duration_seconds, SITE_COUNT, dice)
     return story._replace(frame_trouble=trouble)
 
 
-def _draw_writes(climate: Climate, partitions: list[Partition], dice: random.Random) -> list[Write]:
+def _draw_writes(
+    fault_profile: FaultProfile, partitions: list[Partition], dice: random.Random
+) -> list[Write]:
     """Pages of a family or two. A forget goes where its page came before, as the contract asks."""
     topics = dice.sample(range(_TOPICS), dice.randint(1, 2))
     roams = dice.random() < 0.5  # whether one page may come in several partitions
     places: dict[int, Partition] = {}
     writes = []
-    for at_seconds in _draw_moments(climate, dice):
-        page = dice.randrange(climate.pages)
-        value = _draw_value(page, topics, dice, has_frames=climate.has_frames)
+    for at_seconds in _draw_moments(fault_profile, dice):
+        page = dice.randrange(fault_profile.pages)
+        value = _draw_value(page, topics, dice, has_frames=fault_profile.has_frames)
         if value is None and page not in places:
-            page = climate.pages  # which nobody knows
+            page = fault_profile.pages  # which nobody knows
         partition = places.get(page)
         if partition is None or (roams and value is not None):
             partition = dice.choice(partitions)
         if value not in (None, _NONSENSE):
             places[page] = partition
-        url = page_url(page) if climate.has_frames else f"https://example.com/{page}"
+        url = page_url(page) if fault_profile.has_frames else f"https://example.com/{page}"
         writes.append(Write(at_seconds, partition, url.encode(), value))
     return writes
 
 
-def _draw_moments(climate: Climate, dice: random.Random) -> list[float]:
-    bursts = [dice.uniform(0, climate.duration_seconds) for _ in range(dice.randint(1, climate.bursts))]
-    return sorted(dice.choice(bursts) + dice.random() for _ in range(climate.writes))
+def _draw_moments(fault_profile: FaultProfile, dice: random.Random) -> list[float]:
+    bursts = [
+        dice.uniform(0, fault_profile.duration_seconds) for _ in range(dice.randint(1, fault_profile.bursts))
+    ]
+    return sorted(dice.choice(bursts) + dice.random() for _ in range(fault_profile.writes))
 
 
 def _draw_value(page: int, topics: list[int], dice: random.Random, *, has_frames: bool) -> bytes | None:
@@ -229,13 +237,13 @@ def _draw_value(page: int, topics: list[int], dice: random.Random, *, has_frames
     return page_json(str(page), text)
 
 
-def _draw_fault(climate: Climate, dice: random.Random) -> Fault:
+def _draw_fault(fault_profile: FaultProfile, dice: random.Random) -> Fault:
     kind = dice.choice(["kill", "kill", "stop", "stop", "leave"])
-    longest = climate.longest_stop_seconds
+    longest = fault_profile.longest_stop_seconds
     seconds = dice.choice([dice.uniform(0.1, 3), dice.uniform(6, 12), dice.uniform(12, longest)])
     return Fault(
-        dice.randrange(climate.daemons),
-        int(dice.expovariate(1 / climate.fault_calls)),
+        dice.randrange(fault_profile.daemons),
+        int(dice.expovariate(1 / fault_profile.fault_calls)),
         kind,  # type: ignore[arg-type] # drawn from its own values
         dice.random() < 0.5,
         seconds,

@@ -1,23 +1,23 @@
 """Each safeguard of the protocol is needed: without it some run breaks an invariant, and the judge sees it.
 
-`python -m tests.schedules SEED --climate CLIMATE --broken "SAFEGUARD"` tells how.
+`python -m tests.schedules SEED --fault-profile CLIMATE --broken "SAFEGUARD"` tells how.
 """
 
 import pytest
 
 from tests.schedules.broken import BROKEN
 from tests.schedules.run import run
-from tests.schedules.story import CLIMATES
+from tests.schedules.story import FAULT_PROFILES
 
 MOST_RUNS = 600
 FOUND_BY = {
     "claim before work": ("broken connections", 1),
     "commit before produce": ("broken connections", 38),
     "an undecided version taken for unchanged": ("slow", 0),
-    "an equal offset applied twice": ("short graves", 16),
+    "an equal offset applied twice": ("short tombstones", 16),
     "outcomes not set once": ("broken connections", 5),
-    "trim without the fence": ("short graves", 137),
-    "no graves": ("usual", 38),
+    "trim without the fence": ("short tombstones", 137),
+    "no tombstones": ("usual", 38),
     "no pending edges": ("usual", 80),
     "entries without versions": ("usual", 28),
     "gone without a version of its own": ("usual", 14),
@@ -31,13 +31,13 @@ FOUND_BY = {
     "retention by the clock of the host": ("jumping clocks", 0),
     "transactions without a fence": ("exactly once", 9),
 }
-"""A climate, and a seed that found it. Changes elsewhere may shift that, so the next ones are tried too."""
+"""A fault profile and a seed that found it. Changes elsewhere may shift that, so the next are tried too."""
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_protocol_with_one_safeguard_off_is_found_out(name: str) -> None:
-    climate, first_seed = FOUND_BY[name]
+    fault_profile, first_seed = FOUND_BY[name]
     assert any(
-        run(seed, CLIMATES[climate], BROKEN[name]).violations
+        run(seed, FAULT_PROFILES[fault_profile], BROKEN[name]).violations
         for seed in range(first_seed, first_seed + MOST_RUNS)
     )

@@ -1,7 +1,7 @@
 """Whatever befalls three daemons, and in whatever order they take their steps, the eight invariants hold.
 
-A run that fails names its seed and climate; `python -m tests.schedules SEED --climate CLIMATE` lives it again
-and tells every call.
+A run that fails names its seed and fault profile; `python -m tests.schedules SEED --fault-profile CLIMATE`
+lives it again and tells every call.
 """
 
 import os
@@ -9,50 +9,50 @@ import os
 import pytest
 
 from tests.schedules.run import run
-from tests.schedules.story import CLIMATES
+from tests.schedules.story import FAULT_PROFILES
 
 SHORT, LONG = 40, 2_000
-"""Runs in each of the climates."""
+"""Runs in each of the fault profiles."""
 
 
-def violations(climate: str, seeds: range) -> dict[int, list[str]]:
+def violations(fault_profile: str, seeds: range) -> dict[int, list[str]]:
     """By seed."""
-    return {seed: found for seed in seeds if (found := run(seed, CLIMATES[climate]).violations)}
+    return {seed: found for seed in seeds if (found := run(seed, FAULT_PROFILES[fault_profile]).violations)}
 
 
-@pytest.mark.parametrize("climate", CLIMATES)
-def test_the_invariants_hold(climate: str) -> None:
-    assert violations(climate, range(SHORT)) == {}
+@pytest.mark.parametrize("fault_profile", FAULT_PROFILES)
+def test_the_invariants_hold(fault_profile: str) -> None:
+    assert violations(fault_profile, range(SHORT)) == {}
 
 
 @pytest.mark.parametrize(
-    ("climate", "seed"),
+    ("fault_profile", "seed"),
     [
         pytest.param("lost clusters", 500_018, id="an older copy than the committed offset"),
         pytest.param("lost seconds", 96, id="events were sent, and their offset was not committed"),
         pytest.param("lost seconds", 107, id="the new owner has seen nothing of it"),
     ],
 )
-def test_no_event_id_is_used_again_for_other_content(climate: str, seed: int) -> None:
-    assert run(seed, CLIMATES[climate]).violations == []
+def test_no_event_id_is_used_again_for_other_content(fault_profile: str, seed: int) -> None:
+    assert run(seed, FAULT_PROFILES[fault_profile]).violations == []
 
 
 def test_a_page_never_begins_again_below_a_version_that_was_published() -> None:
     """Redis loses the record of a lone page, whose tombstone is swept before the page comes again."""
-    assert run(620_240, CLIMATES["lost records"]).violations == []
+    assert run(620_240, FAULT_PROFILES["lost records"]).violations == []
 
 
 @pytest.mark.chaos
 @pytest.mark.timeout(3600)
-@pytest.mark.parametrize("climate", CLIMATES)
-def test_the_invariants_hold_in_thousands_of_runs(climate: str) -> None:
+@pytest.mark.parametrize("fault_profile", FAULT_PROFILES)
+def test_the_invariants_hold_in_thousands_of_runs(fault_profile: str) -> None:
     first = int(os.environ.get("CHAOS_SEED", "1000"))
     seeds = range(first, first + LONG)
-    print(f"{climate}: seeds {seeds.start} to {seeds.stop - 1}")  # noqa: T201 - to run them again
-    assert violations(climate, seeds) == {}
+    print(f"{fault_profile}: seeds {seeds.start} to {seeds.stop - 1}")  # noqa: T201 - to run them again
+    assert violations(fault_profile, seeds) == {}
 
 
-def test_daemons_meet_what_the_climates_promise() -> None:
+def test_daemons_meet_what_the_fault_profiles_promise() -> None:
     """Else the runs would show little."""
     outcomes = [run(seed) for seed in range(30)]
     assert sum(outcome.events for outcome in outcomes) > 100
@@ -62,13 +62,13 @@ def test_daemons_meet_what_the_climates_promise() -> None:
 
 def test_daemons_know_different_frames() -> None:
     """Pages with none, a part and all of their frames taken out; else views would not differ."""
-    shares = [share for seed in range(10) for share in run(seed, CLIMATES["frames"]).frame_shares]
+    shares = [share for seed in range(10) for share in run(seed, FAULT_PROFILES["frames"]).frame_shares]
     assert sum(share == 0 for share in shares) > 20
     assert sum(share > 0.5 for share in shares) > 20
     assert len(set(shares)) > 4
 
 
 def test_pages_are_left_to_archives_and_come_back() -> None:
-    """In enough runs for the climate to show something."""
-    outcomes = [run(seed, CLIMATES["pages left to archives"]) for seed in range(10)]
+    """In enough runs for the fault profile to show something."""
+    outcomes = [run(seed, FAULT_PROFILES["pages left to archives"]) for seed in range(10)]
     assert sum(outcome.archived_count for outcome in outcomes) > 20

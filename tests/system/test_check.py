@@ -19,7 +19,7 @@ def test_a_site_without_topics_is_bad_until_they_are_created(site: Site) -> None
     assert f"topic {site.topics[0]}, 3 partitions" in after.stdout.decode()
 
 
-def test_everything_that_is_away_is_named_at_once(site: Site) -> None:
+def test_everything_that_is_unavailable_is_named_at_once(site: Site) -> None:
     run = site.call(
         "check", settings=["redis.url=redis://127.0.0.1:1", "kafka.bootstrap_servers=127.0.0.1:1"]
     )

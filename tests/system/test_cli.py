@@ -20,11 +20,11 @@ HEAVY = {"aiohttp", "aiokafka", "numba", "numpy", "prometheus_client", "pydantic
 
 ERRORS: dict[str, Exception] = {
     "config": ConfigError("http.port is taken"),
-    "lost": DependencyLost("Redis stayed away"),
+    "lost": DependencyLost("Redis stayed unavailable"),
     "corrupt": CorruptData("redis://user:hunter2@cache holds rubbish"),
     "bug": InvariantBroken("a promise"),
     "group": ExceptionGroup(
-        "tasks", [DependencyLost("Redis stayed away"), DependencyLost("Redis stayed away")]
+        "tasks", [DependencyLost("Redis stayed unavailable"), DependencyLost("Redis stayed unavailable")]
     ),
 }
 
@@ -117,8 +117,8 @@ def test_what_the_user_got_wrong_is_one_line_and_exit_2(
 @pytest.mark.parametrize(
     ("name", "code", "line"),
     [
-        ("lost", 3, "neardup-stream: Redis stayed away"),
-        ("group", 3, "neardup-stream: Redis stayed away"),
+        ("lost", 3, "neardup-stream: Redis stayed unavailable"),
+        ("group", 3, "neardup-stream: Redis stayed unavailable"),
         ("corrupt", 4, "neardup-stream: redis://***@cache holds rubbish"),
     ],
 )
@@ -133,7 +133,7 @@ def test_what_the_world_got_wrong_is_one_line_and_its_own_code(
 @pytest.mark.parametrize(
     "command", [["tail"], ["replay"], ["verify"], ["forget", "page-1"]], ids=lambda words: words[0]
 )
-def test_brokers_that_are_away_are_told_in_one_line_with_the_remedy(command: list[str]) -> None:
+def test_brokers_that_are_unavailable_are_told_in_one_line_with_the_remedy(command: list[str]) -> None:
     run = subprocess.run(
         [*PROGRAM, *command, "--kafka-bootstrap-servers", "127.0.0.1:1"], capture_output=True, check=False
     )

@@ -61,7 +61,7 @@ def state() -> Iterator[Path]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether it does anything: an orphan that nobody has waited for yet (a zombie) does not."""
+    """Whether it does anything: an orphan that nobody has waited for yet (a paused process) does not."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):

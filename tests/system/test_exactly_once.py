@@ -71,24 +71,24 @@ def test_a_group_that_is_never_at_rest_tells_nothing_twice(
     assert violations(arena.settings) == []
 
 
-def test_a_zombie_is_shut_out_by_whoever_has_its_partitions(
+def test_a_paused_process_is_shut_out_by_whoever_has_its_partitions(
     kafka_broker: KafkaBroker, redis_server: RedisServer
 ) -> None:
     """It stands still with a decided batch in hand, until another has told everything."""
     arena = build_arena(kafka_broker, redis_server)
     arena.publish(crawl(300, seed=8))
     settings = exactly_once(arena)
-    with start_daemon([*settings, "failpoints.stop=before transactions.deliver 3"]) as zombie:
-        wait_until(zombie.stands_still, QUIET_SECONDS)
+    with start_daemon([*settings, "failpoints.stop=before transactions.deliver 3"]) as paused:
+        wait_until(paused.stands_still, QUIET_SECONDS)
         held_back = uncommitted_count(settings)
         with start_daemon(settings) as heir:
             heir.wait_until_ready()
             wait_until_quiet(settings, QUIET_SECONDS)
-            zombie.signal(signal.SIGCONT)
-            wait_until(lambda: "dependency_away" in zombie.log(), 10 * SESSION_SECONDS)
+            paused.signal(signal.SIGCONT)
+            wait_until(lambda: "dependency_unavailable" in paused.log(), 10 * SESSION_SECONDS)
             arena.publish(crawl(100, seed=9))
             wait_until_quiet(settings, QUIET_SECONDS)
-            assert (zombie.stop(), heir.stop()) == (0, 0)
+            assert (paused.stop(), heir.stop()) == (0, 0)
 
     assert held_back > 0
     assert told_again(arena.settings) == []

@@ -60,12 +60,12 @@ def test_frames_are_learned_shown_and_forgotten_without_storing_a_page(tmp_path:
 
 def test_the_lines_of_given_pages_are_shown_with_their_frame_marked(tmp_path: Path) -> None:
     state = ("--state", str(tmp_path / "state"))
-    told_pages = [framed_page(SITE, "one"), framed_page("other.example", "two")]
+    published_pages = [framed_page(SITE, "one"), framed_page("other.example", "two")]
     assert (
         call("frames", "learn", file_of(tmp_path, *framed_site(SITE, 0, 20)), *state, *SMALL).returncode == 0
     )
 
-    site, page = told("frames", "show", f"https://{SITE}/", "-", *state, stdin=b"\n".join(told_pages))
+    site, page = told("frames", "show", f"https://{SITE}/", "-", *state, stdin=b"\n".join(published_pages))
 
     assert site["site"] == SITE
     assert page["id"] == f"https://{SITE}/one"

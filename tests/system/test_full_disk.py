@@ -20,7 +20,7 @@ def test_a_full_disk_ends_the_run_with_3_and_says_so(tmp_path: Path) -> None:
     state, crawl = tmp_path / "state", tmp_path / "crawl.jsonl"
     state.mkdir()
     crawl.write_bytes(b"".join(page_json(f"p{n}", essay(n)) + b"\n" for n in range(PAGES)))
-    ours = ["dedup", str(crawl), "--state", str(state), "--set", "pipeline.give_up_seconds=0.5"]
+    ours = ["dedup", str(crawl), "--state", str(state), "--set", "pipeline.retry_deadline_seconds=0.5"]
 
     run = subprocess.run(
         [*PRIVATE_MOUNTS, "sh", "-c", MOUNT_AND_RUN, state, sys.executable, "-m", "neardup_daemon", *ours],

@@ -94,14 +94,14 @@ def test_a_pages_topic_that_is_deleted_ends_the_daemon_with_its_name(site: Site)
         assert f"there is no topic {site.topics[0]}" in daemon.log()
 
 
-def test_a_broker_that_stays_away_costs_readiness_and_then_ends_the_daemon_with_3(site: Site) -> None:
+def test_a_broker_that_stays_unavailable_costs_readiness_and_then_ends_the_daemon_with_3(site: Site) -> None:
     with start_kafka() as broker:
         own = Site(
             broker, (*site.settings, f"kafka.bootstrap_servers={broker.bootstrap_servers}"), site.topics
         )
         own.create_topics()
         publish(own, page_json("a", essay(1)))
-        with start_daemon([*own.settings, *QUICK, "pipeline.give_up_seconds=4"]) as daemon:
+        with start_daemon([*own.settings, *QUICK, "pipeline.retry_deadline_seconds=4"]) as daemon:
             daemon.wait_until_ready()
             daemon.wait_for_pages(1)
             broker.kill()
@@ -114,7 +114,7 @@ def test_a_broker_that_stays_away_costs_readiness_and_then_ends_the_daemon_with_
     assert "kafka.bootstrap_servers" in said or "cannot be reached" in said
     assert metrics['neardup_dependency_errors_total{dependency="stream",reason="connection"}'] >= 1
     assert '"reason":"connection"' in log.replace(": ", ":")
-    assert "pipeline.give_up_seconds" in log
+    assert "pipeline.retry_deadline_seconds" in log
 
 
 def test_of_two_daemons_with_one_instance_id_the_first_one_ends_and_the_other_goes_on(site: Site) -> None:

@@ -35,7 +35,7 @@ from tests.watched.faults import (
     run_out_of_files,
 )
 from tests.watched.groups import Group, feeding, start_group
-from tests.watched.portions import crawl, crowd, garbage, old_and_skewed, some_garbage
+from tests.watched.portions import crawl, garbage, old_and_skewed, oversized, some_garbage
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -127,7 +127,7 @@ def watched(kafka_broker: KafkaBroker) -> Iterator[Watched]:
         for group in groups.values():
             group.portion = crawl
         groups["neardup-slow"].portion = old_and_skewed
-        groups["neardup-crowded"].portion = crowd
+        groups["neardup-crowded"].portion = oversized
         stack.enter_context(feeding(kafka_broker, list(groups.values())))
         before = collect(prometheus, QUIET_SECONDS, lambda _fired: False)
         with breaking(groups, stack):

@@ -1,4 +1,4 @@
-"""Redis that stays away, or refuses: the exit code is right and the last line names the remedy."""
+"""Redis that stays unavailable, or refuses: the exit code is right and the last line names the remedy."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ def away(namespace: str) -> Iterator[StoredIndex]:
     """An index on a server of its own, which is waited for half a second."""
     with start_redis() as server:
         names = (f"redis.url={server.url}", f"redis.namespace={namespace}")
-        yield StoredIndex(server, (*names, "pipeline.give_up_seconds=0.5"))
+        yield StoredIndex(server, (*names, "pipeline.retry_deadline_seconds=0.5"))
 
 
 def admin(index: StoredIndex) -> redis.Redis:
@@ -41,7 +41,7 @@ def test_a_server_that_takes_nothing_ends_the_run_with_3_and_the_remedy(
 
     assert run.returncode == 3
     assert remedy in run.stderr.decode()
-    assert "no progress for 0.5 seconds (pipeline.give_up_seconds)" in run.stderr.decode()
+    assert "no progress for 0.5 seconds (pipeline.retry_deadline_seconds)" in run.stderr.decode()
 
 
 def test_a_missing_replica_ends_the_run_with_3_and_the_remedy(away: StoredIndex) -> None:

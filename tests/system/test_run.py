@@ -200,12 +200,12 @@ def test_another_schema_in_the_namespace_ends_the_start(site: Site) -> None:
 
 
 @pytest.mark.parametrize("away", ["redis.url=redis://127.0.0.1:1", "kafka.bootstrap_servers=127.0.0.1:1"])
-def test_a_dependency_that_stays_away_ends_the_run_with_3(site: Site, away: str) -> None:
+def test_a_dependency_that_stays_unavailable_ends_the_run_with_3(site: Site, away: str) -> None:
     site.create_topics()
 
-    with start_daemon([*site.settings, away, "pipeline.give_up_seconds=0.5"]) as daemon:
+    with start_daemon([*site.settings, away, "pipeline.retry_deadline_seconds=0.5"]) as daemon:
         assert daemon.wait() == 3
-        assert "pipeline.give_up_seconds" in daemon.log()
+        assert "pipeline.retry_deadline_seconds" in daemon.log()
 
 
 def test_a_redis_that_goes_and_comes_back_costs_readiness_and_nothing_else(
@@ -236,7 +236,7 @@ def test_a_stop_while_the_daemon_waits_for_redis_ends_it_cleanly(site: Site) -> 
     site.create_topics()
 
     with start_daemon([*site.settings, "redis.url=redis://127.0.0.1:1"]) as daemon:
-        wait_until(lambda: "dependency_away" in daemon.log(), 30)
+        wait_until(lambda: "dependency_unavailable" in daemon.log(), 30)
 
         assert daemon.stop() == 0
 

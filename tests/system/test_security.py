@@ -26,7 +26,7 @@ from tests.system.conftest import call
 REDIS_PASSWORD = "of-redis-0815"  # noqa: S105 - of a server that lives as long as a test run
 WRONG_PASSWORD = "wrong-0815"  # noqa: S105 - of nobody
 SECRETS = (KAFKA_PASSWORD, REDIS_PASSWORD, WRONG_PASSWORD)
-FAST = ("log.level=debug", "http.port=0", "redis.retries=0", "pipeline.give_up_seconds=0.1")
+FAST = ("log.level=debug", "http.port=0", "redis.retries=0", "pipeline.retry_deadline_seconds=0.1")
 ENVIRON = {"NEARDUP_REDIS__PASSWORD": REDIS_PASSWORD}
 
 
@@ -62,7 +62,7 @@ def tell(
             monkeypatch.setenv(name, value)
         code = main([*words, *flags((*site.settings, *settings))])
         said = "".join(capfd.readouterr())
-        assert_hushed(said)
+        assert_silenced(said)
         return code, said
 
     yield run
@@ -75,7 +75,7 @@ def flags(settings: Sequence[str]) -> list[str]:
     return [word for setting in settings for word in ("--set", setting)]
 
 
-def assert_hushed(said: str) -> None:
+def assert_silenced(said: str) -> None:
     assert not [secret for secret in SECRETS if secret in said]
 
 
@@ -143,7 +143,7 @@ def test_the_daemon_works_with_exactly_the_rights_in_deploy_and_tells_no_secret(
     assert (exit_code, outcomes) == (0, {"unique": 10, "duplicate": 20, "dead_letter": 1})
     events = site.call_openly("tail", "--from-start", "--idle-seconds", "1").splitlines()
     assert len([event for event in events if "duplicate" in json.loads(event)["type"]]) == 20
-    assert_hushed(log + "".join(pages))
+    assert_silenced(log + "".join(pages))
 
 
 def test_nothing_is_bad_for_check(tell: Tell) -> None:

@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from neardup_stream.gather_all import all_ended
+from neardup_stream.gather_all import gather_all
 
 
 async def after(turns: int, name: str, ended: list[str]) -> str:
@@ -15,13 +15,13 @@ async def after(turns: int, name: str, ended: list[str]) -> str:
 
 
 async def test_results_come_in_the_order_of_the_work() -> None:
-    assert await all_ended([after(2, "a", []), after(1, "b", [])]) == ["a", "b"]
+    assert await gather_all([after(2, "a", []), after(1, "b", [])]) == ["a", "b"]
 
 
 async def test_a_failure_is_raised_once_everything_has_ended() -> None:
     ended: list[str] = []
 
     with pytest.raises(OSError, match="bad"):
-        await all_ended([after(1, "bad", ended), after(5, "slow", ended)])
+        await gather_all([after(1, "bad", ended), after(5, "slow", ended)])
 
     assert ended == ["bad", "slow"]

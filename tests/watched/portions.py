@@ -9,7 +9,7 @@ import msgspec
 from tests.pipelines import essay
 from tests.watched.groups import Fed
 
-__all__ = ["crawl", "crowd", "garbage", "old_and_skewed", "some_garbage"]
+__all__ = ["crawl", "garbage", "old_and_skewed", "oversized", "some_garbage"]
 
 NEW_PAGES = 6
 OLD_COPIES = 12
@@ -64,10 +64,13 @@ def old_and_skewed(number: int) -> Sequence[Fed]:
     ]
 
 
-def crowd(number: int) -> Sequence[Fed]:
+def oversized(number: int) -> Sequence[Fed]:
     """Versions of one text on ever more pages."""
     return [
-        _page(f"https://crowd.example/{number}/{page}", text=essay(1, edits=[page, (number + page) % 200]))
+        _page(
+            f"https://oversized bucket.example/{number}/{page}",
+            text=essay(1, edits=[page, (number + page) % 200]),
+        )
         for page in range(20)
     ]
 

@@ -35,7 +35,7 @@ def expire(settings: Settings, state_dir: Path | None) -> None:
         counts, dead_inputs = asyncio.run(expire_now(settings, state_dir, on_slots))
     click.echo(
         f"{counts['scanned']:,} records: {counts['expired']:,} pages expired,"
-        f" {counts['speaks_for_others']:,} due but speaking for others, {counts['dropped']:,} stubs dropped"
+        f" {counts['representative']:,} due but speaking for others, {counts['dropped']:,} stubs dropped"
     )
     if dead_inputs:
         click.echo(f"decisions of {dead_inputs:,} pipes that were cut and did not come again are removed")

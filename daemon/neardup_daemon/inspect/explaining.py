@@ -61,7 +61,7 @@ async def explain_named(
 
     Raises:
         ConfigError: there is no such page or index.
-        StoreUnavailable: Redis is away, and a page is not given.
+        StoreUnavailable: Redis is unavailable, and a page is not given.
         CorruptData: what is stored is not ours.
     """
     given = _given(names, settings)

@@ -95,7 +95,7 @@ async def stored_frame(name: str, settings: Settings, state_dir: Path | None) ->
 
     Raises:
         ConfigError: there is no such index, or frames are switched off.
-        StoreUnavailable: Redis is away.
+        StoreUnavailable: Redis is unavailable.
         CorruptData: what is stored is not ours.
     """
     site, config = named_site(name, settings), settings.frames.config()
@@ -123,7 +123,7 @@ async def forget_site(name: str, settings: Settings, state_dir: Path | None) -> 
 
     Raises:
         ConfigError: there is no such index, or frames are switched off.
-        StoreUnavailable: Redis is away.
+        StoreUnavailable: Redis is unavailable.
     """
     site = named_site(name, settings)
     async with open_stored_index(settings, state_dir) as stores:

@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 from neardup_daemon.inspect.page_lookup import AskedPage
 from neardup_daemon.wiring import Stores
 from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.events import EventCluster, Representative, rounded_ratio
 from neardup_stream.fingerprints.framed import text_shingle_count
 from neardup_stream.match import Match, MatchKind, Scheme, View
@@ -102,7 +102,7 @@ async def cluster_of(page: AskedPage, stores: Stores) -> EventCluster | None:
     """Where the stored page stands now; None if there is none, or it was not decided.
 
     Raises:
-        StoreUnavailable: the store is away.
+        StoreUnavailable: the store is unavailable.
     """
     stored = page.stored
     if stores.clusters is None or stored is None or not stored.is_indexed:
@@ -112,7 +112,7 @@ async def cluster_of(page: AskedPage, stores: Stores) -> EventCluster | None:
         return _cluster(standing[page.handle])
     if not stored.rank:
         return None
-    node = ClusterNode(page.handle, stored.version, stored.id, stored.url)
+    node = PageVersion(page.handle, stored.version, stored.id, stored.url)
     return _cluster(ClusterState(lone_cluster_id(page.handle, stored.version), 1, 1, node))
 
 

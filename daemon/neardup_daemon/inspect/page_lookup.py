@@ -75,7 +75,7 @@ async def find_stored(name: str, stores: JudgementStores) -> AskedPage:
 
     Raises:
         ConfigError: no such page is stored.
-        StoreUnavailable: the store is away.
+        StoreUnavailable: the store is unavailable.
     """
     page_ids = named_ids(name)
     places = await find_places(page_ids, stores.records, stores.handle_key)
@@ -118,7 +118,7 @@ async def place_given(
     """Return a given page with what is stored under its id, and without the frame that is stored of its site.
 
     Raises:
-        StoreUnavailable: the store is away.
+        StoreUnavailable: the store is unavailable.
         CorruptData: the stored frame is not ours.
     """
     places = await find_places([page.record.id], stores.records, stores.handle_key)

@@ -21,14 +21,14 @@ from neardup_stream.fold import Fold
 from neardup_stream.message import Message, Record
 from neardup_stream.wire.events import from_message
 
-__all__ = ["ToldPages"]
+__all__ = ["PublishedPages"]
 
 _DECODERS: dict[str, msgspec.json.Decoder[EventData]] = {
     event_type(name): msgspec.json.Decoder(data) for name, data in EVENT_DATA.items()
 }
 
 
-class ToldPages:
+class PublishedPages:
     """Folds the events of one namespace.
 
     Args:

@@ -64,7 +64,7 @@ async def query_page(name: str, settings: Settings, state_dir: Path | None) -> A
 
     Raises:
         ConfigError: no such page or no such index.
-        StoreUnavailable: Redis is away.
+        StoreUnavailable: Redis is unavailable.
         CorruptData: what is stored is not ours.
     """
     archives = open_archives([Path(name) for name in settings.archive.files], settings)
@@ -99,7 +99,7 @@ def _archived(
 
 
 async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tuple[Verdict, bool]:
-    """As the daemon would, but that ghosts stay where they are."""
+    """As the daemon would, but that stale stay where they are."""
     if not page.record.is_indexed:
         return Verdict((), ()), False
     whole_bands = page.arrival.whole_bands if page.arrival else b""

@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncIterator, Sequence
 
-from neardup_daemon.inspect.published_pages import ToldPages
+from neardup_daemon.inspect.published_pages import PublishedPages
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores, kafka_sink
 from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.clusters.walking import WalkedCluster
 from neardup_stream.events import Event
 from neardup_stream.message import Message
@@ -34,7 +34,9 @@ class Publisher:
         told: what subscribers hold.
     """
 
-    def __init__(self, settings: Settings, stores: Stores, corrections: Corrections, told: ToldPages) -> None:
+    def __init__(
+        self, settings: Settings, stores: Stores, corrections: Corrections, told: PublishedPages
+    ) -> None:
         self.page_count = self.cluster_count = self.event_count = 0
         self.lost: list[str] = []
         self._settings = settings
@@ -112,5 +114,5 @@ class Publisher:
 
 
 def _lone(handle: Handle, record: PageRecord) -> ClusterState:
-    node = ClusterNode(handle, record.version, record.id, record.url, record.fingerprint)
+    node = PageVersion(handle, record.version, record.id, record.url, record.fingerprint)
     return ClusterState(lone_cluster_id(handle, record.version), 1, 1, node)

@@ -46,7 +46,7 @@ async def expire_now(
     Raises:
         ConfigError: there is no such index, or Redis has another time than this host.
         StoreUnavailable: Redis cannot be reached.
-        DependencyLost: it went away and stayed away.
+        DependencyLost: it became unavailable and stayed unavailable.
         CorruptData: what is stored is not ours.
     """
     retries = build_retries(settings, NoMeters(), lambda _error: None)
@@ -55,13 +55,13 @@ async def expire_now(
         slot_count = stores.judged.records.slot_count
         sweeper = build_sweeper(settings, stores)
         for first in range(0, slot_count, _SLOTS_A_PASS):
-            now_seconds = await retries.persist(stores.sweep_rounds.now_seconds)
+            now_seconds = await retries.retry(stores.sweep_rounds.now_seconds)
             require_same_time(now_seconds)
             slots = min(_SLOTS_A_PASS, slot_count - first)
-            counts += await retries.persist(partial(sweeper.sweep, int(now_seconds), first, slots))
+            counts += await retries.retry(partial(sweeper.sweep, int(now_seconds), first, slots))
             if on_slots is not None:
                 on_slots(first + slots, slot_count)
-        now_seconds = await retries.persist(stores.sweep_rounds.now_seconds)
+        now_seconds = await retries.retry(stores.sweep_rounds.now_seconds)
         idle_seconds = retention_config(settings.retention).stub_seconds
         dead = partial(drop_dead_inputs, stores.cluster_store, int(now_seconds), idle_seconds)
-        return Expired(counts, await retries.persist(dead))
+        return Expired(counts, await retries.retry(dead))

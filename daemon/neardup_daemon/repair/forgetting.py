@@ -49,7 +49,7 @@ async def forget_in_state(
 
     Raises:
         ConfigError: there is no such index, or the events cannot be written.
-        DependencyLost: the store stayed away.
+        DependencyLost: the store stayed unavailable.
         CorruptData: what is stored is not ours.
     """
     stop = Stop()

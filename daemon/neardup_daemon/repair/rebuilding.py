@@ -32,7 +32,7 @@ async def rebuild_index(
     """Insert every living page again; what is there already stays as it is.
 
     Safe while daemons run, and to repeat: a page that changes meanwhile leaves entries of its former version,
-    which are ghosts like any other and are removed when they are met.
+    which are stale like any other and are removed when they are met.
 
     Args:
         settings: those of the index.
@@ -45,7 +45,7 @@ async def rebuild_index(
     Raises:
         ConfigError: there is no such index.
         StoreUnavailable: Redis cannot be reached.
-        DependencyLost: it went away and stayed away.
+        DependencyLost: it became unavailable and stayed unavailable.
         CorruptData: what is stored is not ours.
     Cost: a round trip for a thousand records, or hashes without any, and one for 64 pages to insert.
     """
@@ -54,7 +54,7 @@ async def rebuild_index(
     async with open_stored_index(settings, state_dir) as stores:
         slot, slot_count = 0, stores.judged.records.slot_count
         while slot < slot_count:
-            rebuilt, slot = await retries.persist(partial(rebuild_slots, stores.judged, slot))
+            rebuilt, slot = await retries.retry(partial(rebuild_slots, stores.judged, slot))
             counts += rebuilt
             if on_slots is not None:
                 on_slots(slot, slot_count)

@@ -17,7 +17,7 @@ from typing import NamedTuple, Self
 
 from aiokafka import OffsetAndMetadata, TopicPartition
 
-from neardup_daemon.inspect.published_pages import ToldPages
+from neardup_daemon.inspect.published_pages import PublishedPages
 from neardup_daemon.logs import log_event
 from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_preparation, verdict_config
@@ -108,7 +108,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         ConfigError: daemons are running, a topic is missing, or a server refuses us.
         StreamUnavailable: Kafka cannot be reached.
         StoreUnavailable: Redis cannot be reached.
-        DependencyLost: it went away and stayed away.
+        DependencyLost: it became unavailable and stayed unavailable.
     Cost: as reading the pages topic by one daemon, and twice the memory of the index until the end.
     """
     kafka, connection = settings.kafka, kafka_connection(settings)
@@ -169,8 +169,8 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
     return {Partition(pages, one.partition): offsets.get(one, 0) for one in every}
 
 
-async def _read_events(settings: Settings) -> ToldPages:
-    told = ToldPages(settings.redis.namespace)
+async def _read_events(settings: Settings) -> PublishedPages:
+    told = PublishedPages(settings.redis.namespace)
     topic = settings.kafka.events_topic
     async with open_snapshot(kafka_connection(settings), topic, topic) as events:
         async for records in events.records():

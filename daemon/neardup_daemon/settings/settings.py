@@ -284,8 +284,9 @@ class Pipeline(Section, frozen=True):
     drain_seconds: Annotated[
         Seconds, Meta(description="How long a clean stop, or a rebalance, waits for what is in flight.")
     ] = 20.0
-    give_up_seconds: Annotated[
-        Seconds, Meta(description="How long a dependency may stay away before the process exits with 3.")
+    retry_deadline_seconds: Annotated[
+        Seconds,
+        Meta(description="How long a dependency may stay unavailable before the process exits with 3."),
     ] = 300.0
     stall_seconds: Annotated[
         Seconds,

@@ -43,7 +43,7 @@ class Index(Section, frozen=True):
         int,
         Meta(
             ge=1,
-            description="Largest range a probe reads whole; of a larger one, a crowd, it reads a sample.",
+            description="Largest range a probe reads whole; of a larger one, an oversized bucket, a sample.",
         ),
     ] = 128
     shards: Annotated[
@@ -217,7 +217,7 @@ class Clusters(Section, frozen=True):
         float,
         Meta(gt=0, le=1, description="Least share of either page inside the other for a firm match."),
     ] = 0.775
-    grave_seconds: Annotated[
+    tombstone_ttl_seconds: Annotated[
         Seconds,
         Meta(
             description="How long a page is kept at hand that was decided, or left; batches that were under"

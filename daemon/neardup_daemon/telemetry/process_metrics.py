@@ -71,7 +71,7 @@ def _limits(settings: Settings) -> Mapping[str, float]:
         "pipeline.max_in_flight_pages": pipeline.max_in_flight_pages,
         "pipeline.max_in_flight_bytes": pipeline.max_in_flight_bytes,
         "pipeline.stall_seconds": pipeline.stall_seconds,
-        "pipeline.give_up_seconds": pipeline.give_up_seconds,
+        "pipeline.retry_deadline_seconds": pipeline.retry_deadline_seconds,
         "index.expected_pages": index.expected_pages,
         "index.bucket_cap": index.bucket_cap,
         "limits.max_page_bytes": limits.max_page_bytes,

@@ -121,10 +121,10 @@ class MemoryClusters:
                 self._age([Aged(rank, handle)])
         return int(len(below) > ROWS_AT_ONCE)
 
-    async def due(self, grave_seconds: float, limit: int) -> list[Aged]:
+    async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
         """See the contract."""
         now = self._now_seconds()
-        return [aged for since, aged in self._aging if since + grave_seconds <= now][:limit]
+        return [aged for since, aged in self._aging if since + tombstone_ttl_seconds <= now][:limit]
 
     async def sweep(self, due: Sequence[Aged]) -> None:
         """See the contract."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from neardup_stream.page import Handle
 from neardup_stream.stores.page_record import record_header
-from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordDrop, RecordMark, WalkedRecords
+from neardup_stream.stores.protocol import RankWrite, RecordAnswer, RecordChange, RecordDrop, WalkedRecords
 
 __all__ = ["MemoryRecords"]
 
@@ -40,7 +40,7 @@ class MemoryRecords:
         """See the contract."""
         return [self._replace(change) for change in changes]
 
-    async def mark(self, marks: Sequence[RecordMark]) -> None:
+    async def mark(self, marks: Sequence[RankWrite]) -> None:
         """See the contract."""
         for handle, version_byte, rank in marks:
             header = record_header(rank, version_byte)

@@ -86,7 +86,7 @@ def _enter_bucket(bucket: list[_Member], member: _Member, _limits: ProbeLimits) 
 
 
 def _enter_word(word: list[_Member], member: _Member, limits: ProbeLimits) -> None:
-    """Add a member; where the word is a crowd, in the place of the oldest or not at all."""
+    """Add a member; where the word is an oversized bucket, in the place of the oldest or not at all."""
     if len(word) <= limits.bucket_cap:
         word.append(member)
     elif member[1] % WORD_TURNOVER == 0:
@@ -98,7 +98,7 @@ def _meet(
 ) -> tuple[list[_Member], bool, bool]:
     """What an entry finds in its range; whether it is truncated, and whether by a limit that is counted.
 
-    `known` are the pages that the crowds of this page have given so far.
+    `known` are the pages that the oversized buckets of this page have given so far.
     """
     if len(in_range) > limits.bucket_cap:
         return _sample(in_range, member, limits, known)
@@ -110,22 +110,22 @@ def _meet(
 
 
 def _sample(
-    crowd: list[_Member], member: _Member, limits: ProbeLimits, known: set[tuple[int, int]]
+    oversized: list[_Member], member: _Member, limits: ProbeLimits, known: set[tuple[int, int]]
 ) -> tuple[list[_Member], bool, bool]:
-    if len(known) == limits.crowd_candidates:
+    if len(known) == limits.oversized_candidates:
         return [], True, True
     near: list[_Member] = []
     considered: Counter[int] = Counter()
     is_truncated = False
-    for other in crowd:
+    for other in oversized:
         is_near = _is_near(other, member, limits)
         if is_near and other[1] == member[1]:
             continue
-        if considered[other[0]] == limits.crowd_same_rest:
+        if considered[other[0]] == limits.oversized_same_suffix:
             is_truncated = is_truncated or is_near
             continue
-        is_served = is_near and other[1:] not in known and len(known) == limits.crowd_candidates
-        if is_served or considered.total() == limits.crowd_considered:
+        is_served = is_near and other[1:] not in known and len(known) == limits.oversized_candidates
+        if is_served or considered.total() == limits.oversized_considered:
             return near, True, True
         considered[other[0]] += 1
         if is_near:
@@ -139,12 +139,12 @@ def _is_near(one: _Member, other: _Member, limits: ProbeLimits) -> bool:
 
 
 def _keys(members: TableMembers) -> Iterator[_Group]:
-    rests = zip(members.rests.tolist(), members.rest_bytes.tolist(), strict=True)
+    rests = zip(members.rests.tolist(), members.suffix_bytes.tolist(), strict=True)
     return zip(
         members.tables.tolist(),
         members.leading_bytes.tolist(),
         members.buckets.tolist(),
-        (None if rest_bytes else rest for rest, rest_bytes in rests),
+        (None if suffix_bytes else rest for rest, suffix_bytes in rests),
         strict=True,
     )
 

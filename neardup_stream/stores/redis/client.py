@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 from redis import exceptions
 
 from neardup_stream.chunks import in_chunks
-from neardup_stream.gather_all import all_ended
+from neardup_stream.gather_all import gather_all
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.sending import send, send_acknowledged, send_acknowledged_in_cluster
 from neardup_stream.stores.redis.supervisor import Supervisor
@@ -121,7 +121,7 @@ class RedisClient:
             # In a cluster a command takes keys of one slot, and needs a connection of its own.
             for some in in_chunks(doomed, _REMOVED_AT_ONCE):
                 portions = [[key] for key in some] if self.is_cluster else [some]
-                counts = await all_ended(client.execute_command("UNLINK", *each) for each in portions)
+                counts = await gather_all(client.execute_command("UNLINK", *each) for each in portions)
                 count += sum(map(int, counts))
             if int(cursor) == 0:
                 return count
@@ -147,7 +147,7 @@ class RedisClient:
             for number in numbers:
                 (answers[number],) = await self._run_together(client, script, [calls[number]])
 
-        await all_ended(map(run_in_order, by_shard.values()))
+        await gather_all(map(run_in_order, by_shard.values()))
         return answers
 
     async def _run_together(self, client: Any, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:

@@ -158,9 +158,9 @@ class RedisClusters:
         (next_cursor,) = await self._client.run(_TRIM, [ScriptCall(keys, args)])
         return int(next_cursor)
 
-    async def due(self, grave_seconds: float, limit: int) -> list[Aged]:
+    async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
         """See the contract."""
-        call = ScriptCall([self._keys.aging], [str(grave_seconds), limit])
+        call = ScriptCall([self._keys.aging], [str(tombstone_ttl_seconds), limit])
         (due,) = await self._client.run(_DUE, [call])
         return [
             Aged(

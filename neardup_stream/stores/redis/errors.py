@@ -193,7 +193,7 @@ def redis_errors() -> Iterator[None]:
 
     Raises:
         ConfigError: the server refuses us; waiting will not help.
-        StoreUnavailable: it is away, loading, failing over or full.
+        StoreUnavailable: it is unavailable, loading, failing over or full.
         CorruptData: a key holds another type than ours.
     """
     try:

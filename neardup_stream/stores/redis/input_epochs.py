@@ -82,7 +82,7 @@ class InputEpochs:
 
         Raises:
             ConfigError: a higher epoch is read already.
-            StoreUnavailable: the server is away; safe to repeat.
+            StoreUnavailable: the server is unavailable; safe to repeat.
         """
         (highest,) = await self._client.run(_RAISE, [ScriptCall([self._key], [topic, epoch])])
         if highest > epoch:
@@ -95,7 +95,7 @@ class InputEpochs:
         """The offsets below which everything was delivered, committed and forgotten; 0 where unknown.
 
         Raises:
-            StoreUnavailable: the server is away.
+            StoreUnavailable: the server is unavailable.
         """
         cells = [Cell(TRIMMED, partition_name(partition)) for partition in partitions]
         offsets, _ = await self._clusters.read(cells)
@@ -105,7 +105,7 @@ class InputEpochs:
         """What is to be committed with offsets: of which index they are, and how far that has decided.
 
         Raises:
-            StoreUnavailable: the server is away, or the index is lost.
+            StoreUnavailable: the server is unavailable, or the index is lost.
         """
         ceilings = await self._ceilings(partitions)
         return {
@@ -121,7 +121,7 @@ class InputEpochs:
 
         Raises:
             ConfigError: it knows nothing of what was committed, or less than it did then.
-            StoreUnavailable: the server is away.
+            StoreUnavailable: the server is unavailable.
         """
         parsed = {partition: _Witness.parse(witness) for partition, witness in witnesses.items()}
         counting = {

@@ -1,23 +1,23 @@
 -- Probes the bucket of each entry, then inserts its member, in order; or only probes.
 --
 -- KEYS[i]  the bucket of entry i
--- ARGV[1]  distance_bits  ARGV[2] bucket_cap; of a crowd, which is larger: ARGV[3] members considered,
---          ARGV[4] of one rest, ARGV[5] pages reported of all the crowds that a page meets
+-- ARGV[1]  distance_bits  ARGV[2] bucket_cap; of an oversized bucket, which is larger: ARGV[3] members considered,
+--          ARGV[4] of one rest, ARGV[5] pages reported of all the oversized buckets that a page meets
 -- ARGV[6]  "1" to insert
 -- ARGV[7]  the entries, 34 bytes each, integers big-endian, those of a page one behind the other:
---          rest_bytes (1) | low rest (8) | high rest (8) | rest (8) | handle (8) | version byte (1)
+--          suffix_bytes (1) | low rest (8) | high rest (8) | rest (8) | handle (8) | version byte (1)
 -- returns  { found, truncated, cap_hits, done }; found is packed (entry (4), rest (8), handle (8),
 --          version byte (1)) for each member that is reported, truncated is packed (entry (4)); entries are counted
 --          from 0; done is how many were probed: one, and more until they come to @WORK@ units of work
 --
--- Where only equal rests match, rest_bytes is 0 and the bucket is a hash: the rest, in two bytes, is the field,
+-- Where only equal rests match, suffix_bytes is 0 and the bucket is a hash: the rest, in two bytes, is the field,
 -- and its value all members (handle, version byte) that have it, the oldest first. A word that nobody has yet
--- is so probed and inserted at once. Of a crowd, bucket_cap + 1 are kept.
+-- is so probed and inserted at once. Of an oversized bucket, bucket_cap + 1 are kept.
 --
--- Else the bucket is a sorted set of (rest in rest_bytes, handle, version byte). All have equal scores, so it is
+-- Else the bucket is a sorted set of (rest in suffix_bytes, handle, version byte). All have equal scores, so it is
 -- ordered by bytes; big-endian rests make byte order numeric order.
 local distance_bits, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
-local considered_limit, same_rest_limit, page_limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
+local considered_limit, same_suffix_limit, page_limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
 local inserts, entries = ARGV[6] == '1', ARGV[7]
 local call, byte, sub, bxor, pack = redis.call, string.byte, string.sub, bit.bxor, struct.pack
 
@@ -38,10 +38,10 @@ local found, truncated, cap_hits = {}, {}, 0
 -- One unit takes Redis about a microsecond: one for a member that is read, some for an entry.
 local ENTRY_WORK, work = 4, 0
 
--- What the crowds of the page with this handle have given so far, by handle and version byte.
+-- What the oversized buckets of the page with this handle have given so far, by handle and version byte.
 local page, known, known_count = '', {}, 0
 
--- Whether a member is one too many of what crowds give a page; else it is known from now on.
+-- Whether a member is one too many of what oversized buckets give a page; else it is known from now on.
 local function is_beyond(handle, tail)
   if handle ~= page then
     page, known, known_count = handle, {}, 0
@@ -55,7 +55,7 @@ local function is_beyond(handle, tail)
   return false
 end
 
--- Whether crowds have given this page all they may.
+-- Whether oversized buckets have given this page all they may.
 local function is_served(handle)
   return known_count == page_limit and handle == page
 end
@@ -72,7 +72,7 @@ local function sample_word(stored, number, head, handle)
     work = work + 1
     local tail = sub(stored, at, at + TAIL - 1)
     if sub(tail, 1, 8) ~= handle then
-      if considered == same_rest_limit then
+      if considered == same_suffix_limit then
         return truncate(number, false)
       end
       if considered == considered_limit or is_beyond(handle, tail) then
@@ -102,7 +102,7 @@ local function meet_members(key, word, stored, head, tail, handle)
 end
 
 -- Samples a full word. One page in so many takes the place of the oldest member, whoever is there already.
-local function meet_crowd(key, word, stored, number, head, tail, handle)
+local function probe_oversized(key, word, stored, number, head, tail, handle)
   if is_served(handle) then
     truncate(number, true)
   else
@@ -125,12 +125,12 @@ local function meet_word(key, index, at)
     if #stored < FULL then
       meet_members(key, word, stored, head, tail, handle)
     else
-      meet_crowd(key, word, stored, number, head, tail, handle)
+      probe_oversized(key, word, stored, number, head, tail, handle)
     end
   end
 end
 
--- The members of a range from low to high, or the first ones of a crowd; and whether it is one. Of a crowd that
+-- The members of a range from low to high, or the first ones of an oversized bucket; and whether it is one. Of an oversized bucket that
 -- nobody wants nothing is read.
 local function read(key, low, high, is_wanted)
   local near = {}
@@ -175,20 +175,20 @@ end
 
 -- Samples a range of which `near` are the first members.
 local function sample_range(key, near, number, head, mine, handle, high)
-  local rest_bytes, run_rest, run, considered, is_truncated = #mine, nil, 0, 0, false
+  local suffix_bytes, run_suffix, run, considered, is_truncated = #mine, nil, 0, 0, false
   while near[1] do
     local count = #near
     local resume = near[count]
     work = work + count
     for j = 1, count do
       local other = near[j]
-      local rest, tail, matches = sub(other, 1, rest_bytes), sub(other, rest_bytes + 1), is_near(mine, other)
+      local rest, tail, matches = sub(other, 1, suffix_bytes), sub(other, suffix_bytes + 1), is_near(mine, other)
       if not matches or sub(tail, 1, 8) ~= handle then
-        if rest ~= run_rest then
-          run_rest, run = rest, 0
+        if rest ~= run_suffix then
+          run_suffix, run = rest, 0
         end
         run = run + 1
-        if run > same_rest_limit then
+        if run > same_suffix_limit then
           is_truncated = is_truncated or matches
           if count == PAGE then
             resume = rest .. LAST
@@ -214,17 +214,17 @@ local function sample_range(key, near, number, head, mine, handle, high)
   end
 end
 
-local function meet_range(key, index, at, rest_bytes)
-  local member = sub(entries, at + 26 - rest_bytes, at + STRIDE)
-  local low = '[' .. sub(entries, at + 10 - rest_bytes, at + 9)
-  local high = '[' .. sub(entries, at + 18 - rest_bytes, at + 17) .. LAST
+local function meet_range(key, index, at, suffix_bytes)
+  local member = sub(entries, at + 26 - suffix_bytes, at + STRIDE)
+  local low = '[' .. sub(entries, at + 10 - suffix_bytes, at + 9)
+  local high = '[' .. sub(entries, at + 18 - suffix_bytes, at + 17) .. LAST
   local handle = sub(entries, at + 26, at + 33)
-  local near, is_crowd = read(key, low, high, not is_served(handle))
-  if is_crowd or near[1] then
+  local near, is_oversized = read(key, low, high, not is_served(handle))
+  if is_oversized or near[1] then
     -- A reported rest has 8 bytes: what of it no member holds stands before the member.
-    local number, mine = pack('>I4', index), { byte(member, 1, rest_bytes) }
-    local head = number .. sub(ZEROS, rest_bytes + 1)
-    if not is_crowd then
+    local number, mine = pack('>I4', index), { byte(member, 1, suffix_bytes) }
+    local head = number .. sub(ZEROS, suffix_bytes + 1)
+    if not is_oversized then
       report_range(near, head, mine, handle)
     elseif is_served(handle) then
       truncate(number, true)
@@ -241,11 +241,11 @@ local done = 0
 while done < #KEYS and work < @WORK@ do
   local i = done + 1
   local at = (i - 1) * STRIDE
-  local rest_bytes = byte(entries, at + 1)
-  if rest_bytes == 0 then
+  local suffix_bytes = byte(entries, at + 1)
+  if suffix_bytes == 0 then
     meet_word(KEYS[i], i - 1, at)
   else
-    meet_range(KEYS[i], i - 1, at, rest_bytes)
+    meet_range(KEYS[i], i - 1, at, suffix_bytes)
   end
   done, work = i, work + ENTRY_WORK
 end

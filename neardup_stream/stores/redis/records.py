@@ -13,7 +13,7 @@ import numpy as np
 from neardup_stream.chunks import in_chunks
 from neardup_stream.page import Handle
 from neardup_stream.stores.page_record import record_header
-from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordDrop, RecordMark, WalkedRecords
+from neardup_stream.stores.protocol import RankWrite, RecordAnswer, RecordChange, RecordDrop, WalkedRecords
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import Keys
 from neardup_stream.stores.redis.walking import WALKED_SLOTS, walk_hashes
@@ -22,7 +22,7 @@ __all__ = ["DROPPED_HANDLES", "KNOWN_FLOORS", "RedisRecords"]
 
 _FETCH = Script.load("fetch_records")
 _REPLACE = Script.load("replace_records")
-_MARK = Script.load("mark_records")
+_MARK = Script.load("write_ranks")
 _DROP = Script.load("drop_records")
 
 _FLOOR_FIELD = b""
@@ -76,7 +76,7 @@ class RedisRecords:
         )
         return [self._answer(change, answer) for change, answer in zip(changes, answers, strict=True)]
 
-    async def mark(self, marks: Sequence[RecordMark]) -> None:
+    async def mark(self, marks: Sequence[RankWrite]) -> None:
         """See the contract."""
         headers = [(record_header(mark.rank, mark.version_byte),) for mark in marks]
         await self._run(_MARK, [mark.handle for mark in marks], headers)

@@ -1,5 +1,5 @@
 -- Removes members from their buckets; what is not there is passed over.
--- KEYS[i] is the bucket of member i; ARGV[1] the members, 18 bytes each: rest_bytes (1) | rest (8, big-endian) |
+-- KEYS[i] is the bucket of member i; ARGV[1] the members, 18 bytes each: suffix_bytes (1) | rest (8, big-endian) |
 -- handle (8) | version byte (1). What a bucket is, `probe_insert` says.
 -- Returns how many were there.
 local call, sub = redis.call, string.sub
@@ -23,11 +23,11 @@ end
 local removed = 0
 for i = 1, #KEYS do
   local at = (i - 1) * 18
-  local rest_bytes, last = string.byte(ARGV[1], at + 1), at + 18
-  if rest_bytes == 0 then
+  local suffix_bytes, last = string.byte(ARGV[1], at + 1), at + 18
+  if suffix_bytes == 0 then
     removed = removed + remove_from_word(KEYS[i], sub(ARGV[1], last - 10, last - 9), sub(ARGV[1], last - 8, last))
   else
-    removed = removed + call('ZREM', KEYS[i], sub(ARGV[1], last - 8 - rest_bytes, last))
+    removed = removed + call('ZREM', KEYS[i], sub(ARGV[1], last - 8 - suffix_bytes, last))
   end
 end
 return removed

@@ -32,8 +32,8 @@ _PROBE = Script.load("probe_insert", ONES=_ONES, TURNOVER=str(WORD_TURNOVER), WO
 _REMOVE = Script.load("remove_members")
 
 _MEMBER = [("rest", ">u8"), ("handle", ">u8"), ("version_byte", "u1")]
-_ENTRY = np.dtype([("rest_bytes", "u1"), ("low", ">u8"), ("high", ">u8"), *_MEMBER])
-_REMOVED = np.dtype([("rest_bytes", "u1"), *_MEMBER])
+_ENTRY = np.dtype([("suffix_bytes", "u1"), ("low", ">u8"), ("high", ">u8"), *_MEMBER])
+_REMOVED = np.dtype([("suffix_bytes", "u1"), *_MEMBER])
 _FOUND = np.dtype([("entry", ">u4"), *_MEMBER])
 
 _Rows = NDArray[np.intp]
@@ -143,7 +143,7 @@ def _pack_removed(members: TableMembers) -> NDArray[np.void]:
 
 
 def _fill_members(packed: NDArray[np.void], members: TableMembers) -> None:
-    packed["rest_bytes"] = members.rest_bytes
+    packed["suffix_bytes"] = members.suffix_bytes
     packed["rest"] = members.rests
     packed["handle"] = members.handles
     packed["version_byte"] = members.version_bytes

@@ -52,7 +52,7 @@ async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
 
 async def close_consumer(consumer: AIOKafkaConsumer) -> None:
     """Leave the group, unless it is held for whoever comes next under the same instance id."""
-    # While brokers are away, aiokafka cancels its own fetches and stumbles over that half-way.
+    # While brokers are unavailable, aiokafka cancels its own fetches and stumbles over that half-way.
     outcome: list[object] = await asyncio.gather(consumer.stop(), return_exceptions=True)
     if outcome != [None]:
         _log.info("the consumer was closed by force: %r", outcome)

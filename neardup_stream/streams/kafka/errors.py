@@ -206,7 +206,7 @@ def kafka_errors(doing: str, right: str = "Describe") -> Iterator[None]:
 
     Raises:
         ConfigError: the brokers refuse us; waiting will not help.
-        StreamUnavailable: they are away, or between two leaders.
+        StreamUnavailable: they are unavailable, or between two leaders.
         CorruptData: what a topic holds is damaged.
     """
     try:

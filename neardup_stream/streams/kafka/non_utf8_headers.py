@@ -19,7 +19,7 @@ from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.streams.kafka.expansion import ExpansionExceeded, RefusedValue
 
-__all__ = ["UNREADABLE", "Fetched", "fetch_any_names", "go_on_behind"]
+__all__ = ["UNREADABLE", "Fetched", "fetch_any_names", "seek_past"]
 
 UNREADABLE = (UnicodeDecodeError, ExpansionExceeded)
 """What aiokafka raises for such a batch."""
@@ -55,14 +55,14 @@ async def fetch_any_names(
         limit_bytes: most bytes to fetch of a partition; a single larger batch comes all the same.
 
     Raises:
-        KafkaError: a leader is away or refuses.
+        KafkaError: a leader is unavailable or refuses.
 
     Cost: a request for each partition, and some ten times the usual for each record.
     """
     return {one: await _fetch(consumer, one, offset, limit_bytes) for one, offset in offsets.items()}
 
 
-def go_on_behind(
+def seek_past(
     consumer: AIOKafkaConsumer, fetched: Mapping[TopicPartition, Fetched]
 ) -> dict[TopicPartition, list[ConsumerRecord]]:
     """Have a consumer go on where these end; their records, for partitions that have some."""

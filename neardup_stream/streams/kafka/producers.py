@@ -13,7 +13,7 @@ from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.producer.message_accumulator import BatchBuilder
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.gather_all import all_ended
+from neardup_stream.gather_all import gather_all
 from neardup_stream.message import Message
 from neardup_stream.streams.kafka.config import KafkaConnection
 from neardup_stream.streams.kafka.passwords import follow_password
@@ -66,7 +66,7 @@ async def open_producer(options: dict[str, Any], connection: KafkaConnection) ->
 
 
 async def discard_producer(producer: AIOKafkaProducer) -> None:
-    """Close without the flush of aiokafka's `stop`, which lasts as long as the brokers are away.
+    """Close without the flush of aiokafka's `stop`, which lasts as long as the brokers are unavailable.
 
     Every send that returned was acknowledged, so whatever is still queued was reported as failed. Requests
     under way are awaited for a moment; a sender that looks for a coordinator ends when it has found one.
@@ -87,7 +87,7 @@ async def send_batches(producer: AIOKafkaProducer, topic: str, messages: Sequenc
     sent: list[asyncio.Future[object]] = []
     for partition, batch in _batches(producer, partitions, messages):
         sent.append(await producer.send_batch(batch, topic, partition=partition))
-    await all_ended(sent)
+    await gather_all(sent)
 
 
 def _look_at_failures(producer: AIOKafkaProducer) -> None:

@@ -19,7 +19,7 @@ from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, Kafk
 from neardup_stream.streams.kafka.consumer import close_consumer, position, record_in
 from neardup_stream.streams.kafka.errors import away, kafka_errors
 from neardup_stream.streams.kafka.expansion import bound_expansion
-from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, go_on_behind
+from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, seek_past
 
 __all__ = ["TopicSnapshot", "open_snapshot"]
 
@@ -92,7 +92,7 @@ class TopicSnapshot:
                 *wanted, timeout_ms=_WAIT_MS, max_records=_BATCH_RECORDS
             )
         except UNREADABLE:
-            found = go_on_behind(consumer, await fetch_any_names(consumer, stood, _PARTITION_BYTES))
+            found = seek_past(consumer, await fetch_any_names(consumer, stood, _PARTITION_BYTES))
         return found
 
     def _position(self, one: Partition) -> int:

@@ -30,7 +30,7 @@ from neardup_stream.streams.kafka.consumer import close_consumer, is_broken, pos
 from neardup_stream.streams.kafka.errors import kafka_errors
 from neardup_stream.streams.kafka.idle_check import Silence
 from neardup_stream.streams.kafka.membership import Listener, commit_as_member, generation_of, is_fenced, join
-from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, go_on_behind
+from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, seek_past
 from neardup_stream.streams.kafka.partitions import name_of, topic_partition_of
 from neardup_stream.streams.kafka.read_progress import Runs
 from neardup_stream.streams.kafka.start_offsets import Beginnings, InputHistory, NoHistory
@@ -206,7 +206,7 @@ class KafkaSource:
             return consumer
         if consumer is not None:
             _log.warning("the consumer broke and is replaced")
-            await self._give_away(consumer.assignment())
+            await self._on_revoked(consumer.assignment())
             self._consumer = None
             await close_consumer(consumer)
         self._consumer = consumer = await self._join()
@@ -262,7 +262,7 @@ class KafkaSource:
             consumer.seek(one, offset)
         self._is_astray = False
         fetched = await fetch_any_names(consumer, stood, self._config.partition_fetch_max_bytes)
-        return go_on_behind(consumer, fetched) if runs is self._runs else {}
+        return seek_past(consumer, fetched) if runs is self._runs else {}
 
     async def _next_offsets(self, assignment: Collection[TopicPartition]) -> dict[TopicPartition, int]:
         """Behind what this membership kept of each partition; without those that are yet to begin."""
@@ -321,7 +321,7 @@ class KafkaSource:
 
     async def _revoked(self, revoked: Collection[TopicPartition]) -> None:
         """Called before the group is joined, for the first time or again."""
-        await self._give_away(revoked)
+        await self._on_revoked(revoked)
         consumer = self._consumer
         if revoked and consumer is not None and await is_fenced(consumer, self._config):
             self._failure = ConfigError(
@@ -339,7 +339,7 @@ class KafkaSource:
             self._generation = generation_of(self._consumer)
             self._meters.assigned(len(assigned), self._topic_partition_count(self._consumer))
 
-    async def _give_away(self, revoked: Collection[TopicPartition]) -> None:
+    async def _on_revoked(self, revoked: Collection[TopicPartition]) -> None:
         """End the membership. Its failure would be swallowed here, so the next read raises it."""
         self._is_member = False
         self._ready.clear()

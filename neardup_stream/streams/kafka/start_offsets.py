@@ -28,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 class InputHistory(Protocol):
-    """What is remembered of inputs. Each method raises StoreUnavailable while the memory is away."""
+    """What is remembered of inputs. Each method raises StoreUnavailable while the memory is unavailable."""
 
     async def enter(self, topic: str, epoch: int) -> None:
         """Be counted among the readers of this epoch.

@@ -14,7 +14,7 @@ from aiokafka import AIOKafkaProducer, OffsetAndMetadata
 from aiokafka.errors import IllegalOperation
 
 from neardup_stream.errors import StreamUnavailable
-from neardup_stream.gather_all import all_ended
+from neardup_stream.gather_all import gather_all
 from neardup_stream.message import Message, Partition
 from neardup_stream.streams.kafka.admin import committed_offsets
 from neardup_stream.streams.kafka.config import KafkaSinkConfig
@@ -93,7 +93,7 @@ class KafkaTransactions:
         by_topic = {topic_partition_of(partition): partition for partition in partitions}
         with kafka_errors("opening transactions", "Write"):
             async with asyncio.timeout(self._timeout_seconds):
-                await all_ended(map(self._open, partitions))
+                await gather_all(map(self._open, partitions))
         connection = self._config.events.connection
         offsets = await committed_offsets(connection, self._config.group_id, list(by_topic))
         return {by_topic[one]: offset for one, offset in offsets.items()}

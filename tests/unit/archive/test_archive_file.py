@@ -141,7 +141,7 @@ def test_an_archive_without_pages_is_valid_and_finds_nothing(tmp_path: Path) -> 
 
 
 def test_a_key_of_very_many_pages_lists_some_of_them(tmp_path: Path) -> None:
-    path = tmp_path / "crowd.nda"
+    path = tmp_path / "oversized bucket.nda"
     build_archive(path, [frozen_page(number, text=0) for number in range(1000)])
 
     found = FrozenIndex(path).probe(*page_keys([keyed_page(0)]))

@@ -5,7 +5,7 @@ import pytest
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.optimistic_retry import ATTEMPTS
 from neardup_stream.clusters.placements import ClusterState, Decided, Merge, Placement
-from neardup_stream.clusters.protocol import KnownVersion, ReadsTooOld, RecordsBehind
+from neardup_stream.clusters.protocol import KnownVersion, RecordsBehind, StaleRead
 from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.rules import Choice, Support, anchored
 from neardup_stream.clusters.snapshot import Description, page_cells
@@ -31,8 +31,8 @@ def state(number: int, *, epoch: int = 1, size: int = 1, speaker: int | None = N
     return ClusterState(f"{number:016x}.1", epoch, size, node(number if speaker is None else speaker))
 
 
-def clusters_of(store: MemoryClusters, grave_seconds: float = 600.0) -> Clusters:
-    return Clusters(store, describe, config=ClusterConfig(grave_seconds))
+def clusters_of(store: MemoryClusters, tombstone_ttl_seconds: float = 600.0) -> Clusters:
+    return Clusters(store, describe, config=ClusterConfig(tombstone_ttl_seconds))
 
 
 async def trim(clusters: Clusters, offsets: Mapping[Partition, int]) -> None:
@@ -300,7 +300,7 @@ async def test_evidence_of_a_page_that_has_gone_meanwhile_is_dropped() -> None:
 
 
 async def test_a_marked_match_counts_although_nothing_is_kept_of_it_here() -> None:
-    clusters = clusters_of(MemoryClusters(), grave_seconds=0)
+    clusters = clusters_of(MemoryClusters(), tombstone_ttl_seconds=0)
     await decide(clusters, place(1, 1))
     await trim(clusters, {PARTITION: 2})
 
@@ -346,10 +346,10 @@ async def test_what_is_trimmed_is_finished_for_ever() -> None:
     assert (await clusters.settled([at(1), at(2)])).finished == {at(1)}
 
 
-async def test_nothing_is_kept_of_a_lone_page_once_its_grave_is_old() -> None:
+async def test_nothing_is_kept_of_a_lone_page_once_its_tombstone_is_old() -> None:
     now = [100.0]
     store = MemoryClusters(lambda: now[0])
-    clusters = clusters_of(store, grave_seconds=50)
+    clusters = clusters_of(store, tombstone_ttl_seconds=50)
     await decide(clusters, place(1, 1), place(2, 2), place(3, 3, match_with(2)), place(4, 4))
     await decide(clusters, ForgetRequest(at(5), node(4, 2)))
     await trim(clusters, {PARTITION: 6})
@@ -364,15 +364,15 @@ async def test_nothing_is_kept_of_a_lone_page_once_its_grave_is_old() -> None:
 
 
 async def test_a_request_that_rests_on_what_is_forgotten_is_refused() -> None:
-    """Page 1 was read as living; then it went, and its grave with it: nothing here says so any more."""
-    clusters = clusters_of(MemoryClusters(), grave_seconds=0)
+    """Page 1 was read as living; then it went, and its tombstone with it: nothing here says so any more."""
+    clusters = clusters_of(MemoryClusters(), tombstone_ttl_seconds=0)
     await decide(clusters, place(1, 1))
     await trim(clusters, {PARTITION: 2})
     read_before = (await clusters.settled(())).aged_count
     await decide(clusters, ForgetRequest(at(2), node(1, 2)))
     await trim(clusters, {PARTITION: 3})
 
-    with pytest.raises(ReadsTooOld, match=r"clusters\.grave_seconds"):
+    with pytest.raises(StaleRead, match=r"clusters\.tombstone_ttl_seconds"):
         await clusters.decide([place(3, 2, match_with(1, rank=1))], show, read_before)
 
     assert (await clusters.settled([at(3)])).rows == {}
@@ -380,7 +380,7 @@ async def test_a_request_that_rests_on_what_is_forgotten_is_refused() -> None:
 
 
 async def test_what_is_decided_already_is_told_however_old_the_reads_are() -> None:
-    clusters = clusters_of(MemoryClusters(), grave_seconds=0)
+    clusters = clusters_of(MemoryClusters(), tombstone_ttl_seconds=0)
     first = await clusters.decide([place(1, 1), place(9, 9)], show, 0)
     await trim(clusters, {PARTITION: 2})
 
@@ -388,7 +388,7 @@ async def test_what_is_decided_already_is_told_however_old_the_reads_are() -> No
 
 
 class SweptStore(MemoryClusters):
-    """All graves age and go before each commit."""
+    """All tombstones age and go before each commit."""
 
     async def commit(self, transaction: Transaction) -> int | None:
         await self.age([Aged(1, Handle(77))])
@@ -397,12 +397,12 @@ class SweptStore(MemoryClusters):
 
 
 async def test_a_request_is_refused_when_its_reads_become_too_old_at_the_last_moment() -> None:
-    with pytest.raises(ReadsTooOld):
+    with pytest.raises(StaleRead):
         await clusters_of(SweptStore()).decide([place(1, 1)], show, 0)
 
 
-async def test_the_grave_of_an_expired_page_stays_until_it_is_released() -> None:
-    clusters = clusters_of(MemoryClusters(), grave_seconds=0)
+async def test_the_tombstone_of_an_expired_page_stays_until_it_is_released() -> None:
+    clusters = clusters_of(MemoryClusters(), tombstone_ttl_seconds=0)
     await decide(clusters, place(1, 1))
     await trim(clusters, {PARTITION: 2})
     await clusters.expire([node(1)])
@@ -418,7 +418,7 @@ async def test_the_grave_of_an_expired_page_stays_until_it_is_released() -> None
 async def test_expiring_and_releasing_an_earlier_version_lets_nothing_age() -> None:
     """The cell of a version whose row is not trimmed is needed: its record may not be marked yet."""
     store = MemoryClusters()
-    clusters = clusters_of(store, grave_seconds=0)
+    clusters = clusters_of(store, tombstone_ttl_seconds=0)
     await decide(clusters, place(1, 1, version=2))
     await clusters.expire([node(1, 1)])
     await clusters.release([node(1, 1)])
@@ -639,8 +639,8 @@ async def test_handing_over_reads_the_first_members_only(count: int) -> None:
     "limits", [(-0.1, 1, 1), (0, 0, 1), (0, 1, 0)], ids=["negative-time", "no-sweep", "no-edges"]
 )
 def test_limits_that_cannot_work_are_refused(limits: tuple[float, int, int]) -> None:
-    ClusterConfig(grave_seconds=0, sweep_limit=1, pending_edges=1)
-    with pytest.raises(ConfigError, match=r"clusters\.grave_seconds"):
+    ClusterConfig(tombstone_ttl_seconds=0, sweep_limit=1, pending_edges=1)
+    with pytest.raises(ConfigError, match=r"clusters\.tombstone_ttl_seconds"):
         ClusterConfig(*limits)
 
 
@@ -669,7 +669,7 @@ async def test_a_copy_that_waits_already_may_wait_again_when_no_more_may() -> No
 
 async def test_a_trim_lets_go_of_every_page_that_is_due_however_many() -> None:
     store = MemoryClusters()
-    clusters = Clusters(store, describe, config=ClusterConfig(grave_seconds=0, sweep_limit=3))
+    clusters = Clusters(store, describe, config=ClusterConfig(tombstone_ttl_seconds=0, sweep_limit=3))
     await decide(clusters, *(place(number, number) for number in range(1, 11)))
 
     await trim(clusters, {PARTITION: 100})

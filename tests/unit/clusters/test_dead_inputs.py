@@ -4,7 +4,7 @@ import pytest
 
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.dead_inputs import IDLE, drop_dead_inputs
-from neardup_stream.clusters.requests import ClusterNode, PlaceRequest
+from neardup_stream.clusters.requests import PageVersion, PlaceRequest
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.descriptions import Descriptions
@@ -28,7 +28,7 @@ class World:
     def __init__(self) -> None:
         self.store = MemoryClusters()
         self.clusters = Clusters(
-            self.store, Descriptions(MemoryRecords()), config=ClusterConfig(grave_seconds=0)
+            self.store, Descriptions(MemoryRecords()), config=ClusterConfig(tombstone_ttl_seconds=0)
         )
         self.page_count = 0
 
@@ -36,7 +36,7 @@ class World:
         requests = []
         for offset in offsets:
             self.page_count += 1
-            node = ClusterNode(Handle(self.page_count), 1, PageId("page"), "page")
+            node = PageVersion(Handle(self.page_count), 1, PageId("page"), "page")
             requests.append(PlaceRequest(Position(partition, offset), node, ()))
         await self.clusters.decide(requests, lambda _request, _placement: b"row", 0)
 

@@ -60,7 +60,7 @@ def near_some(a: int, b: int) -> bool:
 
 
 class Sparse(History):
-    """Each page finds three others at most, as crowds are sampled."""
+    """Each page finds three others at most, as oversized buckets are sampled."""
 
     def _probed(self, request: object) -> object:  # type: ignore[override]
         probed = super()._probed(request)  # type: ignore[arg-type]
@@ -130,7 +130,7 @@ async def test_who_represents_a_merged_cluster_is_the_member_decided_first_of_al
 
 async def test_nothing_is_left_of_a_merged_cluster_whose_pages_are_all_gone() -> None:
     store = MemoryClusters()
-    history = History(store, grave_seconds=0)
+    history = History(store, tombstone_ttl_seconds=0)
     for number, content in enumerate([10, 12, 10, 12, 11]):
         await history.run([Op(number, content)])
     for number in range(5):

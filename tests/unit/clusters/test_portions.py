@@ -1,7 +1,7 @@
 """Batches are cut into portions of bounded size."""
 
 from neardup_stream.clusters.portions import CELLS_AT_ONCE, REQUESTS_AT_ONCE, portions
-from neardup_stream.clusters.requests import ClusterNode, PlaceRequest, QuietRequest
+from neardup_stream.clusters.requests import PageVersion, PlaceRequest, QuietRequest
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
@@ -9,8 +9,8 @@ from neardup_stream.page import Handle, PageId
 PARTITION = Partition("pages", 0)
 
 
-def node(number: int) -> ClusterNode:
-    return ClusterNode(Handle(number), 1, PageId(str(number)), str(number))
+def node(number: int) -> PageVersion:
+    return PageVersion(Handle(number), 1, PageId(str(number)), str(number))
 
 
 def place(number: int, matched: range) -> PlaceRequest:

@@ -51,7 +51,7 @@ def test_a_dependency_that_comes_back_does_not_end_the_draining(metrics: Metrics
     health = Health(metrics.process)
     health.become("draining")
 
-    health.become("degraded", "Redis is away")
+    health.become("degraded", "Redis is unavailable")
     health.recover()
 
     assert health.condition == Condition("draining")
@@ -62,7 +62,7 @@ def test_a_dependency_that_comes_back_leads_back_to_what_was_going_on(metrics: M
     health = Health(metrics.process)
     health.become(state)
 
-    health.become("degraded", "Redis is away")
+    health.become("degraded", "Redis is unavailable")
     health.become("degraded", "Redis is still away")
     degraded = health.condition
     health.recover()
@@ -76,7 +76,7 @@ def test_a_stalled_daemon_that_meets_a_lost_dependency_waits_for_it_and_is_live(
     for state in ("ready", "stalled"):
         health.become(state)
 
-    health.become("degraded", "Redis is away")
+    health.become("degraded", "Redis is unavailable")
     waiting = is_live(health.condition)
     health.recover()
 
@@ -228,7 +228,7 @@ async def test_of_requests_in_a_pipeline_the_first_is_answered(metrics: Metrics)
 
 
 @pytest.mark.parametrize(("connections", "renderings"), [(CROWD, 4), (CROWD + 1, 2)])
-async def test_a_crowd_of_requests_shares_a_rendering_for_a_second(
+async def test_an_oversized_bucket_of_requests_shares_a_rendering_for_a_second(
     metrics: Metrics, connections: int, renderings: int
 ) -> None:
     now = [100.0]

@@ -31,7 +31,7 @@ def test_what_changes_verdicts_makes_another_policy(override: str) -> None:
     "override",
     [
         "verdict.matches_limit=7",
-        "clusters.grave_seconds=7",
+        "clusters.tombstone_ttl_seconds=7",
         "retention.seconds=7",
         "events.unique=true",
         "pipeline.max_batch_pages=7",

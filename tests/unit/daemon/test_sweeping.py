@@ -15,7 +15,7 @@ from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.retention import RetentionConfig, Sweep, Sweeper
-from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.sweep_pace import MOST_SWEEPS
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
@@ -111,7 +111,7 @@ async def swept(
         new_sweeper=new_sweeper,
         config=config,
         clock=StoreClock(),
-        retries=Retries(Patience(), NoMeters(), lambda _error: None),
+        retries=Retries(RetryPolicy(), NoMeters(), lambda _error: None),
         meters=noted,
         gate=gate,
     )

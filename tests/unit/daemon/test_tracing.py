@@ -18,7 +18,7 @@ from opentelemetry.trace import StatusCode, format_span_id, format_trace_id
 from neardup_stream.errors import ConfigError, DependencyLost
 from neardup_stream.message import Headers, Partition, Position, Record
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.pipeline.retries import Patience
+from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource
 from tests.pipelines import Pipeline, essay, page_json
 
@@ -208,7 +208,7 @@ async def test_a_dependency_that_failed_and_came_back_is_an_event_of_the_stage_t
 
 async def test_a_stage_that_fails_for_good_ends_the_trace_as_failed() -> None:
     spans = Spans()
-    pipeline = Pipeline(events=MemorySink([Fail()] * 100), patience=Patience(0.01, 1e-4, 1e-3))
+    pipeline = Pipeline(events=MemorySink([Fail()] * 100), retry_policy=RetryPolicy(0.01, 1e-4, 1e-3))
 
     with pytest.RaisesGroup(DependencyLost):
         await run(spans, MemorySource([record(0), record(1)]), pipeline)

@@ -34,9 +34,9 @@ def test_the_mean_fill_at_the_stated_size_is_above_half_and_at_most_full(expecte
         ({"expected_pages": 0}, "index.expected_pages (0)"),
         ({"expected_pages": 10**12 + 1}, "index.expected_pages (1000000000001)"),
         ({"bucket_cap": 0}, "index.bucket_cap (0)"),
-        ({"crowd_considered": 0}, "index.crowd_considered (0)"),
-        ({"crowd_same_fingerprint": 0}, "index.crowd_same_fingerprint (0)"),
-        ({"crowd_candidates": 0}, "index.crowd_candidates (0)"),
+        ({"oversized_considered": 0}, "index.oversized_considered (0)"),
+        ({"oversized_same_fingerprint": 0}, "index.oversized_same_fingerprint (0)"),
+        ({"oversized_candidates": 0}, "index.oversized_candidates (0)"),
         ({"bands": -1}, "index.bands (-1)"),
         ({"bands": 33}, "index.bands (33)"),
         (
@@ -58,9 +58,9 @@ def test_numbers_out_of_range_are_refused_by_name(config: dict[str, Any], messag
     [
         {"expected_pages": 10**12},
         {"bucket_cap": 1},
-        {"crowd_considered": 1},
-        {"crowd_same_fingerprint": 1},
-        {"crowd_candidates": 1},
+        {"oversized_considered": 1},
+        {"oversized_same_fingerprint": 1},
+        {"oversized_candidates": 1},
         {"shards": 1},
         {"shards": 256},
         {"bands": 32},
@@ -91,8 +91,8 @@ def test_a_band_keeps_sixteen_bits_below_its_bucket_as_far_as_its_word_reaches(
     layout = IndexLayout(IndexConfig(expected_pages=expected_pages, bands=1))
     band, *_ = layout.cuts
 
-    assert 8 + band.bucket_bits + band.rest_bits == kept_bits
-    assert (1 <= band.rest_bits <= 16, band.open_bits, band.member_rest_bytes) == (True, 0, 0)
+    assert 8 + band.bucket_bits + band.suffix_bits == kept_bits
+    assert (1 <= band.suffix_bits <= 16, band.open_bits, band.member_suffix_bytes) == (True, 0, 0)
 
 
 def test_band_tables_come_before_the_permuted_ones() -> None:

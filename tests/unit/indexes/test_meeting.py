@@ -39,7 +39,7 @@ async def test_pages_meet_in_the_tables_in_which_a_probe_finds_them(
 
 def test_what_is_not_kept_of_a_band_does_not_keep_pages_apart() -> None:
     """Of 32 bits the leading byte, the bucket and fifteen more are kept."""
-    dropped_bits = 32 - 8 - LAYOUT.band_bucket_bits - LAYOUT.band_rest_bits
+    dropped_bits = 32 - 8 - LAYOUT.band_bucket_bits - LAYOUT.band_suffix_bits
 
     assert dropped_bits > 0
     almost = page(2, flipped=0b1111, bands=(BANDS[0] ^ 1, 0))

@@ -29,12 +29,12 @@ async def test_a_page_does_not_find_the_version_that_comes_later_in_its_batch_ev
         assert probed.candidates == [(), (Candidate(Handle(1), 1),)]
 
 
-async def test_a_page_that_meets_a_crowd_keeps_the_candidates_that_share_the_most_bands() -> None:
+async def test_a_page_that_meets_an_oversized_bucket_keeps_the_candidates_that_share_the_most_bands() -> None:
     index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig(bands=3, bucket_cap=20)))
-    crowd = [page(handle, 1, ELSEWHERE, (1 << 30, handle << 8, handle << 16)) for handle in range(1, 40)]
+    oversized = [page(handle, 1, ELSEWHERE, (1 << 30, handle << 8, handle << 16)) for handle in range(1, 40)]
     some = [page(handle, 1, ELSEWHERE, (handle << 8, 2 << 30, handle << 16)) for handle in range(40, 50)]
     close = page(99, 1, ELSEWHERE, (99 << 8, 2 << 30, 3 << 30))
-    await index.probe_and_insert([*crowd, *some, close])
+    await index.probe_and_insert([*oversized, *some, close])
 
     probed = await index.probe([page(100, 1, HERE, (1 << 30, 2 << 30, 3 << 30))])
 

@@ -84,11 +84,11 @@ def test_pages_of_two_scopes_match_nobody() -> None:
     ("count", "pairs"),
     [
         pytest.param(4, 6, id="as many as a probe reads"),
-        pytest.param(6, 0, id="a crowd, of which no page sees all"),
-        pytest.param(40, 0, id="a large crowd"),
+        pytest.param(6, 0, id="an oversized bucket, of which no page sees all"),
+        pytest.param(40, 0, id="a large oversized bucket"),
     ],
 )
-def test_pages_in_a_crowd_may_not_have_seen_each_other(count: int, pairs: int) -> None:
+def test_pages_in_an_oversized_bucket_may_not_have_seen_each_other(count: int, pairs: int) -> None:
     history = sound_history()
     original = record_of(history, 5)
     copies = {
@@ -112,7 +112,7 @@ def test_pages_that_stand_apart_are_found_however_few_are_looked_at_together(pag
     assert [violation.detail for violation in found] == blame(apart())[5]
 
 
-def test_a_crowd_that_one_shard_holds_hides_pages_from_all_others() -> None:
+def test_an_oversized_bucket_that_one_shard_holds_hides_pages_from_all_others() -> None:
     history = sound_history()
     original = record_of(history, 5)
     copies = {Handle(number): original for number in range(1, 40)}

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from neardup_stream.clusters.placements import ClusterState
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.events import Event
 from neardup_stream.fold import Fold
 from neardup_stream.message import Partition, Position
@@ -31,7 +31,7 @@ def record(name: str, offset: int, fingerprint: int = 5) -> PageRecord:
 
 
 A, B, C = record("a", 1), record("b", 2), record("c", 3, fingerprint=4)
-CLUSTER = ClusterState("1.8", 1, 3, ClusterNode(Handle(1), FLOOR + 1, PageId("a"), "a", 5))
+CLUSTER = ClusterState("1.8", 1, 3, PageVersion(Handle(1), FLOOR + 1, PageId("a"), "a", 5))
 
 
 def folded(events: Iterable[Event]) -> Fold:

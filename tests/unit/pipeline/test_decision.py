@@ -5,7 +5,7 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from neardup_stream.clusters.placements import ClusterState, Placement
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.match import Match, MatchKind
 from neardup_stream.message import Partition, Position, Record
@@ -37,7 +37,7 @@ def test_a_copy_that_left_its_match_for_the_page_is_told_first_and_makes_it_exac
     own, left = match_with("own", "near", 0.8), match_with("left", "exact", 1.0)
     placement = Placement(
         matches=(own, left),
-        cluster=ClusterState("c", 1, 3, ClusterNode(Handle(1), 1, PageId("own"), "own")),
+        cluster=ClusterState("c", 1, 3, PageVersion(Handle(1), 1, PageId("own"), "own")),
         is_duplicate=True,
         merges=(),
         departure=None,
@@ -69,7 +69,7 @@ def test_a_change_is_told_where_nobody_told_what_became_of_the_page_before(
     replaced = msgspec.structs.replace(RECORD, **former)
     changed = replaced.followed_by(RECORD)
     judged = Judged(Registered(ARRIVAL, Handle(2), changed, "changed", replaced))
-    node = ClusterNode(Handle(2), changed.version, PageId("page"), "page")
+    node = PageVersion(Handle(2), changed.version, PageId("page"), "page")
     placement = Placement((), ClusterState("c", 1, 1, node), False, (), None, False, False)  # noqa: FBT003 - it stands alone
 
     messages = page_row(judged, placement, EventConfig(), to_message).events
@@ -87,7 +87,7 @@ def test_the_share_of_the_frame_is_told_as_the_record_has_it(
     record = msgspec.structs.replace(RECORD, shingle_count=100, whole_count=whole_count)
     placement = Placement(
         matches=(match_with("a", "near", 0.8),),
-        cluster=ClusterState("c", 1, 3, ClusterNode(Handle(1), 1, PageId("a"), "a")),
+        cluster=ClusterState("c", 1, 3, PageVersion(Handle(1), 1, PageId("a"), "a")),
         is_duplicate=True,
         merges=(),
         departure=None,
@@ -105,7 +105,7 @@ def test_the_share_of_the_frame_is_told_as_the_record_has_it(
 
 def test_the_view_of_a_match_is_told_as_it_was_found() -> None:
     by_content = msgspec.structs.replace(match_with("a", "near", 0.8), view="content")
-    node = ClusterNode(Handle(1), 1, PageId("a"), "a")
+    node = PageVersion(Handle(1), 1, PageId("a"), "a")
     placement = Placement((by_content,), ClusterState("c", 1, 2, node), True, (), None, False, False)  # noqa: FBT003 - a duplicate
     judged = Judged(Registered(ARRIVAL, Handle(2), RECORD, "new"), (by_content,))
 

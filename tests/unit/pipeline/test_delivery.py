@@ -1,4 +1,4 @@
-"""Exactly-once delivery by itself: parcels in, every record told in one committed transaction."""
+"""Exactly-once delivery by itself: outputs in, every record told in one committed transaction."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ import pytest
 
 from neardup_stream.errors import InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Position
-from neardup_stream.pipeline.delivery import ExactlyOnce, Parcel, Told
+from neardup_stream.pipeline.delivery import BatchOutput, ExactlyOnce, OutgoingMessage
 from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource, Pass
 from neardup_stream.streams.memory.transactions import MemoryTransactions
 
@@ -27,11 +27,11 @@ class Group:
     def daemon(self) -> ExactlyOnce:
         return ExactlyOnce(MemoryTransactions(self.source, self.events, self.dead_letters))
 
-    def parcel(self, *runs: tuple[Partition, range]) -> Parcel:
+    def batch_output(self, *runs: tuple[Partition, range]) -> BatchOutput:
         """Records that each have an event, and every third a dead letter too."""
         positions = [Position(partition, offset) for partition, offsets in runs for offset in offsets]
         next_offsets = {partition: offsets.stop for partition, offsets in runs}
-        return Parcel(
+        return BatchOutput(
             record_count=len(positions),
             next_offsets=next_offsets,
             events=[_told(position) for position in positions],
@@ -47,9 +47,9 @@ class Group:
         return _offsets(self.dead_letters, partition)
 
 
-def _told(position: Position) -> Told:
+def _told(position: Position) -> OutgoingMessage:
     value = b"%d %d" % (position.partition.number, position.offset)
-    return Told(position, Message(key=None, value=value))
+    return OutgoingMessage(position, Message(key=None, value=value))
 
 
 def _offsets(sink: MemorySink, partition: Partition) -> list[int]:
@@ -57,10 +57,10 @@ def _offsets(sink: MemorySink, partition: Partition) -> list[int]:
     return [int(offset) for number, offset in pairs if int(number) == partition.number]
 
 
-async def deliver(daemon: ExactlyOnce, *parcels: Parcel) -> Mapping[Partition, int]:
-    for parcel in parcels:
-        await daemon.send(parcel)
-        daemon.finish(parcel)
+async def deliver(daemon: ExactlyOnce, *batch_outputs: BatchOutput) -> Mapping[Partition, int]:
+    for batch_output in batch_outputs:
+        await daemon.send(batch_output)
+        daemon.finish(batch_output)
     return await daemon.commit()
 
 
@@ -68,10 +68,10 @@ async def test_nothing_is_told_before_the_commit_and_everything_by_it() -> None:
     group = Group()
     daemon = group.daemon()
     await daemon.take_over([FIRST, SECOND])
-    parcel = group.parcel((FIRST, range(4)), (SECOND, range(2)))
+    batch_output = group.batch_output((FIRST, range(4)), (SECOND, range(2)))
 
-    await daemon.send(parcel)
-    daemon.finish(parcel)
+    await daemon.send(batch_output)
+    daemon.finish(batch_output)
     before = (list(group.events.messages), daemon.held_count, list(group.acknowledged))
     committed = await daemon.commit()
 
@@ -79,7 +79,7 @@ async def test_nothing_is_told_before_the_commit_and_everything_by_it() -> None:
     assert committed == {FIRST: 0, SECOND: 0}
     assert group.source.committed == {FIRST: 4, SECOND: 2}
     assert (group.told(), group.told(SECOND), group.letters()) == ([0, 1, 2, 3], [0, 1], [0, 3])
-    assert (daemon.held_count, group.acknowledged) == (0, [parcel.next_offsets])
+    assert (daemon.held_count, group.acknowledged) == (0, [batch_output.next_offsets])
 
 
 async def test_a_commit_is_known_to_be_seen_once_the_next_one_is_done() -> None:
@@ -88,17 +88,17 @@ async def test_a_commit_is_known_to_be_seen_once_the_next_one_is_done() -> None:
     daemon = group.daemon()
     await daemon.take_over([FIRST])
 
-    seen = [await deliver(daemon, group.parcel((FIRST, range(at, at + 2)))) for at in range(0, 8, 2)]
+    seen = [await deliver(daemon, group.batch_output((FIRST, range(at, at + 2)))) for at in range(0, 8, 2)]
 
     assert seen == [{FIRST: 0}, {FIRST: 2}, {FIRST: 4}, {FIRST: 6}]
 
 
-async def test_parcels_that_wait_together_are_one_transaction() -> None:
+async def test_batch_outputs_that_wait_together_are_one_transaction() -> None:
     group = Group([Pass(), Fail(is_delivered=False)])  # a second transaction would meet the fault
     daemon = group.daemon()
     await daemon.take_over([FIRST])
 
-    await deliver(daemon, group.parcel((FIRST, range(3))), group.parcel((FIRST, range(3, 9))))
+    await deliver(daemon, group.batch_output((FIRST, range(3))), group.batch_output((FIRST, range(3, 9))))
 
     assert group.told() == list(range(9))
 
@@ -111,7 +111,7 @@ async def test_a_transaction_that_failed_is_repeated_only_if_it_was_not_committe
     daemon = group.daemon()
     await daemon.take_over([FIRST])
     with pytest.raises(StreamUnavailable):
-        await deliver(daemon, group.parcel((FIRST, range(5))))
+        await deliver(daemon, group.batch_output((FIRST, range(5))))
     acknowledged = list(group.acknowledged)
 
     committed = await daemon.commit()
@@ -128,7 +128,7 @@ async def test_a_partition_that_failed_stops_no_other() -> None:
     daemon = group.daemon()
     await daemon.take_over([FIRST, SECOND])
     with pytest.raises(StreamUnavailable):
-        await deliver(daemon, group.parcel((FIRST, range(2))), group.parcel((SECOND, range(3))))
+        await deliver(daemon, group.batch_output((FIRST, range(2))), group.batch_output((SECOND, range(3))))
     committed_first = dict(group.source.committed)
 
     await daemon.commit()
@@ -138,14 +138,14 @@ async def test_a_partition_that_failed_stops_no_other() -> None:
     assert (group.told(), group.told(SECOND)) == ([0, 1], [0, 1, 2])
 
 
-async def test_of_a_parcel_that_another_has_told_in_part_only_the_rest_is_told() -> None:
+async def test_of_a_batch_output_that_another_has_told_in_part_only_the_rest_is_told() -> None:
     group = Group()
     slow, quick = group.daemon(), group.daemon()
     await slow.take_over([FIRST])
     await quick.take_over([FIRST])
-    await deliver(quick, group.parcel((FIRST, range(3))))
+    await deliver(quick, group.batch_output((FIRST, range(3))))
     with pytest.raises(StreamUnavailable):
-        await deliver(slow, group.parcel((FIRST, range(8))))
+        await deliver(slow, group.batch_output((FIRST, range(8))))
 
     await slow.commit()
 
@@ -157,9 +157,9 @@ async def test_what_is_given_away_is_neither_told_nor_acknowledged() -> None:
     group = Group()
     daemon = group.daemon()
     await daemon.take_over([FIRST])
-    daemon.finish(group.parcel((FIRST, range(5))))
+    daemon.finish(group.batch_output((FIRST, range(5))))
 
-    await daemon.give_away()
+    await daemon.on_revoked()
 
     assert await daemon.commit() == {}
     assert (group.told(), group.acknowledged, group.source.committed) == ([], [], {})
@@ -169,7 +169,7 @@ async def test_whoever_takes_over_is_told_where_to_read() -> None:
     group = Group()
     first, second = group.daemon(), group.daemon()
     await first.take_over([FIRST, SECOND])
-    await deliver(first, group.parcel((FIRST, range(5))))
+    await deliver(first, group.batch_output((FIRST, range(5))))
 
     assert await second.take_over([FIRST, SECOND]) == {FIRST: 5}
 
@@ -179,12 +179,12 @@ async def test_an_offset_that_somebody_set_back_is_not_passed_over() -> None:
     group = Group()
     daemon, other = group.daemon(), group.daemon()
     await daemon.take_over([FIRST])
-    await deliver(daemon, group.parcel((FIRST, range(5))))
+    await deliver(daemon, group.batch_output((FIRST, range(5))))
     await other.take_over([FIRST])
     group.source.committed[FIRST] = 2
 
     with pytest.raises(StreamUnavailable):
-        await deliver(daemon, group.parcel((FIRST, range(5, 9))))
+        await deliver(daemon, group.batch_output((FIRST, range(5, 9))))
     with pytest.raises(StreamUnavailable, match="went back from 5 to 2"):
         await daemon.commit()
 
@@ -230,7 +230,7 @@ class _Fighter:
             await self._try_to_commit()
 
     async def take_over(self) -> None:
-        await self._daemon.give_away()
+        await self._daemon.on_revoked()
         committed = await self._daemon.take_over([FIRST, SECOND])
         self._next = {one: committed.get(one, 0) for one in (FIRST, SECOND)}
 
@@ -246,7 +246,7 @@ class _Fighter:
                 runs.append((partition, range(start, stop)))
                 self._next[partition] = stop
         if runs:
-            self._daemon.finish(self._group.parcel(*runs))
+            self._daemon.finish(self._group.batch_output(*runs))
 
     async def _try_to_commit(self) -> bool:
         try:
@@ -260,7 +260,7 @@ async def test_a_commit_that_is_cut_short_leaves_the_daemon_able_to_look() -> No
     group = Group()
     daemon = group.daemon()
     await daemon.take_over([FIRST])
-    daemon.finish(group.parcel((FIRST, range(3))))
+    daemon.finish(group.batch_output((FIRST, range(3))))
     cut = asyncio.ensure_future(daemon.commit())
     await asyncio.sleep(0)  # let it come so far, and no further
     cut.cancel()
@@ -278,6 +278,6 @@ async def test_records_of_a_partition_that_was_not_taken_over_are_our_bug() -> N
     await daemon.take_over([FIRST])
 
     with pytest.raises(InvariantBroken, match="not taken over"):
-        await deliver(daemon, group.parcel((FIRST, range(2)), (SECOND, range(2))))
+        await deliver(daemon, group.batch_output((FIRST, range(2)), (SECOND, range(2))))
 
     assert group.told() == []

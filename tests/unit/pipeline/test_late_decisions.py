@@ -8,7 +8,7 @@ import pytest
 
 from neardup_stream.errors import DependencyLost, StoreUnavailable
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.retries import Patience
+from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.stores.cluster_store import Aged, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.streams.memory.streams import MemorySource, numbered
@@ -18,25 +18,25 @@ PAGES = [page_json("a", essay(1)), page_json("b", essay(1))]
 
 
 class SweptStore(MemoryClusters):
-    """Before so many commits graves are dug, grow old and are swept; perhaps the store is away once as well.
+    """Before so many commits, tombstones are written, age and are swept; the store may be unavailable once.
 
     Args:
         times: how many.
-        is_away: whether the first one finds nobody.
+        is_unavailable: whether the first one finds nobody.
     """
 
-    def __init__(self, times: float, *, is_away: bool = False) -> None:
+    def __init__(self, times: float, *, is_unavailable: bool = False) -> None:
         super().__init__()
         self.times = times
-        self.is_away = is_away
+        self.is_unavailable = is_unavailable
 
     async def commit(self, transaction: Transaction) -> int | None:
         if self.times > 0:
             self.times -= 1
             await self.age([Aged(1, Handle(77))])
             await self.sweep(await self.due(0, 10))
-        if self.is_away:
-            self.is_away = False
+        if self.is_unavailable:
+            self.is_unavailable = False
             raise StoreUnavailable("for minutes")
         return await super().commit(transaction)
 
@@ -47,25 +47,27 @@ async def run(pipeline: Pipeline) -> None:
         await pipeline.loop(source).run(asyncio.Event())
 
 
-@pytest.mark.parametrize("is_away", [False, True], ids=["at-hand", "away-meanwhile"])
+@pytest.mark.parametrize("is_unavailable", [False, True], ids=["at-hand", "away-meanwhile"])
 @pytest.mark.parametrize("times", [1, 2, 5])
 async def test_they_are_compared_again_and_told_once(
-    *, times: int, is_away: bool, caplog: pytest.LogCaptureFixture
+    *, times: int, is_unavailable: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
-    pipeline = Pipeline(clusters=SweptStore(times, is_away=is_away))
+    pipeline = Pipeline(clusters=SweptStore(times, is_unavailable=is_unavailable))
 
     with caplog.at_level(logging.WARNING):
         await run(pipeline)
 
     assert pipeline.pairs() == [("https://example.com/b", ["https://example.com/a"])]
     assert pipeline.meters.outcomes == {"unique": 1, "duplicate": 1}
-    assert "reads_too_old" in caplog.messages
+    assert "stale_reads" in caplog.messages
 
 
 async def test_where_that_never_ends_the_process_does_and_names_the_setting() -> None:
-    pipeline = replace(Pipeline(clusters=SweptStore(float("inf"))), patience=Patience(0.05, 0.01, 0.01))
+    pipeline = replace(
+        Pipeline(clusters=SweptStore(float("inf"))), retry_policy=RetryPolicy(0.05, 0.01, 0.01)
+    )
 
     with pytest.raises(ExceptionGroup) as caught:
         await run(pipeline)
 
-    assert caught.group_contains(DependencyLost, match=r"clusters\.grave_seconds")
+    assert caught.group_contains(DependencyLost, match=r"clusters\.tombstone_ttl_seconds")

@@ -8,7 +8,7 @@ from neardup_stream.message import Message, Partition, Record
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.pipeline.retries import Patience
+from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, RecordAnswer, RecordChange, TableEntries
@@ -276,8 +276,8 @@ async def test_a_batch_cut_at_a_repeated_page_is_repeated_from_the_cut_only(lost
     assert pipeline.meters.outcomes == calm.meters.outcomes
 
 
-async def test_a_store_that_stays_away_ends_the_run_uncommitted() -> None:
-    pipeline = Pipeline(tables=FlakyTables(10**9), patience=Patience(give_up_seconds=0))
+async def test_a_store_that_stays_unavailable_ends_the_run_uncommitted() -> None:
+    pipeline = Pipeline(tables=FlakyTables(10**9), retry_policy=RetryPolicy(retry_deadline_seconds=0))
     source = MemorySource(numbered(crawl(3, topics=1)))
     async with source:
         with pytest.raises(ExceptionGroup) as ended:

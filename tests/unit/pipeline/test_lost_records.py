@@ -39,7 +39,7 @@ def history_of(records: FrailRecords) -> PageHistory:
 
 async def forgotten_by_the_clusters(history: PageHistory) -> None:
     """Let everything that has aged be swept."""
-    history.pipeline.now_seconds += 2 * history.pipeline.grave_seconds
+    history.pipeline.now_seconds += 2 * history.pipeline.tombstone_ttl_seconds
     await crawl(history, Op(9, Content(9, 0)))
 
 

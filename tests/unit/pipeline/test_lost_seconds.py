@@ -10,7 +10,7 @@ import pytest
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Message, Partition, Position
 from neardup_stream.meters import NoMeters
-from neardup_stream.pipeline.delivery import AtLeastOnce, Parcel, Told
+from neardup_stream.pipeline.delivery import AtLeastOnce, BatchOutput, OutgoingMessage
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index
@@ -119,16 +119,19 @@ async def test_events_of_a_partition_with_another_owner_are_left_to_that_one() -
     source, events = _FormerOwner([]), MemorySink()
     delivery = AtLeastOnce(source, events, MemorySink(), Retries(QUICK, NoMeters(), lambda _: None))
     positions = [Position(each, 4) for each in (PARTITION, OTHER)]
-    parcel = Parcel(
+    batch_output = BatchOutput(
         record_count=2,
         next_offsets=dict.fromkeys((PARTITION, OTHER), 5),
-        events=[Told(each, Message(key=None, value=each.partition.input_id.encode())) for each in positions],
+        events=[
+            OutgoingMessage(each, Message(key=None, value=each.partition.input_id.encode()))
+            for each in positions
+        ],
         dead_letters=[],
         acknowledged=lambda _: None,
     )
 
-    await delivery.send(parcel)
-    delivery.finish(parcel)
+    await delivery.send(batch_output)
+    delivery.finish(batch_output)
     await delivery.commit()
 
     assert [message.value for message in events.messages] == [PARTITION.input_id.encode()]

@@ -148,7 +148,9 @@ async def test_retention_rolls_with_every_time_a_page_is_seen() -> None:
 
 async def test_memory_levels_off_when_pages_come_and_expire_without_end() -> None:
     """Also of pages that were in clusters, changed, or became too short."""
-    history = PageHistory(sharp_pipeline(grave_seconds=0), RetentionConfig(page_seconds=10, stub_seconds=10))
+    history = PageHistory(
+        sharp_pipeline(tombstone_ttl_seconds=0), RetentionConfig(page_seconds=10, stub_seconds=10)
+    )
     footprints = []
     for year in range(6):
         pages = range(10 * year, 10 * year + 10)

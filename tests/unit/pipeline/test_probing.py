@@ -163,11 +163,11 @@ async def test_of_a_page_that_is_removed_no_entry_stays(record: PageRecord) -> N
     assert [group for group in shelf.tables.groups() if group] == []
 
 
-async def test_what_probe_saw_of_a_ghost_is_removed_in_both_ways() -> None:
+async def test_what_probe_saw_of_a_stale_candidate_is_removed_in_both_ways() -> None:
     shelf = Shelf()
     await insert([(Handle(1), KNOWN_SHORT)], shelf.index)
     probed = await probe([ProbingPage(Handle(2), KNOWN_SHORT, UNKNOWN_SHORT.bands)], shelf.index)
 
-    await shelf.index.remove_ghosts(probed, {(Handle(1), 1)})
+    await shelf.index.remove_stale(probed, {(Handle(1), 1)})
 
     assert [group for group in shelf.tables.groups() if group] == []

@@ -11,7 +11,7 @@ from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.registration import plan, register
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.stores.protocol import RecordChange, RecordDrop, RecordMark
+from neardup_stream.stores.protocol import RankWrite, RecordChange, RecordDrop
 
 KEY = bytes(16)
 NOW = 1_790_000_000
@@ -214,7 +214,7 @@ async def test_a_new_page_starts_above_the_floor_of_its_slot() -> None:
 async def test_a_page_that_was_marked_meanwhile_is_still_registered_once() -> None:
     store = MemoryRecords()
     (first,) = await register([PAGE], store, KEY, NOW)
-    await store.mark([RecordMark(first.handle, 1, rank=5)])
+    await store.mark([RankWrite(first.handle, 1, rank=5)])
 
     (again,) = await register([PAGE], store, KEY, NOW)
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from neardup_stream.clusters.placements import Settled
-from neardup_stream.clusters.requests import ClusterNode
+from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.errors import ConfigError, StoreUnavailable
 from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
@@ -24,7 +24,7 @@ from neardup_stream.pipeline.retention import SWEPT_AT_ONCE, RetentionConfig, Sw
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord, PageState
-from neardup_stream.stores.protocol import RecordChange, RecordMark, all_records
+from neardup_stream.stores.protocol import RankWrite, RecordChange, all_records
 
 KEY = bytes(16)
 DAY = 86_400
@@ -64,7 +64,7 @@ class Families:
     def link(self, first: Handle, *others: Handle) -> None:
         self._others_of[first] = set(others)
 
-    async def expire(self, nodes: Sequence[ClusterNode]) -> list[bool]:
+    async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
         has_left = []
         for node in nodes:
             has_left.append(not self._others_of.get(node.handle))
@@ -72,7 +72,7 @@ class Families:
                 others.discard(node.handle)
         return has_left
 
-    async def release(self, nodes: Sequence[ClusterNode]) -> None:
+    async def release(self, nodes: Sequence[PageVersion]) -> None:
         self.released.update(node.handle for node in nodes)
 
     async def settled(self, positions: Sequence[Position]) -> Settled:
@@ -273,7 +273,7 @@ async def test_a_stub_that_has_its_rank_is_decided() -> None:
     world = World()
     world.families.finished_below = 0
     await world.crawl(0, "page")
-    await world.records.mark([RecordMark(handle("page"), 1, 5)])
+    await world.records.mark([RankWrite(handle("page"), 1, 5)])
 
     for day in (10, 12):
         await world.sweeper().sweep(at(day))
@@ -313,7 +313,7 @@ async def test_a_page_that_speaks_for_others_counts_as_living_until_it_does_not(
     world.families.link(handle("first"), handle("second"))
     before, sweeper = world.entry_count, world.sweeper()
 
-    assert await sweeper.sweep(at(10)) == Counter(scanned=2, marked=1, speaks_for_others=1)
+    assert await sweeper.sweep(at(10)) == Counter(scanned=2, marked=1, representative=1)
     assert (await world.state("first"), world.entry_count) == ("expiring", before)
 
     await sweeper.sweep(at(11))  # the second leaves, in whatever order the two are met

@@ -12,9 +12,9 @@ from neardup_stream.errors import (
     Unavailable,
 )
 from neardup_stream.meters import Dependency, NoMeters
-from neardup_stream.pipeline.retries import Patience, Retries
+from neardup_stream.pipeline.retries import Retries, RetryPolicy
 
-QUICK = Patience(give_up_seconds=10, first_pause_seconds=1e-6, longest_pause_seconds=1e-6)
+QUICK = RetryPolicy(retry_deadline_seconds=10, first_pause_seconds=1e-6, longest_pause_seconds=1e-6)
 
 
 class CountedRetries(NoMeters):
@@ -47,7 +47,7 @@ async def test_a_step_is_repeated_until_its_dependency_is_back() -> None:
     gone, other = StoreUnavailable("gone"), StreamUnavailable("other")
     flaky = Flaky(gone, StoreUnavailable("still"), other)
 
-    answer = await Retries(QUICK, meters, condition.append).persist(flaky.step)
+    answer = await Retries(QUICK, meters, condition.append).retry(flaky.step)
 
     assert answer == "done"
     assert meters.retried == ["store", "store", "stream"]
@@ -63,7 +63,7 @@ async def test_every_failure_is_counted_and_only_another_reason_is_news(
     flaky = Flaky(full, StoreUnavailable("full as before", "out_of_memory"), loading)
 
     with caplog.at_level(logging.WARNING):
-        await Retries(QUICK, meters, condition.append).persist(flaky.step)
+        await Retries(QUICK, meters, condition.append).retry(flaky.step)
 
     assert meters.errors == [("store", "out_of_memory")] * 2 + [("store", "loading")]
     assert condition == [full, loading, None]
@@ -73,30 +73,30 @@ async def test_every_failure_is_counted_and_only_another_reason_is_news(
 async def test_a_step_that_succeeds_says_nothing() -> None:
     condition: list[Unavailable | None] = []
 
-    await Retries(QUICK, NoMeters(), condition.append).persist(Flaky().step)
+    await Retries(QUICK, NoMeters(), condition.append).retry(Flaky().step)
 
     assert condition == []
 
 
 async def test_patience_ends_with_the_setting_and_the_last_error_named() -> None:
-    patience = Patience(give_up_seconds=0)
+    retry_policy = RetryPolicy(retry_deadline_seconds=0)
     flaky = Flaky(StoreUnavailable("connection refused"))
 
-    with pytest.raises(DependencyLost, match=r"pipeline\.give_up_seconds.*connection refused"):
-        await Retries(patience, NoMeters(), lambda _: None).persist(flaky.step)
+    with pytest.raises(DependencyLost, match=r"pipeline\.retry_deadline_seconds.*connection refused"):
+        await Retries(retry_policy, NoMeters(), lambda _: None).retry(flaky.step)
 
 
 async def test_other_errors_are_not_repeated() -> None:
     with pytest.raises(ConfigError):
-        await Retries(QUICK, NoMeters(), lambda _: None).persist(Flaky(ConfigError("wrong")).step)
+        await Retries(QUICK, NoMeters(), lambda _: None).retry(Flaky(ConfigError("wrong")).step)
 
 
 @pytest.mark.parametrize(
-    "patience", [{"give_up_seconds": -1}, {"first_pause_seconds": 0}, {"first_pause_seconds": 9}]
+    "retry_policy", [{"retry_deadline_seconds": -1}, {"first_pause_seconds": 0}, {"first_pause_seconds": 9}]
 )
-def test_a_schedule_that_cannot_run_is_refused(patience: dict[str, float]) -> None:
+def test_a_schedule_that_cannot_run_is_refused(retry_policy: dict[str, float]) -> None:
     with pytest.raises(ConfigError):
-        Patience(**patience)
+        RetryPolicy(**retry_policy)
 
 
 async def test_a_cancellation_that_a_step_swallows_still_ends_the_task() -> None:
@@ -105,7 +105,7 @@ async def test_a_cancellation_that_a_step_swallows_still_ends_the_task() -> None
             await asyncio.Event().wait()
         return "as if nothing had happened"
 
-    task = asyncio.create_task(Retries(QUICK, NoMeters(), lambda _: None).persist(swallow))
+    task = asyncio.create_task(Retries(QUICK, NoMeters(), lambda _: None).retry(swallow))
     await asyncio.sleep(0)
     task.cancel()
 
@@ -119,7 +119,7 @@ async def test_a_cancellation_that_ends_in_an_error_still_ends_the_task() -> Non
             await asyncio.Event().wait()
         raise StoreUnavailable("gone meanwhile")
 
-    task = asyncio.create_task(Retries(QUICK, NoMeters(), lambda _: None).persist(swallow))
+    task = asyncio.create_task(Retries(QUICK, NoMeters(), lambda _: None).retry(swallow))
     await asyncio.sleep(0)
     task.cancel()
 
@@ -136,9 +136,9 @@ async def test_nothing_is_back_before_everything_is() -> None:
         if not store_is_back.is_set():
             raise StoreUnavailable("gone")
 
-    waiting = asyncio.create_task(retries.persist(store))
+    waiting = asyncio.create_task(retries.retry(store))
     await asyncio.sleep(0)
-    await retries.persist(Flaky(StreamUnavailable("gone too")).step)
+    await retries.retry(Flaky(StreamUnavailable("gone too")).step)
 
     assert None not in condition
     store_is_back.set()

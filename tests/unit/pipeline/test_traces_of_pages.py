@@ -71,9 +71,13 @@ async def test_pages_of_two_hosts_meet_in_no_table() -> None:
     assert {len(members) for members in pipeline.tables.groups()} == {2}
 
 
-@pytest.mark.parametrize("grave_seconds", [0, 600], ids=["forgotten-by-the-clusters", "remembered"])
-async def test_a_page_that_stood_alone_says_what_it_was_however_long_ago(grave_seconds: float) -> None:
-    pipeline = sharp_pipeline(grave_seconds=grave_seconds, event_config=EventConfig(unique=True))
+@pytest.mark.parametrize("tombstone_ttl_seconds", [0, 600], ids=["forgotten-by-the-clusters", "remembered"])
+async def test_a_page_that_stood_alone_says_what_it_was_however_long_ago(
+    tombstone_ttl_seconds: float,
+) -> None:
+    pipeline = sharp_pipeline(
+        tombstone_ttl_seconds=tombstone_ttl_seconds, event_config=EventConfig(unique=True)
+    )
 
     history = PageHistory(pipeline)
     for content in (TEXT, OTHER_TEXT, None):

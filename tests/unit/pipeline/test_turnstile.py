@@ -1,14 +1,14 @@
 import asyncio
 
-from neardup_stream.pipeline.page_locks import Turnstile
+from neardup_stream.pipeline.page_locks import PageLocks
 
 
 async def test_others_pass_and_the_same_page_waits_until_it_has_left() -> None:
-    turnstile = Turnstile()
+    page_locks = PageLocks()
     passed: list[str] = []
 
     async def pass_through(*page_ids: str) -> None:
-        await turnstile.enter({*page_ids})
+        await page_locks.enter({*page_ids})
         passed.append("".join(page_ids))
 
     await pass_through("a", "b")
@@ -18,7 +18,7 @@ async def test_others_pass_and_the_same_page_waits_until_it_has_left() -> None:
         for _ in range(5):
             await asyncio.sleep(0)
         before = list(passed)
-        await turnstile.leave({"a", "b"})
+        await page_locks.leave({"a", "b"})
 
     assert before == ["ab", "d"]
     assert passed == ["ab", "d", "bc"]

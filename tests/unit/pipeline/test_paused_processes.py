@@ -13,7 +13,11 @@ from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.streams.memory.streams import MemorySource
 from tests.crashes import Stall
 from tests.page_histories import DAY, Content, Op, PageHistory, Sweep, sharp_pipeline
-from tests.zombies import live_beside_a_sleeper, live_beside_a_sleeping_sweeper, live_beside_a_zombie
+from tests.paused_processes import (
+    live_beside_a_paused_process,
+    live_beside_a_sleeper,
+    live_beside_a_sleeping_sweeper,
+)
 
 TEXT, BRIDGE, FAR, OTHER = Content(1, 0), Content(1, 1), Content(1, 2), Content(2, 0)
 FIRST, COPY = Op(0, TEXT), Op(1, TEXT)
@@ -54,22 +58,27 @@ SWEEPS: dict[str, Sequence[Op | Sweep]] = {
 }
 
 
-def young_graves(days: float) -> PageHistory:
-    """Decisions are remembered for so long, stubs for ever: longer than any zombie sleeps."""
-    pipeline = sharp_pipeline(grave_seconds=days * DAY)
+def young_tombstones(days: float) -> PageHistory:
+    """Decisions are remembered for so long, stubs for ever: longer than any paused process sleeps."""
+    pipeline = sharp_pipeline(tombstone_ttl_seconds=days * DAY)
     pipeline.clusters = MemoryClusters(lambda: pipeline.now_seconds)
     return PageHistory(pipeline, RetentionConfig(10 * DAY, 10**6 * DAY))
 
 
 @pytest.mark.parametrize(("begun", "story"), CRAWLS.values(), ids=CRAWLS)
-@pytest.mark.parametrize("grave_days", [0.5, 10**4], ids=["graves-are-swept-meanwhile", "graves-are-kept"])
+@pytest.mark.parametrize(
+    "tombstone_ttl_days", [0.5, 10**4], ids=["tombstones-are-swept-meanwhile", "tombstones-are-kept"]
+)
 @pytest.mark.parametrize("moment", ["before", "after"])
 async def test_a_daemon_that_slept_through_everything_does_no_harm(
-    moment: Literal["before", "after"], grave_days: float, begun: Sequence[Op], story: Sequence[Op | Sweep]
+    moment: Literal["before", "after"],
+    tombstone_ttl_days: float,
+    begun: Sequence[Op],
+    story: Sequence[Op | Sweep],
 ) -> None:
     for calls in count():
-        history, stall = young_graves(grave_days), Stall(calls, moment)
-        await live_beside_a_zombie(history, begun, stall, story, batch_pages=2)
+        history, stall = young_tombstones(tombstone_ttl_days), Stall(calls, moment)
+        await live_beside_a_paused_process(history, begun, stall, story, batch_pages=2)
         await history.check(random.Random(calls))
         if not stall.was_met:
             break
@@ -81,7 +90,7 @@ async def test_a_daemon_that_slept_and_keeps_its_partition_does_no_harm(
     moment: Literal["before", "after"], begun: Sequence[Op], story: Sequence[Op | Sweep]
 ) -> None:
     for calls in count():
-        history, stall = young_graves(0.5), Stall(calls, moment)
+        history, stall = young_tombstones(0.5), Stall(calls, moment)
         await history.live([FIRST], batch_pages=2)
         await live_beside_a_sleeper(history, begun, stall, story, batch_pages=1)
         await history.check(random.Random(calls))
@@ -95,7 +104,7 @@ async def test_a_sweeper_that_slept_through_everything_does_no_harm(
     moment: Literal["before", "after"], story: Sequence[Op | Sweep]
 ) -> None:
     for calls in count():
-        history, stall = young_graves(0.5), Stall(calls, moment)
+        history, stall = young_tombstones(0.5), Stall(calls, moment)
         await history.live([FIRST, Sweep(5), COPY], batch_pages=2)
         await live_beside_a_sleeping_sweeper(history, Sweep(6), stall, story, batch_pages=2)
         await history.check(random.Random(calls))
@@ -109,7 +118,7 @@ async def test_a_copy_that_comes_while_a_sweeper_stands_still_finds_a_living_pag
 ) -> None:
     """Nobody else sweeps, so for days a record may call a page living that has left its cluster."""
     for calls in count():
-        history, stall = young_graves(0.5), Stall(calls, moment)
+        history, stall = young_tombstones(0.5), Stall(calls, moment)
         await history.live([FIRST], batch_pages=1)
         history.pipeline.now_seconds += 11 * DAY
         process = asyncio.create_task(history.sweep(stall))

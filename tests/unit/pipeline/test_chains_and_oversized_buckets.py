@@ -1,4 +1,4 @@
-"""Where others grow quadratic or glue everything together: chains of pages, and crowds of equal ones."""
+"""Hard shapes for clusters: long chains of pages, and oversized buckets of equal ones."""
 
 import asyncio
 from collections import Counter
@@ -123,7 +123,9 @@ MOST_WORK_A_PAGE = {
 
 
 @pytest.mark.parametrize("text", [equal, nearly_equal])
-async def test_the_work_for_a_page_does_not_grow_with_the_crowd_it_joins(text: Callable[[int], str]) -> None:
+async def test_the_work_for_a_page_does_not_grow_with_the_oversized_bucket_it_joins(
+    text: Callable[[int], str],
+) -> None:
     """The memory tables read on where Redis jumps; what they answer, and all that follows, is the same."""
     work: Counter[str] = Counter()
     pipeline = Pipeline(CountingTables(work), CountingRecords(work), clusters=CountingClusters(work))
@@ -143,12 +145,12 @@ async def test_the_work_for_a_page_does_not_grow_with_the_crowd_it_joins(text: C
         assert steps[-1][done] <= 1.2 * steps[-3][done], done
 
 
-async def test_every_page_that_may_have_missed_matches_in_a_crowd_is_counted() -> None:
+async def test_every_page_that_may_have_missed_matches_in_an_oversized_bucket_is_counted() -> None:
     pipeline = Pipeline()
     pages = [page_json(f"error{number}", equal(number)) for number in range(200)]
     source = MemorySource(numbered([page_json("other", essay(1)), *pages]))
     async with source:
         await pipeline.loop(source).run(asyncio.Event())
 
-    first_of_a_crowd = pipeline.layout.config.bucket_cap + 1
-    assert pipeline.meters.truncated_probe_count == 200 - first_of_a_crowd
+    first_of_an_oversized_bucket = pipeline.layout.config.bucket_cap + 1
+    assert pipeline.meters.truncated_probe_count == 200 - first_of_an_oversized_bucket

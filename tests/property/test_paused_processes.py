@@ -12,7 +12,11 @@ from neardup_stream.pipeline.retention import RetentionConfig
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.crashes import Stall
 from tests.page_histories import DAY, RULES, SHORT, Content, Op, PageHistory, Sweep, sharp_pipeline
-from tests.zombies import live_beside_a_sleeper, live_beside_a_sleeping_sweeper, live_beside_a_zombie
+from tests.paused_processes import (
+    live_beside_a_paused_process,
+    live_beside_a_sleeper,
+    live_beside_a_sleeping_sweeper,
+)
 
 CONTENTS = st.builds(Content, st.integers(1, 2), st.integers(0, 3), st.booleans())
 OPS = st.builds(Op, st.integers(0, 5), st.one_of(CONTENTS, CONTENTS, st.sampled_from([None, SHORT])))
@@ -23,8 +27,8 @@ BATCHES = st.integers(1, 4)
 
 
 def a_history(rule: str) -> PageHistory:
-    """Graves are swept after half a day; stubs outlive every zombie."""
-    pipeline = sharp_pipeline(rule=RULES[rule], grave_seconds=DAY / 2)
+    """Graves are swept after half a day; stubs outlive every paused process."""
+    pipeline = sharp_pipeline(rule=RULES[rule], tombstone_ttl_seconds=DAY / 2)
     pipeline.clusters = MemoryClusters(lambda: pipeline.now_seconds)
     return PageHistory(pipeline, RetentionConfig(10 * DAY, 10**6 * DAY))
 
@@ -51,7 +55,7 @@ def test_a_daemon_that_stood_still_does_no_harm(
     rule: str,
     dice: random.Random,
 ) -> None:
-    live = live_beside_a_zombie if whose == "given-away" else live_beside_a_sleeper
+    live = live_beside_a_paused_process if whose == "given-away" else live_beside_a_sleeper
 
     async def scenario() -> None:
         history = a_history(rule)

@@ -8,10 +8,10 @@ from neardup_stream.streams.memory.streams import MemorySource
 from tests.crashes import Stall
 from tests.page_histories import DAY, PARTITION, Op, PageHistory, Sweep
 
-__all__ = ["live_beside_a_sleeper", "live_beside_a_sleeping_sweeper", "live_beside_a_zombie"]
+__all__ = ["live_beside_a_paused_process", "live_beside_a_sleeper", "live_beside_a_sleeping_sweeper"]
 
 
-async def live_beside_a_zombie(
+async def live_beside_a_paused_process(
     history: PageHistory, begun: Sequence[Op], stall: Stall, story: Sequence[Op | Sweep], batch_pages: int
 ) -> None:
     """Where a daemon stands still, another one takes its partition over, and lives the story.
