@@ -29,10 +29,11 @@ test: packages check jars ## Set up, then run all that CI runs: format, lint, ty
 
 check: lint types floors ## Everything that can be said without running the code
 
-lint: .venv/.stamp-dev ## Format, lint, spelling; changes nothing
+lint: .venv/.stamp-dev ## Format, lint, spelling, wording; changes nothing
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/codespell
+	$(BIN)/python -m tests.words
 
 types: .venv/.stamp-dev ## Type-check library, daemon, tests and benchmarks
 	$(BIN)/mypy

@@ -1,1 +1,1 @@
-"""64-bit words: distances, permutations of blocks, ranges to scan."""
+"""Distances between 64-bit words, block permutations and ranges of sorted tables."""

@@ -1,7 +1,7 @@
-"""Words as decimal numbers, one a line: how fingerprints travel in text files.
+"""Read fingerprints from text files: one decimal number per line.
 
-A line is decimal digits that make a number below 2**64, and its end, which may be CR LF and may be missing
-from the last line. Nothing else: no sign, no space, no empty line, not at the end either.
+A line holds the decimal digits of a number below 2**64 and a line end, LF or CR LF. The last line may lack
+its line end. Signs, spaces and empty lines are errors, also at the end of the file.
 """
 
 import re
@@ -21,11 +21,11 @@ _MAX_DIGITS = 20
 _LINE = re.compile(rb"[0-9]{1,%d}\r?\n?" % _MAX_DIGITS)
 
 _SHOWN_BYTES = 40
-"""How much of a bad line is shown: it may be a page of HTML."""
+"""Bytes of a malformed line that an error message quotes; a line may be a whole page of HTML."""
 
 
 def read_words(lines: IO[bytes]) -> Words:
-    """The set of words in a binary stream: ascending, a repeated line counted once.
+    """Return the distinct words of a binary stream in ascending order.
 
     Raises:
         ConfigError: a line is not a decimal number below 2**64; the message names the line.
@@ -43,7 +43,7 @@ def read_words(lines: IO[bytes]) -> Words:
 
 
 def _parsed(lines: Sequence[bytes], first_line: int) -> Words:
-    """Trust `int` with digits and line ends only, which it reads fast; look closer where it fails."""
+    """Parse lines with `int` if they consist of digits and line ends only; else find the malformed line."""
     is_short = max(map(len, lines)) <= _MAX_DIGITS + 1 and len(lines[-1].rstrip(b"\n")) <= _MAX_DIGITS
     if is_short and not b"".join(lines).translate(None, b"0123456789\n"):
         try:

@@ -1,7 +1,7 @@
-"""Arrays of integers of any width, packed without gaps. Pure.
+"""Pack arrays of integers of any bit width without gaps. Pure.
 
-Item i occupies the bits i * width to (i + 1) * width - 1 of the bytes, the lowest bit first: bit b of the
-array is bit b % 8 of byte b // 8.
+Item i occupies the bits i * width to (i + 1) * width - 1, lowest bit first: bit b of the array is bit b % 8
+of byte b // 8.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ MAX_PACKED_BITS = 57
 
 
 def bits_for(largest: int) -> int:
-    """Bits that hold every number up to `largest`; 1 for 0.
+    """Return how many bits hold every number up to `largest`; 1 for 0.
 
     >>> bits_for(0), bits_for(255), bits_for(256)
     (1, 8, 9)
@@ -33,11 +33,11 @@ def unpack(packed: NDArray[np.uint8], width: int, rows: NDArray[np.int64]) -> ND
     """Return the values of these items, uint64[rows].
 
     Args:
-        packed: the bytes, and at least 8 behind them.
-        width: of an item, 1 to MAX_PACKED_BITS.
-        rows: int64, each the number of an item.
+        packed: the bytes, followed by at least 8 more.
+        width: bits of an item, 1 to MAX_PACKED_BITS.
+        rows: numbers of the items, int64.
 
-    Cost: 10 µs, and 60 ns an item.
+    Cost: 10 µs plus 60 ns an item.
     """
     first_bits = rows * width
     at = (first_bits >> 3)[:, None] + np.arange(8)

@@ -1,4 +1,4 @@
-"""Block permutations: how words that are close come to share a prefix in at least one sorted table.
+"""Compute block permutations, so that close words share a prefix in at least one sorted table.
 
 A word is split into m blocks. Two words within k bits differ in at most k blocks, so they agree on at
 least m - k. For every choice of m - k blocks there is one table, whose permutation brings those blocks to
@@ -14,9 +14,9 @@ the front and leaves the others behind them in their order. With m = 4, k = 2, t
 
 So the matches of a word lie in one short range of a sorted table: the words with the same prefix.
 
-A pair may agree on more than m - k blocks, and is then found in several tables. It differs in every block
-that the first of them passed over (the blocks in front of its last leading one; 0 and 2 in the picture),
-and in no other table is that so. This tells which of the findings to keep, without remembering any.
+A pair that agrees on more than m - k blocks matches in several tables. Only in the first of these tables
+does the pair differ in every block that the permutation passed over (the blocks before its last leading
+one; 0 and 2 in the picture). A match is reported from that table alone, so no list of pairs is needed.
 """
 
 from collections.abc import Sequence
@@ -41,24 +41,25 @@ __all__ = [
 ]
 
 MAX_TABLES = 256
-"""Tables an index may have. Every page is stored once in each: 20 tables already take over 2 KB a page, and
-252 (10 blocks, 5 bits) are the most that anyone has had a use for. A table's number fits a byte."""
+"""The most tables an index may have. Each table stores every page once: 20 tables take over 2 KB a page. The
+largest known layout has 252 (10 blocks, 5 bits). A table's number fits in a byte.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class PermutedConfig:
-    """How an index of permuted tables is laid out.
+    """The layout of an index of permuted tables.
 
-    Blocks and pages set the cost: `table_count` entries a page, and in each table as many candidates a
-    probe as words share a prefix of some 64 * (blocks - distance_bits) / blocks bits by chance. What is
-    found does not depend on `blocks`.
+    Blocks and pages set the cost: an index stores `table_count` entries a page. A probe of one table
+    reads the words that share a prefix of some 64 * (blocks - distance_bits) / blocks bits by chance.
+    `blocks` does not change which pages match.
 
     Attributes:
         blocks: parts a word is split into, at most 64.
         distance_bits: words that differ in at most this many bits match; 0 is equality.
 
     Raises:
-        ConfigError: the two contradict each other, or would take more than `MAX_TABLES` tables.
+        ConfigError: the two contradict each other, or need more than `MAX_TABLES` tables.
     """
 
     blocks: int = 4
@@ -74,7 +75,7 @@ class PermutedConfig:
 
     @property
     def table_count(self) -> int:
-        """One table for each choice of the blocks that a match agrees on."""
+        """Return the number of tables: one for each choice of the blocks that a match agrees on."""
         return comb(self.blocks, self.distance_bits)
 
 
@@ -85,7 +86,7 @@ class Permutation:
     Attributes:
         order: block numbers from the leading end, block 0 being the word's leading one.
         prefix_bits: leading bits of the permuted word that a match shares.
-        passed_over: masks, in the unpermuted word, of the blocks left behind before the last leading one.
+        passed_over: masks, in the unpermuted word, of the blocks skipped before the last leading one.
         moves: (mask in the unpermuted word, shift); positive shifts go towards the leading bit.
     """
 
@@ -95,7 +96,7 @@ class Permutation:
     moves: tuple[tuple[int, int], ...]
 
     def apply(self, words: Words) -> Words:
-        """The words with their blocks in this table's order; same shape, a new array."""
+        """Return the words with their blocks in this table's order; same shape, a new array."""
         permuted = np.zeros_like(words)
         for mask, shift in self.moves:
             permuted |= _shifted(words & np.uint64(mask), shift)
@@ -110,7 +111,7 @@ class Permutation:
 
 
 def permutations(config: PermutedConfig) -> tuple[Permutation, ...]:
-    """The permutation of every table, in the order of their leading blocks.
+    """Return the permutation of every table, in the order of their leading blocks.
 
     >>> [table.order for table in permutations(PermutedConfig(blocks=3, distance_bits=1))]
     [(0, 1, 2), (0, 2, 1), (1, 2, 0)]
@@ -119,12 +120,13 @@ def permutations(config: PermutedConfig) -> tuple[Permutation, ...]:
 
 
 def block_permutations(widths: Sequence[int], distance_bits: int) -> tuple[Permutation, ...]:
-    """The tables for blocks of any widths in the low bits of a word; the bits above them stay in front.
+    """Return the tables for blocks of any widths in the low bits of a word.
 
-    Those fixed bits count into `prefix_bits`. There are C(len(widths), distance_bits) tables.
+    The bits above the blocks stay in front and count into `prefix_bits`. There are C(len(widths),
+    distance_bits) tables.
 
     Args:
-        widths: of the blocks in bits, each at least 1, the leading block first; more than `distance_bits`.
+        widths: bits of each block, at least 1, the leading block first; more blocks than `distance_bits`.
         distance_bits: of a match, 0 or more.
     """
     leading_blocks = combinations(range(len(widths)), len(widths) - distance_bits)
@@ -132,7 +134,7 @@ def block_permutations(widths: Sequence[int], distance_bits: int) -> tuple[Permu
 
 
 def block_widths(blocks: int, bits: int = WORD_BITS) -> tuple[int, ...]:
-    """Widths of the blocks in bits, as even as possible, the wider ones leading.
+    """Return the widths of the blocks in bits, as even as possible, the wider ones leading.
 
     >>> block_widths(6)
     (11, 11, 11, 11, 10, 10)
@@ -142,7 +144,7 @@ def block_widths(blocks: int, bits: int = WORD_BITS) -> tuple[int, ...]:
 
 
 def block_masks(widths: Sequence[int]) -> tuple[int, ...]:
-    """Masks of the blocks in the low bits of a word, given their widths, the leading block first.
+    """Return the masks of the blocks in the low bits of a word, given their widths, the leading block first.
 
     >>> [f"{mask:08b}" for mask in block_masks((3, 3, 2))]
     ['11100000', '00011100', '00000011']
@@ -151,7 +153,7 @@ def block_masks(widths: Sequence[int]) -> tuple[int, ...]:
 
 
 def check_blocks(blocks: int, distance_bits: int) -> None:
-    """Refuse numbers that contradict each other, whatever they would cost.
+    """Check that two numbers are consistent, regardless of the cost of the layout.
 
     Raises:
         ConfigError: unless 0 <= distance_bits < blocks <= 64; the message has the numbers.
@@ -181,7 +183,7 @@ def _permutation(leading: tuple[int, ...], widths: Sequence[int]) -> Permutation
 
 
 def _low_bits(widths: Sequence[int]) -> list[int]:
-    """Position of the lowest bit of each block, given the widths from the leading end."""
+    """Return the position of the lowest bit of each block, given the widths from the leading end."""
     return [sum(widths) - end for end in accumulate(widths)]
 
 

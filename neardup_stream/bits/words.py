@@ -1,6 +1,6 @@
-"""Fingerprints as words of 64 bits: the array type, and how far two of them are apart.
+"""Represent fingerprints as 64-bit words: the array type and the Hamming distance.
 
-Bit 63 is the leading bit: it is the first of a word written as big-endian bytes, and words sort by it.
+Bit 63 is the leading bit: it comes first in big-endian bytes and in the sort order.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ Words = npt.NDArray[np.uint64]
 
 
 def hamming_distance(left: int, right: int) -> int:
-    """Bits in which two words differ, 0 to 64; both in [0, 2**64).
+    """Return the number of bits in which two words differ, 0 to 64; both in [0, 2**64).
 
     >>> hamming_distance(0b1011, 0b0001)
     2
@@ -23,6 +23,6 @@ def hamming_distance(left: int, right: int) -> int:
 
 
 def distances(left: Words, right: Words) -> npt.NDArray[np.uint8]:
-    """Bits in which the words of two arrays differ, pair by pair; shapes broadcast."""
+    """Return the number of bits in which the words of two arrays differ, pair by pair; shapes broadcast."""
     counts: npt.NDArray[np.uint8] = np.bitwise_count(left ^ right)
     return counts

@@ -1,1 +1,1 @@
-"""Values computed from one page alone."""
+"""Compute fingerprints: values that depend on one page alone."""

@@ -1,14 +1,13 @@
-"""Pages with a frame: sketches of their whole texts that tell which samples are content.
+"""Compare framed pages: store a sketch of the whole text that marks which samples are content.
 
-A page's sketch is made of its content. Where a frame was taken out, the first bins of the whole text's sketch
-are kept beside it, or all where a frame is hard to tell from content (short pages, and sites of which little
-is known), with one bit a bin that says whether its sample is content:
+The sketch of a page is made of its content. If a frame was removed, the record also stores the first bins of
+the whole text's sketch, or all bins if frame and content are hard to distinguish (short pages, and sites with
+few known pages), with one bit a bin that says whether its sample is content:
 
     codes of the bins │ one bit a bin, the first one lowest
 
-So two pages of which one's frame was not known yet can still be compared as a whole, and it can be told
-whether what they share is content or frame: a sample of the whole text that is content is a sample of the
-content.
+So two pages can still be compared as a whole if the frame of one was not known yet, and the bits say whether
+what they share is content or frame: a sample of the whole text that is content is a sample of the content.
 """
 
 from collections.abc import Sequence
@@ -37,43 +36,46 @@ __all__ = [
 ]
 
 SHORT_SHINGLES = 110
-"""Pages of at most so many shingles are short: frame and content cannot be told apart with certainty."""
+"""Pages of at most this many shingles are short: frame and content cannot be distinguished with certainty."""
 
 _WHOLE_BINS = 64
-"""Bins that are kept of the whole texts of most pages; 40 bytes with their bits."""
+"""Bins that most pages store of the whole text; 40 bytes with their bits."""
 
 
 class FramedSketch(Protocol):
-    """What is kept of a page; records have it."""
+    """What a record stores of a page's sketches."""
 
     @property
     def sketch(self) -> bytes:
-        """Of the content."""
+        """Return the sketch of the content."""
         ...
 
     @property
     def shingle_count(self) -> int:
-        """Of the content."""
+        """Return the number of shingles of the content."""
         ...
 
     @property
     def whole(self) -> bytes:
-        """Of the whole text, see `pack_wholes`; empty where no frame was taken out."""
+        """Return the stored part of the whole text's sketch, see `pack_wholes`.
+
+        Empty if no frame was removed.
+        """
         ...
 
     @property
     def whole_count(self) -> int:
-        """Shingles of the whole text, repeats included; 0 where no frame was taken out."""
+        """Return the number of shingles of the whole text, with repeats; 0 if no frame was removed."""
         ...
 
 
 def text_shingle_count(page: FramedSketch) -> int:
-    """Shingles of the whole text, repeats included."""
+    """Return the number of shingles of the whole text, with repeats."""
     return page.whole_count or page.shingle_count
 
 
 def frame_share(page: FramedSketch) -> float:
-    """Share of the whole text's shingles that are frame, in [0, 1]."""
+    """Return the fraction of the whole text's shingles that are frame, in [0, 1]."""
     return 1 - page.shingle_count / page.whole_count if page.whole_count else 0.0
 
 
@@ -82,11 +84,11 @@ class WholeOverlaps(NamedTuple):
 
     Attributes:
         resemblances: of the whole texts.
-        own: share of the one whole text inside the other.
-        other: of the other inside the one.
-        own_content: share of the one page's content inside the other's whole text; 1 where nothing is left.
+        own: fraction of the one whole text that is in the other.
+        other: fraction of the other that is in the one.
+        own_content: fraction of the one page's content in the other's whole text; 1 for empty content.
         other_content: the other way round.
-        own_samples: how many samples `own_content` is estimated from, that is, bins of the one whole text
+        own_samples: number of samples behind `own_content`, that is, bins of the one whole text
             whose sample is content.
         other_samples: the same of `other_content`.
     """
@@ -106,13 +108,13 @@ def pack_wholes(
     keeps_all: Sequence[bool],
     config: SketchConfig,
 ) -> list[bytes]:
-    """Return the bytes kept of whole texts whose frames were taken out.
+    """Return what records store of whole texts from which frames were removed.
 
     Args:
         sketches: of the whole texts, sketch_bytes each.
         is_content: for each page and bin whether its sample is content, uint8[pages, bins].
-        keeps_all: for each page whether all bins are kept, not only the first 64.
-        config: that made the sketches.
+        keeps_all: for each page whether all bins are stored, not only the first 64.
+        config: of the sketches.
     """
     few = min(_WHOLE_BINS, config.bins)
     few_bytes = few * config.code_bits // 8
@@ -126,12 +128,13 @@ def pack_wholes(
 def whole_overlaps(
     lefts: Sequence[FramedSketch], rights: Sequence[FramedSketch], config: SketchConfig
 ) -> WholeOverlaps:
-    """Estimate pair by pair how alike whole texts are, and how much of what they share is content.
+    """Estimate pair by pair how similar whole texts are, and how much of what they share is content.
 
-    By as many bins as are kept of both. With 64 the resemblance errs by at most .07, and a share of content
-    that is a part c of its whole text by at most .1 / sqrt(c).
+    The estimate uses the bins that both pages store. With 64 bins the error of the resemblance is at most
+    .07, and that of a content fraction at most .1 / sqrt(c), c being the content's fraction of the whole
+    text.
 
-    Cost: 200 µs, and 2 µs a pair.
+    Cost: 200 µs plus 2 µs a pair.
     """
     counts = np.array([[text_shingle_count(page) for page in side] for side in (lefts, rights)])
     kept_bins = np.array([[_bins_of(page, config) for page in side] for side in (lefts, rights)]).min(axis=0)
@@ -150,7 +153,7 @@ def whole_overlaps(
 def whole_sketches(
     one: FramedSketch, other: FramedSketch, config: SketchConfig
 ) -> tuple[NDArray[np.uint8], NDArray[np.uint8], SketchConfig]:
-    """The bins by which two whole texts are compared, uint8[1, bytes] each, and how they are made."""
+    """Return the bins that two whole texts have in common, uint8[1, bytes] each, and their configuration."""
     compared = replace(config, bins=min(_bins_of(page, config) for page in (one, other)))
     left, right = (_whole_sketches([page], compared.sketch_bytes) for page in (one, other))
     return left, right, compared
@@ -187,14 +190,17 @@ def _overlaps(
 def _shared(
     agreeing: NDArray[np.int64], both: NDArray[np.int64], config: SketchConfig
 ) -> NDArray[np.float64]:
-    """How many bins hold the same sample, from how many hold the same code: codes agree by chance too."""
+    """Estimate how many bins hold the same sample from how many hold the same code.
+
+    Codes also agree by chance.
+    """
     code_count = (1 << config.code_bits) - 1
     shared: NDArray[np.float64] = (code_count * agreeing - both) / (code_count - 1)
     return shared
 
 
 def _bins_of(page: FramedSketch, config: SketchConfig) -> int:
-    """How many bins are kept of its whole text."""
+    """Return how many bins a page stores of its whole text."""
     all_bytes = config.sketch_bytes + -(-config.bins // 8)
     return config.bins if len(page.whole) in (0, all_bytes) else _WHOLE_BINS
 
@@ -204,7 +210,7 @@ def _whole_sketches(pages: Sequence[FramedSketch], size: int) -> NDArray[np.uint
 
 
 def _content_bits(pages: Sequence[FramedSketch], bins: int, config: SketchConfig) -> NDArray[np.bool_]:
-    """bool[pages, bins]; all of it is content where no frame was taken out."""
+    """Return which samples are content, bool[pages, bins]; all are if no frame was removed."""
     everything = b"\xff" * (-(-bins // 8))
     packed = []
     for page in pages:
@@ -215,7 +221,7 @@ def _content_bits(pages: Sequence[FramedSketch], bins: int, config: SketchConfig
 
 
 def _codes_in_order(sketches: NDArray[np.uint8], config: SketchConfig) -> NDArray[np.uint8]:
-    """One code a byte, in the order of the bins."""
+    """Return one code a byte, in the order of the bins."""
     if config.code_bits == 8:
         return sketches
     return np.stack([sketches & 0x0F, sketches >> 4], axis=2).reshape(len(sketches), -1)

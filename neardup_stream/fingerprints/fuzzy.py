@@ -1,10 +1,10 @@
-"""Fuzzy-fingerprints: whole numbers that pages with a similar distribution of words have in common.
+"""Compute fuzzy-fingerprints: codes that pages with a similar distribution of words share.
 
     words ──► share of each prefix class ──► deviation from the expected share ──► a digit a class ──► a code
 
-Words are counted by their first two letters, packed into classes that a reference corpus fills equally. How
-far each class deviates from the reference is made fuzzy: a digit for little or much, by a scheme; all digits
-of a scheme are one code. Pages that are similar enough have all digits of some scheme in common.
+Words are counted by their first two letters, which are grouped into classes of equal frequency in a reference
+corpus. A scheme maps the deviation of each class from the reference to a digit, for small or large; all
+digits of a scheme are one code. Sufficiently similar pages share all digits of some scheme.
 
     M. Potthast: Wikipedia in the Pocket, SIGIR 2007
     B. Stein: Fuzzy-Fingerprints for Text-Based Information Retrieval, I-KNOW 2005
@@ -35,10 +35,10 @@ __all__ = [
 ]
 
 CLASSES: Final = 30
-"""Prefix classes; the literature has 10 to 100."""
+"""The number of prefix classes; the literature uses 10 to 100."""
 
 MOST_PREFIXES: Final = 4096
-"""Prefixes with a class of their own; what is left out, the rarest, is dealt out by its hash."""
+"""The most prefixes with an assigned class; a hash assigns the rarest ones, beyond this number."""
 
 SCHEMES: Final[tuple[tuple[float, ...], ...]] = (
     (0.3, 0.7),
@@ -50,12 +50,14 @@ SCHEMES: Final[tuple[tuple[float, ...], ...]] = (
     (0.4, 0.6, 0.1),
     (0.6, 0.4, 0.9),
 )
-"""For each scheme the quantiles of the reference above which a digit is 1, else 0; class i has that of i
-modulo their number."""
+"""For each scheme the quantiles of the reference above which a digit is 1, else 0; class i uses the quantile
+at i modulo their number.
+"""
 
 PREFIX_COUNT: Final = np.dtype([("prefix", "<u4"), ("count", "<u4")])
 """A prefix and how many words of a page begin with it. A prefix is its first code point times 2**16, XOR the
-second one (0 for a word of one letter, or of a script without spaces), its low 32 bits."""
+second one (0 for a word of one letter, or of a script without spaces), truncated to 32 bits.
+"""
 
 _PREFIX_SHIFT: Final = np.uint32(16)
 _LEAST_EXPECTED: Final = 1e-9
@@ -63,10 +65,10 @@ _LEAST_EXPECTED: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class FuzzyReference:
-    """What a reference corpus says of its language.
+    """Word statistics of a reference corpus.
 
     Attributes:
-        prefixes: known ones, uint32, ascending; others are dealt out by their hash.
+        prefixes: known ones, uint32, ascending; a hash assigns the classes of others.
         classes: of each known prefix, uint8.
         expected: mean share of each class, float64[CLASSES], above 0.
         bounds: for each scheme and class the deviation above which its digit is 1, float64[schemes, CLASSES].
@@ -81,7 +83,7 @@ class FuzzyReference:
 def count_prefixes(text: str) -> NDArray[Any]:
     """Count the words of a visible text by prefix: PREFIX_COUNT items, by prefix ascending.
 
-    Cost: 60 µs for 3.5 KB; where characters must be canonicalized with their neighbors, that beside it.
+    Cost: 60 µs for 3.5 KB, plus the canonicalization of characters that depend on their neighbors.
     """
     letters = _letters(text)
     is_solo = letters >= SOLO
@@ -100,17 +102,17 @@ def count_prefixes(text: str) -> NDArray[Any]:
 
 
 def learn_reference(pages: Sequence[NDArray[Any]]) -> FuzzyReference:
-    """Learn classes, expectations and bounds from a cross-section of the pages to be indexed.
+    """Return the classes, expectations and bounds of a cross-section of the pages to index.
 
-    The same pages give the same reference, to the last bit.
+    Equal pages give a bit-identical reference.
 
     Args:
         pages: counted prefixes, at least one page with a word.
 
     Raises:
-        ConfigError: there is no word in them.
+        ConfigError: the pages have no words.
 
-    Cost: as for `fuzzy_codes`, and 20 µs a page.
+    Cost: as for `fuzzy_codes`, plus 20 µs a page.
     """
     pages = [page for page in pages if page.size]
     if not pages:
@@ -129,7 +131,7 @@ def learn_reference(pages: Sequence[NDArray[Any]]) -> FuzzyReference:
 
 
 def fuzzy_codes(pages: Sequence[NDArray[Any]], reference: FuzzyReference) -> NDArray[np.uint64]:
-    """The codes of pages, uint64[pages, schemes].
+    """Return the codes of pages, uint64[pages, schemes].
 
     Args:
         pages: counted prefixes.
@@ -147,7 +149,7 @@ def fuzzy_codes(pages: Sequence[NDArray[Any]], reference: FuzzyReference) -> NDA
 
 
 def _letters(text: str) -> NDArray[np.int32]:
-    """The characters of the canonical text as an alphabet has them."""
+    """Return the entries of the canonical text's characters in an alphabet."""
     for alphabet in (raw_alphabet(), canonical_alphabet()):
         letters: NDArray[np.int32] = alphabet[np.minimum(code_points(text), alphabet.size - 1)]
         if not (letters >= UNSETTLED).any():
@@ -158,7 +160,7 @@ def _letters(text: str) -> NDArray[np.int32]:
 
 
 def _packed(counted: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Give each prefix the class that is emptiest so far, the most frequent first."""
+    """Assign each prefix to the emptiest class so far, the most frequent prefix first."""
     prefixes, places = np.unique(counted["prefix"], return_inverse=True)
     counts = np.bincount(places, weights=counted["count"])
     most = np.lexsort((prefixes, -counts))[:MOST_PREFIXES]
@@ -174,7 +176,7 @@ def _packed(counted: NDArray[Any]) -> tuple[NDArray[np.uint32], NDArray[np.uint8
 def _shares(
     pages: Sequence[NDArray[Any]], prefixes: NDArray[np.uint32], classes: NDArray[np.uint8]
 ) -> NDArray[np.float64]:
-    """The share of each class in the words of each page, float64[pages, CLASSES]; 0 without a word."""
+    """Return the share of each class in the words of each page, float64[pages, CLASSES]; 0 without a word."""
     if not pages:
         return np.zeros((0, CLASSES))
     counted = np.concatenate(pages)
@@ -192,7 +194,7 @@ def _shares(
 
 
 def _mixed(values: NDArray[np.uint32]) -> NDArray[np.uint64]:
-    """The finalizer of MurmurHash3, as `mix` of the archive format."""
+    """Return the finalizer of MurmurHash3 of each value, as `mix` in the archive format."""
     mixed = values.astype(np.uint64)
     for factor in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
         mixed = (mixed ^ (mixed >> np.uint64(33))) * np.uint64(factor)

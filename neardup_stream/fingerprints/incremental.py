@@ -1,9 +1,9 @@
-"""The fingerprint of a text that comes in pieces, in memory that does not grow with it.
+"""Fingerprint a text piece by piece, in bounded memory.
 
     text so far    " | opening run | ...tokens that are finished... | closing run | "
 
-A run of letters at either edge may go on in the next piece, or in a piece before the first, so it is kept
-as letters; everything between is a `TokenSequence`. While the text is one single run, that is the opening.
+A run of letters at either end may continue in the next piece, or in a piece before the first, so it is kept
+as letters; everything between is a `TokenSequence`. If the text is a single run, that is the opening run.
 """
 
 import itertools
@@ -22,10 +22,10 @@ __all__ = ["Simhash"]
 class Simhash:
     """Compute the 64-bit simhash of a text piece by piece; used like the objects of `hashlib`.
 
-    However the text is cut, also within a word, and however the parts are updated and merged in order, the
-    digest is that of the whole; it is the one that the stream stores for a page with this text. Memory is
-    bounded. Pieces must not be cut between characters that Unicode composes into one, as a letter and an
-    accent that follows it: cut at white space where the text may hold any.
+    The digest is that of the whole text, however the text is cut, also within a word, and however the parts
+    are updated and merged in order; the stream stores this digest for a page with this text. Memory is
+    bounded. Do not cut between characters that Unicode composes into one, such as a letter and the accent
+    after it: cut at white space if the text may contain any.
 
     Args:
         text: the first piece.
@@ -52,7 +52,7 @@ class Simhash:
         self.update(text)
 
     def update(self, text: str) -> None:
-        """Add a piece of visible text at the end. Cost: some milliseconds for 3.5 KB."""
+        """Append a piece of visible text. Cost: some milliseconds for 3.5 KB."""
         for kind, run in itertools.groupby(fold_characters(text), kind_of):
             if kind == "running":
                 self._continue_run("".join(itertools.islice(run, MAX_TOKEN_CHARACTERS)))
@@ -61,7 +61,7 @@ class Simhash:
                 self._finished.extend([token_hash(token) for token in run] if kind == "solo" else [])
 
     def merge(self, other: Self) -> None:
-        """Add at the end everything that the other has seen; the other stays as it is.
+        """Append everything that another simhash has processed; the other stays unchanged.
 
         Raises:
             ConfigError: the two have different windows.
@@ -78,7 +78,7 @@ class Simhash:
             self._closing = other._closing
 
     def copy(self) -> Self:
-        """Return an independent object that has seen the same text."""
+        """Return an independent copy with the same state."""
         twin = type(self)(window_tokens=self._window_tokens)
         twin.merge(self)
         return twin
@@ -86,18 +86,18 @@ class Simhash:
     def digest(self) -> int:
         """Return the simhash of the text so far, in [0, 2**64); 0 before the first token.
 
-        The text may go on afterwards.
+        More text may follow.
         """
         return self._digest().fingerprint
 
     @property
     def token_count(self) -> int:
-        """Tokens so far, from 0. The stream compares no text of fewer than 10."""
+        """Return the number of tokens so far. The stream does not compare texts of fewer than 10."""
         return self._digest().token_count
 
     @property
     def text_fingerprint(self) -> int:
-        """64 bits that are equal for equal sequences of tokens, and else only by chance."""
+        """Return 64 bits that are equal for equal sequences of tokens, and otherwise only by chance."""
         return self._digest().text_fingerprint
 
     def _digest(self) -> SequenceDigest:
@@ -120,5 +120,5 @@ class Simhash:
 
 
 def _hashes(run: str) -> list[int]:
-    """The hash of a run as a token, if there is any."""
+    """Return the hash of a run as a token in a list; empty if the run is empty."""
     return [token_hash(run)] if run else []

@@ -1,6 +1,6 @@
-"""The compiled page kernel: UTF-8 of a whole batch in, fingerprints and sketches out, in one pass.
+"""Fingerprint a batch of pages with compiled code: UTF-8 in, fingerprints and sketches out, in one pass.
 
-A second entry, `view_pages`, sketches what is left of pages when some of their lines are taken out.
+A second entry point, `view_pages`, sketches pages without some of their lines.
 
     bytes ──► letters ──► tokens ──► MurmurHash3 ──► cyclic windows ──► votes ──► 64 bits
     └──────────── _hash_tokens ────────────────┘    _hash_windows   _select   _majority
@@ -10,10 +10,12 @@ A second entry, `view_pages`, sketches what is left of pages when some of their 
                _hash_windows   _label_repeats   └──► minima of coarse bins ──► none empty ──► band words
                                                        _minimize              _densify      _hash_bands
 
-All compiled code of a page's way is in this file, and it imports nothing of ours: the compiler's cache
-sees changes of this file only. `reference.py` says plainly what it must equal, bit for bit.
+All compiled code for pages is in this file, and the file imports no other module of the package: the
+compiler's cache detects changes of this file only. `tests/reference.py` is the plain definition that the
+results must equal bit for bit.
 
-Every number that is hashed is a uint64 from the start: beside an int64 the compiler would make it a float.
+Every number that is hashed is a uint64 from the start: combined with an int64, the compiler would make it a
+float.
 """
 
 from collections.abc import Callable
@@ -26,7 +28,7 @@ from numpy.typing import NDArray
 __all__ = ["UNSETTLED_PAGE", "fingerprint_pages", "view_pages"]
 
 UNSETTLED_PAGE = -1
-"""The token count of a page whose raw text has to be canonicalized first."""
+"""The token count of a page whose raw text must be canonicalized first."""
 
 _IGNORED = -1  # entries of an alphabet and their flags, see text/alphabet.py
 _SOLO = 1 << 24
@@ -43,7 +45,7 @@ _MIX2 = np.uint64(0xC4CEB9FE1A85EC53)
 _LOW_BIT_OF_EACH_BYTE = np.uint64(0x0101010101010101)
 _BYTE = np.uint64(0xFF)
 _BYTE_BITS = np.uint64(8)
-_SLOTS = 256  # of a table that spares comparing windows; changes no result
+_SLOTS = 256  # of a table that avoids comparisons of windows; does not affect the result
 _LAST_SLOT = np.uint64(_SLOTS - 1)
 _BYTE_LIMIT = 255
 _LINE_FEED = 10
@@ -88,7 +90,7 @@ def _scramble_high(high: np.uint64) -> np.uint64:
 
 @_inlined
 def _absorb(h1: np.uint64, h2: np.uint64, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Hash one full block of 16 bytes."""
+    """Return the hash state after one full block of 16 bytes."""
     h1 = (_rotate(h1 ^ _scramble_low(low), 27) + h2) * np.uint64(5) + _ADD1
     h2 = (_rotate(h2 ^ _scramble_high(high), 31) + h1) * np.uint64(5) + _ADD2
     return h1, h2
@@ -98,7 +100,7 @@ def _absorb(h1: np.uint64, h2: np.uint64, low: np.uint64, high: np.uint64) -> tu
 def _push(
     h1: np.uint64, h2: np.uint64, low: np.uint64, high: np.uint64, length_bytes: int, byte: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Put a byte behind the `length_bytes` before it; hash the block when it is full."""
+    """Append a byte after the `length_bytes` before it; hashes the block when it is full."""
     shifted = byte << np.uint64(8 * (length_bytes & 7))
     if length_bytes & 8:
         high |= shifted
@@ -112,7 +114,7 @@ def _push(
 
 @_inlined
 def _finish(h1: np.uint64, h2: np.uint64, low: np.uint64, high: np.uint64, length_bytes: int) -> np.uint64:
-    """Hash the last block, which is not full, and the length."""
+    """Return the hash after the last block, which is not full, and the length."""
     h1 = h1 ^ _scramble_low(low) ^ np.uint64(length_bytes)
     h2 = h2 ^ _scramble_high(high) ^ np.uint64(length_bytes)
     h1 += h2
@@ -122,7 +124,7 @@ def _finish(h1: np.uint64, h2: np.uint64, low: np.uint64, high: np.uint64, lengt
 
 @_inlined
 def _decode(buffer: NDArray[np.uint8], at: int) -> tuple[np.int64, int]:
-    """The code point whose UTF-8 begins here with a byte above 0x7f, and the bytes it takes."""
+    """Return the code point whose UTF-8 begins here with a byte above 0x7f, and its length in bytes."""
     lead = np.int64(buffer[at])
     if lead < 0xE0:
         return (lead & 0x1F) << 6 | (buffer[at + 1] & 0x3F), 2
@@ -134,7 +136,7 @@ def _decode(buffer: NDArray[np.uint8], at: int) -> tuple[np.int64, int]:
 
 @_inlined
 def _encode(point: np.int64) -> tuple[np.uint64, int]:
-    """The UTF-8 of a code point, its first byte lowest, and the bytes it takes."""
+    """Return the UTF-8 of a code point, its first byte lowest, and its length in bytes."""
     if point < 0x80:
         return np.uint64(point), 1
     last = 0x80 | (point & 0x3F)
@@ -155,11 +157,11 @@ def _hash_tokens(  # noqa: C901, PLR0912 - one thought: the state of a token is 
     hashes: NDArray[np.uint64],
     line_ends: NDArray[np.int64],
 ) -> tuple[int, int]:
-    """Write the hash of each token, and behind which token each line ends; return how many of both there are.
+    """Write the hash of each token, and for each line the number of tokens up to its end; return both counts.
 
-    A line without tokens is no line. The token count is UNSETTLED_PAGE where the alphabet does not decide.
+    A line without tokens does not count. The token count is UNSETTLED_PAGE if the alphabet does not decide.
 
-    One thought, in registers: the token under way is (h1, h2) of its full blocks of 16 bytes, the bytes
+    The state stays in registers: the current token is (h1, h2) of its full blocks of 16 bytes, the bytes
     since then in `low` and `high`, and its length; there is no buffer of its letters.
     """
     nothing = np.uint64(0)
@@ -214,7 +216,7 @@ def _hash_tokens(  # noqa: C901, PLR0912 - one thought: the state of a token is 
 
 @_compiled
 def _hash_sequence(tokens: NDArray[np.uint64], multiplier: np.uint64) -> np.uint64:
-    """One word for all tokens in their order: a polynomial in the multiplier, and the length."""
+    """Return one word for all tokens in order: a polynomial in the multiplier, combined with the length."""
     total = np.uint64(0)
     for token in tokens:
         total = total * multiplier + token
@@ -223,7 +225,7 @@ def _hash_sequence(tokens: NDArray[np.uint64], multiplier: np.uint64) -> np.uint
 
 @_compiled
 def _hash_windows(tokens: NDArray[np.uint64], window: int, windows: NDArray[np.uint64]) -> int:
-    """Write the cyclic hash of each window; returns how many. Fewer tokens than fill one are one window."""
+    """Write the cyclic hash of each window; return how many. Fewer tokens than a window form one window."""
     state = np.uint64(0)
     count = 0
     for i in range(tokens.size):
@@ -241,8 +243,8 @@ def _hash_windows(tokens: NDArray[np.uint64], window: int, windows: NDArray[np.u
 
 @_compiled
 def _select(windows: NDArray[np.uint64], recent_windows: int, votes: NDArray[np.uint64]) -> int:
-    """Write the windows that have no equal among the few before them; returns how many."""
-    last_seen = np.full(_SLOTS, -recent_windows - 1, np.int64)  # where a window of the slot was last
+    """Write the windows that have no equal among the few before them; return how many."""
+    last_seen = np.full(_SLOTS, -recent_windows - 1, np.int64)  # index of the last window in the slot
     count = 0
     for i in range(windows.size):
         window = windows[i]
@@ -260,7 +262,7 @@ def _select(windows: NDArray[np.uint64], recent_windows: int, votes: NDArray[np.
 
 @_compiled
 def _majority(votes: NDArray[np.uint64]) -> np.uint64:
-    """The bits that more than half of the votes have.
+    """Return the bits that more than half of the votes have.
 
     Bits are counted eight at a time: lane i is a word whose bytes count the bits i, i + 8, ... i + 56,
     emptied before a byte can overflow.
@@ -282,7 +284,7 @@ def _majority(votes: NDArray[np.uint64]) -> np.uint64:
 
 @_inlined
 def _share(word: np.uint64, shares: int) -> np.uint64:
-    """In which of so many equal shares of the range of words it is."""
+    """Return the index of the equal share of the range of words that contains this word."""
     return ((word >> _HALF_BITS) * np.uint64(shares)) >> _HALF_BITS
 
 
@@ -290,9 +292,9 @@ def _share(word: np.uint64, shares: int) -> np.uint64:
 def _label_repeats(
     windows: NDArray[np.uint64], table: NDArray[np.uint64], repeats: NDArray[np.uint32]
 ) -> None:
-    """Turn windows into shingles, in place; each further occurrence of one gets a hash of its own.
+    """Convert windows to shingles, in place; each further occurrence of one gets a hash of its own.
 
-    Only as much of the open-addressing table is cleared and used as these windows need.
+    Only the part of the open-addressing table that these windows need is cleared and used.
     """
     size = 1
     while size < 2 * windows.size:
@@ -315,7 +317,7 @@ def _label_repeats(
 
 @_compiled
 def _minimize(shingles: NDArray[np.uint64], turn_bits: int, minima: NDArray[np.uint64]) -> None:
-    """Write the least of the turned shingles in each share of the range, or _NOTHING."""
+    """Write the least rotated shingle in each share of the range, or _NOTHING."""
     minima[:] = _NOTHING
     for shingle in shingles:
         turned = _rotate(shingle, turn_bits)
@@ -325,7 +327,7 @@ def _minimize(shingles: NDArray[np.uint64], turn_bits: int, minima: NDArray[np.u
 
 @_compiled
 def _encode_minima(minima: NDArray[np.uint64], code_bits: int, sketch: NDArray[np.uint8]) -> None:
-    """Write the codes, of which a sketch's byte holds one or two, the first one lowest."""
+    """Write the codes; a byte of a sketch holds one code, or two, the first one lowest."""
     sketch[:] = 0
     for i in range(minima.size):
         if minima[i] != _NOTHING:
@@ -336,7 +338,7 @@ def _encode_minima(minima: NDArray[np.uint64], code_bits: int, sketch: NDArray[n
 
 @_compiled
 def _densify(minima: NDArray[np.uint64]) -> None:
-    """Let each empty bin borrow the minimum of the next that is not, the first following the last."""
+    """Fill each empty bin with the minimum of the next bin that is not empty, cyclically."""
     following = _NOTHING
     for i in range(2 * minima.size - 1, -1, -1):
         bin_ = i % minima.size
@@ -357,7 +359,7 @@ def _hash_bands(minima: NDArray[np.uint64], bands: NDArray[np.uint32]) -> None:
 
 @_compiled
 def _band(shingles: NDArray[np.uint64], minima: NDArray[np.uint64], bands: NDArray[np.uint32]) -> None:
-    """Write the word of each band; `minima` is scratch, as many as bins of all bands."""
+    """Write the word of each band; `minima` is scratch, one for each bin of all bands."""
     if minima.size:
         _minimize(shingles, 32, minima)
         _densify(minima)
@@ -399,13 +401,13 @@ def fingerprint_pages(
     Args:
         utf8: the pages' valid UTF-8, one after the other.
         offsets: where each page begins, and where the last one ends; int64[pages + 1].
-        alphabet: what each code point is, see text/alphabet.py.
+        alphabet: the class of each code point, see text/alphabet.py.
         max_token_characters: letters of a token that count, from 1.
         window: tokens to a window, 1 to 63.
-        recent_windows: a window votes unless this many before it hold its equal.
+        recent_windows: a window votes unless one of this many before it equals it.
         multiplier: of the text fingerprint, odd.
-        shingle: tokens to a shingle, 1 to 63; 0 when there is to be no sketch.
-        bins: of a sketch; without meaning when there is none, like the next two.
+        shingle: tokens to a shingle, 1 to 63; 0 for no sketch.
+        bins: of a sketch; ignored without a sketch, like the next two.
         code_bits: 4 or 8.
         band_bins: bins to a band.
         fingerprints: out, uint64[pages]; 0 for a page without tokens.

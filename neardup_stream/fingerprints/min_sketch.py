@@ -1,7 +1,7 @@
-"""A sample of fixed size: the first elements of a set in a random order that all sets share.
+"""Sample a fixed number of elements of a set: the first ones in a random order that all sets share.
 
-What comes first in the union of two sets comes first in one of them; it is in both with a probability of
-just their resemblance.
+The first element of the union of two sets is the first of one of them, and is in both with a probability that
+equals their resemblance.
 """
 
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class MinSketch:
 
     Attributes:
         ranks: their ranks, ascending; all of the set if it has no more.
-        size: how many are kept at most, from 1; 8 bytes each.
+        size: the most elements kept, from 1; 8 bytes each.
         key: of the order.
     """
 
@@ -33,7 +33,7 @@ class MinSketch:
 
     @classmethod
     def of(cls, ids: Words, size: int, key: int = 0) -> Self:
-        """The sketch of a set of distinct ids. Cost: O(n + size log size); 20 µs for 600 ids.
+        """Return the sketch of a set of distinct ids. Cost: O(n + size log size); 20 µs for 600 ids.
 
         Raises:
             ConfigError: the size is below 1.
@@ -45,7 +45,7 @@ class MinSketch:
         return cls(np.sort(first), size, key)
 
     def resemblance(self, other: Self) -> float:
-        """An unbiased estimate of the resemblance of the two sets, in [0, 1]; NaN when both are empty.
+        """Return an unbiased estimate of the resemblance of the two sets, in [0, 1]; NaN when both are empty.
 
         With s the smaller size and n elements in the union, its standard error is
         `standard_error(r, s, n)`, at most 0.5 / sqrt(s): 0.05 for 100. When n is at most s, it is exact.

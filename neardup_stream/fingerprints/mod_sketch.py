@@ -1,7 +1,7 @@
-"""A sample of fixed rate: every m-th element of a set, in a random order that all sets share.
+"""Sample a set at a fixed rate: every m-th element in a random order that all sets share.
 
-An element is drawn or not, whatever set it is in, so what two samples have in common is the sample of what
-the sets have in common: ratios of the samples estimate ratios of the sets.
+Whether an element is drawn does not depend on its set, so the intersection of two samples is the sample of
+the intersection: ratios of the samples estimate ratios of the sets.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class ModSketch:
 
     @classmethod
     def of(cls, ids: Words, modulus: int, key: int = 0) -> Self:
-        """The sketch of a set of distinct ids at a given rate. Cost: O(n); 20 µs for 600 ids.
+        """Return the sketch of a set of distinct ids at a given rate. Cost: O(n); 20 µs for 600 ids.
 
         Raises:
             ConfigError: the modulus is below 1.
@@ -44,11 +44,11 @@ class ModSketch:
 
     @classmethod
     def bounded(cls, ids: Words, expected_size: int, key: int = 0) -> Self:
-        """The sketch with the smallest power of two as modulus that keeps it to a size, in expectation.
+        """Return the sketch with the smallest power of two as modulus that bounds its expected size.
 
-        The modulus follows from the number of ids alone, so estimates stay unbiased, and the size varies:
-        over `expected_size` + 4 * sqrt(`expected_size`) are kept in fewer than one case in 1,000. Sets of
-        more than `expected_size` ids have, in expectation, at least half of it.
+        The modulus depends on the number of ids alone, so estimates stay unbiased, and the size varies: fewer
+        than one sketch in 1,000 keeps more than `expected_size` + 4 * sqrt(`expected_size`). The expected
+        size of a sketch of more than `expected_size` ids is at least half of `expected_size`.
 
         Raises:
             ConfigError: the size is below 1.
@@ -59,20 +59,20 @@ class ModSketch:
         return cls.of(ids, 1 << (times_too_many - 1).bit_length(), key)
 
     def overlap(self, other: Self) -> Overlap:
-        """The overlap of the two samples; its ratios estimate those of the sets.
+        """Return the overlap of the two samples; its ratios estimate those of the sets.
 
-        Of two sketches the coarser one wins: of the finer one only what the coarser would have drawn
-        counts. With m the coarser modulus, the standard errors are
+        The sketch with the larger modulus decides: of the other, only the elements that this modulus would
+        also draw count. With m the larger modulus, the standard errors are
 
             resemblance r   sqrt(r * (1 - r) * (m - 1) / n), n the elements of the union
             containment c   sqrt(c * (1 - c) * (m - 1) / n), n the elements of the contained set
 
-        or very nearly `standard_error(r, n / m, n)`. So the containment of a short set in a long one that is
-        coarsely sampled is known badly, and when nothing of it was drawn, not at all: then it is NaN. Given
-        that something was drawn, the estimates are unbiased.
+        or very nearly `standard_error(r, n / m, n)`. So the containment of a short set in a long, coarsely
+        sampled one has a large error, and is NaN if no element of the short set was drawn. If at least one
+        was drawn, the estimates are unbiased.
 
         Raises:
-            InvariantBroken: the sketches follow different orders, or neither modulus divides the other.
+            InvariantBroken: the sketches use different orders, or neither modulus divides the other.
 
         Cost: O(size); 12 µs for 128.
         """

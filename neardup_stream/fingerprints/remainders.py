@@ -1,7 +1,7 @@
-"""What two pages say apart from their common lines: copies with edits, or pages about different things. Pure.
+"""Compare two pages without their common lines, to distinguish edited copies from other pages. Pure.
 
-A copy and a sibling page may share as many lines with a page. The lines that a copy does not share are the
-same lines with single words changed; those of a sibling are other lines.
+An edited copy and a sibling page may share equally many lines with a page. The other lines of the copy are
+the same lines with single words changed; those of the sibling are different lines.
 """
 
 from typing import NamedTuple
@@ -17,12 +17,12 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Remainders(NamedTuple):
-    """What two pages say beside their common lines.
+    """The comparison of two pages without their common lines.
 
     Attributes:
-        token_count: tokens of the page that says more, from 0.
-        overlap: share of neighbouring tokens that both have in common, of the page that has more of them, in
-            [0, 1]; 1 where neither has any.
+        token_count: tokens of the page that has more of them, from 0.
+        overlap: fraction of neighboring tokens that both have in common, of the page that has more of them,
+            in [0, 1]; 1 if neither has any.
     """
 
     token_count: int
@@ -43,7 +43,7 @@ def compare_remainders(one: PageLines, other: PageLines) -> Remainders:
 
 
 def _own_pairs(page: PageLines, shared_lines: NDArray[np.uint32]) -> tuple[int, NDArray[np.uint64]]:
-    """How many tokens the lines have that are not shared, and their different pairs, ascending."""
+    """Return how many tokens the unshared lines have, and their distinct pairs, ascending."""
     is_own = np.repeat(~np.isin(page.hashes, shared_lines), page.token_counts)
     first, second = page.tokens[:-1], page.tokens[1:]
     pairs = np.unique((first * _MULTIPLIER + second)[is_own[:-1] & is_own[1:]])

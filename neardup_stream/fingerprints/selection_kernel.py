@@ -1,7 +1,7 @@
-"""The compiled choice of shingles: cyclic windows of token hashes, mixed, and winnowed.
+"""Choose shingles with compiled code: cyclic windows of token hashes, mixed and winnowed.
 
-It imports nothing of ours, because the compiler's cache is named by what is in this file. The tests hold it
-to `reference.cyclic_hash` and `hashing.stable.mix`.
+The file imports no other module of the package, because the compiler's cache detects changes of this file
+only. The tests compare it with `reference.cyclic_hash` and `hashing.stable.mix`.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ __all__ = ["winnow"]
 _MIX1 = np.uint64(0xFF51AFD7ED558CCD)
 _MIX2 = np.uint64(0xC4CEB9FE1A85EC53)
 _RANK = np.uint64(0x9E3779B97F4A7C15)
-"""Ranks are mixed anew: the leading bits of what is chosen must stay evenly spread."""
+"""Added before ranks are mixed again: the leading bits of chosen shingles must stay evenly distributed."""
 
 _Arguments = ParamSpec("_Arguments")
 _Result = TypeVar("_Result")
@@ -52,8 +52,8 @@ def winnow(  # noqa: C901 - one thought: roll, rank, choose
 ) -> int:
     """Write the shingle of least rank of every `window` consecutive ones, each once; return how many.
 
-    Of equal ranks the former choice is kept while it is in the window, and then the last one is taken: a run
-    of one repeated token has one in `window`. Fewer shingles than fill a window are one window.
+    Of equal ranks the previous choice is kept while it is in the window, then the last one is taken: a run of
+    one repeated token has one choice per `window`. Fewer shingles than a window form one window.
 
     Args:
         tokens: hashes.

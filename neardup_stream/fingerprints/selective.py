@@ -1,11 +1,11 @@
-"""Selective fingerprints: a few shingles of a text, chosen so that texts with a common passage share some.
+"""Compute selective fingerprints: a few shingles of a text, so that texts with a common passage share some.
 
-Shingles of SHINGLE_TOKENS tokens are winnowed: of every w consecutive ones that of least rank is chosen. So a
-common run of w + SHINGLE_TOKENS - 1 tokens has one chosen shingle at least. w grows with the text, so that
-some `wanted` shingles are chosen of any text. The hashes that a large w chooses a smaller one chooses too:
-two texts of different lengths share what the longer one's window chooses. Which of equal shingles is chosen
-decides the places only, not the hashes; the former choice is kept while it is in the window, so a text that
-repeats itself has as few places as any other.
+Shingles of SHINGLE_TOKENS tokens are winnowed: of every w consecutive ones the one of least rank is chosen.
+So a common run of w + SHINGLE_TOKENS - 1 tokens has at least one chosen shingle. w grows with the text, so
+that some `wanted` shingles are chosen of any text. A smaller w chooses every hash that a larger one chooses:
+two texts of different lengths share what the longer one's window chooses. The choice among equal shingles
+affects only the places, not the hashes; the previous choice is kept while it is in the window, so a text that
+repeats itself has no more places than any other.
 """
 
 import functools
@@ -32,10 +32,10 @@ __all__ = [
 
 SHINGLE_TOKENS: Final = 8
 STORED_SHINGLES: Final = 100
-"""Chosen of a stored page, more or less; all of a page that has not more."""
+"""Target number of shingles of a stored page; a page with fewer shingles stores all of them."""
 
 QUERY_SHINGLES: Final = 1000
-"""Chosen of a page that is asked about; all of a page that has not more."""
+"""Target number of shingles of a query page; a page with fewer shingles uses all of them."""
 
 
 class Selection(NamedTuple):
@@ -51,12 +51,12 @@ class Selection(NamedTuple):
 
 
 def stored_recipe() -> dict[str, int]:
-    """What decides which hashes are kept of a page."""
+    """Return the parameters that decide which hashes are stored of a page."""
     return {"shingle_tokens": SHINGLE_TOKENS, "shingles": STORED_SHINGLES}
 
 
 def window_of(token_count: int, wanted: int) -> int:
-    """Of how many consecutive shingles one is chosen at least, so that some `wanted` are chosen of all.
+    """Return the window, in shingles, with which some `wanted` shingles are chosen of all.
 
     >>> window_of(107, 100), window_of(1007, 100), window_of(1007, 1000)
     (1, 19, 1)
@@ -78,12 +78,12 @@ def choose_shingles(tokens: NDArray[np.uint64], wanted: int) -> Selection:
 
 
 def all_shingles(tokens: NDArray[np.uint64]) -> Selection:
-    """Every shingle of a text."""
+    """Return every shingle of a text."""
     return winnow(tokens, 1)
 
 
 def winnow(tokens: NDArray[np.uint64], window: int) -> Selection:
-    """Of every `window` consecutive shingles that of least rank, each once; of fewer one."""
+    """Return of every `window` consecutive shingles the one of least rank, each once; at least one."""
     hashes, places = np.empty(tokens.size, np.uint64), np.empty(tokens.size, np.int64)
     count = _load_kernel().winnow(tokens, SHINGLE_TOKENS, window, hashes, places)
     return Selection(hashes[:count], places[:count])

@@ -1,11 +1,11 @@
-"""The shingles of a text: every few consecutive tokens, as a set of 64-bit ids.
+"""Split a text into shingles: sequences of consecutive tokens, as a set of 64-bit ids.
 
     a rose is a rose is a rose    width 4
     set         a-rose-is-a  rose-is-a-rose  is-a-rose-is
     bag         the same, and  a-rose-is-a #2  rose-is-a-rose #2
 
-A set forgets how often a shingle occurs; a labelled bag keeps it, by counting each further occurrence as
-a shingle of its own. Either way, how alike two texts are is how much their sets share.
+A set ignores how often a shingle occurs; a labelled bag counts each further occurrence as a shingle of its
+own. The similarity of two texts is that of their sets.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _SHIFTS: dict[ShingleHash, Shift] = {"cyclic": cyclic_shift, "rabin": rabin_shif
 
 @dataclass(frozen=True, slots=True)
 class ShingleConfig:
-    """What a shingle is. Ids of different configurations have nothing in common.
+    """The definition of a shingle. Ids of different configurations are unrelated.
 
     Attributes:
         shingle_tokens: consecutive tokens to a shingle, 1 to MAX_SHINGLE_TOKENS. A changed word changes so
@@ -58,12 +58,12 @@ class ShingleConfig:
 
 
 def token_hashes(text: str) -> Words:
-    """The hashes of a visible text's tokens in order, uint64. Cost: some 0.5 ms for 3.5 KB."""
+    """Return the hashes of a visible text's tokens in order, uint64. Cost: some 0.5 ms for 3.5 KB."""
     return np.array([token_hash(token) for token in split_tokens(canonicalize(text))], np.uint64)
 
 
 def shingle_ids(tokens: Words, config: ShingleConfig) -> Words:
-    """The ids of the shingles, ascending and distinct.
+    """Return the ids of the shingles, ascending and distinct.
 
     Tokens that do not fill a shingle are one together.
 
@@ -83,7 +83,7 @@ def shingle_ids(tokens: Words, config: ShingleConfig) -> Words:
 
 
 def _labelled(ids: Words, is_further: NDArray[np.bool_]) -> Words:
-    """Sorted ids, made distinct; the first of equal ones stays as it is, for `mixed` leaves 0 alone."""
+    """Return the sorted ids made distinct; the first of equal ones stays, because `mixed` maps 0 to 0."""
     places = np.arange(ids.size, dtype=np.uint64)
     place_of_first = np.maximum.accumulate(np.where(is_further, 0, places))
     return ids ^ mixed(places - place_of_first)

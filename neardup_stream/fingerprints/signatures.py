@@ -1,12 +1,12 @@
-"""Plan signature files: how many bits a document needs so that searches drop few false pages. Pure.
+"""Plan signature files: how many bits a document needs so that searches have few false drops. Pure.
 
 A term sets `slices` of a signature's `width` bits, and a document's signature has the bits of all its terms.
-A document that lacks a term has all of the term's bits by chance, a *false drop*, with probability
-p ** slices, p being the share of its bits that are set:
+A document without a term has all of the term's bits by chance, a *false drop*, with probability p ** slices,
+p being the density: the fraction of bits that are set:
 
     p = 1 - ((width - 1) / width) ** (slices * terms)          false drops = documents * mean(p ** slices)
 
-The mean is ruled by the documents with most terms. So documents are put into classes by their number of
+The documents with most terms dominate the mean. So documents are divided into classes by their number of
 terms, half an octave each, and every class has a width of its own.
 """
 
@@ -39,7 +39,7 @@ __all__ = [
 
 MAX_SLICES: Final = 64
 _MAX_DENSITY: Final = 0.5
-"""A signature with more than half of its bits set says less than a longer one of the same bits."""
+"""The highest density of a signature; above it, a longer signature with the same bits is more selective."""
 
 _CLASSES_PER_OCTAVE: Final = 2
 _MAX_WIDTH: Final = 1 << 50
@@ -55,7 +55,7 @@ class SignaturePlan:
         document_count: N.
         terms: distinct terms of a document, on average.
         slices: b, bits that a term sets, and slices that a search for it reads.
-        false_drops: z, documents that a search for one term may drop falsely.
+        false_drops: z, the expected false drops of a search for one term.
 
     Raises:
         ConfigError: a number is out of its range.
@@ -82,36 +82,36 @@ class SignaturePlan:
 
     @property
     def density(self) -> float:
-        """The share of bits that may be set: p = (z / N) ** (1 / b)."""
+        """Return the highest allowed density: p = (z / N) ** (1 / b)."""
         return math.pow(self.false_drops / self.document_count, 1 / self.slices)
 
     @property
     def marks(self) -> float:
-        """How often a bit is set in one signature: B = b * terms."""
+        """Return how many bits one document sets, with repeats: B = b * terms."""
         return self.slices * self.terms
 
     @property
     def exact_width(self) -> float:
-        """The width that fulfils the equations: W = 1 / (1 - (1 - p) ** (1 / B))."""
+        """Return the width that solves the equations: W = 1 / (1 - (1 - p) ** (1 / B))."""
         return -1 / math.expm1(math.log1p(-self.density) / self.marks)
 
     @property
     def approximate_width(self) -> int:
-        """The integer part of -B / ln(1 - p), which is half a bit below the exact width."""
+        """Return the integer part of -B / ln(1 - p), which is half a bit below the exact width."""
         return int(-self.marks / math.log1p(-self.density))
 
     @property
     def least_width(self) -> int:
-        """The smallest width with no more false drops than are allowed."""
+        """Return the smallest width that keeps the false drops within the limit."""
         return least_width(np.array([self.terms]), self.slices, self.false_drops / self.document_count)
 
     def false_drops_of(self, width: int) -> float:
-        """The false drops of a search for one term, with signatures of this width."""
+        """Return the false drops of a search for one term, with signatures of this width."""
         density = float(densities(np.array([self.terms]), width, self.slices)[0])
         return self.document_count * density**self.slices
 
     def bytes_of(self, width: int) -> int:
-        """The bytes of all signatures."""
+        """Return the size of all signatures in bytes."""
         return width * self.document_count // 8
 
 
@@ -132,12 +132,12 @@ class ClassWidth(NamedTuple):
 
 
 class LengthEffect(NamedTuple):
-    """What it does that documents differ in length.
+    """The effect of different document lengths on a plan.
 
     Attributes:
-        one_width_drops: false drops with the one width that is planned for the average document.
-        one_width: that would keep the false drops allowed with one width.
-        classes: with a width each, which keep them.
+        one_width_drops: false drops with the single width that is planned for the average document.
+        one_width: the single width that keeps the false drops within the limit.
+        classes: with a width each, which keep them within the limit.
         mean_width: of these, over all documents.
     """
 
@@ -148,7 +148,7 @@ class LengthEffect(NamedTuple):
 
 
 def densities(terms: NDArray[np.float64], width: int, slices: int) -> NDArray[np.float64]:
-    """The expected share of bits that are set in the signatures of documents with so many terms.
+    """Return the expected density of the signatures of documents with so many terms.
 
     >>> densities(np.array([182.0]), 7136, 8).round(4).tolist()
     [0.1846]
@@ -160,12 +160,13 @@ def densities(terms: NDArray[np.float64], width: int, slices: int) -> NDArray[np
 
 
 def least_width(terms: NDArray[np.float64], slices: int, drop_share: float) -> int:
-    """The smallest width with which these documents are dropped falsely no more often, on average.
+    """Return the smallest width that keeps the average false-drop rate of these documents within a limit.
 
     Args:
         terms: distinct ones of each document.
         slices: bits that a term sets.
-        drop_share: the most of these documents that a search for one term may drop falsely, below 1.
+        drop_share: the largest fraction of these documents that a search for one term may drop falsely,
+            below 1.
     """
     low, high = 1, _MAX_WIDTH
     while low < high:
@@ -178,7 +179,7 @@ def least_width(terms: NDArray[np.float64], slices: int, drop_share: float) -> i
 
 
 def class_of(terms: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The class of documents with so many terms: half an octave each, 0 for those without any.
+    """Return the class of documents with so many terms: half an octave each, 0 for those without any.
 
     >>> class_of(np.array([0, 1, 2, 3, 4, 6, 8])).tolist()
     [0, 1, 3, 4, 5, 6, 7]
@@ -188,7 +189,7 @@ def class_of(terms: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def class_least_terms(number: int) -> int:
-    """The least number of terms that a document of the class has.
+    """Return the least number of terms that a document of the class has.
 
     >>> [class_least_terms(number) for number in (0, 1, 3, 4, 5, 6)]
     [0, 1, 2, 3, 4, 6]
@@ -197,7 +198,7 @@ def class_least_terms(number: int) -> int:
 
 
 def class_widths(terms: NDArray[np.int64], slices: int, drop_share: float) -> Sequence[ClassWidth]:
-    """The classes of these documents, each with the smallest width that keeps its share of false drops."""
+    """Return the classes of these documents, each with the smallest width within its false-drop limit."""
     numbers = class_of(terms)
     return [
         ClassWidth(
@@ -211,7 +212,7 @@ def class_widths(terms: NDArray[np.int64], slices: int, drop_share: float) -> Se
 
 
 def effect_of_lengths(plan: SignaturePlan, lengths: NDArray[np.int64]) -> LengthEffect:
-    """What it does to a plan that its documents have these lengths."""
+    """Return the effect on a plan of documents with these lengths."""
     share = plan.false_drops / plan.document_count
     terms = lengths.astype(np.float64)
     dropped = densities(terms, plan.least_width, plan.slices) ** plan.slices
@@ -225,7 +226,7 @@ def effect_of_lengths(plan: SignaturePlan, lengths: NDArray[np.int64]) -> Length
 
 
 def lognormal_lengths(mean: float, spread: float) -> NDArray[np.int64]:
-    """Numbers of terms whose logarithms are normally distributed, as quantiles of equal weight.
+    """Return numbers of terms with normally distributed logarithms, as quantiles of equal weight.
 
     Args:
         mean: of the numbers of terms.
@@ -239,7 +240,9 @@ def lognormal_lengths(mean: float, spread: float) -> NDArray[np.int64]:
 
 
 def drop_share(document_count: int, slices: int, false_drops: float) -> float:
-    """The most of all documents that a search for one term may drop falsely, small collections included.
+    """Return the largest fraction of documents that a search for one term may drop falsely.
+
+    Small collections are included.
 
     >>> drop_share(1_000_000, 8, 1.0), drop_share(1, 8, 1.0)
     (1e-06, 0.00390625)
@@ -248,10 +251,10 @@ def drop_share(document_count: int, slices: int, false_drops: float) -> float:
 
 
 def private_share(document_count: int, slices: int, dropped: float, entry_bits: int) -> float:
-    """The share of documents from which on a term is kept in fewer bits exactly than in signatures.
+    """Return the document frequency from which a slice of its own is smaller than signatures.
 
-    A slice of its own takes one bit a document, and `entry_bits` for the term's name; signatures take
-    slices / -ln(1 - p) bits for each document that has the term: 39 where p is .185, so from 2.55 % on.
+    A slice of its own takes one bit a document, plus `entry_bits` for the term's name; signatures take slices
+    / -ln(1 - p) bits for each document that has the term: 39 for p = .185, so the result is 2.55 %.
 
     Args:
         document_count: of the collection.
@@ -264,6 +267,6 @@ def private_share(document_count: int, slices: int, dropped: float, entry_bits: 
 
 
 def _edges(most: int) -> NDArray[np.int64]:
-    """Where classes begin, up to that of the longest document."""
+    """Return the lower bounds of the classes, up to the class of the longest document."""
     count = 2 + _CLASSES_PER_OCTAVE * max(most, 1).bit_length()
     return np.array([math.ceil(2.0 ** (i / _CLASSES_PER_OCTAVE)) for i in range(count)], np.int64)

@@ -1,8 +1,8 @@
-"""Fingerprints of whole batches of pages: simhash, token count, text fingerprint, sketch and bands.
+"""Fingerprint whole batches of pages: simhash, token count, text fingerprint, sketch and bands.
 
-The work is done by the compiled kernel; this file hands it bytes and an alphabet. Most pages go in as they
-are, and come out right: folding case and skipping white space happen on the way. A page with characters
-that need their neighbors to be canonicalized is canonicalized here and goes in once more.
+The compiled kernel does the work; this module passes it bytes and an alphabet. Most pages are passed as they
+are: the kernel folds case and skips white space itself. A page with characters whose canonical form depends
+on their neighbors is canonicalized here and passed again.
 """
 
 import functools
@@ -42,16 +42,18 @@ __all__ = [
 ]
 
 MAX_WINDOW_TOKENS = 32
-"""The cyclic hash turns a token's 64 bits by one for each later token: far below 64 they stay distinct."""
+"""The cyclic hash rotates a token's 64 bits by one for each later token: far below 64 they stay distinct."""
 
 DEFAULT_WINDOW_TOKENS = 2
-"""Two notice a changed order, and lose little when a word changes."""
+"""Windows of two tokens detect a changed order, and lose little if a word changes."""
 
 RECENT_WINDOWS = 32
-"""A window votes unless one of this many before it is its equal. See docs/decisions/0003."""
+"""A window votes unless one of this many windows before it equals it. See docs/decisions/0003."""
 
 TEXT_MULTIPLIER = 0xD1342543DE82EF95
-"""Of the text fingerprint. Odd, and 5 modulo 8, so that its powers take longest to repeat (2**62)."""
+"""Multiplier of the text fingerprint. Odd, and 5 modulo 8, so that its powers have the longest period
+(2**62).
+"""
 
 _KERNEL_MODULE = "neardup_stream.fingerprints.kernel"
 _NO_SKETCH = (0, 0, 0, 0)  # tokens to a shingle, bins, bits of a code, bins to a band
@@ -59,12 +61,12 @@ _NO_SKETCH = (0, 0, 0, 0)  # tokens to a shingle, bins, bits of a code, bins to 
 
 @dataclass(frozen=True, slots=True)
 class SimhashConfig:
-    """What a fingerprint is made of. Changing any of it makes other fingerprints.
+    """Parameters of a fingerprint. Any change gives other fingerprints.
 
     Attributes:
-        window_tokens: consecutive tokens to a feature, 1 to MAX_WINDOW_TOKENS. More of them notice a
-            changed order and tell templates apart, and lose more when a word changes.
-        min_tokens: a page with fewer is undecided: its fingerprint says nothing, and equals nothing.
+        window_tokens: consecutive tokens to a feature, 1 to MAX_WINDOW_TOKENS. Larger windows detect a
+            changed order and separate templates, and lose more if a word changes.
+        min_tokens: a page with fewer is undecided: its fingerprint is not used.
 
     Raises:
         ConfigError: a number is out of its range.
@@ -81,11 +83,11 @@ class SimhashConfig:
 
 
 class PageLines(NamedTuple):
-    """The tokens of one page and how lines divide them; a line without tokens is no line.
+    """The tokens of one page and the lines that contain them; lines without tokens are omitted.
 
     Attributes:
         tokens: hashes, uint64[tokens].
-        ends: behind which token each line ends, int64[lines], ascending.
+        ends: number of tokens up to the end of each line, int64[lines], ascending.
         hashes: 32 bits over the sequence of tokens of each line, uint32[lines].
     """
 
@@ -95,13 +97,13 @@ class PageLines(NamedTuple):
 
     @property
     def token_counts(self) -> NDArray[np.int64]:
-        """Of each line, int64[lines], from 1."""
+        """Return the number of tokens of each line, int64[lines], from 1."""
         counts = self.ends.copy()
         counts[1:] -= self.ends[:-1]
         return counts
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle as one string of bytes, which takes a fourth of the time of three arrays."""
+        """Pickle as one string of bytes, in a fourth of the time of three arrays."""
         packed = b"".join((self.tokens.tobytes(), self.ends.tobytes(), self.hashes.tobytes()))
         return _unpack_lines, (packed, self.tokens.size, self.ends.size)
 
@@ -119,13 +121,13 @@ class Fingerprints(NamedTuple):
     """One entry a page, in the order of the pages.
 
     Attributes:
-        fingerprints: simhashes, uint64; without meaning where the page has fewer than `min_tokens` tokens.
+        fingerprints: simhashes, uint64; not to be used for pages with fewer than `min_tokens` tokens.
         token_counts: int64, from 0.
-        text_fingerprints: uint64; equal for equal sequences of tokens, and else only by chance (2**-64,
-            but for those who mean it: it is no cryptographic hash).
+        text_fingerprints: uint64; equal for equal sequences of tokens, and otherwise only by chance
+            (2**-64; not a cryptographic hash, so collisions can be constructed).
         sketches: uint8[pages, sketch_bytes], see `estimate_resemblances`; sketch_bytes is 0 without a sketch.
         shingle_counts: shingles, repeats included, int64; 0 without a sketch.
-        bands: uint32[pages, bands], the words by which resembling pages are found; where a page has no
+        bands: uint32[pages, bands], the words that make resembling pages candidates; where a page has no
             shingle they are those of every such page. bands is 0 without a sketch.
     """
 
@@ -138,7 +140,7 @@ class Fingerprints(NamedTuple):
 
 
 class Views(NamedTuple):
-    """What is left of pages when lines are taken out; one entry a page.
+    """Sketches of pages without some of their lines; one entry a page.
 
     Attributes:
         token_counts: int64, from 0.
@@ -159,14 +161,14 @@ class Views(NamedTuple):
 def fingerprint_texts(
     texts: Sequence[str], config: SimhashConfig, sketch: SketchConfig | None = None
 ) -> Fingerprints:
-    """The fingerprints of visible texts, canonical or not; sketches and bands too if `sketch` is given.
+    """Return the fingerprints of visible texts, canonical or not; also sketches and bands if `sketch` is set.
 
     Two texts with one canonical form have the same fingerprints. The first call of a process loads the
-    kernel: 0.3 s, or some 3 s when it has to be compiled.
+    kernel: 0.3 s, or some 3 s if it must be compiled.
 
-    Cost: 20 µs a page of 3.5 KB, 5 µs more with a sketch, and some 80 µs more where it has to be
-    canonicalized first. The GIL is released but for that. Scratch memory of up to 24 bytes per byte of the
-    longest page, 72 with a sketch.
+    Cost: 20 µs a page of 3.5 KB, 5 µs more with a sketch, and some 80 µs more if it must be canonicalized
+    first. The GIL is released except for that. Scratch memory: up to 24 bytes per byte of the longest page,
+    72 with a sketch.
     """
     return _fingerprint(texts, config, sketch, with_lines=False)[0]
 
@@ -174,12 +176,12 @@ def fingerprint_texts(
 def fingerprint_lines(
     texts: Sequence[str], config: SimhashConfig, sketch: SketchConfig | None = None
 ) -> tuple[Fingerprints, list[PageLines]]:
-    """The same with the tokens and lines of each page. Cost: 3 µs a page more."""
+    """Return the same, with the tokens and lines of each page. Cost: 3 µs more a page."""
     return _fingerprint(texts, config, sketch, with_lines=True)
 
 
 def line_token_counts(pages: Sequence[PageLines]) -> NDArray[np.int64]:
-    """How many tokens each line of these pages has, int64[all lines], from 1; each page has a line."""
+    """Return how many tokens each line of these pages has, int64[all lines], from 1; each page has a line."""
     ends = np.concatenate([page.ends for page in pages])
     counts = np.diff(ends, prepend=0)
     line_counts = np.array([page.ends.size for page in pages])
@@ -191,7 +193,7 @@ def line_token_counts(pages: Sequence[PageLines]) -> NDArray[np.int64]:
 def view_lines(
     pages: Sequence[PageLines], is_kept: Sequence[NDArray[np.bool_]], sketch: SketchConfig
 ) -> Views:
-    """Sketch what is left of pages when lines are taken out; bool[lines] a page says which lines stay.
+    """Sketch pages without some lines; bool[lines] a page says which lines stay.
 
     Cost: 8 µs a page of 500 tokens, and 40 µs a call. The GIL is released.
     """
@@ -235,7 +237,7 @@ def _fingerprint(
 
 
 def schema_fields(config: SimhashConfig) -> dict[str, str | int]:
-    """Everything that changes a page's fingerprints: part of the identity of stored bytes."""
+    """Return everything that changes a page's fingerprints: part of the identity of stored bytes."""
     return {
         "scheme": "simhash64",
         "token_hash": HASH_NAME,
@@ -249,9 +251,9 @@ def schema_fields(config: SimhashConfig) -> dict[str, str | int]:
 
 @functools.cache
 def load_kernel() -> ModuleType:
-    """The kernel's module, its cache directory chosen before the compiler is first imported.
+    """Return the kernel's module, with its cache directory set before the compiler is first imported.
 
-    Call it at start-up to have the time spent, and the announcement made, before the first page.
+    Call it at start-up, so that compiling, and its announcement, come before the first page.
     """
     return load_compiled("page", _KERNEL_MODULE, [Path(__file__).with_name("kernel.py")])
 
@@ -300,14 +302,14 @@ def _run_kernel(
 
 
 def _offsets(sizes: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where each part begins, and where the last one ends."""
+    """Return the offset of each part, and the end of the last one."""
     offsets = np.zeros(len(sizes) + 1, np.int64)
     np.cumsum(sizes, out=offsets[1:])
     return offsets
 
 
 def _room(pages: int, sketch: SketchConfig | None) -> Fingerprints:
-    """For the kernel to write to."""
+    """Return empty arrays for the kernel's results."""
     return Fingerprints(
         np.empty(pages, np.uint64),
         np.empty(pages, np.int64),

@@ -1,10 +1,9 @@
-"""What a page's sketch is made of, and what two sketches say about two pages.
+"""Define the sketch of a page, and estimate the similarity of two pages from their sketches.
 
 A sketch is a small sample of a page's bag of shingles, one from each of many bins (one-permutation hashing).
-In a bag a shingle counts as often as it occurs, as tokens do in the length of a text. Two pages sampled alike
-agree in a bin with the probability that a shingle of either is a shingle of both: their resemblance,
-|A and B| / |A or B|. A bin keeps only a short code of its sample, 0 when it is empty.
-`tests/reference.py` says how sketches and bands are made.
+In a bag a shingle counts as often as it occurs. Two pages agree in a bin with a probability that equals their
+resemblance, |A and B| / |A or B|. A bin stores only a short code of its sample, 0 if it is empty.
+`tests/reference.py` defines how sketches and bands are computed.
 """
 
 from collections.abc import Sequence
@@ -30,13 +29,13 @@ __all__ = [
 ]
 
 MAX_SHINGLE_TOKENS = 32
-"""The cyclic hash turns a token's 64 bits by one for each later token: far below 64 they stay distinct."""
+"""The cyclic hash rotates a token's 64 bits by one for each later token: far below 64 they stay distinct."""
 
 MIN_BINS = 16
-"""With fewer, a resemblance is off by more than 0.1 on average."""
+"""With fewer bins, the average error of a resemblance exceeds 0.1."""
 
 MAX_BINS = 1024
-"""With more, a sketch would outweigh a short page."""
+"""With more bins, a sketch would be larger than a short page."""
 
 MAX_BANDS = 32
 MAX_BAND_BINS = 8
@@ -44,17 +43,17 @@ MAX_BAND_BINS = 8
 
 @dataclass(frozen=True, slots=True)
 class SketchConfig:
-    """What a sketch is made of. Changing any of it makes other sketches.
+    """Parameters of a sketch. Any change gives other sketches.
 
     Attributes:
         shingle_tokens: consecutive tokens to a shingle, 1 to MAX_SHINGLE_TOKENS.
-        bins: samples of a sketch; even, MIN_BINS to MAX_BINS. The error of a resemblance falls with their
-            square root.
-        code_bits: kept of each sample, 4 or 8. Shorter codes agree by chance more often, which is corrected
-            for and costs precision: the most where resemblance is low.
-        bands: words by which pages that resemble each other are found, 0 to MAX_BANDS.
-        band_bins: samples that must all agree for a band to do so, 1 to MAX_BAND_BINS. Pages of resemblance r
-            have a band in common with probability 1 - (1 - r**band_bins)**bands.
+        bins: samples of a sketch; even, MIN_BINS to MAX_BINS. The error of a resemblance decreases with the
+            square root of this number.
+        code_bits: stored of each sample, 4 or 8. Shorter codes agree by chance more often; the estimate
+            corrects for that, at the cost of precision, most where resemblance is low.
+        bands: words that make pages that resemble each other candidates, 0 to MAX_BANDS.
+        band_bins: samples that must all agree for a band to agree, 1 to MAX_BAND_BINS. Pages of resemblance
+            r have a band in common with probability 1 - (1 - r**band_bins)**bands.
 
     Raises:
         ConfigError: a number is out of its range.
@@ -78,12 +77,12 @@ class SketchConfig:
 
     @property
     def sketch_bytes(self) -> int:
-        """Size of one sketch."""
+        """Return the size of one sketch in bytes."""
         return self.bins * self.code_bits // 8
 
 
 def stack_sketches(sketches: Sequence[bytes], size_bytes: int) -> NDArray[np.uint8]:
-    """Sketches of so many bytes each as rows, uint8[sketches, size_bytes]."""
+    """Return sketches of the same size as rows of an array, uint8[sketches, size_bytes]."""
     return np.frombuffer(b"".join(sketches), np.uint8).reshape(len(sketches), size_bytes)
 
 
@@ -92,7 +91,7 @@ def estimate_resemblances(
 ) -> NDArray[np.float64]:
     """Estimate the resemblance of pages, pair by pair.
 
-    Unbiased but for the clipping. With u bins that are filled in at least one of the pages, and the chance
+    Unbiased except for the clipping. With u bins that are filled in at least one of the pages, and the chance
     c = 1 / (2**code_bits - 1) that the codes of different samples agree, the standard error is at most
 
         sqrt(p * (1 - p) / u) / (1 - c)    where p = r + (1 - r) * c
@@ -105,8 +104,8 @@ def estimate_resemblances(
         config: that made them.
 
     Returns:
-        float64[pairs] in [0, 1]: 1 for equal sketches, but 0 for two pages without a shingle, because they
-        say nothing.
+        float64[pairs] in [0, 1]: 1 for equal sketches, but 0 for two pages without a shingle, whose
+        resemblance is unknown.
 
     Cost: a microsecond a pair.
     """
@@ -115,7 +114,7 @@ def estimate_resemblances(
     both = np.count_nonzero(left_codes, axis=1) + np.count_nonzero(right_codes, axis=1) - either
     agreeing = np.count_nonzero(left_codes == right_codes, axis=1) - (config.bins - either)
     code_count = (1 << config.code_bits) - 1
-    shared = code_count * agreeing - both  # in whole numbers, so that equal sketches give 1 exactly
+    shared = code_count * agreeing - both  # in integers, so that equal sketches give exactly 1
     resemblances: NDArray[np.float64] = np.clip(shared / np.maximum((code_count - 1) * either, 1), 0.0, 1.0)
     return resemblances
 
@@ -126,13 +125,13 @@ def standard_errors(
     rights: NDArray[np.uint8],
     config: SketchConfig,
 ) -> NDArray[np.float64]:
-    """How far estimated resemblances typically are from the true ones, by the formula of the estimate.
+    """Return the standard errors of estimated resemblances, by the formula of the estimate.
 
     Args:
-        resemblances: float64[pairs] in [0, 1]; the estimates serve if the true ones are not known.
+        resemblances: float64[pairs] in [0, 1]; use the estimates if the true ones are unknown.
         lefts: uint8[pairs, sketch_bytes].
         rights: the same shape.
-        config: that made them.
+        config: of the sketches.
 
     Returns:
         float64[pairs]; 0 for two pages without a shingle.
@@ -148,7 +147,7 @@ def standard_errors(
 def containments(
     resemblances: NDArray[np.float64], own_counts: NDArray[np.int64], other_counts: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """How much of each page is in the other, pair by pair, as shares of its own shingles.
+    """Return the containment of each page in the other, pair by pair, as fractions of its own shingles.
 
     Args:
         resemblances: float64[pairs] in [0, 1].
@@ -156,8 +155,8 @@ def containments(
         other_counts: of the other.
 
     Returns:
-        The containment of own in other, and of other in own: |A and B| / |A| and |A and B| / |B|, float64
-        in [0, 1]; 0 for a page without a shingle.
+        The containment of own in other, and of other in own: |A and B| / |A| and |A and B| / |B|,
+        float64 in [0, 1]; 0 for a page without a shingle.
     """
     shared = resemblances / (1 + resemblances) * (own_counts + other_counts)
     own = np.clip(shared / np.maximum(own_counts, 1), 0.0, 1.0)
@@ -166,7 +165,7 @@ def containments(
 
 
 def sketch_schema_fields(config: SketchConfig | None) -> dict[str, str | int]:
-    """Everything that changes a page's sketch and bands, beside what changes its tokens; None: no sketch."""
+    """Return everything that changes a page's sketch and bands, beyond its tokens; None: no sketch."""
     if config is None:
         return {"sketch": "none"}
     return {
@@ -186,7 +185,7 @@ def _check_range(name: str, value: int, least: int, most: int) -> None:
 
 
 def _codes(sketches: NDArray[np.uint8], config: SketchConfig) -> NDArray[np.uint8]:
-    """One code a byte, uint8[pages, bins]; of two codes in one byte in any order."""
+    """Return one code a byte, uint8[pages, bins]; two codes of one byte in any order."""
     if config.code_bits == 8:
         return sketches
     return np.concatenate([sketches & 0x0F, sketches >> 4], axis=1)

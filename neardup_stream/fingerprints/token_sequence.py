@@ -1,9 +1,8 @@
-"""What must be remembered of a sequence of tokens to fingerprint it, and to join it to another.
+"""Keep what is needed of a token sequence to fingerprint it and to join it to another.
 
-Two sequences are joined by looking only at the seam: the windows that reach across it, and those votes of
-the second sequence that an equal window shortly before the seam would have kept from being cast. So a
-sequence keeps its first and last `window - 1` tokens and its first and last RECENT_WINDOWS windows, however
-long it is.
+Joining two sequences needs only the tokens near the seam: the windows across it, and the votes of the second
+sequence that an equal window shortly before the seam suppresses. So a sequence of any length keeps its first
+and last `window - 1` tokens and its first and last RECENT_WINDOWS windows.
 """
 
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ __all__ = ["SequenceDigest", "TokenSequence", "cyclic_hash", "seal", "windows"]
 
 
 class SequenceDigest(NamedTuple):
-    """The values computed from a sequence of tokens.
+    """The fingerprints of a sequence of tokens.
 
     Attributes:
         fingerprint: the simhash, in [0, 2**64); 0 without tokens.
@@ -33,7 +32,7 @@ class SequenceDigest(NamedTuple):
 
 
 class TokenSequence:
-    """Tokens in order, as their hashes; only what `digest` and `merge` need is kept.
+    """A sequence of token hashes; keeps only what `digest` and `merge` need.
 
     Args:
         width: tokens to a window.
@@ -63,13 +62,13 @@ class TokenSequence:
         self._last_windows: list[int] = []
 
     def copy(self) -> Self:
-        """An independent sequence of the same tokens."""
+        """Return an independent sequence of the same tokens."""
         twin = type(self)(self._width)
         twin.merge(self)
         return twin
 
     def extend(self, tokens: Sequence[int]) -> None:
-        """Add tokens at the end. Cost: microseconds a token."""
+        """Append tokens. Cost: microseconds a token."""
         for token in tokens:
             self._total = (self._total * TEXT_MULTIPLIER + token) & MASK64
         self._count += len(tokens)
@@ -79,7 +78,7 @@ class TokenSequence:
         self._remember_tokens(tokens, tokens)
 
     def merge(self, other: Self) -> None:
-        """Add all tokens of another sequence at the end; the other stays as it is."""
+        """Append all tokens of another sequence; the other stays unchanged."""
         seam = self._last_tokens + other._first_tokens
         if len(seam) >= self._width:
             self._extend_windows(windows(seam, self._width))
@@ -92,7 +91,7 @@ class TokenSequence:
         self._remember_tokens(other._first_tokens, other._last_tokens)
 
     def digest(self) -> SequenceDigest:
-        """The digest of the tokens so far."""
+        """Return the digest of the tokens so far."""
         votes, ones = self._votes, self._ones
         if 0 < self._count < self._width:
             votes, ones = 1, _bits_of([cyclic_hash(self._first_tokens)])
@@ -113,7 +112,7 @@ class TokenSequence:
         self._remember_windows(new, new)
 
     def _first_votes_withdrawn_after(self, before: list[int]) -> list[int]:
-        """Those first windows that voted, but have an equal among the windows that came before."""
+        """Return the first windows that voted, but have an equal among the windows before the sequence."""
         first = self._first_windows
         return [
             window
@@ -136,14 +135,14 @@ class TokenSequence:
 
 
 def windows(tokens: Sequence[int], width: int) -> list[int]:
-    """The hash of each window; tokens that do not fill one are a window together."""
+    """Return the hash of each window; fewer tokens than a window form one window."""
     if 0 < len(tokens) < width:
         return [cyclic_hash(tokens)]
     return [cyclic_hash(tokens[start : start + width]) for start in range(len(tokens) - width + 1)]
 
 
 def cyclic_hash(tokens: Sequence[int]) -> int:
-    """The hash of one window of token hashes."""
+    """Return the hash of one window of token hashes."""
     state = 0
     for token in tokens:
         state = rotate(state, 1) ^ token
@@ -151,7 +150,7 @@ def cyclic_hash(tokens: Sequence[int]) -> int:
 
 
 def seal(total: int, token_count: int) -> int:
-    """The text fingerprint, from the polynomial of the tokens and their number."""
+    """Return the text fingerprint, from the polynomial of the tokens and their number."""
     return mix(total ^ mix(token_count))
 
 
@@ -160,7 +159,7 @@ def _last(values: list[int], count: int) -> list[int]:
 
 
 def _bits_of(words: Sequence[int]) -> NDArray[np.int64]:
-    """How many of the words have each bit, int64[64], lowest bit first."""
+    """Return how many of the words have each bit, int64[64], lowest bit first."""
     octets = np.array(words, "<u8").view(np.uint8)
     bits = np.unpackbits(octets, bitorder="little").reshape(-1, 64)
     counts: NDArray[np.int64] = bits.sum(axis=0, dtype=np.int64)

@@ -1,1 +1,1 @@
-"""Hashes that are the same in every process and every version."""
+"""Hash functions that return the same values in every process and version."""

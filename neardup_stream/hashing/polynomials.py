@@ -1,6 +1,6 @@
-"""Polynomials over the field of two elements, each an int: bit i is the coefficient of x**i.
+"""Compute with polynomials over GF(2), each stored as an int: bit i is the coefficient of x**i.
 
-Adding is XOR. A polynomial that is no product of smaller ones is to the others what a prime is to numbers.
+Addition is XOR. Irreducible polynomials are the primes of this ring.
 """
 
 from hashlib import blake2b
@@ -12,12 +12,12 @@ _X = 0b10
 
 
 def degree(polynomial: int) -> int:
-    """The highest power that occurs; -1 for 0."""
+    """Return the highest power with a nonzero coefficient; -1 for 0."""
     return polynomial.bit_length() - 1
 
 
 def multiply(left: int, right: int) -> int:
-    """The product, not reduced.
+    """Return the unreduced product.
 
     >>> bin(multiply(0b11, 0b11))  # (x + 1)**2 = x**2 + 1
     '0b101'
@@ -32,7 +32,7 @@ def multiply(left: int, right: int) -> int:
 
 
 def remainder(polynomial: int, modulus: int) -> int:
-    """What dividing by the modulus, which is not 0, leaves: of a smaller degree than the modulus.
+    """Return the remainder of a division by `modulus`, which is not 0.
 
     >>> bin(remainder(0b101, 0b111))
     '0b10'
@@ -43,10 +43,10 @@ def remainder(polynomial: int, modulus: int) -> int:
 
 
 def is_irreducible(polynomial: int) -> bool:
-    """Whether the polynomial is no product of two of smaller degree; False for constants.
+    """Return whether the polynomial is no product of two of smaller degree; False for constants.
 
-    A product of degree n has an irreducible factor of some degree i of at most n / 2, and all of those
-    divide x**(2**i) - x.
+    A product of degree n has an irreducible factor of some degree i of at most n / 2, and every such factor
+    divides x**(2**i) - x.
 
     Cost: n / 2 squarings and greatest common divisors; 0.6 ms for an irreducible one of degree 64.
     Source: Ben-Or 1981.
@@ -60,7 +60,7 @@ def is_irreducible(polynomial: int) -> bool:
 
 
 def random_irreducible(wanted_degree: int, seed: int) -> int:
-    """An irreducible polynomial drawn from all of its degree; equal seeds draw equal ones.
+    """Return an irreducible polynomial, drawn uniformly from its degree; equal seeds give equal results.
 
     Args:
         wanted_degree: 1 to 512, the bits of one draw.

@@ -1,7 +1,6 @@
-"""A random order of all 64-bit words, one for each key.
+"""Order all 64-bit words at random, one order for each key.
 
-Whoever keeps of a set what comes first in such an order, or what falls on every m-th place of it, draws a
-sample, and draws the same elements from every set that has them.
+The first elements of a set in such an order, or every m-th, are a sample. Sets draw a shared element alike.
 """
 
 import numpy as np
@@ -12,14 +11,14 @@ from neardup_stream.hashing.stable import mix
 __all__ = ["mixed", "ranks"]
 
 _NO_PATTERN = 0x9E3779B97F4A7C15
-"""2**64 divided by the golden ratio, so that key 0 is as good as any: `mix` leaves 0 alone."""
+"""2**64 divided by the golden ratio, so that key 0 works like any other: `mix` maps 0 to 0."""
 
 
 def ranks(words: NDArray[np.uint64], key: int) -> NDArray[np.uint64]:
-    """The place of each word in the order of the key: a one-to-one map.
+    """Return the rank of each word in the order of the key; the map is one-to-one.
 
-    Orders of different keys are as good as independent. They are no secret: from its rank a word can be
-    computed by those who know the key.
+    Orders of different keys are statistically independent. Ranks are not secret: a word can be computed from
+    its rank and the key.
 
     Args:
         words: uint64, any shape.
@@ -27,12 +26,12 @@ def ranks(words: NDArray[np.uint64], key: int) -> NDArray[np.uint64]:
 
     Cost: 4 to 20 ns a word, 20 in small arrays.
     """
-    # Keys of consecutive numbers only swap the places of consecutive words, unless both are mixed first.
+    # Keys that are consecutive numbers would only swap the ranks of consecutive words if they were not mixed.
     return mixed(mixed(words) ^ np.uint64(mix(key ^ _NO_PATTERN)))
 
 
 def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """`stable.mix` of each word of an array."""
+    """Return `stable.mix` of each word of an array."""
     bits = np.uint64(33)
     words = (words ^ words >> bits) * np.uint64(0xFF51AFD7ED558CCD)
     words = (words ^ words >> bits) * np.uint64(0xC4CEB9FE1A85EC53)

@@ -1,10 +1,10 @@
-"""Hashes of all windows of a sequence of tokens at once.
+"""Hash all windows of a sequence of tokens at once with a rolling hash.
 
-It works for any hash of words that can roll: one for which
+A hash can roll if
 
     hash(first + second) = shift(hash(first), tokens in second) ^ hash(second)
 
-Windows are joined from shorter ones, so the cost grows with the logarithm of their width.
+Long windows are joined from short ones, so the cost grows with the logarithm of the width.
 """
 
 from collections.abc import Callable
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 __all__ = ["Shift", "cyclic_shift", "window_hashes"]
 
 Shift = Callable[[NDArray[np.uint64], int], NDArray[np.uint64]]
-"""The hashes of sequences as they count when so many tokens, from 1, follow them."""
+"""Map hashes of sequences to what they contribute when so many more tokens, from 1, follow them."""
 
 
 def window_hashes(tokens: NDArray[np.uint64], width: int, shift: Shift) -> NDArray[np.uint64]:
-    """The hash of each window, in order; tokens that do not fill one are a window together.
+    """Return the hash of each window in order; fewer tokens than a window form one window.
 
     Args:
-        tokens: hashes of the tokens, uint64[n], n from 0; a token by itself has its own hash.
+        tokens: hashes of the tokens, uint64[n], n from 0; the hash of a single token is the token's own.
         width: tokens to a window, from 1.
-        shift: what makes the hash roll.
+        shift: the rolling step of the hash.
 
     Cost: at most 2 * log2(width) shifts of n words.
     """
@@ -40,5 +40,5 @@ def window_hashes(tokens: NDArray[np.uint64], width: int, shift: Shift) -> NDArr
 
 
 def cyclic_shift(hashes: NDArray[np.uint64], tokens: int) -> NDArray[np.uint64]:
-    """The shift of the cyclic hash: words are turned left by one bit for each token, of at most 63."""
+    """Return cyclic hashes shifted by so many tokens, at most 63: rotated left by one bit for each."""
     return hashes << np.uint64(tokens) | hashes >> np.uint64(64 - tokens)

@@ -1,1 +1,1 @@
-"""Between bytes of a page and the tokens a fingerprint is made of."""
+"""Convert a page's bytes to the tokens of its fingerprint."""

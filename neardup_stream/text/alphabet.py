@@ -1,19 +1,19 @@
-"""Which characters make tokens: the one table behind every tokenizer here.
+"""Classify characters: the one table that every tokenizer uses.
 
-A letter is a character of category L, N or M (letters, digits, marks); everything else separates. A
-letter of a script that is written without spaces is a token of its own, all others run together.
+A letter is a character of category L, N or M (letters, digits, marks); all others separate tokens. A letter
+of a script that is written without spaces is a token by itself; consecutive other letters form a token.
 
-For the compiled kernel the table is an array over code points, an *alphabet*. An entry is
+The compiled kernel reads the table as an array over code points, an *alphabet*. An entry is
 
     0                  the character separates tokens
     point              a letter, to be hashed as this code point
     SOLO | point       the same, and a token of its own
-    IGNORED            as if it were not there
-    UNSETTLED          what it becomes depends on its neighbors: canonicalize the page first
+    IGNORED            the character is skipped
+    UNSETTLED          the result depends on its neighbors: canonicalize the page first
 
-Code points past the end of an alphabet are like its last entry. Two alphabets exist: for canonical
-text, where letters stand for themselves, and for raw text, where the common case of canonicalizing (one
-letter becomes one other letter, or nothing, whatever stands beside it) happens on the way.
+Code points past the end of an alphabet are treated as its last entry. There are two alphabets: one for
+canonical text, where letters map to themselves, and one for raw text, which also applies the common case of
+canonicalization (one letter becomes one other letter, or nothing, regardless of its neighbors).
 """
 
 import functools
@@ -66,9 +66,9 @@ _SOLO_RANGES = (
     (0x20000, 0x3FFFF),  # Han, all further extensions
 )
 
-_CANONICAL_SIZE = 0x40000  # beyond are tags, private use and nothing: separators
+_CANONICAL_SIZE = 0x40000  # above are tags, private use and unassigned: separators
 _ASCII_SIZE = 0x80
-# Characters worth a look of their own; Han and Hangul syllables between them stay as they are.
+# Characters to test one by one; Han and Hangul syllables between these ranges map to themselves.
 _RAW_RANGES = (
     (_ASCII_SIZE, 0x33FF),  # alphabets, punctuation, symbols, kana
     (0xA000, 0xABFF),  # more alphabets
@@ -80,18 +80,18 @@ _CONJOINING_JAMO = range(0x1100, 0x1200)
 
 
 def is_letter(character: str) -> bool:
-    """Whether the character belongs to a token: a letter, digit or mark."""
+    """Return whether the character belongs to a token: a letter, digit or mark."""
     return unicodedata.category(without_later_characters(character))[0] in "LNM"
 
 
 def is_solo(character: str) -> bool:
-    """Whether the character belongs to a script written without spaces."""
+    """Return whether the character belongs to a script written without spaces."""
     return any(first <= ord(character) <= last for first, last in _SOLO_RANGES)
 
 
 @functools.cache
 def canonical_alphabet() -> NDArray[np.int32]:
-    """The alphabet of canonical text, int32[262144], read-only. Some 30 ms on first use."""
+    """Return the alphabet of canonical text, int32[262144], read-only. Some 30 ms on first use."""
     points = np.arange(_CANONICAL_SIZE, dtype=np.int32)
     characters = without_later_characters("".join(map(chr, range(_CANONICAL_SIZE))))
     categories = "".join(map(unicodedata.category, characters))
@@ -106,9 +106,9 @@ def canonical_alphabet() -> NDArray[np.int32]:
 
 @functools.cache
 def raw_alphabet() -> NDArray[np.int32]:
-    """The alphabet of text as it came, int32[129793], read-only. Some 80 ms on first use.
+    """Return the alphabet of raw text, int32[129793], read-only. Some 80 ms on first use.
 
-    Text that reaches no UNSETTLED entry has the tokens of its canonical form.
+    Text without an UNSETTLED character has the same tokens as its canonical form.
     """
     letters = canonical_alphabet()
     alphabet = np.full(_RAW_RANGES[-1][1] + 2, UNSETTLED, np.int32)
@@ -123,15 +123,16 @@ def raw_alphabet() -> NDArray[np.int32]:
 
 
 def _settle(points: range, letters: NDArray[np.int32]) -> Iterable[int]:
-    """What each code point becomes whatever its neighbors are, or UNSETTLED."""
+    """Yield what each code point becomes regardless of its neighbors, or UNSETTLED."""
     folded = fold_characters("\n".join(map(chr, points))).split("\n")
     for character, becomes in zip(map(chr, points), folded, strict=True):
         yield _settled_entry(character, becomes, letters)
 
 
 def _settled_entry(character: str, becomes: str, letters: NDArray[np.int32]) -> int:
-    # What is left out lets its neighbors meet. That matters only to those that join a character before
-    # them: marks and jamo (the tests check that for all of Unicode). They are unsettled if they stay.
+    # Dropping a character joins its neighbors. That matters only if the second one joins the character before
+    # it, as marks and jamo do (the tests check this for all of Unicode). Such characters are unsettled if
+    # they stay.
     if is_left_out(character):
         return IGNORED
     if not becomes or any(map(may_join, character + becomes)):
@@ -143,5 +144,5 @@ def _settled_entry(character: str, becomes: str, letters: NDArray[np.int32]) -> 
 
 
 def may_join(character: str) -> bool:
-    """Whether the character may become one with a character before it."""
+    """Return whether the character may combine with the one before it."""
     return unicodedata.category(character)[0] == "M" or ord(character) in _CONJOINING_JAMO

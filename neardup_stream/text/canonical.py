@@ -1,14 +1,14 @@
-"""Canonical text: what is left when every harmless difference is removed.
+"""Canonicalize text: remove every difference that does not change what a reader sees.
 
-Harmless are: letter case, compatibility forms (ligatures, full width, superscripts), composed or
-decomposed accents, characters nobody sees (soft hyphens, zero-width joiners, byte order marks), marks a
-writer may leave out (vowel points of Arabic and Hebrew), two spellings that a script's readers take for
-one, and how much white space stands between words. A NUL counts as white space.
+Such differences are: letter case, compatibility forms (ligatures, full width, superscripts), composed or
+decomposed accents, invisible characters (soft hyphens, zero-width joiners, byte order marks), marks that
+writers may omit (vowel points of Arabic and Hebrew), two spellings that readers of a script treat as one, and
+the amount of white space between words. A NUL counts as white space.
 
-Each step can undo another's work (folding case leaves text that composes anew, an invisible character
-may have kept an accent from its letter), so the steps are repeated until nothing changes: canonicalizing
-twice is canonicalizing once, by construction. The first step is a normalization, so that texts equal by
-the Unicode standard are equal from there on.
+One step can undo another (case folding leaves text that composes again; an invisible character may have
+separated an accent from its letter), so the steps repeat until nothing changes. Canonicalization is
+idempotent by construction. The first step is a Unicode normalization, so texts that are equal by the standard
+are equal from there on.
 """
 
 import functools
@@ -20,13 +20,14 @@ from neardup_stream.text.unicode_version import without_later_characters
 __all__ = ["MAX_EXPANSION", "MAX_MARKS", "canonicalize", "fold_characters", "is_left_out"]
 
 MAX_EXPANSION = 11
-"""How many times as many bytes of UTF-8 canonical text can have: U+FDFA becomes a sentence."""
+"""The largest growth of canonical text, in bytes of UTF-8: U+FDFA becomes a sentence."""
 
 MAX_MARKS = 30
-"""Combining marks on one character; more are dropped. No language needs as many (UAX 15, stream-safe text),
-and normalizing takes time that grows with the square of their number."""
+"""The most combining marks on one character; more are dropped. No language needs as many (UAX 15, stream-safe
+text), and normalization time grows with the square of their number.
+"""
 
-# Default_Ignorable_Code_Point of the Unicode character database, as far as it is not of category Cf.
+# Default_Ignorable_Code_Point of the Unicode character database, except category Cf.
 _OTHER_IGNORABLE = (
     (0x034F, 0x034F),  # combining grapheme joiner
     (0x115F, 0x1160),  # Hangul fillers
@@ -45,11 +46,11 @@ _OPTIONAL_MARKS = (
     (0x05C1, 0x05C2),  # Hebrew shin and sin dots
     (0x05C4, 0x05C5),  # Hebrew upper and lower dots
     (0x05C7, 0x05C7),  # Hebrew small qamats
-    (0x0640, 0x0640),  # Arabic tatweel, which only makes a word longer
+    (0x0640, 0x0640),  # Arabic tatweel, which only lengthens a word
     (0x064B, 0x0652),  # Arabic vowel, doubling and rest marks
     (0x0670, 0x0670),  # Arabic superscript alef
 )
-# For text that is composed: the hamza of a letter of its own (alef, waw, yeh) is in that letter by then.
+# Applied to composed text: the hamza of a letter of its own (alef, waw, yeh) has composed with it.
 _USUAL_SPELLINGS = {
     "\u0654": "",  # Arabic hamza above, which marks the Persian ezafe
     "\u06c0": "\u0647",  # the same, composed with heh
@@ -68,11 +69,11 @@ _MARKS_IN_DISGUISE = "\u0344\u0f73\u0f75\u0f81"  # of combining class 0, but mad
 _SHORT_TEXT = 30  # characters; a loop is faster for these
 _CODE_POINTS = 0x110000
 _FIRST_PLANES = range(0x20000)
-"""All that have marks or characters of category Cf, but for plane 14, which is ignorable as a whole."""
+"""All code points with marks or of category Cf, except plane 14, which is ignorable as a whole."""
 
 
 def canonicalize(text: str) -> str:
-    r"""The canonical form of visible text; canonicalizing it again changes nothing.
+    r"""Return the canonical form of visible text; canonicalizing it again changes nothing.
 
     >>> canonicalize("  The\u00a0\ufb01ne  NA\u00ad\u00cfVE\x00Stra\u00dfe ")
     'the fine naïve strasse'
@@ -83,9 +84,9 @@ def canonicalize(text: str) -> str:
 
 
 def fold_characters(text: str) -> str:
-    """Canonical text but for its white space, which no token contains.
+    """Return canonical text with its white space unchanged; no token contains white space.
 
-    Cost: linear in the text, a few rounds: the last one only sees that nothing changes any more.
+    Cost: linear in the text, a few rounds: the last one only checks that nothing changes any more.
     """
     if text.isascii():
         return text.lower()
@@ -96,24 +97,24 @@ def fold_characters(text: str) -> str:
 
 
 def is_left_out(character: str) -> bool:
-    """Whether canonical text has no trace of this character wherever it stood: nobody sees or needs it."""
+    """Return whether canonical text never contains this character: invisible ones and optional marks."""
     return _left_out()[ord(character)] == 1
 
 
 def _fold_once(text: str) -> str:
-    """One step further, or the same text; from normalized text to normalized text.
+    """Return the text after one more step, or the same text; both are normalized.
 
-    Spellings wait until nothing else changes: a hamza composes with its letter first.
+    Spellings are replaced only when nothing else changes: a hamza composes with its letter first.
     """
     for change in (_fold_letters, _fold_spellings):
-        # What folding case takes apart, normalizing may put together again.
+        # Normalization may compose what case folding decomposed.
         if (changed := change(text)) != text and (folded := _normalize(changed)) != text:
             return folded
     return text
 
 
 def _normalize(text: str) -> str:
-    """Compose the text, twice: the first time characters may come apart into more marks."""
+    """Return the text composed twice: the first pass may decompose a character into more marks."""
     for _ in range(2):
         former, text = text, unicodedata.normalize("NFKC", _with_fewer_marks(text))
         if text == former:
@@ -122,7 +123,7 @@ def _normalize(text: str) -> str:
 
 
 def _with_fewer_marks(text: str) -> str:
-    """Drop all but the first MAX_MARKS of marks in a row."""
+    """Return the text without all but the first MAX_MARKS of consecutive marks."""
     if len(text) <= MAX_MARKS:
         return text
     from neardup_stream.text.code_points import shorten_runs  # noqa: PLC0415 - only long text needs NumPy
@@ -146,7 +147,7 @@ def _fold_spellings(text: str) -> str:
 
 @functools.cache
 def _marks() -> bytes:
-    """For every code point 1 if normalizing may reorder it among its neighbors, else 0."""
+    """Return for every code point 1 if normalization may reorder it among its neighbors, else 0."""
     marks = bytes(unicodedata.combining(chr(point)) != 0 for point in _FIRST_PLANES)
     table = bytearray(marks.ljust(_CODE_POINTS, b"\0"))
     for character in _MARKS_IN_DISGUISE:
@@ -156,7 +157,7 @@ def _marks() -> bytes:
 
 @functools.cache
 def _left_out() -> bytes:
-    """For every code point 1 if canonical text leaves it out, else 0."""
+    """Return for every code point 1 if canonical text omits it, else 0."""
     formats = bytes(unicodedata.category(chr(point)) == "Cf" for point in _FIRST_PLANES)
     table = bytearray(formats.ljust(_CODE_POINTS, b"\0"))
     for first, last in itertools.chain(_OTHER_IGNORABLE, _OPTIONAL_MARKS):

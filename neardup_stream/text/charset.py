@@ -1,4 +1,4 @@
-"""Bytes of a body to text: by its byte order mark, else by its label, else by what it looks like."""
+"""Decode a body to text by its byte order mark, else by its label, else by its content."""
 
 import codecs
 import re
@@ -21,8 +21,8 @@ class DecodedBody(NamedTuple):
     """A body as text.
 
     Attributes:
-        text: without byte order mark; bytes that decode to nothing are U+FFFD.
-        fell_back: a label was unknown or wrong, or bytes had to be replaced.
+        text: without byte order mark; undecodable bytes become U+FFFD.
+        fell_back: a label was unknown or wrong, or bytes were replaced.
     """
 
     text: str
@@ -32,14 +32,14 @@ class DecodedBody(NamedTuple):
 def decode_body(body: bytes, charset: str | None, content_type: str | None) -> DecodedBody:
     """Decode a body; never fails.
 
-    A byte order mark wins, then the label (as browsers read it: latin-1 means windows-1252), as long as
-    every byte decodes by it. Without such a one: UTF-8 if all of it is, else what a `meta` element says or
-    the bytes look like.
+    A byte order mark takes precedence, then the label (as browsers interpret it: latin-1 means windows-1252)
+    if every byte is valid in it. Otherwise: UTF-8 if the body is valid UTF-8, else the charset of a `meta`
+    element, else a guess from the bytes.
 
     Args:
         body: as fetched.
-        charset: label of the crawler; goes before the one in `content_type`.
-        content_type: media type, perhaps with a `charset` parameter.
+        charset: the crawler's label; takes precedence over the one in `content_type`.
+        content_type: media type, optionally with a `charset` parameter.
     """
     for mark, codec in _BYTE_ORDER_MARKS:
         if body.startswith(mark):
@@ -54,16 +54,19 @@ def decode_body(body: bytes, charset: str | None, content_type: str | None) -> D
 
 
 def _candidates(body: bytes, label: str | None) -> Iterator[tuple[str, bool]]:
-    """Codecs in the order to be tried, and whether using it means that the label was no good."""
+    """Yield the codecs to try in order, each with whether its use means that the label was unusable."""
     if label and (known := _codec_of(label)):
         yield known, False
-    if not body.isascii():  # else it may be one of those that shift by escape sequences
+    if not body.isascii():  # else it may be a charset with escape sequences
         yield "utf-8", label is not None
     yield _detected(body), label is not None
 
 
 def _codec_of(label: str) -> str | None:
-    """The codec browsers use for a label; hyphens and underscores are forgiven, as in `latin-1`."""
+    """Return the codec that browsers use for a label.
+
+    Hyphens and underscores are equivalent, as in `latin-1`.
+    """
     spellings = (label, label.replace("_", "-"), label.replace("-", "").replace("_", ""))
     codecs_known = (map_encoding_to_html5(spelling, fallback_utf8=False) for spelling in spellings)
     return next(filter(None, codecs_known), None)

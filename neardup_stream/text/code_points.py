@@ -1,4 +1,7 @@
-"""Drop characters from long text by a table of code points, apart from `canonical`, which needs no NumPy."""
+"""Drop characters from long text by a table of code points.
+
+Separate from `canonical`, which does not import NumPy.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,21 +10,21 @@ __all__ = ["code_points", "shorten_runs", "without"]
 
 
 def code_points(text: str) -> NDArray[np.uint32]:
-    """The code points of a text, surrogates too."""
+    """Return the code points of a text, including surrogates."""
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.dtype("<u4"))
 
 
 def without(text: str, table: bytes) -> str:
-    """The text without the characters whose entry in the table is 1."""
+    """Return the text without the characters whose entry in the table is 1."""
     points = code_points(text)
     is_dropped = np.frombuffer(table, np.bool_)[points]
     return _text(points[~is_dropped]) if is_dropped.any() else text
 
 
 def shorten_runs(text: str, table: bytes, most: int) -> str:
-    """The text with at most so many characters in a row whose entry in the table is 1.
+    """Return the text with at most `most` consecutive characters whose entry in the table is 1.
 
-    Cost: that of a look at every so manieth character where no run is that long.
+    Cost: where no run is that long, reads only one character in `most`.
     """
     points = code_points(text)
     in_table = np.frombuffer(table, np.bool_)

@@ -1,4 +1,7 @@
-"""How much the text of one page may cost; apart from what enforces it, which takes long to import."""
+"""Limit what the text of one page may cost.
+
+Separate from the code that enforces the limits, which is slow to import.
+"""
 
 from dataclasses import dataclass
 
@@ -7,20 +10,20 @@ __all__ = ["MarkupLimits", "TextLimits"]
 
 @dataclass(frozen=True, slots=True)
 class MarkupLimits:
-    """How much of what is slow to parse one page may have, in the order in which it is counted.
+    """Limits on markup that is slow to parse, in the order in which they are counted.
 
     Attributes:
-        max_nodes: elements and attributes, and the formatting elements (`b`, `font` and their like) that a
-            parser repeats in every block because they were left open.
-        max_depth: elements inside each other.
+        max_nodes: elements and attributes, plus the unclosed formatting elements (`b`, `font` and the
+            like) that a parser repeats in every block.
+        max_depth: nested elements.
         max_attributes: of one element.
-        max_names: different names of elements and attributes.
+        max_names: distinct names of elements and attributes.
         max_formatting: formatting elements that are open at once.
-        max_options: options of all lists to choose from.
+        max_options: options of all selection lists.
         max_steps: open elements that a parser passes at tags: at each tag, as many as are open.
-        max_text_bytes: here of the spaces in front of the items of nested lists, which are part of the text.
-        max_copied_bytes: text that a parser copies because it adds to one text again and again: around tags
-            that it ignores, comments behind the end of the body, and the cells of a table.
+        max_text_bytes: indentation before the items of nested lists, which is part of the text.
+        max_copied_bytes: text that a parser copies because it appends to one text repeatedly: around tags
+            that it ignores, comments after the end of the body, and the cells of a table.
     """
 
     max_nodes: int = 1 << 19
@@ -36,10 +39,10 @@ class MarkupLimits:
 
 @dataclass(frozen=True, slots=True)
 class TextLimits:
-    """What the text of one page may cost.
+    """Limits on the text of one page.
 
     Attributes:
-        markup: what is slow to parse.
+        markup: limits on what is slow to parse.
         max_text_bytes: of the visible text, in UTF-8, as extracted and as canonicalized.
     """
 

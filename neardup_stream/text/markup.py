@@ -1,8 +1,8 @@
-"""HTML to the text a reader of the page would see.
+"""Extract from HTML the text that a reader of the page sees.
 
-All text keeps navigation, headings and footers. Main content leaves out, by heuristics, what looks like the
-site's frame: it costs more than twice as much and blurs pages that differ in little. Why this library, and
-what each choice costs in quality: docs/decisions/0002-markup.md.
+All text keeps navigation, headings and footers. Main content omits, by heuristics, what looks like the site's
+frame: it costs more than twice as much and makes pages that differ in little look alike. For the choice of
+the library, and what each mode costs in quality, see docs/decisions/0002-markup.md.
 """
 
 from html.entities import html5
@@ -17,11 +17,12 @@ from neardup_stream.text.markup_costs import is_over
 __all__ = ["MAIN_CONTENT_LIMITS", "Extraction", "visible_text"]
 
 Extraction = Literal["all_text", "main_content"]
-"""Which part of a page's markup counts as its text."""
+"""Which part of a page's markup is its text."""
 
 MAIN_CONTENT_LIMITS = MarkupLimits(max_depth=256, max_steps=1 << 23)
-"""Markup over these gives all its text: at each element the heuristics pass all elements around it, and their
-time grows with the third power of the depth (minutes for a page made for it)."""
+"""Markup above these limits yields all its text: the main-content heuristics visit all ancestors of each
+element, and their time grows with the cube of the depth (minutes for a page made for it).
+"""
 
 _GROWING_REFERENCES = {
     f"&{name}": meaning for name, meaning in html5.items() if len(meaning.encode()) > len(f"&{name}")
@@ -34,18 +35,18 @@ _LANDMARKS = (
         for role in ("navigation", "banner", "contentinfo", "complementary", "search", "directory")
     ),
 )
-"""Elements that hold a site's frame rather than a page's content, where a site says so."""
+"""Elements that mark a site's frame, on sites that use them."""
 
 
 def visible_text(html: str, extraction: Extraction = "all_text", *, landmarks: bool = True) -> str:
-    r"""The visible text; scripts, styles, templates and comments are left out, blocks separate words.
+    r"""Return the visible text; omits scripts, styles, templates and comments, and separates blocks.
 
-    Without `landmarks`, navigation, footers and the like are left out too, as far as the markup names them.
+    Without `landmarks`, also omits navigation, footers and the like where the markup names them.
 
-    Whatever comes in is some HTML, as for a browser.
+    Any input is valid HTML, as in a browser.
 
     Raises:
-        MemoryError: the parser got none.
+        MemoryError: the parser could not allocate memory.
 
     >>> visible_text("<p>a</p><p>b<b>o</b>ld<script>c</script>")
     'a\n\nbold'
@@ -61,20 +62,23 @@ def visible_text(html: str, extraction: Extraction = "all_text", *, landmarks: b
             alt_texts=False,
             skip_elements=() if landmarks else _LANDMARKS,
         )
-    except HTMLParserException as error:  # whatever comes is some HTML
+    except HTMLParserException as error:  # any input is valid HTML
         raise MemoryError(str(error)) from error
     return str(text)
 
 
 def _without_growing_references(html: str) -> str:
-    """The parser writes what a reference means into the room of the reference: two names mean more bytes."""
+    """Return markup without character references that grow.
+
+    The parser expands a reference in place: two of the names expand to more bytes than they have.
+    """
     for name, meaning in _GROWING_REFERENCES.items():
         html = html.replace(name, meaning)
     return html
 
 
 def _without_surrogates(html: str) -> str:
-    """The extractor takes text that can be UTF-8; half a surrogate pair cannot."""
+    """Return markup without lone surrogates, which the extractor cannot encode as UTF-8."""
     try:
         html.encode()
     except UnicodeEncodeError:

@@ -1,7 +1,7 @@
-"""What markup would cost a parser, counted before one sees it.
+"""Estimate what markup would cost a parser, before parsing it.
 
-Parsers follow the HTML standard, by which some markup takes time that grows with the square of its length, or
-more memory than a machine has. What those pages have in common can be counted in one cheap pass.
+Parsers follow the HTML standard, under which some markup takes quadratic time or more memory than a machine
+has. One cheap pass counts what such pages have in common.
 """
 
 import functools
@@ -34,7 +34,7 @@ _LIMITS: Final[Sequence[LimitName]] = (
 
 @functools.cache
 def load_markup_kernel() -> ModuleType:
-    """Load the compiled scan: 0.2 s, or some 2 s when it has to be compiled."""
+    """Load the compiled scan: 0.2 s, or some 2 s when it must be compiled."""
     sources = [
         Path(__file__).with_name(f"markup_{name}.py") for name in ("kernel", "stack", "tokens", "names")
     ]
@@ -42,7 +42,7 @@ def load_markup_kernel() -> ModuleType:
 
 
 def check_markup(html: str, limits: MarkupLimits) -> None:
-    """Refuse markup that a parser would need too much time or memory for.
+    """Raise unless a parser can handle the markup within the limits of time and memory.
 
     Raises:
         BadPage: a limit is exceeded; the error names it.
@@ -57,7 +57,7 @@ def check_markup(html: str, limits: MarkupLimits) -> None:
 
 
 def is_over(html: str, limits: MarkupLimits) -> bool:
-    """Whether `check_markup` refuses the markup."""
+    """Return whether `check_markup` would raise."""
     counts = _counts(html, limits)
     return any(count > getattr(limits, name) for name, count in zip(_LIMITS, counts, strict=True))
 

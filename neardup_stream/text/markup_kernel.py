@@ -1,12 +1,12 @@
-"""The compiled scan of markup: one pass over its bytes counts what makes a parser slow.
+"""Scan markup with compiled code: one pass over its bytes counts what makes a parser slow.
 
-It follows the tokenizer of the HTML standard as far as counting needs: quotes, comments, and elements whose
-content is no markup. Which elements are open is kept on a stack, see `markup_stack.py`.
+The scan follows the tokenizer of the HTML standard as far as counting needs: quotes, comments, and elements
+whose content is no markup. `markup_stack.py` keeps a stack of the open elements.
 
-A parser keeps text in one node as long as no element begins where the text stands. When it has stored
-something else before it adds a piece, it copies the node: time and memory grow with the square of the text.
-What it stores in between are attributes of tags that it ignores, comments behind the end of the body, and
-texts of cells, while text directly inside a table goes in front of the table.
+A parser keeps consecutive text in one node as long as no element begins there. If the parser has stored
+something else before it appends a piece, it copies the node: time and memory grow with the square of the
+text. What it stores in between are attributes of tags that it ignores, comments after the end of the body,
+and texts of cells, while text directly inside a table moves before the table.
 
 A parser also keeps every name of an element or attribute in a table of fixed size, and walks through the open
 elements at most tags: `names` and `steps`.
@@ -75,14 +75,14 @@ COUNTS = (
     "indent_bytes",
     "copied_bytes",
 )
-"""What is counted, in the order of the result."""
+"""The names of the counts, in the order of the result."""
 
 _NODES, _DEPTH, _ATTRIBUTES, _NAMES, _FORMATTING, _OPTIONS, _STEPS, _INDENT, _COPIED = range(len(COUNTS))
 
 _STATE = STACK_STATE + 4
 _ROOT_ATTRIBUTES, _TEXT, _FOSTERED, _IS_AFTER_BODY = range(STACK_STATE, _STATE)
 
-_INDENT_BYTES = 2  # of each list around an item, in front of its text
+_INDENT_BYTES = 2  # of each enclosing list, before the text of an item
 
 
 @compiled
@@ -94,7 +94,7 @@ def _end(
     looks: NDArray[np.int64],
     state: NDArray[np.int64],
 ) -> None:
-    """Do what an end tag does."""
+    """Process an end tag."""
     if is_among(meaning, FORMATTING):
         close_formatting(stack, names, looks, state, code)
     elif code == FORM:
@@ -112,7 +112,7 @@ def _add_text(
     comments: int,
     has_text: bool,  # noqa: FBT001 - compiled functions take no keywords
 ) -> None:
-    """Count what is copied for text, or comments, in front of a tag."""
+    """Count text, or comments, before a tag that the parser copies."""
     if is_among(innermost_meaning(stack, state), FOSTERING):
         if has_text:
             state[_FOSTERED] += size
@@ -131,7 +131,7 @@ def _divide_text(
     is_end: bool,  # noqa: FBT001 - compiled functions take no keywords
     attributes: int,
 ) -> None:
-    """End a text at a start tag that makes an element there, or count that the text is copied."""
+    """End a text at a start tag that creates an element there, or count that the text is copied."""
     is_outside_tables = state[OPEN_TABLES] == 0
     if is_end or is_among(meaning, DROPPED) or (is_outside_tables and is_among(meaning, NEEDS_TABLE)):
         counts[_COPIED] += (attributes > 0) * state[_TEXT]
@@ -150,10 +150,14 @@ def _start(
     state: NDArray[np.int64],
     counts: NDArray[np.int64],
 ) -> int:
-    """Count an element that is neither formatting nor the root; behind it, or its content if that is raw."""
+    """Count an element that is neither formatting nor the root.
+
+    Returns:
+        The place after the tag, or after its content if that is raw.
+    """
     if is_among(meaning, VOID):
         return at
-    counts[_NODES] += state[OPEN_FORMATTING]  # which the parser may repeat inside
+    counts[_NODES] += state[OPEN_FORMATTING]  # because the parser may repeat these inside
     counts[_OPTIONS] += code == OPTION
     if code == ITEM:
         counts[_INDENT] += state[OPEN_LISTS] * _INDENT_BYTES
@@ -205,14 +209,14 @@ def scan_markup(utf8: NDArray[np.uint8], limits: NDArray[np.int64], counts: NDAr
         counts[_STEPS] += state[OPEN]
         if is_end:
             _end(code, meaning, stack, names, looks, state)
-            counts[_NODES] += code in (BREAK, PARAGRAPH)  # makes an element where none is open
+            counts[_NODES] += code in (BREAK, PARAGRAPH)  # creates an element if none is open
         else:
             if is_among(meaning, ENDS_FOREIGN):
                 end_foreign(stack, state)
             if code == PLAIN_TEXT and not is_foreign(stack, state):
                 return
             counts[_NODES] += 1 + attributes
-            if is_root:  # all such attributes gather on one element
+            if is_root:  # attributes of all root tags accumulate on one element
                 state[_ROOT_ATTRIBUTES] += attributes
                 attributes = state[_ROOT_ATTRIBUTES]
             elif is_among(meaning, FORMATTING):

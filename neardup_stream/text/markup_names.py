@@ -1,4 +1,4 @@
-"""Names of elements as numbers, and what each means to the scan of markup."""
+"""Map element names to numbers and to what they mean for the scan of markup."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast
@@ -54,7 +54,7 @@ MASK = (1 << 62) - 1
 
 
 def _code(name: str) -> int:
-    """The number that stands for a name."""
+    """Return the number of a name."""
     code = 0
     for byte in name.encode():
         code = (code * MULTIPLIER + byte) & MASK
@@ -99,16 +99,17 @@ _KINDS = {
         " listing menu meta nobr ol p pre ruby s small span strong strike sub sup table tt u ul var"
     ),
 }
-"""Special: an end tag of another kind closes nothing around it. Alone: one of these closes the one before.
-Fostering: text directly inside is put in front of the table. Dropped: the parser may ignore the tag, or put
-the element elsewhere, so that the text around it is one text. Needs table: ignored outside tables.
-Integration: what SVG and MathML have HTML in. Ends foreign: closes SVG and MathML around it. Markers: what is
-open around them is not closed from inside, and formatting does not leave them. Transparent: an item in one of
-these ends the item around it."""
+"""Special: an end tag of another kind does not close anything around it. Alone: one of these closes the
+previous one. Fostering: text directly inside moves before the table. Dropped: the parser may ignore the tag,
+or move the element, so that the text around it is one text. Needs table: ignored outside tables. Integration:
+elements of SVG and MathML that contain HTML. Ends foreign: closes SVG and MathML around it. Markers: end tags
+inside do not close elements outside, and formatting does not cross them. Transparent: an item in one of these
+ends the item around it.
+"""
 GROUPS = (
     "p", "li", "dd dt", "td th", "tr", "tbody thead tfoot", "caption", "colgroup", "option",
 )  # fmt: skip
-"""Elements that are often left open: one of a group ends the one before."""
+"""Elements that are often left open: one of a group ends the previous one of that group."""
 PARAGRAPH_GROUP, OPTION_GROUP = GROUPS.index("p"), GROUPS.index("option")
 ITEM, OPTION, BREAK, PARAGRAPH = _code("li"), _code("option"), _code("br"), _code("p")
 PLAIN_TEXT, FORM, LINK, BUTTON, ANNOTATION = (
@@ -117,11 +118,11 @@ PLAIN_TEXT, FORM, LINK, BUTTON, ANNOTATION = (
 
 _GROUP_SHIFT = 24
 _SLOTS = 1024
-"""Of a hash table with open addressing, so few of which are taken that a name is seldom looked up twice."""
+"""Slots of a hash table with open addressing, sparse enough that most lookups probe one slot."""
 
 
 def _meanings() -> dict[int, int]:
-    """The kinds of every name, and above them the number of its group, from 1."""
+    """Return the kinds of every name, and in the higher bits the number of its group, from 1."""
     meanings: dict[int, int] = {}
     for kind, names in _KINDS.items():
         for name in names.split():
@@ -153,7 +154,7 @@ def compiled(function: Callable[_Arguments, _Result]) -> Callable[_Arguments, _R
 
 @compiled
 def meaning_of(code: int) -> int:
-    """What a name means: its kinds, one bit each, and its group."""
+    """Return the meaning of a name: its kinds, one bit each, and its group."""
     slot = np.uint64(code) & _LAST_SLOT
     while _NAMES[slot] != code:
         if _NAMES[slot] == 0:
@@ -164,11 +165,11 @@ def meaning_of(code: int) -> int:
 
 @compiled
 def is_among(meaning: int, kind: int) -> bool:
-    """Whether a name is of this kind."""
+    """Return whether a name has this kind."""
     return (meaning & kind) != 0
 
 
 @compiled
 def group_of(meaning: int) -> int:
-    """The group of an element that is often left open; -1 for others."""
+    """Return the group of an element that is often left open; -1 for others."""
     return (meaning >> _GROUP_SHIFT) - 1

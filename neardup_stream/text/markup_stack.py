@@ -1,9 +1,9 @@
-"""Which elements are open while markup is scanned, by the rules of the HTML standard: compiled code.
+"""Track which elements are open while markup is scanned, by the rules of the HTML standard: compiled code.
 
-An end tag closes nothing that stands around a cell, an object or a template, and most end tags nothing that
-stands around a block; a list item ends the one before, but not around a block. What the scan took for closed
-though the parser leaves it open would not be counted, and formatting elements above all are counted because
-they are open: a parser repeats them in every block.
+An end tag inside a cell, an object or a template closes nothing outside it, and most end tags inside a block
+close nothing outside the block. A list item ends the previous item, but not across a block. The scan must not
+treat an element as closed that the parser keeps open, because it would not be counted. Open formatting
+elements matter most: a parser repeats them in every block.
 """
 
 import numpy as np
@@ -55,27 +55,28 @@ STACK_STATE = 7
 OPEN, OPEN_FORMATTING, OPEN_LISTS, _OPEN_FOREIGN, OPEN_TABLES, _OPEN_SELECTS, _FLOOR = range(STACK_STATE)
 
 _NAME, _MEANING, _IS_FOREIGN, _OUTER_FLOOR = range(COLUMNS := 4)
-"""Of an open element; whether what is inside is SVG or MathML; which formatting element is the first that can
-be closed inside what is around it."""
+"""The columns of an open element: its name; its meaning; whether its content is SVG or MathML; and the index
+of the first formatting element that can be closed inside the element around it.
+"""
 
-_SAME_FORMATTING = 3  # open elements of one name and the same attributes, parsers repeat no more of them
+_SAME_FORMATTING = 3  # open elements of one name with the same attributes that a parser repeats at most
 
 
 @compiled
 def is_foreign(stack: NDArray[np.int64], state: NDArray[np.int64]) -> bool:
-    """Whether markup that comes now is SVG or MathML."""
+    """Return whether markup at this point is SVG or MathML."""
     return bool(state[_OPEN_FOREIGN] > 0 and stack[state[OPEN] - 1, _IS_FOREIGN] != 0)
 
 
 @compiled
 def innermost_meaning(stack: NDArray[np.int64], state: NDArray[np.int64]) -> int:
-    """What the innermost open element means; 0 where none is open."""
+    """Return the meaning of the innermost open element; 0 if none is open."""
     return int(stack[state[OPEN] - 1, _MEANING]) if state[OPEN] > 0 else 0
 
 
 @compiled
 def open_element(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, meaning: int) -> None:
-    """Open an element inside all others; one that needs a table is ignored outside tables."""
+    """Open an element inside all others; ignores one that needs a table if there is none."""
     depth = state[OPEN]
     if depth < len(stack) and (state[OPEN_TABLES] > 0 or not is_among(meaning, NEEDS_TABLE)):
         stays_foreign = is_foreign(stack, state) and not is_among(meaning, INTEGRATION)
@@ -93,7 +94,7 @@ def open_element(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, 
 
 @compiled
 def cut(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None:
-    """Close the element at this place, with all inside it."""
+    """Close the element at this index and everything inside it."""
     for i in range(state[OPEN] - 1, at - 1, -1):
         meaning = stack[i, _MEANING]
         state[OPEN_LISTS] -= is_among(meaning, LISTS)
@@ -108,7 +109,7 @@ def cut(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None:
 
 @compiled
 def _is_boundary(stack: NDArray[np.int64], at: int) -> bool:
-    """Whether end tags inside the element at this place close nothing around it."""
+    """Return whether end tags inside the element at this index close nothing outside it."""
     meaning = stack[at, _MEANING]
     if at > 0 and stack[at - 1, _IS_FOREIGN]:
         return is_among(meaning, INTEGRATION) or stack[at, _NAME] == ANNOTATION
@@ -117,7 +118,7 @@ def _is_boundary(stack: NDArray[np.int64], at: int) -> bool:
 
 @compiled
 def _stops(stack: NDArray[np.int64], at: int, code: int, meaning: int) -> bool:
-    """Whether the search for what an end tag closes ends at this place."""
+    """Return whether the search for the element that an end tag closes stops at this index."""
     around = stack[at, _MEANING]
     if is_among(meaning, SELECTS):
         return False
@@ -131,7 +132,7 @@ def _stops(stack: NDArray[np.int64], at: int, code: int, meaning: int) -> bool:
 
 @compiled
 def close(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, meaning: int) -> None:
-    """Close what an end tag of this name closes, with all inside it."""
+    """Close the element that an end tag of this name closes, and everything inside it."""
     at = state[OPEN] - 1
     while at >= 0:
         is_heading = is_among(meaning, HEADINGS) and is_among(stack[at, _MEANING], HEADINGS)
@@ -145,7 +146,7 @@ def close(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, meaning
 
 @compiled
 def _remove(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None:
-    """Close the element at this place, a form or formatting, and leave open what is inside."""
+    """Close the element at this index, a form or formatting, and keep what is inside open."""
     for i in range(at, state[OPEN] - 1):
         stack[i] = stack[i + 1]
     state[OPEN] -= 1
@@ -153,7 +154,7 @@ def _remove(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None
 
 @compiled
 def take_out(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> None:
-    """Close the innermost element of this name, and leave open what is inside it."""
+    """Close the innermost element of this name, and keep what is inside open."""
     at = state[OPEN] - 1
     while at >= 0 and stack[at, _NAME] != code and not _is_boundary(stack, at):
         at -= 1
@@ -165,7 +166,7 @@ def take_out(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> N
 def _forget_formatting(
     names: NDArray[np.int64], looks: NDArray[np.int64], state: NDArray[np.int64], code: int
 ) -> bool:
-    """Repeat the latest formatting element of this name no more; whether there was one."""
+    """Stop repeating the latest formatting element of this name; return whether there was one."""
     count = state[OPEN_FORMATTING]
     at = count - 1
     while at >= state[_FLOOR] and names[at] != code:
@@ -186,7 +187,7 @@ def close_formatting(
     state: NDArray[np.int64],
     code: int,
 ) -> None:
-    """Close the latest formatting element of this name, unless a boundary stands between."""
+    """Close the latest formatting element of this name, unless there is a boundary in between."""
     at = state[OPEN] - 1
     while at >= 0 and stack[at, _NAME] != code:
         if _is_boundary(stack, at) or is_among(stack[at, _MEANING], SELECTS):
@@ -205,7 +206,7 @@ def _take_out_link(
     state: NDArray[np.int64],
     code: int,
 ) -> None:
-    """Close the latest link, as another one does that begins; only markers keep it open."""
+    """Close the latest link, as the start of another link does; only markers prevent that."""
     if _forget_formatting(names, looks, state, code):
         at = state[OPEN] - 1
         while at >= 0 and stack[at, _NAME] != code:
@@ -222,7 +223,7 @@ def close_same_formatting(
     state: NDArray[np.int64],
     code: int,
 ) -> None:
-    """Close the latest element of this name, where another one ends it that begins."""
+    """Close the latest element of this name if a new one of that name ends it."""
     if code == LINK:
         _take_out_link(stack, names, looks, state, code)
     else:
@@ -233,7 +234,7 @@ def close_same_formatting(
 def open_formatting(
     names: NDArray[np.int64], looks: NDArray[np.int64], state: NDArray[np.int64], code: int, look: int
 ) -> None:
-    """Have a formatting element repeated in every block from now on."""
+    """Mark a formatting element as repeated in every following block."""
     count = state[OPEN_FORMATTING]
     same = 0
     for i in range(state[_FLOOR], count):
@@ -245,7 +246,7 @@ def open_formatting(
 
 @compiled
 def imply_end(stack: NDArray[np.int64], state: NDArray[np.int64], group: int, meaning: int) -> None:
-    """Close the innermost element of this group, with all inside it, where a start tag ends it."""
+    """Close the innermost element of this group, and everything inside it, if a start tag ends it."""
     if is_among(meaning, NEEDS_TABLE) and state[OPEN_TABLES] == 0:
         return
     at = state[OPEN] - 1
@@ -270,6 +271,6 @@ def imply_end(stack: NDArray[np.int64], state: NDArray[np.int64], group: int, me
 
 @compiled
 def end_foreign(stack: NDArray[np.int64], state: NDArray[np.int64]) -> None:
-    """Close SVG and MathML up to where markup is HTML."""
+    """Close SVG and MathML up to the nearest element that contains HTML."""
     while is_foreign(stack, state):
         cut(stack, state, state[OPEN] - 1)

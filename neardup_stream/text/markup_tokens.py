@@ -1,4 +1,4 @@
-"""Find where tags, comments and attributes of markup begin and end, as the HTML standard has it."""
+"""Find where tags, comments and attributes of markup begin and end, by the HTML standard."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,10 @@ def _is_letter(byte: int) -> bool:
 
 @compiled
 def _behind_comment(utf8: NDArray[np.uint8], at: int) -> int:
-    """Behind the end of a comment whose text begins at `at`: `-->`, `--!>`, and at once `>` and `->`."""
+    """Return the place after a comment whose text begins at `at`.
+
+    A comment ends at `-->` or `--!>`, or at once at `>` or `->`.
+    """
     if at < utf8.size and utf8[at] == 62:
         return at + 1
     if at + 1 < utf8.size and utf8[at] == 45 and utf8[at + 1] == 62:
@@ -44,7 +47,7 @@ def _behind_comment(utf8: NDArray[np.uint8], at: int) -> int:
 
 @compiled
 def _behind_cdata(utf8: NDArray[np.uint8], at: int) -> int:
-    """Behind the `]]>` that ends a CDATA section."""
+    """Return the place after the `]]>` that ends a CDATA section."""
     while at + 2 < utf8.size:
         if utf8[at] == 93 and utf8[at + 1] == 93 and utf8[at + 2] == 62:
             return at + 3
@@ -71,7 +74,7 @@ def _behind(utf8: NDArray[np.uint8], at: int, byte: int) -> int:
 
 @compiled
 def end_of_raw(utf8: NDArray[np.uint8], at: int, code: int) -> int:
-    """Where the end tag of an element stands whose content is no markup."""
+    """Return the place of the end tag of an element whose content is no markup."""
     while at + 1 < utf8.size:
         if utf8[at] == 60 and utf8[at + 1] == 47:
             end, found = name(utf8, at + 2)
@@ -85,7 +88,7 @@ def end_of_raw(utf8: NDArray[np.uint8], at: int, code: int) -> int:
 
 @compiled
 def name(utf8: NDArray[np.uint8], at: int) -> tuple[int, int]:
-    """Behind a tag's name, and its code."""
+    """Return the place after a tag's name, and the code of the name."""
     code = 0
     while at < utf8.size:
         byte = utf8[at]
@@ -98,7 +101,7 @@ def name(utf8: NDArray[np.uint8], at: int) -> tuple[int, int]:
 
 @compiled
 def slots_for(most: int) -> int:
-    """How many slots `keep_name` needs for one name more than `most`: a power of two."""
+    """Return how many slots `keep_name` needs for one name more than `most`: a power of two."""
     slots = 4
     while slots < 2 * (most + 2):
         slots *= 2
@@ -107,7 +110,7 @@ def slots_for(most: int) -> int:
 
 @compiled
 def keep_name(kept: NDArray[np.int64], code: int) -> None:
-    """Put a name into the hash table `kept`, whose last place counts them; nothing if it is full."""
+    """Add a name to the hash table `kept`, whose last slot counts them; a full table stays unchanged."""
     slots = kept.size - 1
     if 2 * kept[slots] >= slots:
         return
@@ -122,7 +125,7 @@ def keep_name(kept: NDArray[np.int64], code: int) -> None:
 
 @compiled
 def _value(utf8: NDArray[np.uint8], at: int) -> tuple[int, int]:
-    """Behind an attribute's value, and a hash of it."""
+    """Return the place after an attribute's value, and a hash of the value."""
     while at < utf8.size and _is_space(utf8[at]):
         at += 1
     code = 0
@@ -141,9 +144,10 @@ def _value(utf8: NDArray[np.uint8], at: int) -> tuple[int, int]:
 
 @compiled
 def attributes(utf8: NDArray[np.uint8], at: int, kept: NDArray[np.int64]) -> tuple[int, int, int, bool]:
-    """Behind a tag, how many attributes it has, a hash of them, and whether it closes itself.
+    """Parse the attributes of a tag and add their names to `kept`.
 
-    Their names are kept.
+    Returns:
+        The place after the tag, the number of attributes, a hash of them, and whether the tag closes itself.
     """
     count, code, closes = 0, 0, False
     while at < utf8.size:
@@ -157,7 +161,7 @@ def attributes(utf8: NDArray[np.uint8], at: int, kept: NDArray[np.int64]) -> tup
         closes = False
         count += 1
         named = _lower(byte) + 1
-        at += 1  # the first character belongs to the name, be it a `=`
+        at += 1  # the first character belongs to the name, even a `=`
         while at < utf8.size and not _is_space(utf8[at]) and utf8[at] not in (47, 61, 62):
             named = (named * MULTIPLIER + _lower(utf8[at])) & MASK
             at += 1
@@ -174,10 +178,13 @@ def attributes(utf8: NDArray[np.uint8], at: int, kept: NDArray[np.int64]) -> tup
 
 @compiled
 def next_tag(utf8: NDArray[np.uint8], at: int, is_foreign: bool) -> tuple[int, int, bool]:  # noqa: FBT001 - compiled functions take no keywords
-    """Behind the `<` of the next tag, the number of comments before it, and whether there is text before it.
+    """Find the next tag.
 
-    Comments are also declarations and what else is ignored. What only looks like a tag is text, and so is a
-    CDATA section, which `is_foreign` markup has.
+    Declarations and other ignored constructs count as comments. Text that only looks like a tag is text, and
+    so is a CDATA section, which only `is_foreign` markup has.
+
+    Returns:
+        The place after the `<` of the tag, the number of comments before it, and whether text precedes it.
     """
     comments, has_text = 0, False
     while at + 1 < utf8.size:

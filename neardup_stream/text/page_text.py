@@ -1,4 +1,4 @@
-"""A page to its visible text, whichever way its content came."""
+"""Return a page's visible text, from whichever field has its content."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class PageText(NamedTuple):
     """The visible text of a page.
 
     Attributes:
-        text: not canonical yet.
+        text: not canonicalized.
         charset_fell_back: the body's charset label was unknown or wrong, or bytes were replaced.
         is_markup: the text was extracted from HTML or XML.
     """
@@ -33,10 +33,10 @@ class PageText(NamedTuple):
 def page_text(
     page: Page, extraction: Extraction, *, landmarks: bool = True, limits: TextLimits | None = None
 ) -> PageText:
-    """Extract the text of a page, perhaps without its landmarks.
+    """Extract the text of a page, with or without its landmarks.
 
     Raises:
-        BadPage: it is over one of the `limits`; without them nothing fails.
+        BadPage: the page exceeds one of the `limits`; without limits nothing fails.
 
     Cost: nothing for `text`, that of `visible_text` for markup, and decoding for a `body`.
     """
@@ -70,7 +70,7 @@ def _check_text(text: str, limit_bytes: int) -> None:
 
 
 def _canonical_bytes(text: str) -> int:
-    """How long the canonical text may be: each character by itself, so that it need not be written."""
+    """Return an upper bound of the canonical text's size: the sum over single characters."""
     counts = np.bincount(code_points(text))
     points = np.flatnonzero(counts)
     return sum(
@@ -84,7 +84,7 @@ def _utf8_bytes(text: str) -> int:
 
 
 def is_markup(content_type: str | None, content: str) -> bool:
-    """Whether the content is HTML or XML: by its media type, or without one by beginning with a `<`.
+    """Return whether the content is HTML or XML: by its media type, else by a leading `<`.
 
     >>> is_markup("text/plain", "<b>"), is_markup("application/xhtml+xml", ""), is_markup(None, " <p>a")
     (False, True, True)

@@ -1,6 +1,6 @@
-"""Canonical text to tokens: runs of letters, or single characters where a script has no spaces.
+"""Split canonical text into tokens: runs of letters, or single characters in scripts without spaces.
 
-This is the definition in plain Python; the page kernel does the same to bytes.
+This is the reference in plain Python; the page kernel does the same on bytes.
 """
 
 import functools
@@ -13,15 +13,16 @@ from neardup_stream.text.alphabet import is_letter, is_solo
 __all__ = ["MAX_TOKEN_CHARACTERS", "Kind", "kind_of", "split_tokens"]
 
 MAX_TOKEN_CHARACTERS = 128
-"""Of a longer run the rest is ignored. It bounds what must be kept of a token that is not finished, and
-still lets two parts of a text be joined in the middle of a run: cutting a run into several tokens would
-put the cuts of the second part elsewhere."""
+"""Letters of a run that count; later ones are ignored. The limit bounds the state of an unfinished token, and
+still allows two parts of a text to be joined in the middle of a run: splitting a long run into several tokens
+would put the splits of the second part elsewhere.
+"""
 
 Kind = Literal["separator", "running", "solo"]
 
 
 def split_tokens(text: str) -> Iterator[str]:
-    """The tokens of canonical text, in order.
+    """Yield the tokens of canonical text, in order.
 
     >>> list(split_tokens("don't ask, 東京 2020"))
     ['don', 't', 'ask', '東', '京', '2020']
@@ -35,7 +36,7 @@ def split_tokens(text: str) -> Iterator[str]:
 
 @functools.cache
 def kind_of(character: str) -> Kind:
-    """What the character does to tokens."""
+    """Return how a character affects tokens."""
     if not is_letter(character):
         return "separator"
     return "solo" if is_solo(character) else "running"

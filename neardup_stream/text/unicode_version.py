@@ -1,8 +1,8 @@
-"""One version of Unicode under every Python, so that a newer interpreter opens the index of an older one.
+"""Use one version of Unicode under every Python, so that a newer interpreter can open an older index.
 
-Python 3.11 knows Unicode 14.0. Later versions assign more characters, some of which are letters or have other
-forms. Here they stay what they were: unassigned, which separates words. Characters of 14.0 do not change;
-the tests compare them under every interpreter that is installed.
+Python 3.11 has Unicode 14.0. Later versions assign more characters, some of which are letters or have other
+forms. This module treats them as unassigned, which separates words. Characters of 14.0 do not change; the
+tests compare them under every installed interpreter.
 """
 
 import functools
@@ -16,7 +16,7 @@ from typing import Final
 __all__ = ["UNICODE_VERSION", "without_later_characters"]
 
 UNICODE_VERSION: Final = "14.0.0"
-"""What tokens are made by, under every Python."""
+"""The Unicode version of tokens under every Python."""
 
 _UNASSIGNED: Final = f"unassigned-{UNICODE_VERSION}.txt"
 """Ranges of code points below 40000 that have category Cn in this version."""
@@ -25,9 +25,9 @@ _NONCHARACTER: Final = "\uffff"
 
 
 def without_later_characters(text: str) -> str:
-    """The text with every character that was assigned later replaced by one that is never assigned.
+    """Return the text with every later character replaced by one that is never assigned.
 
-    Cost: nothing under Python 3.11; one pass of a regular expression under later ones.
+    Cost: nothing under Python 3.11; one pass of a regular expression under later versions.
     """
     later = _later_characters()
     return text if later is None else later.sub(_NONCHARACTER, text)
@@ -35,7 +35,7 @@ def without_later_characters(text: str) -> str:
 
 @functools.cache
 def _later_characters() -> re.Pattern[str] | None:
-    """Matches characters that this Python knows and UNICODE_VERSION does not; None if there are none."""
+    """Return a pattern of the characters newer than UNICODE_VERSION; None if this Python has none."""
     if unicodedata.unidata_version == UNICODE_VERSION:
         return None
     ranges = (files(__package__) / _UNASSIGNED).read_text(encoding="ascii").split()
@@ -45,9 +45,9 @@ def _later_characters() -> re.Pattern[str] | None:
 
 
 def _assigned(first: int, last: int) -> Iterator[str]:
-    """Yield the ranges of characters between two code points that this Python knows, spelled for a class.
+    """Yield the ranges of assigned characters between two code points, written for a character class.
 
-    In ranges, because a class compares a character beyond U+FFFF with each of its items.
+    Ranges keep the class short: a class compares a character above U+FFFF with each of its items.
     """
     for is_unassigned, points in groupby(
         range(first, last + 1), lambda point: unicodedata.category(chr(point)) == "Cn"

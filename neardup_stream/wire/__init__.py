@@ -1,1 +1,1 @@
-"""Bytes to pages, events to bytes."""
+"""Decode pages from bytes and encode events to bytes."""

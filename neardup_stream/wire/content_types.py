@@ -1,4 +1,4 @@
-"""Which media types have text worth comparing."""
+"""Decide which media types have text to compare."""
 
 __all__ = ["is_text_type"]
 
@@ -6,9 +6,9 @@ _TEXT_APPLICATIONS = frozenset({"application/xhtml+xml", "application/xml"})
 
 
 def is_text_type(content_type: str | None) -> bool:
-    """False only for a media type that plainly is no text: images, video, archives, PDF, JSON.
+    """Return False only for a media type that has no text: images, video, archives, PDF, JSON.
 
-    An absent type, or a label that is no media type at all, says nothing against the body.
+    Return True for a missing or malformed media type.
 
     >>> is_text_type("Text/HTML; charset=utf-8"), is_text_type("image/png"), is_text_type(None)
     (True, False, True)

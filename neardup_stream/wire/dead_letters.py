@@ -1,8 +1,8 @@
-"""Dead letters: records that can never become pages, kept with the reason so that a person can replay them.
+"""Build dead letters: records that cannot become pages, stored with the reason, for inspection and replay.
 
-A dead letter is the original record (key, value, headers) with `neardup.error.*` headers added. Where its
-topic takes no message that large, it gives up what is needed least, and says so in a header: first all but
-the beginning of the value, then the crawler's headers, then all but the beginning of the key.
+A dead letter is the original record (key, value, headers) with `neardup.error.*` headers added. If the record
+exceeds the topic's message size, the least needed parts are cut, and a header records each cut: first the end
+of the value, then the crawler's headers, then the end of the key.
 """
 
 from collections.abc import Iterator
@@ -26,19 +26,19 @@ __all__ = [
 ]
 
 TRUNCATED_BYTES = 64 * 1024
-"""What is left of a value that its topic would not take whole."""
+"""Bytes that remain of a value that is too large for its topic."""
 
 ENVELOPE_BYTES = 4096
-"""Room that a truncated value leaves for key and headers; a topic has to take at least this."""
+"""Bytes that a truncated value reserves for key and headers; the topic's limit must be at least this."""
 
 ERROR_PREFIX = "neardup.error."
-"""What the headers begin with that make a record a dead letter."""
+"""Prefix of the headers that make a record a dead letter."""
 _KEY_BYTES = 1024
 _DETAIL_BYTES = 1024
 
 
 class DeadLetterHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """One header in a file: `value` where it is UTF-8, else `value_base64`."""
+    """One header in a file: `value` if it is valid UTF-8, else `value_base64`."""
 
     name: str
     value: str | UnsetType = UNSET
@@ -46,7 +46,10 @@ class DeadLetterHeader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DeadLetterLine(msgspec.Struct, frozen=True, kw_only=True):
-    """A dead letter in a file: text where it is UTF-8, else base64; neither where the record had none."""
+    """A dead letter in a file: text where it is valid UTF-8, else base64.
+
+    Neither where the record had none.
+    """
 
     key: str | UnsetType = UNSET
     key_base64: bytes | UnsetType = UNSET
@@ -57,7 +60,7 @@ class DeadLetterLine(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def dead_letter(record: Record, error: BadPage, max_message_bytes: int | None) -> Message:
-    """The record as a dead letter: unchanged but for the headers, cut only where it must be.
+    """Return the record as a dead letter: with added headers, and truncated only if it is too large.
 
     Headers of an earlier dead letter that was replayed are replaced, never repeated.
 
@@ -80,12 +83,12 @@ def dead_letter(record: Record, error: BadPage, max_message_bytes: int | None) -
 
 
 def is_truncated(letter: Message) -> bool:
-    """Whether a dead letter carries only the beginning of its record's value."""
+    """Return whether a dead letter carries only the beginning of its record's value."""
     return any(name == f"{ERROR_PREFIX}truncated_from_bytes" for name, _ in letter.headers)
 
 
 def to_json_line(letter: Message) -> bytes:
-    """A dead letter as one line of JSON, without its line end."""
+    """Return a dead letter as one line of JSON, without its line end."""
     line = DeadLetterLine(
         **_text_or_base64("key", letter.key),
         **_text_or_base64("value", letter.value),
@@ -117,7 +120,7 @@ def _header(name: str, fact: str | int) -> tuple[str, bytes]:
 
 
 def _ever_smaller(letter: Message, own: Headers, value_bytes: int) -> Iterator[Message]:
-    """Letters that each give up one thing more."""
+    """Yield versions of a letter, each with one more part cut."""
     value, said = _beginning("truncated_from_bytes", letter.value, value_bytes)
     yield (shorter := msgspec.structs.replace(letter, value=value, headers=(*letter.headers, *said)))
     dropped = _header("headers_dropped", len(letter.headers) - len(own))
@@ -127,7 +130,7 @@ def _ever_smaller(letter: Message, own: Headers, value_bytes: int) -> Iterator[M
 
 
 def _beginning(name: str, content: bytes | None, limit_bytes: int) -> tuple[bytes | None, Headers]:
-    """What fits of `content`, and the header `name` that says how long it was if not all of it does."""
+    """Return the beginning of `content` that fits, and a header `name` with the full length if it was cut."""
     if content is None or len(content) <= limit_bytes:
         return content, ()
     return content[:limit_bytes], (_header(name, len(content)),)

@@ -1,8 +1,7 @@
-"""CloudEvents 1.0 as messages and as lines, and back again for those who follow them.
+"""Encode events as CloudEvents 1.0, for Kafka messages and for lines of a file, and decode them.
 
-In Kafka the attributes are headers and the value is the data alone (binary mode); a file has no headers, so
-there one line holds both (structured mode). Rendering is a pure function of the event: the same id always
-carries the same bytes.
+In Kafka the attributes are headers and the value is the data (binary mode). A file has no headers, so one
+line holds both (structured mode). Encoding is a pure function of the event: equal ids have equal bytes.
 """
 
 import hashlib
@@ -39,7 +38,7 @@ __all__ = [
 _TRACE_NAMES = ("traceparent", "tracestate")
 _ID_BYTES = 16
 _TRACE_BYTES = 1024
-"""W3C asks for 512 of `tracestate` to be propagated; a longer header is dropped."""
+"""The longest `tracestate` that is copied; W3C requires 512 bytes, and a longer header is dropped."""
 
 Data = TypeVar("Data")
 
@@ -55,8 +54,8 @@ class CloudEvent(msgspec.Struct, Generic[Data], frozen=True, kw_only=True):
         subject: id of the page or cluster the event is about.
         time: the input record's timestamp, RFC 3339, UTC.
         datacontenttype: of `data`.
-        index: which index decided it, of those that its namespace has had: the greatest is the latest one.
-            Absent in events of former releases.
+        index: token of the index that decided it; the greatest token in a namespace is the latest index.
+            Absent in events of earlier releases.
         traceparent: W3C trace context of the input record, where it had one.
         tracestate: the same.
         data: what `type` promises.
@@ -81,19 +80,19 @@ _DATA = msgspec.json.Decoder(msgspec.Raw)
 
 
 def event_id(name: EventName, position: Position, index: str = "", n: int = 0) -> str:
-    """The id of the `n`-th event of this name that one record causes in an index: 32 hexadecimal digits.
+    """Return the id of the `n`-th event of this name that one record causes in an index.
 
-    Only of where the record stood, so a record processed again names its events again; but in another index
-    it may have another outcome, and that has other ids.
+    The id, 32 hexadecimal digits, depends only on the position of the record, so a record that is processed
+    again gets the same event ids. In another index the record may have another outcome, so the ids differ.
     """
     partition = position.partition
-    # The one free text comes last, behind numbers and names without NUL: no two inputs share an encoding.
+    # The free text comes last, after numbers and names without NUL: two inputs never share an encoding.
     of_index = f"{index}\0" if index else ""
     return _digest(f"{of_index}{name}\0{partition.number}\0{position.offset}\0{n}\0{partition.input_id}")
 
 
 def merge_event_id(absorbed_id: str, index: str = "") -> str:
-    """The id of a cluster's one merge: in one index an absorbed id never comes back."""
+    """Return the id of a cluster's only merge: within an index, an absorbed cluster id is never reused."""
     of_index = f"{index}\0" if index else ""
     return _digest(f"{of_index}cluster-merge\0{absorbed_id}")
 
@@ -103,7 +102,7 @@ def _digest(identity: str) -> str:
 
 
 def event_name(message: Message) -> EventName | None:
-    """What a message in binary mode says that happened; None where it has no headers of an event.
+    """Return the name of the event in a binary-mode message; None if its headers are not an event's.
 
     Cost: 1 µs.
     """
@@ -111,7 +110,7 @@ def event_name(message: Message) -> EventName | None:
 
 
 def trace_headers(headers: Headers) -> Headers:
-    """The first `traceparent` and the first `tracestate` among a record's headers."""
+    """Return the first `traceparent` and the first `tracestate` among a record's headers."""
     if not headers:
         return ()
     first = dict(reversed(headers))
@@ -121,13 +120,13 @@ def trace_headers(headers: Headers) -> Headers:
 
 
 def to_message(event: Event, max_message_bytes: int | None = None) -> Message:
-    """The event in binary mode: attributes as `ce_*` headers, the data as value, the subject as key.
+    """Return the event in binary mode: attributes as `ce_*` headers, the data as value, the subject as key.
 
-    An event that would be larger than its topic takes lists fewer matches or containers; its `…_total`
-    counts them all.
+    An event that would exceed the topic's message size lists fewer matches or containers; its `…_total` field
+    counts all of them.
 
     Args:
-        event: to be told.
+        event: to encode.
         max_message_bytes: most bytes of key, value and headers; None for no limit.
     """
     message = _message(event)
@@ -141,7 +140,7 @@ def to_message(event: Event, max_message_bytes: int | None = None) -> Message:
 
 
 def _shortened(data: EventData) -> EventData | None:
-    """The same with half of what it lists; None where at most one is left."""
+    """Return the data with half of its list; None if the list has at most one item."""
     replace = msgspec.structs.replace
     match data:
         case DuplicateFound(matches=listed) if len(listed) > 1:
@@ -177,7 +176,7 @@ def _message(event: Event) -> Message:
 
 
 def to_structured(event: Event) -> bytes:
-    """The event in structured mode: one line of JSON, without its line end."""
+    """Return the event in structured mode: one line of JSON, without its line end."""
     trace = {name: value.decode(errors="replace") for name, value in event.trace}
     line = msgspec.json.encode(
         CloudEvent[EventData](
@@ -193,15 +192,15 @@ def to_structured(event: Event) -> bytes:
             **trace,
         )
     )
-    # A line end in JSON is white space between tokens; only `meta`, laid out by the crawler, has any.
+    # A line end in JSON is white space between tokens; only `meta`, formatted by the crawler, has any.
     return line.replace(b"\n", b" ").replace(b"\r", b" ")
 
 
 def from_message(message: Message) -> CloudEvent[msgspec.Raw]:
-    """The event that a message carries, in either mode, its data still JSON.
+    """Return the event in a message of either mode, its data still JSON.
 
     Raises:
-        CorruptData: it carries none.
+        CorruptData: the message carries no event.
     """
     headers = {name: value.decode(errors="replace") for name, value in message.headers}
     try:

@@ -1,7 +1,7 @@
-"""Pages under a crawler's own field names, rewritten to ours.
+"""Rename the fields of a crawler's pages to ours.
 
-The values are cut out as raw JSON and put together under our names, so that the page decoder sees, and
-judges, the very bytes that the crawler wrote.
+The values are copied as raw JSON under our names, so the page decoder validates exactly the bytes that the
+crawler wrote.
 """
 
 from collections.abc import Collection, Mapping
@@ -20,18 +20,18 @@ _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _OPENING = ord("[")
 _NO_PRESET: Paths = MappingProxyType({})
 _VERBATIM = "meta"
-"""The field that may be a list itself."""
+"""The field whose value may be a list."""
 
 
 class ForeignFields:
-    """Where a crawler keeps our fields.
+    """Map a crawler's field names to ours.
 
     Args:
-        paths: our name → dotted path, e.g. `{"html": "content", "url": "target.url"}`; names left out are
-            their own path. Two names may share a path, or one lie inside another. Of a list of one value,
-            which crawlers make of what could be several, the value is taken.
+        paths: our name → dotted path, e.g. `{"html": "content", "url": "target.url"}`; an omitted name is
+            its own path. Two names may share a path, and one path may be a prefix of another. A list with
+            one value, as some crawlers write for multi-valued fields, is replaced by that value.
         names: every name a page may have.
-        preset: the same of a crawler; `paths` go before it.
+        preset: the paths of a known crawler; `paths` take precedence.
 
     Raises:
         ConfigError: an unknown name, or a path with an empty step.
@@ -40,18 +40,18 @@ class ForeignFields:
     def __init__(self, paths: Mapping[str, str], names: Collection[str], preset: Paths = _NO_PRESET) -> None:
         for name, path in paths.items():
             if name not in names:
-                raise ConfigError(f"page.fields.{name}: no such field; there are {', '.join(names)}")
+                raise ConfigError(f"page.fields.{name}: no such field; valid names are {', '.join(names)}")
             if "" in path.split("."):
-                raise ConfigError(f"page.fields.{name} = {path!r}: a path is names joined by dots")
+                raise ConfigError(f"page.fields.{name} = {path!r}: a path consists of names joined by dots")
         every: dict[str, tuple[str, ...]] = {name: (name,) for name in names}
         every |= {**preset, **{name: (path,) for name, path in paths.items()}}
         self._steps = {name: [path.split(".") for path in every[name]] for name in names}
 
     def renamed(self, json: bytes) -> bytes:
-        """The same page under our names; a path that leads nowhere leaves its field out.
+        """Return the page under our names; omits fields whose path does not exist.
 
         Raises:
-            msgspec.DecodeError: not JSON, or what a path leads through is no object.
+            msgspec.DecodeError: invalid JSON, or a step of a path is not an object.
         """
         page = _PAGE.decode(json)
         found = ((name, _first_at(page, paths)) for name, paths in self._steps.items())
@@ -76,7 +76,7 @@ def _at(members: Mapping[str, msgspec.Raw], steps: list[str]) -> msgspec.Raw | N
 
 
 def _only_value(raw: msgspec.Raw) -> msgspec.Raw:
-    """The one value of a list of one; anything else as it is."""
+    """Return the value of a list of one; any other value unchanged."""
     if memoryview(raw)[0] != _OPENING:
         return raw
     values = _LIST.decode(raw)

@@ -1,4 +1,4 @@
-"""International host names in ASCII: UTS 46, non-transitional, as browsers and registries read them."""
+"""Convert international host names to ASCII: UTS 46, non-transitional, as browsers and registries do."""
 
 from unicodedata import normalize
 from urllib.parse import quote
@@ -8,36 +8,36 @@ import idna
 __all__ = ["ascii_host"]
 
 _LONGEST_HOST = 253
-"""Characters of the longest name in DNS; punycode takes quadratic time, so longer names do without."""
+"""Characters of the longest DNS name. Punycode takes quadratic time, so longer names are not converted."""
 
 _DELIMITERS = frozenset("/?#@:[]\\")
 
 
 def ascii_host(host: str) -> str:
-    """Return the ASCII form of `host`; an ASCII name is returned as it is.
+    """Return the ASCII form of `host`; returns an ASCII name unchanged.
 
-    Two names share a form only where UTS 46 maps them to one name: `ß` stays apart from `ss`, and a name that
+    Two names have equal forms only if UTS 46 maps them to one name: `ß` differs from `ss`, and a name that
     cannot be registered has a form of its own.
 
     >>> ascii_host("Faß.de")
     'xn--fa-hia.de'
 
     Raises:
-        ValueError: the name holds half of a surrogate pair, or is more or less than a host name once mapped.
+        ValueError: the name contains a lone surrogate, or is no host name after the mapping.
     """
     if host.isascii():
         return host
     if len(host) > _LONGEST_HOST:
         return quote(host.lower())
-    host.encode()  # refuses half of a surrogate pair
+    host.encode()  # raises for a lone surrogate
     mapped = _mapped(host)
     if not mapped.strip(".") or not _DELIMITERS.isdisjoint(mapped):
-        raise ValueError("the host is none once it is mapped by UTS 46")
+        raise ValueError("UTS 46 does not map the host to a valid name")
     return ".".join(label if label.isascii() else _punycode(label) for label in mapped.split("."))
 
 
 def _mapped(host: str) -> str:
-    """UTS 46's mapping; characters that it refuses stay as they are."""
+    """Return UTS 46's mapping of a name; characters that it rejects stay unchanged."""
     try:
         return idna.uts46_remap(host, std3_rules=False)
     except idna.IDNAError:

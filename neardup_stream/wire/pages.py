@@ -1,7 +1,7 @@
-"""From a record to a page, or to the reason why it can never be one.
+"""Decode a record to a page, or raise the reason why it cannot become one.
 
-What a crawler may send is `PageInput`, decoded straight from bytes by msgspec. Everything that can be wrong
-with it ends here as `BadPage`, so that the pipeline behind meets only pages within the limits.
+`PageInput` is what a crawler may send; msgspec decodes it directly from bytes. Every fault of the input
+raises `BadPage` here, so later stages process only pages within the limits.
 """
 
 import re
@@ -33,15 +33,16 @@ __all__ = [
 ]
 
 OWN_FIELDS = ("neardup.fields", b"own")
-"""A header of records whose fields have our names, whatever the settings say of others."""
+"""Marks a record whose fields have our names, whatever the settings say about field names."""
 
 _BOM = b"\xef\xbb\xbf"
 
 _DETAIL_CHARACTERS = 100
 _LONGEST_KEY_URL_BYTES = 64 * 1024
-"""Keys have no limit of ours, and the canonical spelling of a megabyte takes seconds."""
+"""The longest key that is parsed as a URL: keys have no limit of ours, and parsing a megabyte takes seconds.
+"""
 
-# JSON whose every escaped surrogate has its partner; possessive, so that it costs one pass.
+# JSON in which every escaped surrogate is paired; possessive, so that matching takes one pass.
 _PAIRED_SURROGATES = re.compile(
     rb"(?: [^\\]++ | \\u[dD][89abAB]..\\u[dD][c-fC-F].. | \\u(?![dD][89a-fA-F]) | \\[^u] )*+ \\?",
     re.VERBOSE | re.DOTALL,
@@ -50,14 +51,14 @@ _PAIRED_SURROGATES = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class PageLimits:
-    """What one page may weigh; larger ones are dead letters.
+    """Size limits of one page; larger ones become dead letters.
 
     Attributes:
         max_page_bytes: of the record's value.
         max_url_bytes: of the URL as crawled, in UTF-8. Events name up to 64 matched pages by URL and id, and
             must still fit a broker's usual 1 MiB.
         max_id_bytes: of the id, given or derived from the URL, in UTF-8.
-        max_meta_bytes: of `meta` as it came, because events carry it.
+        max_meta_bytes: of `meta` as received, because events carry it.
     """
 
     max_page_bytes: int = 4 * 1024 * 1024
@@ -107,7 +108,7 @@ class PageInput(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class _Header(msgspec.Struct, frozen=True):
-    """The first line of a list of pages in a web archive collection."""
+    """The first line of a list of pages in a web archive collection (WACZ)."""
 
     format: str
 
@@ -117,13 +118,13 @@ _HEADER_BEGINNING = b'{"format"'
 
 
 class PageDecoder:
-    """Decodes records under fixed limits, field names and filters.
+    """Decode records with fixed limits, field names and filters.
 
     Args:
-        limits: what one page may weigh.
+        limits: size limits of one page.
         fields: foreign names, our name → dotted path in the crawler's JSON, e.g. `{"url": "target.url"}`.
-        statuses: HTTP statuses to keep, a page without status too; empty keeps all.
-        preset: the crawler whose names of fields hold where `fields` says nothing.
+        statuses: HTTP statuses to keep, also pages without status; empty keeps all.
+        preset: the crawler whose field names apply where `fields` has no entry.
 
     Raises:
         ConfigError: `fields` names a field that no page has, or an empty path.
@@ -142,13 +143,13 @@ class PageDecoder:
         self._inputs = msgspec.json.Decoder(PageInput)
 
     def decode(self, record: Record) -> Page | Skipped:
-        """The record's page, or why it is none by nature.
+        """Return the record's page, or the reason to skip it.
 
         Args:
-            record: with a value; a null value asks to forget, see `forget_ids`.
+            record: with a value; a null value requests a forget, see `forget_ids`.
 
         Raises:
-            BadPage: it can never succeed; the reason says why.
+            BadPage: the record can never become a page; the error has the reason.
 
         Cost: about 4 µs for 3.5 KB of ASCII, dominated by copying the text out of JSON.
         """
@@ -170,7 +171,7 @@ class PageDecoder:
         if not json:
             raise BadPage("empty_value", "the value is empty")
         try:
-            json.decode()  # what msgspec skips over (unknown fields, `meta`) it does not check
+            json.decode()  # msgspec does not validate the fields it skips (unknown ones, `meta`)
             if foreign:
                 json = foreign.renamed(json)
             return self._inputs.decode(json)
@@ -183,7 +184,8 @@ class PageDecoder:
 
     def _page(self, given: PageInput, timestamp_ms: int) -> Page:
         _check_one_body(given)
-        _check_size("url", _utf8_bytes(given.url), self._limits.max_url_bytes, "max_url_bytes")  # then parse
+        # Checked before the URL is parsed.
+        _check_size("url", _utf8_bytes(given.url), self._limits.max_url_bytes, "max_url_bytes")
         canonical = canonical_url(given.url)
         return Page(
             id=PageId(canonical if given.id is None else given.id),
@@ -216,10 +218,10 @@ class PageDecoder:
 
 
 def foreign_fields(fields: Mapping[str, str], preset: Preset) -> ForeignFields | None:
-    """Return what rewrites a crawler's fields to ours; None where they have our names.
+    """Return the mapping from a crawler's fields to ours; None if they already have our names.
 
     Args:
-        fields: foreign names, our name → dotted path; they go before those of the preset.
+        fields: foreign names, our name → dotted path; they take precedence over the preset.
         preset: the crawler.
 
     Raises:
@@ -230,7 +232,7 @@ def foreign_fields(fields: Mapping[str, str], preset: Preset) -> ForeignFields |
 
 
 def is_header(value: bytes) -> bool:
-    """Whether a record only says what those behind it are, as the first line of a `pages.jsonl` does."""
+    """Return whether a record only describes the records after it, as the first line of `pages.jsonl`."""
     if not value.startswith(_HEADER_BEGINNING):
         return False
     try:
@@ -240,13 +242,13 @@ def is_header(value: bytes) -> bool:
 
 
 def forget_ids(key: bytes | None) -> tuple[PageId, ...]:
-    """The ids that a null value's key may mean, likeliest first.
+    """Return the page ids that the key of a null value may mean, the likeliest first.
 
-    The key itself, for a page whose crawler gave that id; then the canonical URL it spells, for a page
-    without id. A key longer than any usual URL is an id.
+    These are the key itself, for a page whose crawler gave that id, then the key as a canonical URL, for a
+    page without an id. A key longer than any usual URL is an id.
 
     Raises:
-        BadPage: there is no key, or it is not UTF-8.
+        BadPage: the key is missing or not UTF-8.
     """
     if not key:
         raise BadPage("missing_field", "a null value needs the page's id or URL as its key")
@@ -288,7 +290,7 @@ def _meta(given: msgspec.Raw | UnsetType) -> msgspec.Raw | None:
 def _utf8_bytes(text: str) -> int:
     try:
         return len(text.encode())
-    except UnicodeEncodeError as error:  # only what came from no JSON can hold half a surrogate pair
+    except UnicodeEncodeError as error:  # only input that was not JSON can contain a lone surrogate
         raise BadPage("lone_surrogate", str(error)) from error
 
 
@@ -298,7 +300,10 @@ def _check_size(what: str, size_bytes: int, limit_bytes: int, name: LimitName) -
 
 
 def _parse_reason(json: bytes, error: msgspec.DecodeError) -> BadPageReason:
-    """Which reason an error of msgspec means; its messages tell what its two classes do not."""
+    """Return the reason for an error of msgspec.
+
+    Its messages distinguish cases that its two classes do not.
+    """
     message = str(error)
     if not isinstance(error, msgspec.ValidationError):
         return "not_json" if _PAIRED_SURROGATES.fullmatch(json) else "lone_surrogate"

@@ -1,7 +1,7 @@
-"""How crawlers write pages: which of their fields are which of ours.
+"""Field names of known crawlers, mapped to ours.
 
-An id that a crawler makes anew for each capture is no identity: the same page would be a duplicate of itself
-at every crawl. Where a crawler does that, pages go by their URL.
+An id that a crawler generates for each capture does not identify a page: a re-crawled page would be a
+duplicate of itself. For such crawlers the URL is the identity.
 """
 
 from collections.abc import Mapping
@@ -10,14 +10,14 @@ from typing import Final, Literal
 __all__ = ["PRESETS", "Paths", "Preset"]
 
 Preset = Literal["none", "scrapy", "browsertrix", "nutch", "stormcrawler"]
-"""A crawler whose fields are known."""
+"""A crawler whose field names are known."""
 
 Paths = Mapping[str, tuple[str, ...]]
-"""Our name → dotted paths, of which the first that is there counts; no path for a field that is not taken."""
+"""Our name → dotted paths, of which the first that exists is used; no path for a field that is not read."""
 
 PRESETS: Final[Mapping[Preset, Paths]] = {
     "none": {},
-    # Items are what a spider yields; these names follow `Response`, whose text is put under one of them.
+    # Items that a spider yields; these names follow `Response`, whose text is stored under one of them.
     "scrapy": {"html": ("html", "body", "content"), "body": (), "id": ()},
     # Lines of `pages.jsonl`; `id` is a new UUID for each capture.
     "browsertrix": {"id": (), "fetched_at": ("ts",)},
@@ -34,4 +34,4 @@ PRESETS: Final[Mapping[Preset, Paths]] = {
     # Index bolts, with the names of fields that the archetype's configuration gives them.
     "stormcrawler": {"text": ("content", "text"), "body": (), "id": ()},
 }
-"""By crawler."""
+"""The paths of each crawler."""

@@ -1,4 +1,4 @@
-"""Dead letters back to records: what stood in the pages topic, and how often it was put back."""
+"""Convert dead letters back to records of the pages topic, and count how often each was replayed."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -13,22 +13,22 @@ from neardup_stream.wire.dead_letters import ERROR_PREFIX, DeadLetterLine, is_tr
 __all__ = ["ATTEMPTS_HEADER", "Fate", "attempt_count", "fate", "from_json_line", "reason_of", "replayed"]
 
 ATTEMPTS_HEADER = "neardup.attempts"
-"""How often a record was put back, in decimal; it goes with the record into its next dead letter."""
+"""How often a record was replayed, in decimal; the record's next dead letter keeps this header."""
 
 _MAX_DIGITS = 9
-"""Of a count in a header, which anybody may have written."""
+"""Digits that are read of a count in a header, which any producer may have written."""
 
 Fate = Literal["replayed", "other_reason", "exhausted", "truncated"]
-"""What becomes of a dead letter: put back; not asked for; put back often enough; cut, so it cannot be."""
+"""The fate of a dead letter: replayed; its reason is not selected; replayed too often; truncated."""
 
 
 def fate(letter: Message, reasons: frozenset[str], max_attempts: int) -> Fate:
-    """Whether a dead letter is put back, or why not.
+    """Return whether a dead letter is replayed, or why not.
 
     Args:
-        letter: as it stands in its topic.
-        reasons: of the letters that are asked for; empty asks for all.
-        max_attempts: a record that was put back so often is left where it is, at least 1.
+        letter: as read from its topic.
+        reasons: of the letters to replay; empty selects all.
+        max_attempts: a record that was replayed this often stays a dead letter; at least 1.
     """
     if reasons and reason_of(letter) not in reasons:
         return "other_reason"
@@ -38,7 +38,7 @@ def fate(letter: Message, reasons: frozenset[str], max_attempts: int) -> Fate:
 
 
 def replayed(letter: Message, now_ms: int) -> Message:
-    """The record as it first came, with one attempt more."""
+    """Return the original record, with its attempts increased by one."""
     kept = (
         header
         for header in letter.headers
@@ -54,9 +54,9 @@ def replayed(letter: Message, now_ms: int) -> Message:
 
 
 def attempt_count(letter: Message) -> int:
-    """How often the record was put back; 0 too where somebody wrote no number there.
+    """Return how often the record was replayed; 0 also if the header is not a number.
 
-    A number longer than any that is counted to is the largest of those that are read.
+    A number with too many digits returns the largest number that is read.
     """
     counts = [value for name, value in letter.headers if name == ATTEMPTS_HEADER]
     digits = counts[-1].lstrip(b"0") if counts and counts[-1].isdigit() else b""
@@ -64,21 +64,21 @@ def attempt_count(letter: Message) -> int:
 
 
 def reason_of(letter: Message) -> str:
-    """Why the record was refused; empty for a message that is no dead letter."""
+    """Return why the record was refused; empty for a message that is not a dead letter."""
     reasons = (value for name, value in letter.headers if name == f"{ERROR_PREFIX}reason")
     return next(reasons, b"").decode(errors="replace")
 
 
 def from_json_line(line: bytes) -> Message:
-    """A dead letter from the line that `to_json_line` wrote, perhaps corrected since.
+    """Return a dead letter from a line that `to_json_line` wrote, possibly edited since.
 
     Raises:
-        CorruptData: it is no such line.
+        CorruptData: the line is not a dead letter.
     """
     try:
         read = _decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise CorruptData(f"this is no dead letter: {error}") from error
+        raise CorruptData(f"this is not a dead letter: {error}") from error
     return Message(
         key=_bytes(read.key, read.key_base64),
         value=_bytes(read.value, read.value_base64),

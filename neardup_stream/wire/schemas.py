@@ -1,4 +1,4 @@
-"""JSON Schemas of everything that crosses the wire, generated from the classes that are decoded and encoded.
+"""Generate JSON Schemas of everything on the wire from the classes that encode and decode it.
 
 `python -m neardup_stream.wire.schemas [DIR]` writes them, by default to `docs/schemas/`.
 """
@@ -24,7 +24,7 @@ _BODIES = ("html", "text", "body")
 
 
 def schemas() -> dict[str, dict[str, Any]]:
-    """File name, without `.json`, to schema: each event in structured mode, a page, a dead letter's line."""
+    """Return every schema by file name, without `.json`: events in structured mode, a page, a dead letter."""
     described = {str(name): _event_schema(name, data) for name, data in EVENT_DATA.items()}
     described["page"] = _page_schema()
     described["dead-letter"] = _schema("dead-letter", DeadLetterLine)
@@ -32,7 +32,7 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 
 def rendered(schema: dict[str, Any]) -> bytes:
-    """The bytes of a schema's file."""
+    """Return the bytes of a schema's file."""
     return msgspec.json.format(msgspec.json.encode(schema), indent=2) + b"\n"
 
 
@@ -60,7 +60,7 @@ def _schema(name: str, wire_class: Any) -> dict[str, Any]:
 
 
 def _described(schema: dict[str, Any]) -> dict[str, Any]:
-    """The schema with its class's docstring dealt out: `Attributes` to the properties."""
+    """Return the schema with the descriptions of its class's docstring: `Attributes` go to the properties."""
     summary, _, attributes = cleandoc(schema["description"]).partition("Attributes:\n")
     properties = dict(schema["properties"])
     for name, text in _ATTRIBUTE.findall(attributes):
@@ -69,7 +69,7 @@ def _described(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write the files."""
+    """Write all schema files."""
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/schemas")
     folder.mkdir(parents=True, exist_ok=True)
     for name, schema in schemas().items():

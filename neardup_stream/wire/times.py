@@ -1,4 +1,4 @@
-"""Times as events write them, RFC 3339 in UTC with milliseconds, and as crawlers write them."""
+"""Format times for events, as RFC 3339 in UTC with milliseconds, and parse those of crawlers."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ from functools import lru_cache
 __all__ = ["LATEST_SECONDS", "parse_time", "rfc3339"]
 
 LATEST_SECONDS = 253_402_300_799
-"""The last second of the year 9999, the latest RFC 3339 can write, in epoch seconds."""
+"""The last second of the year 9999, the latest that RFC 3339 can express, in epoch seconds."""
 
 _TIME = re.compile(
     r"""(\d{4}-\d\d-\d\d)
@@ -21,9 +21,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def rfc3339(epoch_ms: int) -> str:
-    """The moment in UTC; what lies outside the years 1970 to 9999 becomes the nearest moment inside.
+    """Return the time in UTC; times outside the years 1970 to 9999 become the nearest time inside.
 
-    A broker says -1 for a record without a time, and a producer may write any 64-bit number.
+    A broker returns -1 for a record without a time, and a producer may write any 64-bit number.
 
     >>> rfc3339(1_700_000_000_123)
     '2023-11-14T22:13:20.123Z'
@@ -37,25 +37,25 @@ def rfc3339(epoch_ms: int) -> str:
 
 @lru_cache(maxsize=1024)
 def _to_the_second(epoch_seconds: int) -> str:
-    """Remembered: the pages of a batch came within a few seconds."""
+    """Return the time without its fraction; cached, because the pages of a batch are seconds apart."""
     return (_EPOCH + timedelta(seconds=epoch_seconds)).isoformat()[:-6]
 
 
 def parse_time(text: str) -> float:
-    """Epoch seconds of a time in RFC 3339, or nearly so.
+    """Return the epoch seconds of a time in RFC 3339, or in a similar format.
 
-    A space may stand for the `T`; without an offset it is UTC, without a time of day midnight. A leap second
-    is the second behind it.
+    A space may replace the `T`; a missing offset means UTC, a missing time of day midnight. A leap second is
+    read as the second after it.
 
     >>> parse_time("2023-11-14 22:13:20") == parse_time("2023-11-14T23:13:20+01:00")
     True
 
     Raises:
-        ValueError: it is no time.
+        ValueError: the text is not a time.
     """
     found = _TIME.fullmatch(text)
     if found is None:
-        raise ValueError("no time in RFC 3339")
+        raise ValueError("not a time in RFC 3339")
     day, minute, second, fraction, hours, minutes = found.groups()
     is_leap = second == _LEAP_SECOND
     moment = (

@@ -1,9 +1,9 @@
-"""One spelling for the many spellings of a URL: what identifies a page that brings no id.
+"""Canonicalize URLs: the canonical URL is the identity of a page without an id.
 
-Scheme and host in lower case, no default port, no fragment, the query sorted, percent escapes upper case
-and only where needed, dot segments resolved, international host names in ASCII by UTS 46. Credentials, a
-trailing dot of the host and other ports stay: they may name another page. What is not `http`, `https` or
-`ftp` with a host (relative, `mailto:`, `data:`) has no better spelling and is kept as it is.
+Scheme and host are lower case, without the default port and the fragment; the query is sorted, percent
+escapes are upper case and only where needed, dot segments are resolved, international host names are in ASCII
+by UTS 46. Credentials, a trailing dot of the host and other ports stay: they may name another page. A URL
+that is not `http`, `https` or `ftp` with a host (relative, `mailto:`, `data:`) stays unchanged.
 """
 
 import re
@@ -16,7 +16,7 @@ from neardup_stream.wire.hosts import ascii_host
 
 __all__ = ["canonical_url"]
 
-# Recognized instead of parsed: plain host, plain path without dot segments, at most plain `key=value` pairs.
+# Matched instead of parsed: plain host, plain path without dot segments, at most plain `key=value` pairs.
 _PLAIN = re.compile(
     r"""https?:// [a-z0-9-]++ (?:\.[a-z0-9-]++)*+
         (?: / (?!\.) [A-Za-z0-9_.~!$&'()*+,=:@-]*+ )++
@@ -34,15 +34,15 @@ _MAX_PASSES = 8
 
 
 def canonical_url(url: str) -> str:
-    """The canonical spelling of `url`; of a canonical URL, itself.
+    """Return the canonical form of `url`; returns a canonical URL unchanged.
 
     >>> canonical_url("HTTP://Example.com:80/a/../b?y=2&x=1#top")
     'http://example.com/b?x=1&y=2'
 
     Raises:
-        BadPage: `bad_url`, when it is empty or cannot be parsed.
+        BadPage: `bad_url`, if the URL is empty or cannot be parsed.
 
-    Cost: under 1 µs for a URL that is plainly canonical already, else 10 to 50 µs.
+    Cost: under 1 µs for a URL that the fast path recognizes, else 10 to 50 µs.
     """
     if _is_plainly_canonical(url):
         return url
@@ -55,7 +55,7 @@ def canonical_url(url: str) -> str:
 
 
 def _is_plainly_canonical(url: str) -> bool:
-    """True only where the slow path would change nothing."""
+    """Return True only if the slow path would change nothing."""
     plain = _PLAIN.fullmatch(url)
     if plain is None:
         return False
@@ -67,9 +67,9 @@ def _is_plainly_canonical(url: str) -> bool:
 
 
 def _spelled_canonically(url: str) -> str:
-    """The slow path of `canonical_url`; raises ValueError when `url` cannot be parsed.
+    """Return the canonical form by the slow path; raises ValueError if `url` cannot be parsed.
 
-    A pass may uncover another escape or port (`%%34%31`, `:80:80`), so it is repeated until nothing changes.
+    A pass may expose another escape or port (`%%34%31`, `:80:80`), so it repeats until nothing changes.
     """
     current = _with_ascii_host(url)
     for _ in range(_MAX_PASSES):
@@ -80,14 +80,14 @@ def _spelled_canonically(url: str) -> str:
         if canonical == current or _is_plainly_canonical(canonical):
             return canonical
         current = canonical
-    raise ValueError(f"no stable spelling after {_MAX_PASSES} passes")
+    raise ValueError(f"the URL still changes after {_MAX_PASSES} passes")
 
 
 def _with_ascii_host(url: str) -> str:
-    """`url` with its host in ASCII, without the characters that every parser passes over."""
+    """Return `url` with its host in ASCII, without the characters that every parser ignores."""
     if url.isascii():
         return url
-    urlsplit(url)  # refuses hosts that normalize to another part of a URL
+    urlsplit(url)  # raises for hosts that normalize to another part of a URL
     stripped = url.translate(_STRIPPED)
     found = _HOST.match(stripped)
     if found is None:

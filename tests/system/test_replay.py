@@ -93,7 +93,7 @@ def test_a_file_with_a_line_that_is_no_letter_puts_nothing_back(tmp_path: Path) 
     run = call("replay", str(letters))
 
     assert run.returncode == 4
-    assert f"{letters}, line 2: this is no dead letter" in run.stderr.decode()
+    assert f"{letters}, line 2: this is not a dead letter" in run.stderr.decode()
 
 
 def test_options_of_the_topic_do_not_go_with_files() -> None:

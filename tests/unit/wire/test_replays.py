@@ -62,7 +62,7 @@ def test_a_count_of_any_length_is_a_count(digits: int) -> None:
 
 @pytest.mark.parametrize("depth", [5_000, 1_000_000])
 def test_a_line_that_is_nested_too_deeply_is_no_dead_letter(depth: int) -> None:
-    with pytest.raises(CorruptData, match="this is no dead letter"):
+    with pytest.raises(CorruptData, match="this is not a dead letter"):
         from_json_line(b'{"unknown": ' + b"[" * depth + b"]" * depth + b', "headers": []}')
 
 
@@ -105,5 +105,5 @@ def test_a_letter_comes_back_from_a_file_as_it_went_there(
 
 @pytest.mark.parametrize("line", [b"{", b"[]", b'{"headers":[]}', b"\xff"])
 def test_a_line_that_is_no_dead_letter_is_refused(line: bytes) -> None:
-    with pytest.raises(CorruptData, match="this is no dead letter"):
+    with pytest.raises(CorruptData, match="this is not a dead letter"):
         from_json_line(line)

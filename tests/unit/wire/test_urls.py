@@ -102,7 +102,7 @@ def test_a_url_whose_escapes_hide_escapes_is_given_up_in_time(layers: int, *, is
     if is_settled:
         assert canonical_url(url) == "http://example.com/A"
     else:
-        with pytest.raises(BadPage, match="no stable spelling after 8 passes"):
+        with pytest.raises(BadPage, match="still changes after 8 passes"):
             canonical_url(url)
 
 
