@@ -75,6 +75,7 @@ pictures: packages jars ## Draw the dashboards of docs/ anew, from three minutes
 bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, find-all, and what is found
 	$(BIN)/python -m benchmarks.fingerprint
 	$(BIN)/python -m benchmarks.end_to_end
+	$(BIN)/python -m benchmarks.stores
 	$(BIN)/python -m benchmarks.delivery
 	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.hot_clusters
