@@ -12,7 +12,17 @@ import msgspec
 from neardup_stream.errors import BadPage
 from neardup_stream.page import Page
 
-__all__ = ["Headers", "Message", "Partition", "Position", "Record", "Skipped", "input_id", "topic_of"]
+__all__ = [
+    "Headers",
+    "Message",
+    "Partition",
+    "Position",
+    "Record",
+    "RecordMetadata",
+    "Skipped",
+    "input_id",
+    "topic_of",
+]
 
 Headers = Sequence[tuple[str, bytes]]
 
@@ -89,6 +99,22 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         """Bytes held by key, value and headers: what the in-flight limit counts."""
         headers = sum(len(name) + len(value) for name, value in self.headers)
         return len(self.key or b"") + len(self.value or b"") + headers
+
+
+class RecordMetadata(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What is kept of a record once its key and value are decoded.
+
+    Attributes:
+        position: of the record.
+        headers: its `traceparent` and `tracestate`.
+        timestamp_ms: the record's own time, epoch milliseconds.
+        size_bytes: of the whole record, as `Record.size_bytes`.
+    """
+
+    position: Position
+    headers: Headers = ()
+    timestamp_ms: int = 0
+    size_bytes: int = 0
 
 
 class Message(msgspec.Struct, frozen=True, kw_only=True):

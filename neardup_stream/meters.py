@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, Protocol
 
 from neardup_stream.errors import LimitName
-from neardup_stream.message import Partition, Record
+from neardup_stream.message import Partition, Record, RecordMetadata
 
 __all__ = [
     "Activity",
@@ -83,7 +83,7 @@ class Delivered(NamedTuple):
         site_duplicates: those of them that are duplicates.
     """
 
-    records: Sequence[Record]
+    records: Sequence[RecordMetadata]
     event_counts: Mapping[str, int]
     duplicate_bytes: int
     site_pages: Mapping[str, int]

@@ -17,9 +17,9 @@ Handle = NewType("Handle", int)
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One crawled page, decoded and within the limits, its text not yet extracted.
+    """One crawled page, decoded and within the limits.
 
-    Exactly one of `html`, `text` and `body` is set.
+    Exactly one of `html`, `text` and `body` is set, and none once nothing needs the content any more.
 
     Attributes:
         id: identity; the same id again is a re-crawl, never a duplicate of itself.
@@ -48,3 +48,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     language: str | None = None
     score: float | None = None
     meta: msgspec.Raw | None = None
+
+    def without_content(self) -> "Page":
+        """Return what events say of the page: its identity, address, time and `meta`."""
+        meta = self.meta and self.meta.copy()  # else it holds the bytes that it was read from
+        return Page(id=self.id, url=self.url, fetched_at_seconds=self.fetched_at_seconds, meta=meta)

@@ -20,7 +20,7 @@ from neardup_daemon.telemetry.top_sites import TopSites
 from neardup_stream.errors import BadPageReason, LimitName, StoreReason, StreamReason
 from neardup_stream.events import EventName
 from neardup_stream.match import MatchKind
-from neardup_stream.message import Partition, Record, topic_of
+from neardup_stream.message import Partition, Record, RecordMetadata, topic_of
 from neardup_stream.meters import (
     Activity,
     Delivered,
@@ -334,7 +334,7 @@ def _by_topic(partition: Partition) -> Partition:
     return Partition(topic_of(partition.input_id), partition.number)
 
 
-def _exemplar(record: Record) -> dict[str, str] | None:
+def _exemplar(record: RecordMetadata) -> dict[str, str] | None:
     """The trace of a record, as OpenMetrics wants it; None where it has none."""
     for name, value in record.headers:
         if name == "traceparent" and len(parts := value.split(b"-")) > 2 and parts[1].isalnum():

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from neardup_stream.message import Position, Record
+from neardup_stream.message import Position, Record, RecordMetadata
 from neardup_stream.page import PageId
+from neardup_stream.pipeline.arrival import metadata_of
 from neardup_stream.pipeline.preparation import Preparation
 
 __all__ = ["Content", "Input", "InputKind", "read_inputs"]
@@ -56,7 +57,7 @@ def read_inputs(records: Sequence[Record], preparation: Preparation) -> list[Inp
     """
     prepared = preparation.prepare(records)
     found = {
-        **{each.record.position: _input(each.record, "rejected") for each in prepared.rejected},
+        **{each.record.position: _input(metadata_of(each.record), "rejected") for each in prepared.rejected},
         **{each.record.position: _input(each.record, "skipped") for each in prepared.skipped},
         **{each.record.position: _input(each.record, "forget", each.page_ids) for each in prepared.forgets},
         **{
@@ -73,6 +74,6 @@ def read_inputs(records: Sequence[Record], preparation: Preparation) -> list[Inp
 
 
 def _input(
-    record: Record, kind: InputKind, page_ids: tuple[PageId, ...] = (), content: Content | None = None
+    record: RecordMetadata, kind: InputKind, page_ids: tuple[PageId, ...] = (), content: Content | None = None
 ) -> Input:
     return Input(record.position, kind, page_ids, content, record.timestamp_ms)

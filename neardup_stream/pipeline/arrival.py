@@ -14,11 +14,12 @@ from neardup_stream.fingerprints.framed import SHORT_SHINGLES
 from neardup_stream.fingerprints.simhash import PageLines
 from neardup_stream.frames.table import LineHashes
 from neardup_stream.match import Match
-from neardup_stream.message import Position, Record
+from neardup_stream.message import Position, Record, RecordMetadata
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.archived import NOT_ARCHIVED, ArchivedMatches
 from neardup_stream.pipeline.kept_text import KeptText
 from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.wire.events import trace_headers
 
 __all__ = [
     "Arrival",
@@ -30,6 +31,7 @@ __all__ = [
     "Rejected",
     "SkippedRecord",
     "Verdict",
+    "metadata_of",
 ]
 
 Verdict = Literal["new", "changed", "returned", "unchanged", "superseded", "replayed", "claimed"]
@@ -41,12 +43,22 @@ what was decided; this position decides it.
 """
 
 
+def metadata_of(record: Record) -> RecordMetadata:
+    """Return what later stages need of a record that is no dead letter."""
+    return RecordMetadata(
+        position=record.position,
+        headers=trace_headers(record.headers),
+        timestamp_ms=record.timestamp_ms,
+        size_bytes=record.size_bytes,
+    )
+
+
 class Arrival(NamedTuple):
     """A page with what was computed from it alone; too few tokens leave it undecided.
 
     Attributes:
-        record: as it was read.
-        page: decoded.
+        record: what is kept of the record.
+        page: decoded; its content goes once its frame was taken out, or if nothing asks for it before.
         fingerprint: simhash.
         text_fingerprint: equal means the same sequence of tokens.
         token_count: from 0.
@@ -69,7 +81,7 @@ class Arrival(NamedTuple):
         kept: what an archive keeps of its text; None where none is written.
     """
 
-    record: Record
+    record: RecordMetadata
     page: Page
     fingerprint: Fingerprint64
     text_fingerprint: int
@@ -103,7 +115,7 @@ class Arrival(NamedTuple):
 
 
 class Rejected(NamedTuple):
-    """A record that can never become a page."""
+    """A record that can never become a page; kept whole, for its dead letter."""
 
     record: Record
     error: BadPage
@@ -112,14 +124,14 @@ class Rejected(NamedTuple):
 class SkippedRecord(NamedTuple):
     """A record that is no page by nature."""
 
-    record: Record
+    record: RecordMetadata
     reason: str
 
 
 class Forget(NamedTuple):
     """A record without value: forget the page its key names; ids it may mean, likeliest first."""
 
-    record: Record
+    record: RecordMetadata
     page_ids: tuple[PageId, ...]
 
 
@@ -153,6 +165,16 @@ class Prepared(NamedTuple):
     def arrivals(self) -> list[Arrival]:
         """The pages alone."""
         return [item for item in self.items if isinstance(item, Arrival)]
+
+    @property
+    def records(self) -> list[RecordMetadata]:
+        """Of all records of the batch: those of pages and forgets first, in order."""
+        others = [each.record for each in self.skipped]
+        return [
+            *(item.record for item in self.items),
+            *others,
+            *(metadata_of(each.record) for each in self.rejected),
+        ]
 
     @property
     def forgets(self) -> list[Forget]:

@@ -42,7 +42,7 @@ class Viewed(NamedTuple):
     """A batch of pages without their frames.
 
     Attributes:
-        arrivals: in order; their lines are gone.
+        arrivals: in order; their lines, and the content of their pages, are gone.
         lessons: what each page could teach, by its position.
         frame_tokens: tokens that were taken out.
         tokens: of all pages whose site is known by name.
@@ -114,9 +114,9 @@ class BatchViews:
         rows = [row for rows in self._by_site.values() for row in rows]
         return Viewed(
             [
-                arrival
-                if arrival.lines is None and row not in self._siblings
-                else arrival._replace(lines=None, is_sibling=row in self._siblings)
+                arrival._replace(
+                    page=arrival.page.without_content(), lines=None, is_sibling=row in self._siblings
+                )
                 for row, arrival in enumerate(self._viewed)
             ],
             self._lessons,

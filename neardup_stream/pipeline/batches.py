@@ -1,9 +1,9 @@
 """What the stages of the loop hand to each other: a batch with what is known of it so far."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
-from neardup_stream.message import Record
+from neardup_stream.message import Partition, Record
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.conclusion import DecidedRun
 from neardup_stream.pipeline.judgement import ComparedRun
@@ -18,14 +18,18 @@ class Batch(NamedTuple):
     """Records between reading and commit.
 
     Attributes:
-        records: in the order they were read.
+        records: in the order they were read; empty once they are prepared.
+        record_count: how many there are.
         size_bytes: of all of them.
+        next_offsets: the offset after the last of them, by partition.
         epoch: how often partitions were revoked before they were read.
         trace: of this batch.
     """
 
     records: Sequence[Record]
+    record_count: int
     size_bytes: int
+    next_offsets: Mapping[Partition, int]
     epoch: int
     trace: BatchTrace
 

@@ -104,6 +104,7 @@ def without_partitions(
 ) -> tuple[Prepared, list[DecidedRun]]:
     """Return a batch and its runs without the records of some partitions."""
     kept = prepared._replace(
+        items=[each for each in prepared.items if each.record.position.partition not in lost],
         rejected=[each for each in prepared.rejected if each.record.position.partition not in lost],
         skipped=[each for each in prepared.skipped if each.record.position.partition not in lost],
     )

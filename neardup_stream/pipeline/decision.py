@@ -36,7 +36,7 @@ from neardup_stream.events import (
 )
 from neardup_stream.fingerprints.framed import frame_share
 from neardup_stream.match import Match
-from neardup_stream.message import Message, Record
+from neardup_stream.message import Message, RecordMetadata
 from neardup_stream.meters import Outcome
 from neardup_stream.page import Handle, Page
 from neardup_stream.pipeline.archived_event import archived_event
@@ -45,7 +45,7 @@ from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.pipeline.verification import best_first
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.wire.events import event_id, merge_event_id, trace_headers
+from neardup_stream.wire.events import event_id, merge_event_id
 from neardup_stream.wire.times import rfc3339
 
 __all__ = [
@@ -151,7 +151,7 @@ def _lone_outcome(registered: Registered) -> Outcome:
 class _Envelope:
     """Wraps data into rendered events of one record."""
 
-    def __init__(self, record: Record, config: EventConfig, render: RenderEvent) -> None:
+    def __init__(self, record: RecordMetadata, config: EventConfig, render: RenderEvent) -> None:
         self._record = record
         self._source = f"/neardup/{config.namespace}/{record.position.partition.input_id}"
         self._index = config.index
@@ -166,7 +166,7 @@ class _Envelope:
             subject=event_subject(data),
             time_ms=record.timestamp_ms,
             data=data,
-            trace=trace_headers(record.headers),
+            trace=record.headers,
             index=self._index,
         )
         return self._render(event)

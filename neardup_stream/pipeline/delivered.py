@@ -1,9 +1,7 @@
 """What there is to count of a batch once its messages are acknowledged. Pure."""
 
 from collections import Counter
-from collections.abc import Sequence
 
-from neardup_stream.message import Record
 from neardup_stream.meters import Delivered
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.conclusion import Conclusion
@@ -12,7 +10,7 @@ from neardup_stream.wire.events import event_name
 __all__ = ["delivered"]
 
 
-def delivered(records: Sequence[Record], prepared: Prepared, conclusion: Conclusion) -> Delivered:
+def delivered(prepared: Prepared, conclusion: Conclusion) -> Delivered:
     """Add up one batch: its events by name, and what is judged and found of each site.
 
     Messages without headers, as files take them, are not counted as events.
@@ -23,7 +21,7 @@ def delivered(records: Sequence[Record], prepared: Prepared, conclusion: Conclus
     pages = [page for page in prepared.arrivals if page.record.position in judged]
     found = [page for page in pages if page.record.position in duplicates]
     return Delivered(
-        records=records,
+        records=prepared.records,
         event_counts=Counter(name for told in conclusion.events if (name := event_name(told.message))),
         duplicate_bytes=sum(page.record.size_bytes for page in found),
         site_pages=Counter(page.site for page in pages if page.site),

@@ -16,10 +16,10 @@ from typing import NamedTuple, cast
 
 from neardup_stream.errors import BadPage, InvariantBroken, LimitName
 from neardup_stream.frames.table import LineHashes
-from neardup_stream.message import Partition, Position, Record
+from neardup_stream.message import Partition, Position, Record, RecordMetadata
 from neardup_stream.meters import NoMeters, PipelineMeters, Step, WorkerEnd
 from neardup_stream.page import Page, PageId
-from neardup_stream.pipeline.arrival import Prepared, Rejected
+from neardup_stream.pipeline.arrival import Prepared, Rejected, metadata_of
 from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 from neardup_stream.pipeline.worker_main import OUT_OF_MEMORY, Job, Work
@@ -217,23 +217,25 @@ class _WithoutRecords(pickle.Pickler):
 
     def __init__(self, file: io.BytesIO, records: Sequence[Record]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._places = {id(record): place for place, record in enumerate(records)}
+        self._places = {id(record.position): place for place, record in enumerate(records)}
 
     def persistent_id(self, obj: object) -> int | None:
-        """The record's place; None for anything else."""
-        return self._places.get(id(obj)) if isinstance(obj, Record) else None
+        """Return the place of a record, its complement for metadata of a record; None for anything else."""
+        if isinstance(obj, RecordMetadata):
+            return ~self._places[id(obj.position)]
+        return self._places[id(obj.position)] if isinstance(obj, Record) else None
 
 
 class _RecordsInPlace(pickle.Unpickler):
-    """Puts the records at those places."""
+    """Puts the records at those places, or their metadata."""
 
     def __init__(self, answer: bytes, records: Sequence[Record]) -> None:
         super().__init__(io.BytesIO(answer))
         self._records = records
 
-    def persistent_load(self, pid: int) -> Record:
-        """The record at a place."""
-        return self._records[pid]
+    def persistent_load(self, pid: int) -> Record | RecordMetadata:
+        """Return the record at a place, or its metadata."""
+        return self._records[pid] if pid >= 0 else metadata_of(self._records[~pid])
 
 
 def _groups(records: Sequence[Record]) -> Iterator[Sequence[Record]]:

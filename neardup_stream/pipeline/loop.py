@@ -192,9 +192,11 @@ class Loop:
                 break
             if records:
                 size_bytes = sum(record.size_bytes for record in records)
-                batch = Batch(records, size_bytes, self._epoch, self._tracer.begin(records))
+                offsets, trace = next_offsets(records), self._tracer.begin(records)
+                batch = Batch(records, len(records), size_bytes, offsets, self._epoch, trace)
                 self._in_flight.add(len(records), batch.size_bytes)
                 self._meters.read(records)
+                del records  # the batch drops them as soon as they are prepared
                 await out.put(batch)
         await out.put(None)
 
@@ -207,6 +209,7 @@ class Loop:
             with batch.trace.stage("prepare"):
                 prepared = await asyncio.to_thread(self._preparation.prepare, batch.records)
                 self._meters.charset_fallbacks(prepared.charset_fallbacks)
+            batch = batch._replace(records=())
             await out.put((batch, prepared))
         await out.put(None)
 
@@ -275,8 +278,8 @@ class Loop:
         ]
         self._meters.truncated_dead_letters(sum(is_truncated(letter.message) for letter in letters))
         return BatchOutput(
-            record_count=len(batch.records),
-            next_offsets=next_offsets(batch.records),
+            record_count=batch.record_count,
+            next_offsets=batch.next_offsets,
             events=conclusion.events,
             dead_letters=letters,
             acknowledged=partial(self._count, item, conclusion),
@@ -288,7 +291,7 @@ class Loop:
             with batch.trace.stage("deliver"):
                 await self._deliver(item)
             batch.trace.end()
-            await self._in_flight.remove(len(batch.records), batch.size_bytes)
+            await self._in_flight.remove(batch.record_count, batch.size_bytes)
         await self._retries.retry(self._commit)
 
     async def _deliver(self, item: DecidedBatch) -> None:
@@ -308,23 +311,22 @@ class Loop:
     def _is_commit_due(self, batch: Batch) -> bool:
         """Whether nothing else is under way, or the commit has waited for long enough, or for enough."""
         return (
-            self._in_flight.pages == len(batch.records)
+            self._in_flight.pages == batch.record_count
             or _now_seconds() - self._last_commit >= self._config.commit_interval_seconds
             or self._delivery.held_count >= self._config.limits.max_in_flight_pages
         )
 
     def _count(self, item: DecidedBatch, conclusion: Conclusion, lost: Collection[Partition]) -> None:
         """Report what became of the records, without those whose events the next owner sends."""
-        batch, prepared, runs = item
-        records, size_bytes = batch.records, batch.size_bytes
+        prepared = item.prepared
         if lost:
-            records = [each for each in records if each.position.partition not in lost]
-            size_bytes = sum(each.size_bytes for each in records)
-            conclusion = conclude(*without_partitions(prepared, runs, lost))
-        self._meters.pages(len(records), size_bytes)
+            prepared, runs = without_partitions(prepared, item.runs, lost)
+            conclusion = conclude(prepared, runs)
+        records = prepared.records
+        self._meters.pages(len(records), sum(each.size_bytes for each in records))
         for (outcome, reason), count in conclusion.outcomes.items():
             self._meters.outcome(outcome, count, reason)
-        self._meters.delivered(delivered(records, prepared, conclusion))
+        self._meters.delivered(delivered(prepared, conclusion))
 
     async def _commit(self) -> None:
         """Commit what is finished, if anything is."""

@@ -12,7 +12,7 @@ from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Record, Skipped
 from neardup_stream.meters import PipelineMeters, Step
 from neardup_stream.page import Fingerprint64, Page
-from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared, Rejected, SkippedRecord
+from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared, Rejected, SkippedRecord, metadata_of
 from neardup_stream.pipeline.kept_text import TextParts, keep_text
 from neardup_stream.pipeline.scopes import UNKNOWN, ScopeOf
 from neardup_stream.text.limits import TextLimits
@@ -20,7 +20,13 @@ from neardup_stream.text.markup import Extraction
 from neardup_stream.text.page_text import PageText, page_text
 from neardup_stream.wire.pages import PageDecoder, forget_ids
 
-__all__ = ["Preparation", "Prepares", "ReadsLandmarks", "lines_outside_landmarks", "timed"]
+__all__ = [
+    "Preparation",
+    "Prepares",
+    "ReadsLandmarks",
+    "lines_outside_landmarks",
+    "timed",
+]
 
 _USUAL_LIMITS = TextLimits()
 
@@ -41,6 +47,7 @@ class Prepares(ReadsLandmarks, Protocol):
     def prepare(self, records: Sequence[Record]) -> Prepared:
         """Sort the records of a batch by what they are, and fingerprint the pages.
 
+        Of the content of pages only markup is kept whose frame is still to be taken out.
         Order is kept. Bad pages are part of the answer, not an error. Called in a thread, one batch at a
         time.
         """
@@ -150,9 +157,11 @@ class Preparation:
         for i, ((record, page, text), fingerprint, text_fingerprint, token_count, shingle_count) in enumerate(
             rows
         ):
+            site = self._site(page)
+            is_read_again = bool(site) and text.is_markup
             yield Arrival(
-                record=record,
-                page=page,
+                record=metadata_of(record),
+                page=page if is_read_again else page.without_content(),
                 fingerprint=Fingerprint64(fingerprint),
                 text_fingerprint=text_fingerprint,
                 token_count=token_count,
@@ -162,7 +171,7 @@ class Preparation:
                 bands=bands[i * band_bytes : (i + 1) * band_bytes],
                 content_token_count=token_count,
                 scope=self._scope_of(page),
-                site=self._site(page),
+                site=site,
                 lines=None if self._site_of is None else lines[i],
                 is_markup=text.is_markup,
                 kept=keep_text(text.text, lines[i].tokens, self._text_parts) if self._text_parts else None,
@@ -176,13 +185,13 @@ class Preparation:
         """What a record asks for; one that is neither page nor forget goes where it belongs."""
         try:
             if record.value is None:
-                return Forget(record, forget_ids(record.key))
+                return Forget(metadata_of(record), forget_ids(record.key))
             page = self._decoder.decode(record)
         except BadPage as error:
             prepared.rejected.append(Rejected(record, error))
             return None
         if isinstance(page, Skipped):
-            prepared.skipped.append(SkippedRecord(record, page.reason))
+            prepared.skipped.append(SkippedRecord(metadata_of(record), page.reason))
             return None
         return _DecodedPage(record, page)
 

@@ -14,7 +14,7 @@ from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters, WorkerEnd
 from neardup_stream.page import Page, PageId
-from neardup_stream.pipeline.arrival import Arrival
+from neardup_stream.pipeline.arrival import Arrival, metadata_of
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
 from neardup_stream.wire.pages import PageDecoder
@@ -77,7 +77,7 @@ class _Prepared(Target):
     def read(self, content: bytes) -> None:
         self._meters.ends.clear()
         prepared = self._preparation.prepare([self._to_record(content), self._good])
-        behind = [item for item in prepared.items if item.record is self._good]
+        behind = [item for item in prepared.items if item.record == metadata_of(self._good)]
         if [item._replace(lines=None) for item in behind if isinstance(item, Arrival)] != self._expected:
             raise Finding(f"the page behind is another: {behind}")
         if len(prepared.items) + len(prepared.rejected) + len(prepared.skipped) != 2:

@@ -6,7 +6,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neardup_stream.message import Partition, Position, Record
+from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import Fingerprint64, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.forgetting import plan_forget
@@ -103,7 +103,7 @@ def position(step: Crawled | Asked) -> Position:
 
 def arrival(step: Crawled) -> Arrival:
     return Arrival(
-        record=Record(position=position(step), key=None, value=b"{}"),
+        record=RecordMetadata(position=position(step)),
         page=Page(id=PageId("page"), url="page", fetched_at_seconds=0),
         fingerprint=Fingerprint64(step.text),
         text_fingerprint=step.text,

@@ -13,6 +13,7 @@ from neardup_daemon.preparing import build_viewer, open_preparation, simhash_con
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.terminal import printable
+from neardup_stream.archive.texts import TEXTS
 from neardup_stream.fingerprints.simhash import fingerprint_lines
 from neardup_stream.frames.lines import frame_bounds
 from neardup_stream.frames.table import FrameTable
@@ -21,7 +22,6 @@ from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.streams.files.source import FileSource
-from neardup_stream.text.page_text import page_text
 
 __all__ = [
     "FrameFacts",
@@ -142,7 +142,7 @@ async def page_lines(
     limits = settings.pipeline.limits()
     async with (
         FileSource(files, settings.limits.max_page_bytes) as source,
-        open_preparation(settings, NoMeters()) as preparation,
+        open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation,
     ):
         async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
             prepared = await asyncio.to_thread(preparation.prepare, records)
@@ -156,6 +156,7 @@ def _page_lines(
 ) -> PageLinesFacts:
     """By the stored table alone; a page that is too short to be judged is not viewed."""
     assert arrival.lines is not None  # noqa: S101 - a page that was just prepared
+    assert arrival.kept is not None  # noqa: S101 - with its text
     hashes = arrival.lines.hashes
     is_content = np.ones(hashes.size, np.bool_)
     if arrival.is_decided:
@@ -167,7 +168,7 @@ def _page_lines(
             strict=True,
         )
     )
-    lines = page_text(arrival.page, settings.text.extraction).text.split("\n")
+    lines = arrival.kept.text.decode("utf-8", "surrogatepass").split("\n")
     _, hashed = fingerprint_lines(lines, simhash_config(settings))
     return PageLinesFacts(
         id=arrival.page.id,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from neardup_daemon.preparing import build_preparation, build_viewer, sketch_config
 from neardup_daemon.settings.settings import Settings
+from neardup_stream.archive.texts import TEXTS
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.frames.table import FrameTable
 from neardup_stream.hashing.handles import KEY_BYTES, handle_of
@@ -22,7 +23,6 @@ from neardup_stream.pipeline.page_places import find_places
 from neardup_stream.pipeline.registration import plan
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.text.page_text import page_text
 from neardup_stream.wire.pages import forget_ids
 
 __all__ = ["STDIN", "AskedPage", "find_stored", "named_ids", "place_given", "read_given"]
@@ -97,7 +97,7 @@ def read_given(source: str, settings: Settings) -> AskedPage:
     """
     name = "standard input" if source == STDIN else source
     record = Record(position=_NOWHERE, key=None, value=_read(source, settings.limits.max_page_bytes))
-    prepared = build_preparation(settings, NoMeters(), frozenset({PREFIXES})).prepare([record])
+    prepared = build_preparation(settings, NoMeters(), frozenset({PREFIXES, TEXTS})).prepare([record])
     for rejected in prepared.rejected:
         raise ConfigError(f"{name} is not one page as JSON: {rejected.error}")
     for skipped in prepared.skipped:
@@ -107,7 +107,7 @@ def read_given(source: str, settings: Settings) -> AskedPage:
         handle=handle_of(arrival.page.id, bytes(KEY_BYTES)),
         record=_record(arrival),
         stored=None,
-        text=page_text(arrival.page, settings.text.extraction).text,
+        text=(arrival.kept or NOTHING_KEPT).text.decode("utf-8", "surrogatepass"),
         arrival=arrival,
     )
 

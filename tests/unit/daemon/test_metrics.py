@@ -14,6 +14,7 @@ from neardup_stream.errors import BadPageReason, StoreReason
 from neardup_stream.events import EventName
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import Delivered, Outcome, PipelineMeters, Stage, Step
+from neardup_stream.pipeline.arrival import metadata_of
 from neardup_stream.stores.redis.usage import Usage
 
 
@@ -130,7 +131,9 @@ def test_a_delivered_batch_counts_events_delays_and_sites() -> None:
 
     metrics.delivered(
         Delivered(
-            records=[record(0, age_seconds=40), record(1, age_seconds=2), record(2, age_seconds=-5)],
+            records=[
+                metadata_of(record(offset, age_seconds)) for offset, age_seconds in ((0, 40), (1, 2), (2, -5))
+            ],
             event_counts={"duplicate": 2, "cluster-merge": 1},
             duplicate_bytes=70,
             site_pages={"a.example": 2, "b.example": 1},
@@ -156,8 +159,10 @@ def test_the_slowest_record_of_a_batch_names_its_trace() -> None:
     trace_id = "4bf92f3577b34da6a3ce929d0e0e4736"
 
     slow = record(0, age_seconds=40, traceparent=f"00-{trace_id}-00f067aa0ba902b7-01".encode())
-    metrics.delivered(Delivered([record(1, age_seconds=2), slow], {}, 0, {}, {}))
-    metrics.delivered(Delivered([record(2, age_seconds=2, traceparent=b"00-\xff-\xff-01")], {}, 0, {}, {}))
+    metrics.delivered(Delivered([metadata_of(record(1, age_seconds=2)), metadata_of(slow)], {}, 0, {}, {}))
+    metrics.delivered(
+        Delivered([metadata_of(record(2, age_seconds=2, traceparent=b"00-\xff-\xff-01"))], {}, 0, {}, {})
+    )
 
     encoder, _ = choose_encoder("application/openmetrics-text; version=1.0.0")
     page = encoder(metrics.registry.prometheus).decode()

@@ -8,7 +8,7 @@ from neardup_stream.clusters.placements import ClusterState, Placement
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.match import Match, MatchKind
-from neardup_stream.message import Partition, Position, Record
+from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Judged, Registered
 from neardup_stream.pipeline.decision import EventConfig, page_row
@@ -20,7 +20,7 @@ RECORD = PageRecord.first(
     page_id=PageId("page"), url="page", text_fingerprint=1, position=POSITION, seen_seconds=0
 )
 ARRIVAL = Arrival(
-    record=Record(position=POSITION, key=None, value=b"{}"),
+    record=RecordMetadata(position=POSITION),
     page=Page(id=PageId("page"), url="page", fetched_at_seconds=0),
     fingerprint=Fingerprint64(1),
     text_fingerprint=1,

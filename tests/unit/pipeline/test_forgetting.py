@@ -1,7 +1,7 @@
 import pytest
 
 from neardup_stream.hashing.handles import handle_of, next_handle
-from neardup_stream.message import Partition, Position, Record
+from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.arrival import Forget
 from neardup_stream.pipeline.forgetting import Forgotten, forget, plan_forget
@@ -30,7 +30,7 @@ def page(page_id: str = "page", offset: int = 5, state: PageState = "live") -> P
 
 
 def asked(*page_ids: str, offset: int = 9, partition: Partition = HERE) -> Forget:
-    record = Record(position=Position(partition, offset), key=page_ids[0].encode(), value=None)
+    record = RecordMetadata(position=Position(partition, offset))
     return Forget(record, tuple(map(PageId, page_ids)))
 
 

@@ -5,7 +5,7 @@ import msgspec
 import pytest
 
 from neardup_stream.hashing.handles import handle_of, next_handle
-from neardup_stream.message import Partition, Position, Record
+from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import Fingerprint64, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.registration import plan, register
@@ -20,7 +20,7 @@ HERE, THERE = Partition("pages", 0), Partition("pages", 1)
 
 def arrival(text: int, offset: int, *, page_id: str = "page", partition: Partition = HERE) -> Arrival:
     return Arrival(
-        record=Record(position=Position(partition, offset), key=None, value=b"{}"),
+        record=RecordMetadata(position=Position(partition, offset)),
         page=Page(id=PageId(page_id), url=f"https://example.com/{page_id}", fetched_at_seconds=0),
         fingerprint=Fingerprint64(text),
         text_fingerprint=text,

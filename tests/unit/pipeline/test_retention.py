@@ -14,7 +14,7 @@ from neardup_stream.errors import ConfigError, StoreUnavailable
 from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
-from neardup_stream.message import Partition, Position, Record
+from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Forget, Registered
 from neardup_stream.pipeline.forgetting import forget
@@ -118,7 +118,7 @@ class World:
     def _arrival(self, name: str, text: int) -> Arrival:
         self.offset += 1
         return Arrival(
-            record=Record(position=Position(Partition("pages", 0), self.offset), key=None, value=b"{}"),
+            record=RecordMetadata(position=Position(Partition("pages", 0), self.offset)),
             page=Page(id=PageId(name), url=name, fetched_at_seconds=0),
             fingerprint=Fingerprint64(handle_of(PageId(name), b"fingerprint") ^ text),
             text_fingerprint=text,
@@ -238,7 +238,7 @@ async def test_a_stub_stays_until_the_forget_that_made_it_is_decided() -> None:
     world = World()
     await world.crawl(0, "page")
     forget_at = Position(Partition("pages", 0), 99)
-    record = Record(position=forget_at, key=b"page", value=None)
+    record = RecordMetadata(position=forget_at)
     await forget([Forget(record, (PageId("page"),))], world.records, KEY, at(1))
 
     states = []
@@ -297,7 +297,7 @@ async def test_what_went_is_released_once_its_record_says_so_and_again_when_its_
 async def test_a_forgotten_page_is_dropped_even_where_pages_are_kept_for_ever() -> None:
     world = World()
     await world.crawl(0, "page")
-    record = Record(position=Position(Partition("pages", 0), 99), key=b"page", value=None)
+    record = RecordMetadata(position=Position(Partition("pages", 0), 99))
     await forget([Forget(record, (PageId("page"),))], world.records, KEY, at(1))
     config = RetentionConfig(page_seconds=None, stub_seconds=2 * DAY)
 
