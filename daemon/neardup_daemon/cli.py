@@ -79,7 +79,7 @@ COMMANDS: Final = {
     "archive": _Entry("neardup_daemon.commands.archive:archive", "Look into archives, check, ask, forget."),
     "search": _Entry("neardup_daemon.commands.search:search", "Show which pages of archives hold words."),
     "overlap": _Entry("neardup_daemon.commands.overlap:overlap", "Find archived pages that share passages."),
-    "plan": _Entry("neardup_daemon.commands.plan:plan", "Work out how large something will be."),
+    "plan": _Entry("neardup_daemon.commands.plan:plan", "Plan an index: memory, machines, recall, settings."),
     "frames": _Entry("neardup_daemon.commands.frames:frames", "Learn, show or forget what sites repeat."),
     "verify": _Entry("neardup_daemon.commands.verify:verify", "Judge whether every promise was kept."),
     "status": _Entry(

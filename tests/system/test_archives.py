@@ -263,7 +263,7 @@ def test_a_full_disk_is_3_and_leaves_nothing(tmp_path: Path) -> None:
             small,
             sys.executable,
             "-m",
-            "daemon",
+            "neardup_daemon",
             *ours,
         ],
         capture_output=True,

@@ -1,18 +1,120 @@
 """`plan`: how large something will be, before it is made."""
 
 import sys
+from typing import Any, Final
 
 import click
 import msgspec
 
-from neardup_daemon.commands.options import with_json
+from neardup_daemon.commands.options import with_json, with_settings
+from neardup_daemon.settings.settings import Settings
 
 __all__ = ["plan"]
 
 
-@click.group()
-def plan() -> None:
-    """Work out how large something will be, before it is made."""
+class _Count(click.ParamType[int]):
+    """A whole number, also as 500k, 20M or 1.5G."""
+
+    name = "number"
+    _FACTORS: Final = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        text = str(value).replace("_", "").replace(",", "").lower()
+        factor = self._FACTORS.get(text[-1:], 1)
+        try:
+            number = float(text[:-1] if factor > 1 else text) * factor
+        except ValueError:
+            number = 0.0
+        if not 1 <= number <= 10**12:
+            self.fail(f"{value!r} must be a number from 1 to 1000G, like 200000, 500k or 20M", param, ctx)
+        return round(number)
+
+
+@click.group(invoke_without_command=True)
+@with_settings()
+@click.option("--pages", type=_Count(), metavar="N", help="Most pages to be kept at once: 500k, 20M, 1.5G.")
+@click.option("--rate", type=_Count(), default=1_000, show_default=True, metavar="N", help="Pages a second.")
+@click.option(
+    "--words", type=_Count(), default=500, show_default=True, metavar="N", help="Words of an average page."
+)
+@click.option(
+    "--html-bytes",
+    type=int,
+    default=0,
+    metavar="N",
+    help="Bytes of its markup; 0 where pages arrive as text.",
+)
+@click.option(
+    "--url-bytes", type=_Count(), default=60, show_default=True, metavar="N", help="Bytes of an average URL."
+)
+@click.option(
+    "--near-duplicates",
+    type=click.FloatRange(0, 1),
+    default=0.3,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the pages that are in a cluster with others.",
+)
+@click.option(
+    "--framed",
+    type=click.FloatRange(0, 1),
+    default=1.0,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the pages whose site repeats a frame on them.",
+)
+@click.option(
+    "--recall-at", type=_Count(), default=20, show_default=True, metavar="N", help="Edited words of a copy."
+)
+@click.option(
+    "--master-gib",
+    type=click.FloatRange(0, min_open=True),
+    default=32.0,
+    show_default=True,
+    metavar="GIB",
+    help="Memory of one Redis master.",
+)
+@with_json
+@click.pass_context
+def plan(
+    context: click.Context,
+    /,
+    settings: Settings,
+    pages: int | None,
+    near_duplicates: float,
+    framed: float,
+    master_gib: float,
+    *,
+    as_json: bool,
+    **corpus: int,
+) -> None:
+    """Plan an index: its layout, memory, processor time, machines, recall, and the settings for it.
+
+    Readable on a terminal, one line of JSON otherwise. `plan search` plans the signatures of a term search.
+
+    \b
+        neardup-stream plan --pages 500M --rate 5000 --words 600 --recall-at 20
+    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    if context.invoked_subcommand is not None:
+        return
+    if pages is None:
+        raise click.UsageError("say how many pages are to be kept: --pages 20M")
+    from neardup_daemon.capacity.planned import Corpus, plan_index  # noqa: PLC0415 - arrays are not for --help
+    from neardup_daemon.capacity.report import readable  # noqa: PLC0415 - the same
+
+    planned = Corpus(
+        pages=pages,
+        linked_share=near_duplicates,
+        framed_share=framed,
+        master_bytes=master_gib * (1 << 30),
+        **corpus,
+    )
+    facts = plan_index(planned, settings)
+    if sys.stdout.isatty() and not as_json:
+        click.echo(readable(planned, facts))
+    else:
+        click.echo(msgspec.json.encode(facts).decode())
 
 
 @plan.command()

@@ -1,0 +1,1 @@
+"""Capacity planning: memory, processor time, machines and recall of an index, before it exists."""

@@ -1,0 +1,107 @@
+"""Predicts processor time, and how many Redis masters, daemons and partitions a rate of pages takes."""
+
+from math import ceil
+from typing import Final
+
+import msgspec
+
+from neardup_stream.indexes.layout import IndexLayout
+
+__all__ = ["Cost", "Machines", "cost_per_page", "machines_for"]
+
+_DAEMON_MICROSECONDS: Final = 115.0
+"""Of a daemon for each page, without its text; `benchmarks.end_to_end` measures these."""
+
+_WORD_MICROSECONDS: Final = 0.039
+_HTML_BYTE_MICROSECONDS: Final = 0.0113
+_REDIS_MICROSECONDS: Final = 31.0
+"""Of Redis for each page: its record, its decision and its place in the clusters."""
+
+_TABLE_MICROSECONDS: Final = 8.0
+_BAND_MICROSECONDS: Final = 3.0
+
+_BUSY_SHARE: Final = 0.6
+"""Of a core, so that a backlog is worked off and a failed machine's share is carried."""
+
+_FULL_SHARE: Final = 0.7
+"""Of a Redis master's memory: the rest is for fragmentation, replication and late expiry."""
+
+_SHARDS_PER_MASTER: Final = 4
+_MOST_SHARDS: Final = 256
+_PARTITIONS_PER_DAEMON: Final = 2
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Processor time of a page, in microseconds.
+
+    Attributes:
+        daemon: of one core of a daemon.
+        redis: of one core, over all masters.
+    """
+
+    daemon: float
+    redis: float
+
+
+class Machines(msgspec.Struct, frozen=True):
+    """What carries the load.
+
+    Attributes:
+        masters: of Redis.
+        masters_for_memory: that the memory alone takes.
+        masters_for_time: that the processor time alone takes.
+        daemons: processes, one core each.
+        partitions: of the pages topic.
+        shards: `index.shards`.
+    """
+
+    masters: int
+    masters_for_memory: int
+    masters_for_time: int
+    daemons: int
+    partitions: int
+    shards: int
+
+
+def cost_per_page(layout: IndexLayout, *, words: float, html_bytes: float) -> Cost:
+    """Predict the processor time of a page on a core like that of docs/performance.md.
+
+    Args:
+        layout: of the index.
+        words: of an average page.
+        html_bytes: of its markup; 0 for pages that arrive as text.
+    """
+    return Cost(
+        daemon=_DAEMON_MICROSECONDS + words * _WORD_MICROSECONDS + html_bytes * _HTML_BYTE_MICROSECONDS,
+        redis=_REDIS_MICROSECONDS
+        + len(layout.tables) * _TABLE_MICROSECONDS
+        + layout.config.bands * _BAND_MICROSECONDS,
+    )
+
+
+def machines_for(cost: Cost, pages_per_second: float, index_bytes: float, master_bytes: float) -> Machines:
+    """Return how many of each are needed.
+
+    Args:
+        cost: of a page.
+        pages_per_second: to be carried on average.
+        index_bytes: of the whole index, without replicas.
+        master_bytes: memory of one Redis master.
+    """
+    for_memory = max(1, ceil(index_bytes / (master_bytes * _FULL_SHARE)))
+    for_time = max(1, ceil(pages_per_second * cost.redis / 1e6 / _BUSY_SHARE))
+    masters = max(for_memory, for_time)
+    daemons = max(1, ceil(pages_per_second * cost.daemon / 1e6 / _BUSY_SHARE))
+    return Machines(
+        masters=masters,
+        masters_for_memory=for_memory,
+        masters_for_time=for_time,
+        daemons=daemons,
+        partitions=_PARTITIONS_PER_DAEMON * daemons,
+        shards=min(_MOST_SHARDS, max(16, _power_of_two(_SHARDS_PER_MASTER * masters))),
+    )
+
+
+def _power_of_two(least: int) -> int:
+    """Return the smallest power of two that is at least this."""
+    return 1 << (least - 1).bit_length()

@@ -1,0 +1,188 @@
+"""Plans an index: from pages, rate and words to a layout, its cost, the machines and the settings."""
+
+from math import ceil
+from typing import Final, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from neardup_daemon.capacity.machines import Cost, Machines, cost_per_page, machines_for
+from neardup_daemon.capacity.memory import BytesPerPage, bytes_per_page, tombstone_bytes
+from neardup_daemon.capacity.recall import recall_of_edits
+from neardup_daemon.preparing import index_layout, sketch_config
+from neardup_daemon.settings.settings import Settings
+from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.indexes.layout import IndexLayout
+
+__all__ = ["FRAME_SHARES", "Corpus", "IndexPlan", "RecallRow", "plan_index"]
+
+FRAME_SHARES: Final = (0.0, 0.5, 0.8)
+"""For which recall is predicted."""
+
+_EDITED_WORDS: Final = (0, 1, 2, 5, 10, 20, 50, 100)
+_MORE_BLOCKS: Final = 4
+
+
+class Corpus(NamedTuple):
+    """What is to be stored, and how fast it comes.
+
+    Attributes:
+        pages: most pages to be kept at once.
+        rate: pages a second.
+        words: of an average page.
+        html_bytes: of its markup; 0 for pages that arrive as text.
+        url_bytes: of an average URL.
+        linked_share: of the pages, those that are near-duplicates of others.
+        framed_share: of the pages, those on sites whose frame is learned.
+        recall_at: edited words of a page for which recall is wanted, beside the usual ones.
+        master_bytes: memory of one Redis master.
+    """
+
+    pages: int
+    rate: float
+    words: int
+    html_bytes: float
+    url_bytes: float
+    linked_share: float
+    framed_share: float
+    recall_at: int
+    master_bytes: float
+
+
+class RecallRow(msgspec.Struct, frozen=True):
+    """Recall of copies with so many edited words.
+
+    Attributes:
+        edited_words: in the content of the page.
+        recalls: for each of `FRAME_SHARES`; None where the content has fewer words.
+    """
+
+    edited_words: int
+    recalls: tuple[float | None, ...]
+
+
+class IndexPlan(msgspec.Struct, frozen=True):
+    """A plan.
+
+    Attributes:
+        blocks: of a fingerprint.
+        range_entries: entries that a probe of a permuted table reads on average.
+        range_entries_with_fewer: with a block less; None where there can be none.
+        bytes_per_page: by what they hold.
+        index_bytes: of all pages, at rest.
+        tombstone_bytes: that come on top while pages flow.
+        cost: of a page.
+        machines: that carry it.
+        recall: by edited words.
+        settings: to paste.
+    """
+
+    blocks: int
+    range_entries: float
+    range_entries_with_fewer: float | None
+    bytes_per_page: BytesPerPage
+    index_bytes: float
+    tombstone_bytes: float
+    cost: Cost
+    machines: Machines
+    recall: tuple[RecallRow, ...]
+    settings: dict[str, int]
+
+
+def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
+    """Plan an index with these settings; its blocks, shards and expected pages follow from the corpus.
+
+    Raises:
+        ConfigError: no layout keeps the ranges of so many pages within `index.bucket_cap`, or pages are
+            compared by simhash alone, whose recall is not predicted.
+    """
+    sketch = sketch_config(settings)
+    if sketch is None:
+        raise ConfigError("recall is predicted for sketches: set verdict.scheme to sketch")
+    layout = _layout(corpus.pages, settings)
+    blocks = layout.config.permuted.blocks
+    page = bytes_per_page(
+        layout,
+        sketch,
+        url_bytes=corpus.url_bytes,
+        linked_share=corpus.linked_share,
+        framed_share=corpus.framed_share,
+    )
+    cost = cost_per_page(layout, words=corpus.words, html_bytes=corpus.html_bytes)
+    machines = machines_for(cost, corpus.rate, page.total * corpus.pages, corpus.master_bytes)
+    return IndexPlan(
+        blocks=blocks,
+        range_entries=_range_entries(corpus.pages, layout),
+        range_entries_with_fewer=_range_entries_with(corpus.pages, settings, blocks - 1),
+        bytes_per_page=page,
+        index_bytes=page.total * corpus.pages,
+        tombstone_bytes=tombstone_bytes(corpus.rate, settings.clusters.tombstone_ttl_seconds),
+        cost=cost,
+        machines=machines,
+        recall=tuple(_recall_rows(corpus, sketch, settings)),
+        settings={
+            "index.expected_pages": corpus.pages,
+            "index.blocks": blocks,
+            "index.shards": machines.shards,
+        },
+    )
+
+
+def _layout(pages: int, settings: Settings) -> IndexLayout:
+    """Return the layout with the fewest blocks whose average range is within the bucket cap."""
+    fewest = settings.index.distance_bits + 1
+    for blocks in range(fewest, fewest + _MORE_BLOCKS):
+        layout = _layout_with(pages, settings, blocks)
+        if layout is not None and _range_entries(pages, layout) <= settings.index.bucket_cap:
+            return layout
+    raise ConfigError(
+        f"no layout of fewer than {fewest + _MORE_BLOCKS} blocks keeps the ranges of {pages:,} pages within"
+        f" index.bucket_cap ({settings.index.bucket_cap}); split the corpus by verdict.scope or over several"
+        " namespaces"
+    )
+
+
+def _layout_with(pages: int, settings: Settings, blocks: int) -> IndexLayout | None:
+    """Return the layout; None where its prefix is too short for tables keyed by leading byte."""
+    index = replace(settings.index, expected_pages=pages)
+    try:
+        return index_layout(replace(settings, index=replace(index, blocks=blocks)))
+    except ConfigError:
+        return None
+
+
+def _range_entries(pages: int, layout: IndexLayout) -> float:
+    """Return how many of such fingerprints share a prefix on average, in the table with the shortest."""
+    return float(pages / 2 ** min(table.prefix_bits for table in layout.tables))
+
+
+def _range_entries_with(pages: int, settings: Settings, blocks: int) -> float | None:
+    if blocks <= settings.index.distance_bits:
+        return None
+    layout = _layout_with(pages, settings, blocks)
+    return None if layout is None else _range_entries(pages, layout)
+
+
+def _recall_rows(corpus: Corpus, sketch: SketchConfig, settings: Settings) -> list[RecallRow]:
+    verdict = settings.verdict
+    edited = sorted({*_EDITED_WORDS, corpus.recall_at})
+    return [
+        RecallRow(
+            words,
+            tuple(
+                recall_of_edits(
+                    corpus.words,
+                    words,
+                    sketch,
+                    verdict.content_containment if share else verdict.near_containment,
+                    share,
+                )
+                if words <= ceil(corpus.words * (1 - share))
+                else None
+                for share in FRAME_SHARES
+            ),
+        )
+        for words in edited
+        if words <= corpus.words
+    ]

@@ -1,0 +1,79 @@
+"""Prints a plan of an index for a person, with the reasons for each choice."""
+
+from collections.abc import Iterator
+from typing import Final
+
+import click
+
+from neardup_daemon.capacity.planned import FRAME_SHARES, Corpus, IndexPlan
+
+__all__ = ["readable"]
+
+_GIB: Final = 1 << 30
+_MIB: Final = 1 << 20
+
+
+def readable(corpus: Corpus, plan: IndexPlan) -> str:
+    """Return the plan as lines of text."""
+    sections = (_layout, _memory, _machines, _recall, _settings)
+    lines = [f"{corpus.pages:,} pages of {corpus.words:,} words, {corpus.rate:,g} a second"]
+    for section in sections:
+        lines += ["", *section(corpus, plan)]
+    return "\n".join(lines)
+
+
+def _layout(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
+    yield _title("Layout")
+    yield f"  {plan.blocks} blocks: a probe of a table reads {plan.range_entries:,.1f} entries on average"
+    if plan.range_entries_with_fewer is not None:
+        yield (
+            f"  {plan.blocks - 1} blocks would read {plan.range_entries_with_fewer:,.0f}, more than"
+            " index.bucket_cap, so that matches are missed"
+        )
+    yield f"  assumed: {corpus.linked_share:.0%} of pages in clusters, {corpus.framed_share:.0%} with a frame"
+
+
+def _memory(_corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
+    page = plan.bytes_per_page
+    yield _title("Memory of Redis")
+    yield f"  tables      {page.tables:>7,.0f} bytes a page"
+    yield f"  records     {page.record:>7,.0f}"
+    yield f"  clusters    {page.clusters:>7,.0f}"
+    yield f"  all         {page.total:>7,.0f} bytes a page; {plan.index_bytes / _GIB:,.2f} GiB"
+    yield f"  tombstones {plan.tombstone_bytes / _MIB:>8,.0f} MiB more while pages flow"
+
+
+def _machines(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
+    cost, machines = plan.cost, plan.machines
+    yield _title("Processors and machines")
+    yield f"  Redis       {cost.redis:>7,.0f} us a page, {corpus.rate * cost.redis / 1e6:,.2f} cores busy"
+    yield f"  daemons     {cost.daemon:>7,.0f} us a page, {corpus.rate * cost.daemon / 1e6:,.2f} cores busy"
+    yield (
+        f"  {machines.masters} Redis {_masters(machines.masters)} of {corpus.master_bytes / _GIB:,.0f} GiB:"
+        f" {machines.masters_for_memory} for memory, {machines.masters_for_time} for processor time"
+    )
+    yield f"  {machines.daemons} daemons, {machines.partitions} partitions or more, {machines.shards} shards"
+
+
+def _recall(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
+    yield _title("Recall of edited copies, by the share of a page that is frame")
+    yield "  edited words" + "".join(f"{f'{share:.0%} frame':>12}" for share in FRAME_SHARES)
+    for row in plan.recall:
+        shown = "".join(f"{'-' if each is None else f'{each:.4f}':>12}" for each in row.recalls)
+        line = f"  {row.edited_words:>12,}{shown}"
+        yield click.style(line, bold=True) if row.edited_words == corpus.recall_at else line
+
+
+def _settings(_corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
+    yield _title("Settings")
+    yield "  [index]"
+    for name, value in plan.settings.items():
+        yield f"  {name.removeprefix('index.')} = {value:_}"
+
+
+def _title(text: str) -> str:
+    return click.style(text, bold=True)
+
+
+def _masters(count: int) -> str:
+    return "master" if count == 1 else "masters"

@@ -1,0 +1,130 @@
+"""Plans of an index: what they predict is what the sketches do, and what the tables are laid out for."""
+
+import random
+
+import msgspec
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from neardup_daemon.capacity.planned import Corpus, IndexPlan, plan_index
+from neardup_daemon.capacity.recall import recall_of_edits, resemblance_after_edits
+from neardup_daemon.capacity.report import readable
+from neardup_daemon.commands.plan import plan as plan_command
+from neardup_daemon.settings.settings import Settings
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
+from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
+
+WORDS, PAIRS = 500, 1000
+SKETCH = SketchConfig()
+
+CORPUS = Corpus(
+    pages=500_000_000,
+    rate=5000,
+    words=600,
+    html_bytes=0,
+    url_bytes=60,
+    linked_share=0.3,
+    framed_share=1.0,
+    recall_at=20,
+    master_bytes=64 << 30,
+)
+
+
+def settings_of(*overrides: str) -> Settings:
+    return Settings.load(None, list(overrides), {})
+
+
+def edited(words: list[str], count: int, draw: random.Random) -> list[str]:
+    """The same page, with so many words replaced by words that occur nowhere else."""
+    copy = list(words)
+    for place in draw.sample(range(len(words)), count):
+        copy[place] = f"edited{draw.getrandbits(64)}"
+    return copy
+
+
+@pytest.mark.parametrize("edits", [0, 20, 30, 50, 60])
+def test_the_recall_of_edited_copies_is_that_of_sketches(edits: int) -> None:
+    draw = random.Random(edits)
+    pages = [[f"w{draw.getrandbits(32)}" for _ in range(WORDS)] for _ in range(PAIRS)]
+    copies = [edited(page, edits, draw) for page in pages]
+    texts = [" ".join(page) for page in pages + copies]
+    found = fingerprint_texts(texts, SimhashConfig(), SKETCH)
+    resemblances = estimate_resemblances(found.sketches[:PAIRS], found.sketches[PAIRS:], SKETCH)
+    own, _ = containments(resemblances, found.shingle_counts[:PAIRS], found.shingle_counts[PAIRS:])
+    shares_a_band = (found.bands[:PAIRS] == found.bands[PAIRS:]).any(axis=1)
+
+    recall = recall_of_edits(WORDS, edits, SKETCH, near_containment=0.715)
+
+    assert np.mean(shares_a_band & (own >= 0.715)) == pytest.approx(recall, abs=0.05)
+    assert resemblances.mean() == pytest.approx(resemblance_after_edits(WORDS, edits, SKETCH), abs=0.01)
+
+
+def test_a_larger_frame_leaves_fewer_words_to_edit() -> None:
+    recalls = [
+        recall_of_edits(WORDS, 20, SKETCH, near_containment=0.73, frame_share=share)
+        for share in (0, 0.5, 0.8, 0.9)
+    ]
+
+    assert recalls == sorted(recalls, reverse=True)
+    assert recalls[0] > 0.99
+    assert recalls[-1] < 0.1
+
+
+@pytest.mark.parametrize(("pages", "blocks"), [(1, 4), (8_388_608, 4), (8_388_609, 5), (500_000_000, 5)])
+def test_the_fewest_blocks_are_taken_that_keep_ranges_within_the_bucket_cap(pages: int, blocks: int) -> None:
+    plan = plan_index(CORPUS._replace(pages=pages), Settings())
+
+    assert plan.blocks == blocks
+    assert plan.range_entries <= Settings().index.bucket_cap
+    assert plan.range_entries_with_fewer is None or blocks == 5
+
+
+def test_the_settings_of_a_plan_are_valid_settings() -> None:
+    plan = plan_index(CORPUS, Settings())
+
+    planned = settings_of(*(f"{name}={value}" for name, value in plan.settings.items())).index
+
+    assert (planned.expected_pages, planned.blocks) == (500_000_000, 5)
+    assert planned.shards >= 4 * plan.machines.masters
+
+
+def test_masters_follow_from_memory_or_from_processor_time_whichever_takes_more() -> None:
+    large = plan_index(CORPUS._replace(rate=1), Settings()).machines
+    busy = plan_index(CORPUS._replace(pages=1_000_000, rate=50_000), Settings()).machines
+
+    assert large.masters == large.masters_for_memory > large.masters_for_time == 1
+    assert busy.masters == busy.masters_for_time > busy.masters_for_memory == 1
+    assert busy.daemons > 1 == large.daemons
+    assert busy.partitions >= busy.daemons
+
+
+def test_more_pages_than_any_layout_serves_and_simhash_alone_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"index\.bucket_cap"):
+        plan_index(CORPUS._replace(pages=10**12), settings_of("index.bucket_cap=1"))
+    with pytest.raises(ConfigError, match=r"verdict\.scheme"):
+        plan_index(CORPUS, settings_of("verdict.scheme=simhash"))
+
+
+def test_the_command_prints_the_plan_as_json_for_programs() -> None:
+    arguments = ["--pages", "500M", "--rate", "5k", "--words", "600", "--framed", "1", "--master-gib", "64"]
+
+    printed = CliRunner().invoke(plan_command, arguments, catch_exceptions=False)
+
+    assert msgspec.json.decode(printed.stdout, type=IndexPlan) == plan_index(CORPUS, Settings())
+
+
+def test_a_person_reads_the_reasons_and_settings_to_paste() -> None:
+    text = readable(CORPUS, plan_index(CORPUS, Settings()))
+
+    assert "4 blocks would read 7,629, more than index.bucket_cap" in text
+    assert "expected_pages = 500_000_000" in text
+
+
+@pytest.mark.parametrize("pages", ["x", "0", "2000G", "-5", "nan"])
+def test_a_number_of_pages_that_is_none_is_refused(pages: str) -> None:
+    printed = CliRunner().invoke(plan_command, [f"--pages={pages}"])
+
+    assert printed.exit_code == 2
+    assert "must be a number from 1 to 1000G" in printed.stderr
