@@ -103,7 +103,8 @@ class AtLeastOnce:
         self._dead_letters = dead_letters
         self._retries = retries
         self._finished: dict[Partition, int] = {}
-        self._lost_partitions: Collection[Partition] = ()
+        self._refused: Collection[Partition] = ()
+        self._lost: set[Partition] = set()
 
     async def send(self, batch_output: BatchOutput) -> None:
         """Events, then dead letters; each is repeated by itself until it is acknowledged.
@@ -113,13 +114,16 @@ class AtLeastOnce:
         events = await self._noted(batch_output.events)
         await self._retries.retry(partial(self._events.send, _messages(events)))
         await self._retries.retry(partial(self._dead_letters.send, _messages(batch_output.dead_letters)))
-        batch_output.acknowledged(self._lost_partitions)
+        batch_output.acknowledged(self._refused)
 
     def finish(self, batch_output: BatchOutput) -> None:
-        """Its offsets may be committed, but for partitions whose events the next owner sends."""
-        offsets = {
-            one: at for one, at in batch_output.next_offsets.items() if one not in self._lost_partitions
-        }
+        """Its offsets may be committed, but for partitions whose events the next owner sends.
+
+        No later offset of such a partition is committed either: it would pass the events that were not sent.
+        A group may accept such a commit, of a member that was out and has joined again.
+        """
+        self._lost.update(self._refused)
+        offsets = {one: at for one, at in batch_output.next_offsets.items() if one not in self._lost}
         self._finished = later_offsets(self._finished, offsets)
 
     async def commit(self) -> Mapping[Partition, int]:
@@ -132,8 +136,9 @@ class AtLeastOnce:
         return {}
 
     async def on_revoked(self) -> None:
-        """What was sent is read again by somebody."""
+        """Forget what was sent: the next owners of the partitions read it again."""
         self._finished = {}
+        self._lost = set()
 
     async def _noted(self, events: Sequence[OutgoingMessage]) -> Sequence[OutgoingMessage]:
         """The events whose decisions are noted."""
@@ -142,8 +147,8 @@ class AtLeastOnce:
             position = told.position
             offsets[position.partition] = max(position.offset + 1, offsets.get(position.partition, 0))
         ours = await self._retries.retry(partial(self._source.note_decided, offsets)) if offsets else ()
-        self._lost_partitions = offsets.keys() - ours
-        return [told for told in events if told.position.partition not in self._lost_partitions]
+        self._refused = offsets.keys() - ours
+        return [told for told in events if told.position.partition not in self._refused]
 
 
 class _Lease:

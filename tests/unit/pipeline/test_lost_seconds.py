@@ -115,24 +115,53 @@ class _FormerOwner(MemorySource):
         return next_offsets.keys() - {OTHER}
 
 
-async def test_events_of_a_partition_with_another_owner_are_left_to_that_one() -> None:
-    source, events = _FormerOwner([]), MemorySink()
-    delivery = AtLeastOnce(source, events, MemorySink(), Retries(QUICK, NoMeters(), lambda _: None))
-    positions = [Position(each, 4) for each in (PARTITION, OTHER)]
-    batch_output = BatchOutput(
+def batch_of(offset: int, *event_partitions: Partition) -> BatchOutput:
+    """One record of each partition, at this offset; those of some partitions have events."""
+    return BatchOutput(
         record_count=2,
-        next_offsets=dict.fromkeys((PARTITION, OTHER), 5),
+        next_offsets=dict.fromkeys((PARTITION, OTHER), offset + 1),
         events=[
-            OutgoingMessage(each, Message(key=None, value=each.partition.input_id.encode()))
-            for each in positions
+            OutgoingMessage(Position(each, offset), Message(key=None, value=each.input_id.encode()))
+            for each in event_partitions
         ],
         dead_letters=[],
         acknowledged=lambda _: None,
     )
 
+
+async def deliver(delivery: AtLeastOnce, batch_output: BatchOutput) -> None:
     await delivery.send(batch_output)
     delivery.finish(batch_output)
     await delivery.commit()
 
+
+async def test_events_of_a_partition_with_another_owner_are_left_to_that_one() -> None:
+    source, events = _FormerOwner([]), MemorySink()
+    delivery = AtLeastOnce(source, events, MemorySink(), Retries(QUICK, NoMeters(), lambda _: None))
+
+    await deliver(delivery, batch_of(4, PARTITION, OTHER))
+
     assert [message.value for message in events.messages] == [PARTITION.input_id.encode()]
     assert source.committed == {PARTITION: 5}
+
+
+async def test_no_later_commit_passes_events_that_were_left_to_the_next_owner() -> None:
+    """The next batch has no events, so nothing is noted that could be refused."""
+    source = _FormerOwner([])
+    delivery = AtLeastOnce(source, MemorySink(), MemorySink(), Retries(QUICK, NoMeters(), lambda _: None))
+
+    await deliver(delivery, batch_of(4, OTHER))
+    await deliver(delivery, batch_of(5))
+
+    assert source.committed == {PARTITION: 6}
+
+
+async def test_a_partition_that_came_back_is_committed_again() -> None:
+    source = _FormerOwner([])
+    delivery = AtLeastOnce(source, MemorySink(), MemorySink(), Retries(QUICK, NoMeters(), lambda _: None))
+    await deliver(delivery, batch_of(4, OTHER))
+
+    await delivery.on_revoked()
+    await deliver(delivery, batch_of(4))
+
+    assert source.committed == {PARTITION: 5, OTHER: 5}
