@@ -36,6 +36,7 @@ class Outcome(NamedTuple):
         late_commits: how many were refused.
         frame_shares: how much of each page version was taken out as frame, in [0, 1].
         archived_count: page versions that were left to archives.
+        is_recovered: whether the operator has looked after a loss.
     """
 
     violations: list[str]
@@ -44,6 +45,7 @@ class Outcome(NamedTuple):
     late_commits: int
     frame_shares: list[float]
     archived_count: int
+    is_recovered: bool
 
 
 def run(
@@ -89,6 +91,7 @@ def run(
         late_commits=broker.dropped_commit_count,
         frame_shares=[frame_share(each) for each in versions],
         archived_count=sum(each.state == "archived" for each in versions),
+        is_recovered=stage.is_recovered,
     )
 
 

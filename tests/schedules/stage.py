@@ -69,6 +69,7 @@ class Stage:
         shared: what outlives every daemon.
         deaths: what lives ended with that should not end any.
         written_since_loss: what was decided in an index that was lost.
+        is_recovered: whether the operator has looked after a loss.
     """
 
     def __init__(
@@ -91,6 +92,7 @@ class Stage:
         )
         self.deaths: list[BaseException] = []
         self.written_since_loss: list[str] = []
+        self.is_recovered = False
         self._copy: object = None
         self._is_index_lost = False
         self._seats = [self._seat(number) for number in range(fault_profile.daemons)]
@@ -142,6 +144,8 @@ class Stage:
 
     def _lose_at_events(self, loss: Loss, sent_count: int) -> None:
         """As soon as further events are sent, lose what was decided shortly before, and some daemons."""
+        if self._is_over:
+            return
         if len(self.shared.broker.topics[EVENTS]) > sent_count and self._copy is not None:
             self._lose(loss)
             for seat in self._seats:
@@ -158,6 +162,8 @@ class Stage:
         self._copy = snapshot(self.shared.stores.clusters)
 
     def _lose(self, loss: Loss) -> None:
+        if self._is_over:
+            return
         self._tell(loss)
         stores = self.shared.stores
         if loss.kind == "records":
@@ -170,6 +176,8 @@ class Stage:
 
     def _look_after(self, loss: Loss) -> None:
         """Stop all daemons, and have everything read again: into an index made anew, or as another input."""
+        if self._is_over:
+            return
         self._tell("everything is read again")
         if loss.kind == "flushed":
             self.written_since_loss += written_since(self.shared.stores.clusters)
@@ -179,6 +187,7 @@ class Stage:
             self.shared.make_index(2)
             self.shared.broker.read_again()
         self._is_index_lost = False
+        self.is_recovered = True
         for seat in self._seats:
             if seat.process is not None:
                 self._end(seat, pause_seconds=1.0)
@@ -190,8 +199,9 @@ class Stage:
                 raise Stuck
 
     def _is_done(self) -> bool:
+        """Whether everything is consumed, and no index that was lost waits for the operator."""
         is_all_up = all(seat.process and not seat.process.is_stopped for seat in self._seats)
-        return is_all_up and self.shared.broker.is_consumed
+        return is_all_up and self.shared.broker.is_consumed and not self._is_index_lost
 
     def _seat(self, number: int) -> _Seat:
         faults = [fault for fault in self._story.faults if fault.daemon == number]

@@ -42,6 +42,23 @@ def test_a_page_never_begins_again_below_a_version_that_was_published() -> None:
     assert run(620_240, FAULT_PROFILES["lost records"]).violations == []
 
 
+def test_no_commit_passes_events_that_were_left_to_the_next_owner() -> None:
+    """A member that was out for a moment joins again, and the group accepts a commit of its former turn."""
+    assert run(8_000_120, FAULT_PROFILES["raised epoch"]).violations == []
+
+
+def test_no_run_ends_between_a_loss_and_its_operator() -> None:
+    """Everything was committed before Redis lost it, so nothing but the operator is waited for."""
+    outcome = run(8_000_865, FAULT_PROFILES["lost clusters"])
+    assert outcome.violations == []
+    assert outcome.is_recovered
+
+
+def test_nothing_is_lost_once_a_run_is_over() -> None:
+    """The daemons leave, and no operator comes any more."""
+    assert run(8_000_411, FAULT_PROFILES["lost clusters"]).violations == []
+
+
 @pytest.mark.chaos
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("fault_profile", FAULT_PROFILES)
