@@ -191,8 +191,9 @@ class Fold:
         survivor_id, absorbed_id = self._surviving(survivor_id), self._surviving(absorbed_id)
         if survivor_id != absorbed_id:
             self._absorbed_by[absorbed_id] = survivor_id
-            # The survivor's epoch, named along with the merge, is above whatever was said of the absorbed.
-            del self._accounts[absorbed_id]
+            # Two clusters that absorbed the same one, as may happen before the loss of an index is noticed,
+            # become one here, whose epochs were never compared.
+            self._accounts[survivor_id] = max(self._accounts[survivor_id], self._accounts.pop(absorbed_id))
 
     def _surviving(self, cluster_id: str) -> str:
         """The end of the chain of merges, which is halved on the way: chains stay short."""

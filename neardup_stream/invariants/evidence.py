@@ -17,7 +17,7 @@ from neardup_stream.wire.events import event_id
 __all__ = ["Evidence", "Telling", "shown", "where"]
 
 _NAMES_OF_A_RECORD: tuple[EventName, ...] = tuple(name for name in EVENT_DATA if name != "cluster-merge")
-"""A merge's id comes from the absorbed cluster, every other one from the position."""
+"""A merge's id names the absorbed cluster besides the position, every other one the position alone."""
 
 _SHOWN_NAMES = 5
 

@@ -101,6 +101,7 @@ class Expectations:
         tells_undecided: whether every page that is too short is told.
         may_expire: whether pages that were not seen for long are let go.
         may_leave_pages: whether pages that match an archive are left to it.
+        has_former_merges: whether merges may have ids as former releases made them, of no position.
         matching: None where matches need not connect their pages.
         verdict: when two pages match; None where some were judged otherwise.
         seed: of the order in which the events are folded.
@@ -114,6 +115,7 @@ class Expectations:
     tells_undecided: bool = False
     may_expire: bool = False
     may_leave_pages: bool = False
+    has_former_merges: bool = False
     matching: Matching | None = None
     verdict: VerdictConfig | None = None
     seed: int = 0

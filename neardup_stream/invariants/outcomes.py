@@ -34,7 +34,7 @@ from neardup_stream.invariants.history import Violation
 from neardup_stream.invariants.inputs import Input, InputKind
 from neardup_stream.page import PageId
 from neardup_stream.stores.page_record import LATER_PARTITIONS, PageRecord
-from neardup_stream.wire.events import merge_event_id
+from neardup_stream.wire.events import former_merge_event_id, merge_event_id
 
 __all__ = ["judge_outcomes"]
 
@@ -147,16 +147,33 @@ def _lack_of_forget(evidence: Evidence, each: Input) -> str | None:
 
 
 def _invented(evidence: Evidence, claimed: bytearray) -> Iterator[Violation]:
-    """Events that no record of these inputs causes, and merges under ids that are not theirs."""
+    """Events that no record of these inputs causes."""
     inputs = {partition.input_id for partition in evidence.history.committed}
-    has_all_inputs = not any(evidence.first_offsets.values())
+    if any(evidence.first_offsets.values()):
+        return  # a record that is not kept any more may have caused them
     for telling in evidence.told:
+        if telling.input_id not in inputs or claimed[telling.number]:
+            continue
         if isinstance(telling.data, ClusterMerge):
-            if telling.id != merge_event_id(telling.data.absorbed.id, evidence.history.index_token):
-                yield Violation(1, f"event {telling.id} is no merge of cluster {telling.data.absorbed.id}")
-        elif has_all_inputs and telling.input_id in inputs and not claimed[telling.number]:
+            absorbed_id = telling.data.absorbed.id
+            if not _is_caused(evidence, telling.id, telling.data):
+                yield Violation(
+                    1, f"event {telling.id}, a merge of cluster {absorbed_id}, belongs to no record"
+                )
+        else:
             subject = event_subject(telling.data)
             yield Violation(1, f"{telling.name} event {telling.id} of {subject} belongs to no record")
+
+
+def _is_caused(evidence: Evidence, merge_id: str, merge: ClusterMerge) -> bool:
+    """Whether a record of the page that caused a merge has this event."""
+    absorbed_id, index = merge.absorbed.id, evidence.history.index_token
+    if evidence.expectations.has_former_merges and merge_id == former_merge_event_id(absorbed_id, index):
+        return True
+    return any(
+        merge_id == merge_event_id(absorbed_id, each.position, index)
+        for each in evidence.inputs_of(PageId(merge.cause.page.id))
+    )
 
 
 def _repeated(evidence: Evidence) -> Iterator[Violation]:

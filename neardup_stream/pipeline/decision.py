@@ -157,10 +157,17 @@ class _Envelope:
         self._index = config.index
         self._render = render
 
-    def around(self, name: EventName, data: EventData, own_id: str = "") -> Message:
+    def around(self, name: EventName, data: EventData) -> Message:
+        return self._wrap(event_id(name, self._record.position, self._index), name, data)
+
+    def around_merge(self, data: ClusterMerge) -> Message:
+        own_id = merge_event_id(data.absorbed.id, self._record.position, self._index)
+        return self._wrap(own_id, "cluster-merge", data)
+
+    def _wrap(self, own_id: str, name: EventName, data: EventData) -> Message:
         record = self._record
         event = Event(
-            id=own_id or event_id(name, record.position, self._index),
+            id=own_id,
             name=name,
             source=self._source,
             subject=event_subject(data),
@@ -179,8 +186,7 @@ def _page_events(
     page = _event_page(judged.registered)
     yield from _handover(placement.departure, "changed", envelope)
     for merge in placement.merges:
-        data = _cluster_merge(merge, page, placement, config)
-        yield envelope.around("cluster-merge", data, merge_event_id(merge.absorbed.id, config.index))
+        yield envelope.around_merge(_cluster_merge(merge, page, placement, config))
     yield from _place(page, judged, placement, config, envelope)
     if judged.registered.arrival.archived.matches:
         yield envelope.around("archived", archived_event(page, judged.registered.arrival.archived))

@@ -28,6 +28,7 @@ __all__ = [
     "CloudEvent",
     "event_id",
     "event_name",
+    "former_merge_event_id",
     "from_message",
     "merge_event_id",
     "to_message",
@@ -91,8 +92,19 @@ def event_id(name: EventName, position: Position, index: str = "", n: int = 0) -
     return _digest(f"{of_index}{name}\0{partition.number}\0{position.offset}\0{n}\0{partition.input_id}")
 
 
-def merge_event_id(absorbed_id: str, index: str = "") -> str:
-    """Return the id of a cluster's only merge: within an index, an absorbed cluster id is never reused."""
+def merge_event_id(absorbed_id: str, position: Position, index: str = "") -> str:
+    """Return the id of the merge that one record causes of a cluster in an index.
+
+    Within an index an absorbed cluster id is never reused, so a cluster has one merge, caused by one record.
+    If the index loses that merge, and another record causes another merge of the cluster, its id differs.
+    """
+    partition, of_index = position.partition, f"{index}\0" if index else ""
+    place = f"{partition.number}\0{position.offset}\0{absorbed_id}\0{partition.input_id}"
+    return _digest(f"{of_index}cluster-merge\0{place}")
+
+
+def former_merge_event_id(absorbed_id: str, index: str = "") -> str:
+    """Return the id of a cluster's merge as former releases made it, without the position."""
     of_index = f"{index}\0" if index else ""
     return _digest(f"{of_index}cluster-merge\0{absorbed_id}")
 

@@ -161,10 +161,10 @@ def _unguarded(store: Any, _token: str) -> Any:
 
 @contextmanager
 def _ids_of_every_index() -> Iterator[None]:
-    """Makes event ids of positions and absorbed clusters alone."""
+    """Makes event ids of positions, and of absorbed clusters, alone."""
     with (
         _swapped(decision, "event_id", lambda name, position, *_: event_id(name, position)),
-        _swapped(decision, "merge_event_id", lambda absorbed_id, *_: merge_event_id(absorbed_id)),
+        _swapped(decision, "merge_event_id", lambda absorbed, at, *_: merge_event_id(absorbed, at)),
     ):
         yield
 

@@ -220,6 +220,20 @@ def test_a_former_representative_is_not_deletable_before_the_word_of_where_it_we
     assert not fold.is_deletable("a")
 
 
+def test_a_cluster_that_was_absorbed_twice_keeps_one_page_in_whatever_order_the_merges_come() -> None:
+    """Before the loss of an index is noticed, another record may cause another merge of a cluster."""
+    told: tuple[EventData, ...] = (
+        duplicate("b2", At("B", 1, "b")),
+        merge(At("A", 5, "a"), At("B", 1, "b")),
+        merge(At("C", 2, "c"), At("B", 1, "b")),
+    )
+    for events in permutations(told):
+        fold = folded(events)
+
+        assert set(fold.clusters().values()) == {frozenset({"a", "b", "b2", "c"})}
+        assert fold.deletable() == {"b", "b2", "c"}
+
+
 def test_a_long_chain_of_merges_is_followed() -> None:
     count = 5_000
     events = [merge(At(f"c{n}", n, f"p{n}"), At(f"c{n - 1}", n - 1, f"p{n - 1}")) for n in range(1, count)]

@@ -9,7 +9,7 @@ import pytest
 from neardup_stream.events import EventName
 from neardup_stream.invariants.history import History
 from neardup_stream.stores.page_record import LATER_PARTITIONS
-from neardup_stream.wire.events import event_id
+from neardup_stream.wire.events import event_id, former_merge_event_id, merge_event_id
 from tests.events import At, duplicate, gone, merge, undecided, unique
 from tests.page_histories import page_url
 from tests.sound_history import (
@@ -112,7 +112,17 @@ SURPLUS: dict[str, tuple[Callable[[], History], str]] = {
         lambda: with_event(
             sound_history(), "cluster-merge", 4, merge(At("s", 2, "a"), At("x", 1, "b")), own_id="1234"
         ),
-        "event 1234 is no merge of cluster x",
+        "event 1234, a merge of cluster x, belongs to no record",
+    ),
+    "a merge that another page's record has caused": (
+        lambda: with_event(
+            sound_history(),
+            "cluster-merge",
+            4,
+            merge(At("s", 2, "a"), At("x", 1, "b"), cause=page_url(5)),
+            own_id=merge_event_id("x", at(4)),
+        ),
+        f"event {merge_event_id('x', at(4))}, a merge of cluster x, belongs to no record",
     ),
 }
 
@@ -122,6 +132,15 @@ def test_what_was_never_caused_is_found(what: str) -> None:
     spoiled, detail = SURPLUS[what]
 
     assert detail in blame(spoiled())[1]
+
+
+def test_a_merge_of_a_former_release_is_none_of_these_unless_it_may_be_there() -> None:
+    data = merge(At("s", 2, "a"), At("x", 1, "b"), cause=page_url(4))
+    history = with_event(sound_history(), "cluster-merge", 4, data, own_id=former_merge_event_id("x"))
+    upgraded = dataclasses.replace(sound_expectations(), has_former_merges=True)
+
+    assert any("belongs to no record" in detail for detail in blame(history)[1])
+    assert not any("belongs to no record" in detail for detail in blame(history, upgraded).get(1, []))
 
 
 def test_positions_above_the_committed_offset_need_no_outcome_yet_and_may_have_it() -> None:

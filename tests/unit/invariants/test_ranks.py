@@ -10,6 +10,7 @@ from neardup_stream.wire.events import merge_event_id
 from tests.events import At, merge
 from tests.page_histories import page_url
 from tests.sound_history import (
+    at,
     blame,
     cluster_id_of,
     record_of,
@@ -24,7 +25,9 @@ OLDER, YOUNGER = At("older", 2, page_url(2)), At("younger", 1, page_url(5))
 
 
 def with_merge(data: ClusterMerge) -> History:
-    return with_event(sound_history(), "cluster-merge", 4, data, own_id=merge_event_id(data.absorbed.id))
+    return with_event(
+        sound_history(), "cluster-merge", 4, data, own_id=merge_event_id(data.absorbed.id, at(4))
+    )
 
 
 def rank(page: int) -> int:
@@ -110,6 +113,8 @@ def test_merges_that_come_back_to_where_they_began_are_found() -> None:
     history = sound_history()
     for absorbed, survivor in ((0, 1), (1, 2), (2, 0)):
         data = merge(ends[survivor]._replace(epoch=9), ends[absorbed])
-        history = with_event(history, "cluster-merge", 4, data, own_id=merge_event_id(data.absorbed.id))
+        history = with_event(
+            history, "cluster-merge", 4, data, own_id=merge_event_id(data.absorbed.id, at(4))
+        )
 
     assert blame(history)[7] == ["cluster a was absorbed, in the end, by itself"]

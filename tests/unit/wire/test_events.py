@@ -33,6 +33,7 @@ from neardup_stream.message import Headers, Message, Partition, Position
 from neardup_stream.wire.events import (
     event_id,
     event_name,
+    former_merge_event_id,
     from_message,
     merge_event_id,
     to_message,
@@ -145,9 +146,23 @@ def test_every_part_of_a_position_changes_the_event_id(other: str) -> None:
     assert event_id("duplicate", POSITION) != other
 
 
-def test_a_merge_has_one_id_whichever_record_caused_it() -> None:
-    assert merge_event_id("00000000000000ab.1") == "e85406ef48450620f0996cd79297b29c"
-    assert merge_event_id("00000000000000ab.2") != merge_event_id("00000000000000ab.1")
+@pytest.mark.parametrize(
+    "other",
+    [
+        pytest.param(merge_event_id("ab.2", POSITION), id="absorbed-cluster"),
+        pytest.param(merge_event_id("ab.1", POSITION, "an index"), id="index"),
+        pytest.param(merge_event_id("ab.1", Position(POSITION.partition, 1_234_568)), id="offset"),
+        pytest.param(merge_event_id("ab.1", Position(Partition("pages", 4), 1_234_567)), id="partition"),
+        pytest.param(merge_event_id("ab.1", Position(Partition("page", 3), 1_234_567)), id="input"),
+        pytest.param(former_merge_event_id("ab.1"), id="former-release"),
+    ],
+)
+def test_a_merge_has_an_id_of_the_cluster_and_of_the_record_that_caused_it(other: str) -> None:
+    assert merge_event_id("ab.1", POSITION) != other
+
+
+def test_merges_of_former_releases_are_recognized() -> None:
+    assert former_merge_event_id("00000000000000ab.1") == "e85406ef48450620f0996cd79297b29c"
 
 
 @pytest.mark.parametrize(
