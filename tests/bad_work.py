@@ -10,17 +10,25 @@ from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Record
 from neardup_stream.page import Page
 from neardup_stream.pipeline.arrival import Prepared
-from neardup_stream.pipeline.preparation import Prepares
+from neardup_stream.pipeline.preparation import OnRecord, Prepares
+from neardup_stream.pipeline.worker_main import OnItem, Work
 
 __all__ = ["BadPreparation", "do_bad_work", "load", "load_nothing"]
 
 
-def load() -> Callable[[bytes], bytes]:
-    return do_bad_work
+def load() -> Work:
+    return _work
 
 
-def load_nothing() -> Callable[[bytes], bytes]:
+def load_nothing() -> Work:
     raise ValueError("there is nothing to load")
+
+
+def _work(request: bytes, on_item: OnItem) -> bytes:
+    """Do what the request asks for at the item whose place stands before the first colon; else at none."""
+    place, _, _ = request.rpartition(b":")
+    on_item(int(place) if place else None)
+    return do_bad_work(request)
 
 
 def do_bad_work(request: bytes) -> bytes:
@@ -47,6 +55,10 @@ def _take_memory() -> None:
         taken.append(bytes(1 << 24))
 
 
+def _keep_memory() -> None:
+    _KEPT.append(bytes(48 << 20))
+
+
 def _crash() -> None:
     ctypes.string_at(0)
 
@@ -64,8 +76,11 @@ def _take_parent_along() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+_KEPT: list[bytes] = []
+
 _DEEDS: dict[bytes, Callable[[], None]] = {
     b"-busy-": _be_busy,
+    b"-keep-": _keep_memory,
     b"-spin-": _spin_in_compiled_code,
     b"-grow-": _take_memory,
     b"-crash-": _crash,
@@ -76,16 +91,24 @@ _DEEDS: dict[bytes, Callable[[], None]] = {
 
 
 class BadPreparation:
-    """Prepares as another one does, but does what the values of records ask for."""
+    """Prepares as another one does, but does what the values of records ask for, at each of them.
 
-    def __init__(self, preparation: Prepares, *, is_broken: bool = False) -> None:
+    What stands behind `all:` is done once all are read.
+    """
+
+    def __init__(self, preparation: Prepares, on_record: OnRecord, *, is_broken: bool = False) -> None:
         self._preparation = preparation
+        self._on_record = on_record
         self._is_broken = is_broken  # from the second batch on
         self._count = 0
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
         for record in records:
-            do_bad_work(record.value or b"")
+            self._on_record(record)
+            do_bad_work((record.value or b"").partition(b"all:")[0])
+        self._on_record(None)
+        for record in records:
+            do_bad_work((record.value or b"").partition(b"all:")[2])
         if self._is_broken and self._count > 0:
             raise ValueError("nothing works")
         self._count += 1

@@ -29,7 +29,7 @@ from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.judgement import Judgement, JudgementStores
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
-from neardup_stream.pipeline.preparation import Preparation
+from neardup_stream.pipeline.preparation import OnRecord, Preparation
 from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
@@ -43,6 +43,7 @@ from neardup_stream.stores.protocol import RecordStore, TableStore
 from neardup_stream.streams.memory.streams import MemorySink, MemorySource
 from neardup_stream.streams.memory.transactions import MemoryTransactions
 from neardup_stream.streams.protocol import Source
+from neardup_stream.text.limits import TextLimits
 from neardup_stream.traces import NoTracer, Tracer
 from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message
@@ -77,6 +78,9 @@ class CountingMeters(NoMeters):
     def in_flight(self, pages: int, size_bytes: int) -> None:
         self.most_in_flight_pages = max(self.most_in_flight_pages, pages)
         self.first_read.set()
+
+
+_USUAL_LIMITS = TextLimits()
 
 
 @dataclass
@@ -118,16 +122,24 @@ class Pipeline:
         """When two pages are alike."""
         return VerdictConfig(self.sketch, self.layout.config.permuted.distance_bits)
 
-    def preparation(self, meters: PipelineMeters | None = None) -> Preparation:
+    def preparation(
+        self,
+        meters: PipelineMeters | None = None,
+        *,
+        limits: TextLimits = _USUAL_LIMITS,
+        on_record: OnRecord = lambda _record: None,
+    ) -> Preparation:
         """Turns records into arrivals."""
         return Preparation(
             decoder=PageDecoder(statuses=self.statuses),
             extraction="all_text",
+            limits=limits,
             simhash=SimhashConfig(),
             sketch=self.sketch,
             scope_of=scope_by(self.scope),
             site_of=None if self.site is None else scope_by(self.site),
             meters=meters or self.meters,
+            on_record=on_record,
         )
 
     def loop(

@@ -20,7 +20,7 @@ from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.parallel_preparation import ParallelPreparation
-from neardup_stream.pipeline.preparation import Preparation, ReadsLandmarks
+from neardup_stream.pipeline.preparation import OnRecord, Preparation, ReadsLandmarks
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.scopes import ScopeOf, scope_by
 from neardup_stream.stores.frame_store import FrameStore
@@ -141,7 +141,11 @@ def connecting(settings: Settings) -> Callable[[Match], bool] | None:
 
 
 def build_preparation(
-    settings: Settings, meters: PipelineMeters, text_parts: TextParts = frozenset()
+    settings: Settings,
+    meters: PipelineMeters,
+    text_parts: TextParts = frozenset(),
+    *,
+    on_record: OnRecord = lambda _record: None,
 ) -> Preparation:
     """Everything that a page needs no store for; for an archive with what its parts keep of texts."""
     return Preparation(
@@ -159,6 +163,7 @@ def build_preparation(
         site_of=site_of(settings),
         text_parts=text_parts,
         meters=meters,
+        on_record=on_record,
     )
 
 

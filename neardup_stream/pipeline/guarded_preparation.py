@@ -1,7 +1,8 @@
 """Preparation in a process that can be ended: no page takes more than its limits, whatever is in it.
 
-Records go there in groups. One that ends the process, or fails, is done again record by record, so it
-is known which page it was: that page is a dead letter, and the others are unharmed.
+Records go there in groups. If the process ends, or fails, it has noted which record it was reading: that
+page is a dead letter, and the others are prepared in the next process. If it was fingerprinting, which it
+does with all pages of a group at once, each is prepared alone.
 """
 
 import io
@@ -9,10 +10,10 @@ import logging
 import pickle
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol, cast
 
 from neardup_stream.errors import BadPage, InvariantBroken, LimitName
 from neardup_stream.frames.table import LineHashes
@@ -20,17 +21,22 @@ from neardup_stream.message import Partition, Position, Record, RecordMetadata
 from neardup_stream.meters import NoMeters, PipelineMeters, Step, WorkerEnd
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Prepared, Rejected, metadata_of
-from neardup_stream.pipeline.preparation import Prepares
+from neardup_stream.pipeline.preparation import OnRecord, Prepares
 from neardup_stream.pipeline.worker_limits import WorkerLimits
-from neardup_stream.pipeline.worker_main import OUT_OF_MEMORY, Job, Work
+from neardup_stream.pipeline.worker_main import OUT_OF_MEMORY, SHORT_OF_MEMORY, Job, OnItem, Work
 from neardup_stream.pipeline.worker_process import WorkEnded, WorkerProcess, WorkFailed
 
 __all__ = ["BuildPreparation", "GuardedPreparation"]
 
 _logger = logging.getLogger(__name__)
 
-BuildPreparation = Callable[[PipelineMeters], Prepares]
-"""Makes the preparation of the other process; it crosses in a pickle."""
+
+class BuildPreparation(Protocol):
+    """Makes the preparation of the other process; it crosses in a pickle."""
+
+    def __call__(self, meters: PipelineMeters, *, on_record: OnRecord) -> Prepares:
+        """Return a preparation that calls the function as `Preparation` does."""
+
 
 _GROUP_RECORDS = 64
 _GROUP_BYTES = 1 << 20
@@ -115,21 +121,34 @@ class GuardedPreparation:
             return self._process.call(pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
 
     def _answers(self, group: Sequence[Record]) -> Iterator[_Answer]:
+        """Yield the answers for a group in its order, without the pages that end the process."""
         try:
-            yield self._answer(group)
+            answer = self._answer(group)
         except (WorkEnded, WorkFailed) as end:
             self._count(end)
-            if len(group) == 1 and _is_certain(end):
-                yield self._refusal(group[0], end)
-                return
+            yield from self._answers_after(end, group)
         else:
+            yield answer
+
+    def _answers_after(self, end: WorkEnded | WorkFailed, group: Sequence[Record]) -> Iterator[_Answer]:
+        place = 0 if len(group) == 1 else end.item
+        if place is None:
+            for record in group:
+                yield self._answer_alone(record)
             return
-        for record in group:
-            try:
-                yield self._answer([record])
-            except (WorkEnded, WorkFailed) as end:
-                self._count(end)
-                yield self._refusal(record, end)
+        if place > 0:
+            yield from self._answers(group[:place])
+        record = group[place]
+        yield self._refusal(record, end) if _is_certain(end) else self._answer_alone(record)
+        if rest := group[place + 1 :]:
+            yield from self._answers(rest)
+
+    def _answer_alone(self, record: Record) -> _Answer:
+        try:
+            return self._answer([record])
+        except (WorkEnded, WorkFailed) as end:
+            self._count(end)
+            return self._refusal(record, end)
 
     def _answer(self, records: Sequence[Record]) -> _Answer:
         return cast("_Answer", _RecordsInPlace(self._call(records), records).load())
@@ -196,28 +215,54 @@ class _Load:
 
     def __call__(self) -> Work:
         meters = _CollectedMeters()
-        preparation = self.build(meters)
+        places = _Places()
+        preparation = self.build(meters, on_record=places.begin)
         preparation.prepare([_WARM_UP])
 
-        def work(request: bytes) -> bytes:
+        def work(request: bytes, on_item: OnItem) -> bytes:
             records: Sequence[Record] | Page = pickle.loads(request)  # noqa: S301 - the daemon wrote it
             if isinstance(records, Page):
                 return pickle.dumps(preparation.lines_outside_landmarks(records), pickle.HIGHEST_PROTOCOL)
             meters.seconds, meters.limits = {}, Counter()
+            places.start(records, on_item)
             prepared = preparation.prepare(records)._replace(lessons={})  # the default cannot be pickled
             answer = io.BytesIO()
-            _WithoutRecords(answer, records).dump(_Answer(prepared, meters.seconds, meters.limits))
+            _WithoutRecords(answer, places.of_records).dump(_Answer(prepared, meters.seconds, meters.limits))
             return answer.getvalue()
 
         return work
 
 
+class _Places:
+    """Tells the worker which record of a group is read.
+
+    Attributes:
+        of_records: the places of the records of the group, by the `id` of their positions.
+    """
+
+    def __init__(self) -> None:
+        self.of_records: Mapping[int, int] = {}
+        self._on_item: OnItem = lambda _item: None
+
+    def start(self, records: Sequence[Record], on_item: OnItem) -> None:
+        """Use these records and this function from now on."""
+        self.of_records = {id(record.position): place for place, record in enumerate(records)}
+        self._on_item = on_item
+
+    def begin(self, record: Record | None) -> None:
+        """See `OnRecord`. All that is done for a page that is alone in its group counts as its own."""
+        if record is not None:
+            self._on_item(self.of_records.get(id(record.position)))
+        elif len(self.of_records) > 1:
+            self._on_item(None)
+
+
 class _WithoutRecords(pickle.Pickler):
     """Names records by their places: they are at home already."""
 
-    def __init__(self, file: io.BytesIO, records: Sequence[Record]) -> None:
+    def __init__(self, file: io.BytesIO, places: Mapping[int, int]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._places = {id(record.position): place for place, record in enumerate(records)}
+        self._places = places
 
     def persistent_id(self, obj: object) -> int | None:
         """Return the place of a record, its complement for metadata of a record; None for anything else."""
@@ -256,11 +301,14 @@ def _end_of(end: WorkEnded | WorkFailed) -> WorkerEnd:
     if isinstance(end, WorkEnded):
         if end.exit_code == -signal.SIGPROF:
             return "page_seconds"
-        if end.exit_code == OUT_OF_MEMORY:
+        if end.exit_code in (OUT_OF_MEMORY, SHORT_OF_MEMORY):
             return "page_memory_bytes"
     return "failed"
 
 
 def _is_certain(end: WorkEnded | WorkFailed) -> bool:
-    """Whether a second try would end the same way: the process may have been short of memory before."""
-    return isinstance(end, WorkFailed) or end.exit_code == -signal.SIGPROF
+    """Return whether the page would end another process too.
+
+    This one may have been killed, or have crashed or run out of memory because of what came before the page.
+    """
+    return isinstance(end, WorkFailed) or end.exit_code in (-signal.SIGPROF, OUT_OF_MEMORY)

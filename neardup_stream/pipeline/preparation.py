@@ -1,6 +1,6 @@
 """Everything that a batch needs no store for: decode, extract the text, fingerprint. Pure CPU work."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import NamedTuple, Protocol
@@ -20,13 +20,10 @@ from neardup_stream.text.markup import Extraction
 from neardup_stream.text.page_text import PageText, page_text
 from neardup_stream.wire.pages import PageDecoder, forget_ids
 
-__all__ = [
-    "Preparation",
-    "Prepares",
-    "ReadsLandmarks",
-    "lines_outside_landmarks",
-    "timed",
-]
+__all__ = ["OnRecord", "Preparation", "Prepares", "ReadsLandmarks", "lines_outside_landmarks", "timed"]
+
+OnRecord = Callable[[Record | None], None]
+"""Called with each record before it is decoded; with None before all pages are fingerprinted at once."""
 
 _USUAL_LIMITS = TextLimits()
 
@@ -81,6 +78,7 @@ class Preparation:
         site_of: tells whose frame a page has, UNKNOWN for nobody's; None leaves frames in.
         text_parts: of an archive, what is to be kept of texts.
         meters: told the time of each step.
+        on_record: called with what is worked on next.
     """
 
     def __init__(
@@ -95,6 +93,7 @@ class Preparation:
         site_of: ScopeOf | None = None,
         text_parts: TextParts = frozenset(),
         meters: PipelineMeters,
+        on_record: OnRecord = lambda _record: None,
     ) -> None:
         self._decoder = decoder
         self._extraction: Extraction = extraction
@@ -105,14 +104,13 @@ class Preparation:
         self._site_of = site_of if sketch is not None else None
         self._text_parts = text_parts
         self._meters = meters
+        self._on_record = on_record
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
         """See `Prepares`."""
         prepared = Prepared([], [], [], charset_fallbacks=0)
-        with timed(self._meters, "decode"):
-            decoded = [item for record in records if (item := self._decode(record, prepared)) is not None]
-        with timed(self._meters, "extract"):
-            extracted = [page for item in decoded if (page := self._extracted(item, prepared)) is not None]
+        extracted = self._read(records, prepared)
+        self._on_record(None)
         pages = [item for item in extracted if isinstance(item, _ExtractedPage)]
         with timed(self._meters, "fingerprint"):
             arrivals = iter(list(self._arrivals(pages)))
@@ -125,6 +123,24 @@ class Preparation:
     def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
         """See `ReadsLandmarks`."""
         return lines_outside_landmarks(page, self._extraction, self._simhash)
+
+    def _read(self, records: Sequence[Record], prepared: Prepared) -> list[_ExtractedPage | Forget]:
+        """Decode and extract one record after the other, so that it is known which one takes too much."""
+        read: list[_ExtractedPage | Forget] = []
+        decode_seconds = extract_seconds = 0.0
+        for record in records:
+            self._on_record(record)
+            start = perf_counter()
+            decoded = self._decode(record, prepared)
+            decoded_at = perf_counter()
+            extracted = None if decoded is None else self._extracted(decoded, prepared)
+            decode_seconds += decoded_at - start
+            extract_seconds += perf_counter() - decoded_at
+            if extracted is not None:
+                read.append(extracted)
+        self._meters.step_seconds("decode", decode_seconds)
+        self._meters.step_seconds("extract", extract_seconds)
+        return read
 
     def _extracted(self, item: _DecodedPage | Forget, prepared: Prepared) -> _ExtractedPage | Forget | None:
         """The same with its text; None for a page whose text would cost too much."""

@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from threading import Lock
 
 from neardup_stream.errors import InvariantBroken
+from neardup_stream.pipeline.worker_item import WorkerItem, open_item_memory
 from neardup_stream.pipeline.worker_main import ERROR, Job, pack_status
 
 __all__ = ["WorkEnded", "WorkFailed", "WorkerProcess"]
@@ -28,15 +29,25 @@ class WorkEnded(Exception):  # noqa: N818 - what happened, caught by the one who
 
     Attributes:
         exit_code: its own, or the negative number of the signal that ended it.
+        item: of the request, at which the process worked; None if it worked on none alone.
     """
 
-    def __init__(self, exit_code: int) -> None:
+    def __init__(self, exit_code: int, item: int | None) -> None:
         super().__init__(f"the worker process ended with {exit_code}")
         self.exit_code = exit_code
+        self.item = item
 
 
 class WorkFailed(Exception):  # noqa: N818 - the same
-    """The work raised an exception; the text of this one is its traceback."""
+    """The work raised an exception; the text of this one is its traceback.
+
+    Attributes:
+        item: see `WorkEnded`.
+    """
+
+    def __init__(self, traceback: str, item: int | None) -> None:
+        super().__init__(traceback)
+        self.item = item
 
 
 class WorkerProcess:
@@ -53,6 +64,7 @@ class WorkerProcess:
         self._parent: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._child: Connection | None = None
+        self._item: WorkerItem | None = None
         self._is_closed = False
         self._replacing = Lock()
 
@@ -81,13 +93,13 @@ class WorkerProcess:
         with self._replacing:
             self._require_open()
             ours, theirs = socket.socketpair()
-            with theirs:
-                self._control = ours
+            with theirs, open_item_memory() as item:
+                self._control, self._item = ours, WorkerItem(item)
                 self._parent = subprocess.Popen(  # noqa: S603 - ourselves
-                    [sys.executable, "-m", _MODULE, str(theirs.fileno())],
+                    [sys.executable, "-m", _MODULE, str(theirs.fileno()), str(item)],
                     stdin=subprocess.PIPE,
                     stdout=subprocess.DEVNULL,  # which is for events
-                    pass_fds=[theirs.fileno()],
+                    pass_fds=[theirs.fileno(), item],
                     start_new_session=True,
                 )
             return self._parent
@@ -103,17 +115,18 @@ class WorkerProcess:
         self._require_open()
         if self._parent is None:
             self.start()
-        child = self._child
-        if child is None:  # closed since
-            raise WorkEnded(self._replace())
+        child, item = self._child, self._item
+        if child is None or item is None:  # closed since
+            raise WorkEnded(self._replace(), None)
+        item.write(None)
         try:
             child.send_bytes(request)
             answer = child.recv_bytes()
         except (EOFError, OSError):
-            raise WorkEnded(self._replace()) from None
+            raise WorkEnded(self._replace(), item.read()) from None
         if answer[:1] == ERROR:
             self._replace()
-            raise WorkFailed(answer[1:].decode())
+            raise WorkFailed(answer[1:].decode(), item.read())
         return answer[1:]
 
     def close(self) -> None:

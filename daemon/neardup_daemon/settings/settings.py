@@ -168,7 +168,7 @@ class Limits(Section, frozen=True):
         Seconds,
         Meta(
             description="Most CPU time that one page may take until it is fingerprinted; more lets slower"
-            " pages pass, and a hostile one holds its batch up for twice as long."
+            " pages pass, and a hostile one holds its batch up for as long."
         ),
     ] = 2.0
     page_memory_bytes: Annotated[
@@ -176,7 +176,8 @@ class Limits(Section, frozen=True):
         Meta(
             ge=64 * _MIB,
             le=1 << 40,
-            description="Most memory that one page may take until it is fingerprinted.",
+            description="Most memory that one page may take until it is fingerprinted. The process that"
+            " prepares pages may take 64 MiB more for other pages.",
         ),
     ] = 512 * _MIB
 

@@ -1,7 +1,9 @@
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 
+import msgspec
 import pytest
 
 from neardup_stream.errors import InvariantBroken, LimitName
@@ -10,7 +12,9 @@ from neardup_stream.meters import NoMeters, PipelineMeters, Step, WorkerEnd
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
+from neardup_stream.pipeline.preparation import OnRecord, Preparation
 from neardup_stream.pipeline.worker_limits import WorkerLimits
+from neardup_stream.text.limits import MarkupLimits, TextLimits
 from tests.bad_work import BadPreparation
 from tests.framed_pages import outside_landmarks
 from tests.pipelines import Pipeline, essay, page_json
@@ -18,12 +22,18 @@ from tests.pipelines import Pipeline, essay, page_json
 LIMITS = WorkerLimits(cpu_seconds=0.5, memory_bytes=128 << 20)
 
 
-def build(meters: PipelineMeters) -> BadPreparation:
-    return BadPreparation(Pipeline().preparation(meters))
+def build(meters: PipelineMeters, *, on_record: OnRecord) -> BadPreparation:
+    return BadPreparation(Pipeline().preparation(meters), on_record)
 
 
-def build_broken(meters: PipelineMeters) -> BadPreparation:
-    return BadPreparation(Pipeline().preparation(meters), is_broken=True)
+def build_broken(meters: PipelineMeters, *, on_record: OnRecord) -> BadPreparation:
+    return BadPreparation(Pipeline().preparation(meters), on_record, is_broken=True)
+
+
+def build_uncounted(meters: PipelineMeters, *, on_record: OnRecord) -> Preparation:
+    most = 1 << 30
+    limits = TextLimits(MarkupLimits(*[most] * len(fields(MarkupLimits))), most)
+    return Pipeline().preparation(meters, limits=limits, on_record=on_record)
 
 
 class Told(NoMeters):
@@ -98,24 +108,80 @@ def test_pages_are_what_they_are_when_prepared_at_home(preparation: GuardedPrepa
 
 
 DEEDS = {
-    "-spin-": ("over_limit", "page_seconds"),
-    "-grow-": ("over_limit", "page_memory_bytes"),
-    "-crash-": ("extraction_failed", "failed"),
-    "-fail-": ("extraction_failed", "failed"),
-    "-vanish-": ("extraction_failed", "failed"),
+    "-spin-": ("over_limit", "page_seconds", 1),
+    "-grow-": ("over_limit", "page_memory_bytes", 1),
+    "-fail-": ("extraction_failed", "failed", 1),
+    "-crash-": ("extraction_failed", "failed", 2),  # the process may have been killed for another reason
+    "-vanish-": ("extraction_failed", "failed", 2),
 }
+"""What a page does, with the reason of its dead letter, why its process ends, and how many it ends."""
 
 
-@pytest.mark.parametrize(("deed", "reason", "end"), [(deed, *ends) for deed, ends in DEEDS.items()])
+@pytest.mark.parametrize(("deed", "reason", "end", "count"), [(deed, *ends) for deed, ends in DEEDS.items()])
 def test_a_page_that_ends_its_process_is_refused_and_the_others_are_unharmed(
-    preparation: GuardedPreparation, told: Told, deed: str, reason: str, end: str
+    preparation: GuardedPreparation, told: Told, deed: str, reason: str, end: str, count: int
 ) -> None:
     records = _records(_page(0), _page(1), _page(2, deed), _page(3))
 
     assert _offsets(preparation.prepare(records)) == ([0, 1, 3], [(2, reason)])
-    assert told.ends == {end: 2}
+    assert told.ends == {end: count}
     assert sum(told.limits.values()) == (reason == "over_limit")
     assert _offsets(preparation.prepare(records[:2])) == ([0, 1], [])
+
+
+@pytest.mark.parametrize(("deed", "reason", "end"), [(deed, *ends[:2]) for deed, ends in DEEDS.items()])
+def test_a_page_that_ends_its_process_while_all_are_at_work_is_found_by_preparing_each_alone(
+    preparation: GuardedPreparation, told: Told, deed: str, reason: str, end: str
+) -> None:
+    records = _records(_page(0), _page(1), _page(2, f"all:{deed}"), _page(3))
+
+    assert _offsets(preparation.prepare(records)) == ([0, 1, 3], [(2, reason)])
+    assert told.ends == {end: 2}
+
+
+def test_pages_that_take_more_time_together_than_one_may_are_all_read(
+    preparation: GuardedPreparation, told: Told
+) -> None:
+    pages = [_page(number, "-busy-") for number in range(8)]  # each for a fifth of the limit
+
+    assert _offsets(preparation.prepare(_records(*pages))) == (list(range(8)), [])
+    assert told.ends == {}
+
+
+def test_a_page_for_which_a_grown_process_has_no_memory_is_tried_in_another_one(
+    preparation: GuardedPreparation, told: Told
+) -> None:
+    assert _offsets(preparation.prepare(_records(_page(0, "-keep-")))) == ([0], [])
+
+    assert _offsets(preparation.prepare(_records(_page(0), _page(1, "-grow-")))) == ([0], [(1, "over_limit")])
+    assert told.ends == {"page_memory_bytes": 2}
+
+
+SLOW_MARKUP = "<select>" + "<option>x" * 40_000
+LARGE_MARKUP = "".join(f"<p><font size={number}>x</p>" for number in range(2_000))
+
+
+@pytest.mark.parametrize(
+    ("limits", "html", "limit"),
+    [
+        (WorkerLimits(cpu_seconds=0.3, memory_bytes=1 << 30), SLOW_MARKUP, "page_seconds"),
+        (WorkerLimits(cpu_seconds=60, memory_bytes=64 << 20), LARGE_MARKUP, "page_memory_bytes"),
+    ],
+)
+def test_markup_that_no_count_refuses_is_refused_at_once_when_its_process_ends(
+    told: Told, limits: WorkerLimits, html: str, limit: LimitName
+) -> None:
+    hostile = msgspec.json.encode({"url": "https://hostile.example/", "html": html})
+    records = _records(_page(0), hostile, _page(2))
+    guarded = GuardedPreparation(build_uncounted, limits, told)
+    try:
+        prepared = guarded.prepare(records)
+    finally:
+        guarded.close()
+
+    assert _offsets(prepared) == ([0, 2], [(1, "over_limit")])
+    assert prepared.rejected[0].error.limit == limit
+    assert told.ends == {limit: 1}
 
 
 def test_several_bad_pages_of_a_batch_are_refused_each_for_its_own_reason(

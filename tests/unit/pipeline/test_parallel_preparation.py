@@ -12,7 +12,7 @@ from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 from neardup_stream.pipeline.parallel_preparation import ParallelPreparation
-from neardup_stream.pipeline.preparation import Prepares
+from neardup_stream.pipeline.preparation import OnRecord, Prepares
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 from tests.bad_work import BadPreparation
 from tests.framed_pages import outside_landmarks
@@ -24,11 +24,11 @@ BATCH_PAGES = 3
 PARTITION = Partition("pages", 0)
 
 
-def build(meters: PipelineMeters) -> BadPreparation:
-    return BadPreparation(Pipeline().preparation(meters))
+def build(meters: PipelineMeters, *, on_record: OnRecord) -> BadPreparation:
+    return BadPreparation(Pipeline().preparation(meters), on_record)
 
 
-def build_nothing(_meters: PipelineMeters) -> Prepares:
+def build_nothing(meters: PipelineMeters, *, on_record: OnRecord) -> Prepares:  # noqa: ARG001 - see above
     raise ValueError("there is nothing to load")
 
 

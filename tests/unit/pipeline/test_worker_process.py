@@ -12,7 +12,7 @@ import pytest
 
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.pipeline.worker_limits import WorkerLimits
-from neardup_stream.pipeline.worker_main import OUT_OF_MEMORY, Job
+from neardup_stream.pipeline.worker_main import OUT_OF_MEMORY, SHORT_OF_MEMORY, Job
 from neardup_stream.pipeline.worker_process import WorkEnded, WorkerProcess, WorkFailed
 from tests.bad_work import load, load_nothing
 
@@ -57,6 +57,36 @@ def test_whatever_ends_the_process_is_told_and_the_next_request_is_answered(
 
     assert ended.value.exit_code == exit_code
     assert worker.call(b"next") == b"next"
+
+
+@pytest.mark.parametrize("place", [None, 0, 70_000])
+def test_the_item_that_was_worked_on_is_told(worker: WorkerProcess, place: int | None) -> None:
+    at = b"" if place is None else b"%d:" % place
+
+    with pytest.raises(WorkEnded) as ended:
+        worker.call(at + b"-vanish-")
+    with pytest.raises(WorkFailed) as failed:
+        worker.call(at + b"-fail-")
+
+    assert (ended.value.item, failed.value.item) == (place, place)
+
+
+def test_the_item_of_a_request_is_not_that_of_the_next(worker: WorkerProcess) -> None:
+    worker.call(b"3:a")
+
+    with pytest.raises(WorkEnded) as ended:
+        worker.call(b"-vanish-")
+
+    assert ended.value.item is None
+
+
+def test_a_process_that_had_grown_before_says_so_when_it_is_refused_memory(worker: WorkerProcess) -> None:
+    assert worker.call(b"-keep-") == b"-keep-"
+
+    with pytest.raises(WorkEnded) as ended:
+        worker.call(b"-grow-")
+
+    assert ended.value.exit_code == SHORT_OF_MEMORY
 
 
 def test_an_exception_comes_back_with_its_traceback(worker: WorkerProcess) -> None:
