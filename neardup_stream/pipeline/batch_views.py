@@ -33,9 +33,12 @@ _Mask = NDArray[np.bool_]
 
 
 def can_teach(arrival: Arrival) -> bool:
-    """Whether a page that was not viewed yet has a site that is known by name, tokens enough, and lines."""
+    """Return whether a page that was not viewed yet has a named site, tokens enough, and two lines or more.
+
+    A page of one line has no frame: with it goes all of its text.
+    """
     lines = arrival.lines
-    return bool(arrival.site) and arrival.is_decided and lines is not None and lines.hashes.size > 0
+    return bool(arrival.site) and arrival.is_decided and lines is not None and lines.hashes.size > 1
 
 
 class Viewed(NamedTuple):

@@ -27,7 +27,7 @@ from neardup_stream.pipeline.scopes import scope_by
 from neardup_stream.wire.pages import PageDecoder
 from tests.framed_pages import outside_landmarks
 from tests.pages_of_sites import framed_page, framed_site
-from tests.pipelines import page_json
+from tests.pipelines import essay, page_json
 
 SKETCH = SketchConfig()
 SHOP = "shop.example"
@@ -195,9 +195,18 @@ def test_a_copy_of_a_copy_teaches_nothing_after_the_original_is_finished() -> No
     assert is_whole(other)
 
 
+def test_a_page_of_one_line_has_no_frame_and_teaches_none() -> None:
+    of, pages = viewer(), arrive([page_json(str(number), essay(number)) for number in range(10)])
+
+    viewed = view(of, pages)
+
+    assert all(map(is_whole, viewed.arrivals))
+    assert viewed.lessons == {}
+
+
 def test_a_page_is_compared_with_the_latest_pages_that_share_a_band() -> None:
     """Nine others share its second band; its original came after them and shares the first."""
-    texts = [" ".join(f"own{number}x{word}" for word in range(50)) for number in range(10)]
+    texts = [" ".join(f"own{number}x{word}" for word in range(50)) + "\nThe end" for number in range(10)]
     pages = arrive([page_json(f"{number}", text) for number, text in enumerate([*texts, texts[-1]])])
     others = [
         page._replace(bands=number.to_bytes(4, "big") + bytes(4))
