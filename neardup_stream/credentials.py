@@ -15,7 +15,15 @@ from typing import Any, Generic, Self, TypeVar
 
 from neardup_stream.errors import ConfigError
 
-__all__ = ["Login", "Password", "TlsContext", "TlsFiles", "password_of", "tls_context"]
+__all__ = [
+    "Login",
+    "Password",
+    "ServerTlsContext",
+    "TlsContext",
+    "TlsFiles",
+    "password_of",
+    "tls_context",
+]
 
 T = TypeVar("T")
 
@@ -127,6 +135,29 @@ class TlsContext(ssl.SSLContext):
         return self._contexts.get().wrap_bio(*args, **options)
 
 
+class ServerTlsContext(ssl.SSLContext):
+    """A server's context whose every connection begins with the files as they are then.
+
+    Args:
+        files: what to show, and whose certificates clients must show; without a `ca_file` they show none.
+
+    Raises:
+        ConfigError: a file cannot be read, is not PEM, or the key is not that of the certificate.
+    """
+
+    def __new__(cls, files: TlsFiles) -> Self:
+        """Of the base class, which takes a protocol here."""
+        del files
+        return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
+
+    def __init__(self, files: TlsFiles) -> None:
+        self._contexts = _Reread(lambda: _load_server(files))
+
+    def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
+        """What asyncio calls once for each connection. Costs reading the files, some 1 ms."""
+        return self._contexts.get().wrap_bio(*args, **options)
+
+
 @cache
 def password_of(login: Login) -> Password:
     """One for all connections of a process, so that each knows the last that any of them could read.
@@ -165,6 +196,17 @@ def _load(files: TlsFiles) -> ssl.SSLContext:
     if files.certificate_file:
         with _naming(files.certificate_file, files.key_file):
             context.load_cert_chain(files.certificate_file, files.key_file or None, _refuse_to_ask)
+    return context
+
+
+def _load_server(files: TlsFiles) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    if files.ca_file:
+        with _naming(files.ca_file):
+            context.load_verify_locations(files.ca_file)
+        context.verify_mode = ssl.CERT_REQUIRED
+    with _naming(files.certificate_file, files.key_file):
+        context.load_cert_chain(files.certificate_file, files.key_file or None, _refuse_to_ask)
     return context
 
 

@@ -82,6 +82,7 @@ COMMANDS: Final = {
     "plan": _Entry("neardup_daemon.commands.plan:plan", "Plan an index: memory, machines, recall, settings."),
     "frames": _Entry("neardup_daemon.commands.frames:frames", "Learn, show or forget what sites repeat."),
     "verify": _Entry("neardup_daemon.commands.verify:verify", "Judge whether every promise was kept."),
+    "serve": _Entry("neardup_daemon.commands.serve:serve", "Answer queries over HTTP."),
     "status": _Entry(
         "neardup_daemon.commands.status:status", "Show how full, how far behind, and who reads."
     ),

@@ -24,11 +24,14 @@ class ConnectionLimits(NamedTuple):
         head_timeout_seconds: from connecting to the end of the first request's head.
         connection_seconds: from there to closing, whatever is asked and answered meanwhile; who keeps a
             connection open connects again.
+        evicts_asking: whether a connection that asked something makes room where none is silent; else the
+            newest is refused.
     """
 
     max_connections: int = 384
     head_timeout_seconds: float = 2.0
     connection_seconds: float = 10.0
+    evicts_asking: bool = True
 
 
 _USUAL_LIMITS = ConnectionLimits()
@@ -86,10 +89,14 @@ class _Open(NamedTuple):
     silent: "dict[_LimitedProtocol, None]"
     asking: "dict[_LimitedProtocol, None]"
 
-    def make_room(self) -> None:
-        """End one of them if there are too many."""
-        if len(self.silent) + len(self.asking) >= self.limits.max_connections:
-            next(iter(self.silent or self.asking)).abort()
+    def make_room(self) -> bool:
+        """End one of them if there are too many; return whether there is room for another."""
+        if len(self.silent) + len(self.asking) < self.limits.max_connections:
+            return True
+        if not self.silent and not self.limits.evicts_asking:
+            return False
+        next(iter(self.silent or self.asking)).abort()
+        return True
 
     def remove(self, connection: "_LimitedProtocol") -> None:
         """Forget a connection that ended."""
@@ -106,6 +113,7 @@ class _LimitedProtocol(asyncio.Protocol):
         self._head_end = b""
         self._transport: asyncio.Transport | None = None
         self._end: asyncio.TimerHandle | None = None
+        self._is_refused = False
 
     def abort(self) -> None:
         """End the connection; what was not sent is lost."""
@@ -117,7 +125,10 @@ class _LimitedProtocol(asyncio.Protocol):
         """Make room, and let the time run."""
         assert isinstance(transport, asyncio.Transport)  # noqa: S101 - a stream has one
         self._transport = transport
-        self._others.make_room()
+        if not self._others.make_room():
+            self._is_refused = True
+            transport.abort()
+            return
         self._others.silent[self] = None
         self._end = asyncio.get_running_loop().call_later(
             self._others.limits.head_timeout_seconds, self.abort
@@ -126,6 +137,8 @@ class _LimitedProtocol(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Let the time stop."""
+        if self._is_refused:
+            return
         self._others.remove(self)
         if self._end is not None:
             self._end.cancel()
@@ -133,6 +146,8 @@ class _LimitedProtocol(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Hand on, here and below, and notice the first request."""
+        if self._is_refused:
+            return
         if self in self._others.silent:
             self._head_end = self._head_end[-len(_HEAD_END) :] + data
             if _HEAD_END in self._head_end:
@@ -148,7 +163,7 @@ class _LimitedProtocol(asyncio.Protocol):
 
     def eof_received(self) -> bool | None:
         """Hand on."""
-        return self._inner.eof_received()
+        return None if self._is_refused else self._inner.eof_received()
 
     def pause_writing(self) -> None:
         """Hand on."""

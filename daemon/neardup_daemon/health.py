@@ -26,7 +26,7 @@ from neardup_daemon.telemetry.process_metrics import ProcessMetrics, State
 from neardup_daemon.telemetry.stalls import Progress, StallWatch
 from neardup_stream.errors import ConfigError, InvariantBroken
 
-__all__ = ["Condition", "Health", "State", "is_live", "is_ready", "serve_health"]
+__all__ = ["Condition", "Health", "State", "is_live", "is_no_fault_of_clients", "is_ready", "serve_health"]
 
 _logger = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ class Health:
         self.become("stalled" if reason else "ready", reason)
 
 
-def _is_no_fault_of_clients(record: logging.LogRecord) -> bool:
+def is_no_fault_of_clients(record: logging.LogRecord) -> bool:
     """Whether a line of the HTTP server is about ourselves: strangers could fill the log with the others."""
     from aiohttp.http_exceptions import HttpProcessingError  # noqa: PLC0415 - 0.2 s, see `serve_health`
 
@@ -167,7 +167,7 @@ async def serve_health(
         ]
     )
     logger = logging.getLogger(f"{__name__}.http")
-    logger.addFilter(_is_no_fault_of_clients)
+    logger.addFilter(is_no_fault_of_clients)
     runner = web.AppRunner(app, access_log=None, logger=logger, shutdown_timeout=_HTTP_SHUTDOWN_SECONDS)
     await runner.setup()
     assert runner.server is not None  # noqa: S101 - it is set up

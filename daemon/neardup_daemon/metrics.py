@@ -10,6 +10,7 @@ from math import nan
 from time import time
 from typing import Final, get_args
 
+from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.sweep_metrics import SweepMetrics
 from neardup_daemon.telemetry.backlog import Backlog
 from neardup_daemon.telemetry.metric_registry import PREFIX, MetricRegistry
@@ -65,12 +66,14 @@ class Metrics:
         registry: holds everything.
         process: what the process knows of itself.
         sweep: what retention does.
+        api: what the query API does.
     """
 
     def __init__(self, top_sites: int = 0) -> None:
         self.registry = registry = MetricRegistry()
         self.process = ProcessMetrics(registry)
         self.sweep = SweepMetrics(registry)
+        self.api = ApiMetrics(registry)
         self._stage_times = StageTimes()
         self._top_sites = TopSites(top_sites)
         for collector in (self._stage_times, self._top_sites):

@@ -139,6 +139,10 @@ async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Sto
         stores = await stack.enter_async_context(open_stores(settings, url, retries))
         archives = await asyncio.to_thread(build_consultation, settings, metrics, stores.policy)
         text_parts = archives.text_parts if archives else frozenset[str]()
+        if settings.api.enabled:
+            from neardup_daemon.query_api.opening import serving_queries  # noqa: PLC0415 - 0.2 s of aiohttp that commands do not pay
+
+            await stack.enter_async_context(serving_queries(settings, stores, metrics.api))
         # What has to be compiled is, before partitions are ours and wait.
         preparation = await stack.enter_async_context(open_preparation(settings, metrics, text_parts))
         streams = await stack.enter_async_context(open_kafka(settings, stores.epochs, retries, metrics))

@@ -16,19 +16,20 @@ from neardup_stream.wire.dead_letters import DeadLetterLine
 from neardup_stream.wire.events import CloudEvent
 from neardup_stream.wire.pages import PageInput
 
-__all__ = ["rendered", "schemas"]
+__all__ = ["BODIES", "described", "rendered", "schemas"]
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _ATTRIBUTE = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
-_BODIES = ("html", "text", "body")
+BODIES = ("html", "text", "body")
+"""Fields of a page of which exactly one is set."""
 
 
 def schemas() -> dict[str, dict[str, Any]]:
     """Return every schema by file name, without `.json`: events in structured mode, a page, a dead letter."""
-    described = {str(name): _event_schema(name, data) for name, data in EVENT_DATA.items()}
-    described["page"] = _page_schema()
-    described["dead-letter"] = _schema("dead-letter", DeadLetterLine)
-    return described
+    found = {str(name): _event_schema(name, data) for name, data in EVENT_DATA.items()}
+    found["page"] = _page_schema()
+    found["dead-letter"] = _schema("dead-letter", DeadLetterLine)
+    return found
 
 
 def rendered(schema: dict[str, Any]) -> bytes:
@@ -47,19 +48,19 @@ def _event_schema(name: EventName, data: type) -> dict[str, Any]:
 
 def _page_schema() -> dict[str, Any]:
     schema = _schema("page", PageInput)
-    schema["oneOf"] = [{"required": [body], "properties": {body: {"type": "string"}}} for body in _BODIES]
+    schema["oneOf"] = [{"required": [body], "properties": {body: {"type": "string"}}} for body in BODIES]
     return schema
 
 
 def _schema(name: str, wire_class: Any) -> dict[str, Any]:
     (top,), classes = msgspec.json.schema_components([wire_class])
-    definitions = {title: _described(schema) for title, schema in classes.items()}
+    definitions = {title: described(schema) for title, schema in classes.items()}
     head = {"$schema": _DIALECT, "$id": f"urn:neardup:{name}:v1"}
     schema = head | definitions.pop(top["$ref"].removeprefix("#/$defs/"))
     return schema | {"$defs": definitions} if definitions else schema
 
 
-def _described(schema: dict[str, Any]) -> dict[str, Any]:
+def described(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema with the descriptions of its class's docstring: `Attributes` go to the properties."""
     summary, _, attributes = cleandoc(schema["description"]).partition("Attributes:\n")
     properties = dict(schema["properties"])

@@ -1,5 +1,6 @@
 """A certificate authority of our own, for servers and clients on 127.0.0.1, by the `openssl` program."""
 
+import ssl
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
@@ -51,6 +52,13 @@ class Authority:
             *("-addext", SERVER_NAMES, "-addext", "basicConstraints=critical,CA:FALSE"),
         )
         return self._files(name)
+
+    def client_context(self, identity: Identity | None) -> ssl.SSLContext:
+        """A client that trusts this authority, and shows this certificate."""
+        context = ssl.create_default_context(cafile=self.ca_file)
+        if identity is not None:
+            context.load_cert_chain(identity.certificate_file, identity.key_file)
+        return context
 
     def _files(self, name: str) -> Identity:
         return Identity(str(self._directory / f"{name}.pem"), str(self._directory / f"{name}.key"))

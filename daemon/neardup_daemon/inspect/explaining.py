@@ -1,6 +1,7 @@
 """Why two pages match, or do not: every figure that counts, from the code that judges pages in the daemon."""
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +39,7 @@ from neardup_stream.fingerprints.sketch import SketchConfig, standard_errors
 from neardup_stream.indexes.meeting import meeting
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Candidate, Match
+from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.indexed import banded_page, indexed_pages
 from neardup_stream.pipeline.likeness import VerdictConfig, are_alike_known, least_content_inside
 from neardup_stream.pipeline.verification import compare, verify
@@ -65,8 +67,9 @@ async def explain_named(
         CorruptData: what is stored is not ours.
     """
     given = _given(names, settings)
+    archives = open_archives([Path(name) for name in settings.archive.files], settings)
     if len(given) == len(set(names)) and not with_index and state_dir is None:
-        return explain(given[names[0]], given[names[1]], settings)
+        return explain(given[names[0]], given[names[1]], settings, archives=archives)
     async with open_stored_index(settings, state_dir) as stores:
         first, second = [
             await (
@@ -77,7 +80,7 @@ async def explain_named(
             for name in names
         ]
         clusters = await cluster_of(first, stores), await cluster_of(second, stores)
-    return explain(first, second, settings, clusters)
+    return explain(first, second, settings, clusters, archives)
 
 
 def _given(names: tuple[str, str], settings: Settings) -> dict[str, AskedPage]:
@@ -99,6 +102,7 @@ def explain(
     second: AskedPage,
     settings: Settings,
     clusters: PairClusters | UnsetType = UNSET,
+    archives: Sequence[OpenArchive] = (),
 ) -> Explanation:
     """Compare two pages as the daemon would, and keep every figure.
 
@@ -107,10 +111,10 @@ def explain(
         second: the other; all figures are the same the other way round.
         settings: that judge.
         clusters: where the two stand now, if an index was asked.
+        archives: asked about both pages.
     """
     one, other = first.record, second.record
     config = verdict_config(settings)
-    archives = open_archives([Path(name) for name in settings.archive.files], settings)
     first_archived, second_archived = (
         frozen_matches(page.asking, archives, settings, settings.archive.matches_limit)
         for page in (first, second)

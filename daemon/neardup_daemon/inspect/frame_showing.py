@@ -28,6 +28,7 @@ __all__ = [
     "PageLinesFacts",
     "StoredFrame",
     "forget_site",
+    "frame_facts",
     "page_lines",
     "readable",
     "readable_page",
@@ -98,12 +99,18 @@ async def stored_frame(name: str, settings: Settings, state_dir: Path | None) ->
         StoreUnavailable: Redis is unavailable.
         CorruptData: what is stored is not ours.
     """
-    site, config = named_site(name, settings), settings.frames.config()
+    site = named_site(name, settings)
     async with open_stored_index(settings, state_dir) as stores:
         (packed,) = await stores.frames.fetch([site_hash(site, stores.judged.handle_key)])
     table = FrameTable.unpack(packed)
+    return StoredFrame(facts=frame_facts(site, table, settings), table=table)
+
+
+def frame_facts(site: str, table: FrameTable, settings: Settings) -> FrameFacts:
+    """Return what a site's frame table says of its frame."""
+    config = settings.frames.config()
     bounds, lines = frame_bounds(table.page_count, config), frame_lines(table, config)
-    facts = FrameFacts(
+    return FrameFacts(
         site=site,
         scope=settings.frames.scope,
         pages=table.page_count,
@@ -115,7 +122,6 @@ async def stored_frame(name: str, settings: Settings, state_dir: Path | None) ->
         text=lines.text,
         text_pages=bounds.text,
     )
-    return StoredFrame(facts=facts, table=table)
 
 
 async def forget_site(name: str, settings: Settings, state_dir: Path | None) -> bool:

@@ -11,7 +11,7 @@ from neardup_stream.archive.texts import TEXTS
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.frames.table import FrameTable
 from neardup_stream.hashing.handles import KEY_BYTES, handle_of
-from neardup_stream.message import Partition, Position, Record
+from neardup_stream.message import Headers, Partition, Position, Record, Skipped
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
@@ -20,16 +20,31 @@ from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.judgement import JudgementStores
 from neardup_stream.pipeline.kept_text import NOTHING_KEPT, PREFIXES
 from neardup_stream.pipeline.page_places import find_places
+from neardup_stream.pipeline.preparation import Prepares, ReadsLandmarks
 from neardup_stream.pipeline.registration import plan
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.pages import forget_ids
 
-__all__ = ["STDIN", "AskedPage", "find_stored", "named_ids", "place_given", "read_given"]
+__all__ = [
+    "STDIN",
+    "AskedPage",
+    "NotStored",
+    "find_stored",
+    "given_record",
+    "named_ids",
+    "place_given",
+    "prepared_page",
+    "read_given",
+]
 
 STDIN = "-"
 
 _NOWHERE = Position(Partition("given", 0), 0)
+
+
+class NotStored(ConfigError):  # noqa: N818 - a statement about the index
+    """No page is stored under a name."""
 
 
 class AskedPage(NamedTuple):
@@ -74,7 +89,8 @@ async def find_stored(name: str, stores: JudgementStores) -> AskedPage:
     """Find a page by its id, or by any spelling of its URL if it has no id of its own.
 
     Raises:
-        ConfigError: no such page is stored.
+        ConfigError: it can be no name of a page.
+        NotStored: no such page is stored.
         StoreUnavailable: the store is unavailable.
     """
     page_ids = named_ids(name)
@@ -83,7 +99,7 @@ async def find_stored(name: str, stores: JudgementStores) -> AskedPage:
         handle, _, record = places[page_id]
         if record is not None:
             return AskedPage(handle, record, record)
-    raise ConfigError(
+    raise NotStored(
         f"no page {name!r} is stored; a page with an id of its own is found by that, and one that is not"
         " stored can be given as JSON"
     )
@@ -96,26 +112,57 @@ def read_given(source: str, settings: Settings) -> AskedPage:
         ConfigError: it cannot be read, or is no page.
     """
     name = "standard input" if source == STDIN else source
-    record = Record(position=_NOWHERE, key=None, value=_read(source, settings.limits.max_page_bytes))
-    prepared = build_preparation(settings, NoMeters(), frozenset({PREFIXES, TEXTS})).prepare([record])
+    record = given_record(_read(source, settings.limits.max_page_bytes))
+    try:
+        page = prepared_page(record, build_preparation(settings, NoMeters(), frozenset({PREFIXES, TEXTS})))
+    except BadPage as error:
+        raise ConfigError(f"{name} is not one page as JSON: {error}") from error
+    if isinstance(page, Skipped):
+        raise ConfigError(f"{name} holds a page that is skipped: {page.reason}")
+    assert page.arrival is not None  # noqa: S101 - a given page has one
+    return page._replace(text=(page.arrival.kept or NOTHING_KEPT).text.decode("utf-8", "surrogatepass"))
+
+
+def given_record(value: bytes, headers: Headers = ()) -> Record:
+    """Return the record of a page that is no record of any input."""
+    return Record(position=_NOWHERE, key=None, value=value, headers=headers)
+
+
+def prepared_page(record: Record, preparation: Prepares) -> AskedPage | Skipped:
+    """Return a given page as the daemon would read it, without its text; nothing stored is looked at.
+
+    Raises:
+        BadPage: it can never be a page.
+    """
+    prepared = preparation.prepare([record])
     for rejected in prepared.rejected:
-        raise ConfigError(f"{name} is not one page as JSON: {rejected.error}")
+        raise rejected.error
     for skipped in prepared.skipped:
-        raise ConfigError(f"{name} holds a page that is skipped: {skipped.reason}")
+        return Skipped(skipped.reason)
     (arrival,) = prepared.arrivals
     return AskedPage(
         handle=handle_of(arrival.page.id, bytes(KEY_BYTES)),
         record=_record(arrival),
         stored=None,
-        text=(arrival.kept or NOTHING_KEPT).text.decode("utf-8", "surrogatepass"),
         arrival=arrival,
     )
 
 
 async def place_given(
-    page: AskedPage, settings: Settings, stores: JudgementStores, frames: FrameStore
+    page: AskedPage,
+    settings: Settings,
+    stores: JudgementStores,
+    frames: FrameStore,
+    landmarks: ReadsLandmarks | None = None,
 ) -> AskedPage:
     """Return a given page with what is stored under its id, and without the frame that is stored of its site.
+
+    Args:
+        page: as it was given.
+        settings: those of the index.
+        stores: of the index.
+        frames: of the index.
+        landmarks: reads the page's markup once more; None reads it in this process.
 
     Raises:
         StoreUnavailable: the store is unavailable.
@@ -130,11 +177,8 @@ async def place_given(
     site = page.arrival.site
     (packed,) = await frames.fetch([site_hash(site, stores.handle_key)])
     tables = {site: FrameTable.unpack(packed)}
-    (arrival,) = (
-        build_viewer(settings, build_preparation(settings, NoMeters()))
-        .view([page.arrival], 1, tables, sketch)
-        .arrivals
-    )
+    viewer = build_viewer(settings, landmarks or build_preparation(settings, NoMeters()))
+    (arrival,) = viewer.view([page.arrival], 1, tables, sketch).arrivals
     return placed._replace(record=_record(arrival), arrival=arrival)
 
 

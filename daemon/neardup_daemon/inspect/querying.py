@@ -1,5 +1,6 @@
 """Which stored pages a page matches, found by probing without storing anything: for `query`."""
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -25,7 +26,7 @@ from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.probing import ProbingPage, probe
 from neardup_stream.pipeline.verification import Verdict, verify
 
-__all__ = ["Answer", "query_page", "readable"]
+__all__ = ["Answer", "answer_about", "query_page", "readable"]
 
 
 _VIEWS: Final[Mapping[View, str]] = {"content": "content", "whole": "whole text"}
@@ -75,16 +76,28 @@ async def query_page(name: str, settings: Settings, state_dir: Path | None) -> A
             if given
             else find_stored(name, stores.judged)
         )
-        verdict, is_truncated = await _probe(page, stores, verdict_config(settings))
-        return Answer(
-            page=page_facts(page),
-            matches=tuple(match_facts(match, match.kind) for match in verdict.matches),
-            containers=tuple(match_facts(match, "contained") for match in verdict.containers),
-            is_truncated=is_truncated,
-            cluster=await cluster_of(page, stores),
-            archived=_archived(page, archives, settings),
-            asked_by_text_only=_asked_by_text_only(page, archives),
-        )
+        return await answer_about(page, stores, archives, settings)
+
+
+async def answer_about(
+    page: AskedPage, stores: Stores, archives: Sequence[OpenArchive], settings: Settings
+) -> Answer:
+    """Ask open stores about a page; nothing is written anywhere.
+
+    Raises:
+        StoreUnavailable: the store is unavailable.
+        CorruptData: what is stored is not ours.
+    """
+    verdict, is_truncated = await _probe(page, stores, verdict_config(settings))
+    return Answer(
+        page=page_facts(page),
+        matches=tuple(match_facts(match, match.kind) for match in verdict.matches),
+        containers=tuple(match_facts(match, "contained") for match in verdict.containers),
+        is_truncated=is_truncated,
+        cluster=await cluster_of(page, stores),
+        archived=await asyncio.to_thread(_archived, page, archives, settings) if archives else (),
+        asked_by_text_only=_asked_by_text_only(page, archives),
+    )
 
 
 def _asked_by_text_only(page: AskedPage, archives: Sequence[OpenArchive]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from neardup_daemon.failpoints import Failpoint, parse_failpoints
 from neardup_daemon.settings.loading import read_settings
+from neardup_daemon.settings.query_api import Api
 from neardup_daemon.settings.reporting import Http, Log, MetricSeries, Tracing
 from neardup_daemon.settings.section import Seconds, Section
 from neardup_daemon.settings.servers import Kafka, Redis
@@ -24,6 +25,7 @@ from neardup_stream.wire.pages import PageLimits
 from neardup_stream.wire.presets import Preset
 
 __all__ = [
+    "Api",
     "Archive",
     "Events",
     "Failpoints",
@@ -356,6 +358,7 @@ class Settings(Section, frozen=True):
     events: Events = Events()
     pipeline: Pipeline = Pipeline()
     http: Http = Http()
+    api: Api = Api()
     metrics: MetricSeries = MetricSeries()
     tracing: Tracing = Tracing()
     log: Log = Log()

@@ -76,4 +76,8 @@ def _limits(settings: Settings) -> Mapping[str, float]:
         "index.bucket_cap": index.bucket_cap,
         "limits.max_page_bytes": limits.max_page_bytes,
         "retention.seconds": settings.retention.seconds,
+        "api.max_connections": settings.api.max_connections,
+        "api.max_body_bytes": settings.api.max_body_bytes,
+        "api.max_concurrent_requests": settings.api.max_concurrent_requests,
+        "api.max_queued_requests": settings.api.max_queued_requests,
     }

@@ -38,6 +38,7 @@ def test_every_metric_is_documented_with_its_labels() -> None:
     metrics.process.settings(Settings())
     metrics.process.service(Settings(), schema_id="0123")
     metrics.delivered(Delivered([], {}, 0, {"a.example": 1}, {"a.example": 1}))
+    metrics.api.answered("page", 200, 0.1)
     exposed = {}
     for family in text_string_to_metric_families(metrics.registry.render().decode()):
         if family.name.startswith("neardup_"):

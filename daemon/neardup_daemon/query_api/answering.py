@@ -1,0 +1,150 @@
+"""Takes a request through its checks to its endpoint, and makes an answer of what that returns or raises."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from time import perf_counter
+from typing import Final
+
+import msgspec
+from aiohttp import web
+
+from neardup_daemon.logs import log_event
+from neardup_daemon.query_api.access import Access
+from neardup_daemon.query_api.admission import Admission
+from neardup_daemon.query_api.endpoints import NO_HEADERS, Call, Endpoint
+from neardup_daemon.query_api.metrics import ApiMetrics
+from neardup_daemon.query_api.parameters import read_parameters
+from neardup_daemon.query_api.problems import PROBLEM_TYPE, Problem, Refused
+from neardup_daemon.redaction import redact
+from neardup_daemon.settings.query_api import Api
+from neardup_stream.errors import CorruptData, Unavailable
+
+__all__ = ["Answering", "json_answer", "problems_of_routing"]
+
+_logger = logging.getLogger(__name__)
+
+_JSON: Final = "application/json"
+_RETRY_SOON: Final = {"Retry-After": "1"}
+_SAFE: Final = {"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store"}
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Answering:
+    """Answers requests.
+
+    Args:
+        api: limits.
+        access: who may ask.
+        metrics: told each answer.
+    """
+
+    def __init__(self, api: Api, access: Access, metrics: ApiMetrics) -> None:
+        self._api, self._access, self._metrics = api, access, metrics
+        self._admission = Admission(api.max_concurrent_requests, api.max_queued_requests, metrics)
+
+    def handler(self, endpoint: Endpoint) -> Handler:
+        """Return what answers the requests of an endpoint."""
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            begin = perf_counter()
+            response = await self._answer(endpoint, request)
+            self._metrics.answered(endpoint.name, response.status, perf_counter() - begin)
+            return response
+
+        return answer
+
+    def checked(self, handler: Handler) -> Handler:
+        """Return the handler for those who may ask."""
+
+        async def answer(request: web.Request) -> web.StreamResponse:
+            try:
+                self._check(request)
+            except Refused as refused:
+                return _problem(refused.problem, refused.headers)
+            return await handler(request)
+
+        return answer
+
+    def _check(self, request: web.Request) -> None:
+        self._access.check(request.headers.get("Authorization", ""), request.headers.get("Host", ""))
+
+    async def _answer(self, endpoint: Endpoint, request: web.Request) -> web.Response:
+        try:
+            self._check(request)
+            async with asyncio.timeout(None) as clock:
+                clock.reschedule(asyncio.get_running_loop().time() + self._api.request_timeout_seconds)
+                return await self._admitted(endpoint, request, clock)
+        except Refused as refused:
+            return _problem(refused.problem, refused.headers)
+        except web.HTTPRequestEntityTooLarge:
+            status, limit = HTTPStatus.REQUEST_ENTITY_TOO_LARGE, self._api.max_body_bytes
+            return _refusal(status, f"the body has more than {limit} bytes (api.max_body_bytes)")
+        except TimeoutError:
+            seconds = self._api.request_timeout_seconds
+            detail = f"the request took longer than {seconds:g} seconds (api.request_timeout_seconds)"
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, detail, _RETRY_SOON)
+        except Unavailable as error:
+            return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, redact(str(error)), _RETRY_SOON)
+        except CorruptData as error:
+            log_event(_logger, "corrupt_data_found", level=logging.ERROR, error=str(error))
+            return _refusal(HTTPStatus.INTERNAL_SERVER_ERROR, redact(str(error)))
+
+    async def _admitted(
+        self, endpoint: Endpoint, request: web.Request, clock: asyncio.Timeout
+    ) -> web.Response:
+        place = await self._admission.enter()
+
+        def release() -> None:
+            place.release()
+            clock.reschedule(None)
+
+        try:
+            query = {name: request.query.getall(name) for name in request.query}
+            params = read_parameters(endpoint.params, request.match_info, query)
+            body = await _body(request) if endpoint.body else b""
+            reply = await endpoint.handle(Call(params, body, request.headers, release))
+        finally:
+            place.release()
+        return json_answer(msgspec.json.encode(reply.value), reply.status, reply.headers)
+
+
+async def _body(request: web.Request) -> bytes:
+    if request.content_type != _JSON:
+        raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the header Content-Type must be {_JSON}")
+    return await request.read()
+
+
+@web.middleware
+async def problems_of_routing(request: web.Request, handler: Handler) -> web.StreamResponse:
+    """Answer with a problem document where no endpoint has this path or this method."""
+    try:
+        return await handler(request)
+    except web.HTTPMethodNotAllowed as error:
+        allowed = ", ".join(sorted(error.allowed_methods))
+        detail = f"{request.path} takes {allowed}"
+        return _refusal(HTTPStatus.METHOD_NOT_ALLOWED, detail, {"Allow": allowed})
+    except web.HTTPNotFound:
+        detail = f"there is no {request.path}; GET /openapi.json lists what there is"
+        return _refusal(HTTPStatus.NOT_FOUND, detail)
+
+
+def json_answer(
+    body: bytes, status: HTTPStatus = HTTPStatus.OK, headers: Mapping[str, str] = NO_HEADERS
+) -> web.Response:
+    """Return an answer with a JSON body."""
+    return web.Response(body=body, status=status, headers={"Content-Type": _JSON, **_SAFE, **headers})
+
+
+def _refusal(status: HTTPStatus, detail: str, headers: Mapping[str, str] = NO_HEADERS) -> web.Response:
+    return _problem(Problem(title=status.phrase, status=status.value, detail=detail), headers)
+
+
+def _problem(problem: Problem, headers: Mapping[str, str]) -> web.Response:
+    return web.Response(
+        body=msgspec.json.encode(problem),
+        status=problem.status,
+        headers={"Content-Type": PROBLEM_TYPE, **_SAFE, **headers},
+    )

@@ -1,0 +1,98 @@
+"""Every endpoint of the query API."""
+
+from http import HTTPStatus
+
+from neardup_daemon.inspect.querying import Answer
+from neardup_daemon.query_api.answers import (
+    ClusterAnswer,
+    ClustersAnswer,
+    ExplainAnswer,
+    HostsAnswer,
+    QueryAnswer,
+)
+from neardup_daemon.query_api.asking import (
+    Asking,
+    ClusterParams,
+    ExplainParams,
+    LimitParams,
+    NoParams,
+    PageParams,
+)
+from neardup_daemon.query_api.endpoints import Endpoint
+from neardup_stream.wire.pages import PageInput
+
+__all__ = ["reading_endpoints"]
+
+_OK, _NOT_FOUND = HTTPStatus.OK, (HTTPStatus.NOT_FOUND,)
+
+
+def reading_endpoints(asking: Asking) -> list[Endpoint]:
+    """Return the endpoints that need nothing but the index."""
+    return [
+        Endpoint(
+            method="GET",
+            path="/v1/pages",
+            name="page",
+            summary="What a stored page matches, and its cluster.",
+            params=PageParams,
+            body=None,
+            answers={_OK: Answer},
+            problems=_NOT_FOUND,
+            handle=asking.page,
+        ),
+        Endpoint(
+            method="GET",
+            path="/v1/clusters/{id}",
+            name="cluster",
+            summary="A cluster, its representative and its members, some at a time.",
+            params=ClusterParams,
+            body=None,
+            answers={_OK: ClusterAnswer},
+            problems=_NOT_FOUND,
+            handle=asking.cluster,
+        ),
+        Endpoint(
+            method="GET",
+            path="/v1/clusters",
+            name="clusters",
+            summary="The largest clusters, by a survey that is made from time to time.",
+            params=LimitParams,
+            body=None,
+            answers={_OK: ClustersAnswer},
+            problems=_NOT_FOUND,
+            handle=asking.clusters,
+        ),
+        Endpoint(
+            method="POST",
+            path="/v1/query",
+            name="query",
+            summary="What a page matches that is not stored by this request.",
+            params=NoParams,
+            body=PageInput,
+            answers={_OK: QueryAnswer},
+            problems=(),
+            handle=asking.query,
+        ),
+        Endpoint(
+            method="GET",
+            path="/v1/explain",
+            name="explain",
+            summary="Why two stored pages match, or do not.",
+            params=ExplainParams,
+            body=None,
+            answers={_OK: ExplainAnswer},
+            problems=_NOT_FOUND,
+            handle=asking.explain,
+        ),
+        Endpoint(
+            method="GET",
+            path="/v1/hosts",
+            name="hosts",
+            summary="The hosts with most duplicates, by the same survey, and their frames.",
+            params=LimitParams,
+            body=None,
+            answers={_OK: HostsAnswer},
+            problems=_NOT_FOUND,
+            handle=asking.hosts,
+        ),
+    ]

@@ -1,0 +1,70 @@
+"""What an endpoint is: enough to route requests to it, to check them, and to describe it in OpenAPI."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+__all__ = ["NO_HEADERS", "Call", "Endpoint", "EndpointName", "Reply"]
+
+EndpointName = Literal["page", "cluster", "clusters", "query", "explain", "hosts"]
+
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+class Call(NamedTuple):
+    """A request that passed all checks.
+
+    Attributes:
+        params: of path and query, as the endpoint's `params` has them.
+        body: as it came; empty where the endpoint takes none.
+        headers: of the request.
+        release: gives the request's place among the concurrent ones to the next; for requests that wait.
+    """
+
+    params: Any
+    body: bytes
+    headers: Mapping[str, str]
+    release: Callable[[], None]
+
+
+class Reply(NamedTuple):
+    """What a request is answered with.
+
+    Attributes:
+        value: encoded as JSON.
+        status: one of the endpoint's `answers`.
+        headers: besides those of every answer.
+    """
+
+    value: msgspec.Struct
+    status: HTTPStatus = HTTPStatus.OK
+    headers: Mapping[str, str] = NO_HEADERS
+
+
+class Endpoint(NamedTuple):
+    """One operation of the API.
+
+    Attributes:
+        method: of HTTP.
+        path: with the names of its parameters in braces.
+        name: the operation's, also the label of its metrics.
+        summary: one sentence.
+        params: struct of the parameters of path and query.
+        body: struct of the body; None where there is none.
+        answers: struct of the body by status, problems left out.
+        problems: statuses of problems that only this operation has.
+        handle: answers a call.
+    """
+
+    method: Literal["GET", "POST"]
+    path: str
+    name: EndpointName
+    summary: str
+    params: type[msgspec.Struct]
+    body: type[msgspec.Struct] | None
+    answers: Mapping[HTTPStatus, type[msgspec.Struct]]
+    problems: tuple[HTTPStatus, ...]
+    handle: Callable[[Call], Awaitable[Reply]]

@@ -1,0 +1,36 @@
+"""Reads the parameters of a request into the struct of its endpoint."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from neardup_daemon.query_api.problems import refused_field, refused_input
+
+__all__ = ["read_parameters"]
+
+
+def read_parameters(
+    of: type[msgspec.Struct], path: Mapping[str, str], query: Mapping[str, Sequence[str]]
+) -> Any:
+    """Return the parameters of path and query; one that may be given once is refused when it is repeated.
+
+    Raises:
+        Refused: a parameter is missing, unknown, repeated, or not allowed; the problem names it.
+    """
+    given: dict[str, object] = dict(path)
+    lists = {field.name for field in msgspec.structs.fields(of) if _is_list(field.type)}
+    for name, values in query.items():
+        if name in path or (name not in lists and len(values) > 1):
+            raise refused_field(name, "is given more than once")
+        given[name] = list(values) if name in lists else values[0]
+    try:
+        return msgspec.convert(given, of, strict=False)
+    except msgspec.ValidationError as error:
+        raise refused_input(error) from error
+
+
+def _is_list(annotation: object) -> bool:
+    info = msgspec.inspect.type_info(annotation)
+    bare = info.type if isinstance(info, msgspec.inspect.Metadata) else info
+    return isinstance(bare, msgspec.inspect.ListType)

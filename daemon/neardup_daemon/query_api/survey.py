@@ -1,0 +1,140 @@
+"""Surveys all clusters: which hosts have most duplicates, and which clusters are largest."""
+
+import asyncio
+import heapq
+from collections import Counter
+from collections.abc import Sequence
+from time import monotonic, time
+from typing import Final, NamedTuple
+
+from neardup_daemon.settings.settings import Settings
+from neardup_stream.chunks import in_chunks
+from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.page import Handle, Page, PageId
+from neardup_stream.pipeline.scopes import UNKNOWN, ScopeOf, scope_by
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import RecordStore
+
+__all__ = ["LARGEST", "Survey", "Surveys"]
+
+LARGEST: Final = 1000
+"""Clusters, and hosts, that a survey keeps."""
+
+_PAGES_AT_ONCE: Final = 500
+
+
+class Survey(NamedTuple):
+    """What one survey counted.
+
+    Attributes:
+        ended_ms: when it ended, epoch milliseconds.
+        is_complete: whether it read every cluster.
+        clusters: clusters of two or more pages that it read.
+        pages: members of those.
+        largest: the representatives of the largest of those clusters, largest first.
+        hosts: duplicates and representatives of the hosts with most duplicates, most first.
+    """
+
+    ended_ms: int
+    is_complete: bool
+    clusters: int
+    pages: int
+    largest: list[Handle]
+    hosts: list[tuple[str, int, int]]
+
+
+class Surveys:
+    """Keeps the latest survey, and makes the next when one is asked for and it is old.
+
+    Args:
+        clusters: surveyed.
+        records: of their pages.
+        settings: how long a survey is kept, how much it reads, and what a host is.
+    """
+
+    def __init__(self, clusters: Clusters, records: RecordStore, settings: Settings) -> None:
+        self._clusters, self._records = clusters, records
+        self._api = settings.api
+        self._host_of = scope_by("domain" if settings.frames.scope == "domain" else "host")
+        self._latest: Survey | None = None
+        self._due_seconds = float("-inf")
+        self._running: asyncio.Task[Survey] | None = None
+
+    async def latest(self) -> Survey:
+        """Return the latest survey; the first is waited for, a later one is made meanwhile.
+
+        Raises:
+            StoreUnavailable: there is none yet, and the store is unavailable.
+            CorruptData: what is stored is not what this program writes.
+        """
+        if self._running is not None and self._running.done():
+            self._finish(self._running)
+        if self._running is None and monotonic() >= self._due_seconds:
+            self._running = asyncio.create_task(self._survey())
+        if self._latest is not None:
+            return self._latest
+        assert self._running is not None  # noqa: S101 - none is kept, so one was due
+        running = self._running
+        await asyncio.wait([running])
+        if self._running is running:
+            self._finish(running)
+        return running.result()
+
+    async def close(self) -> None:
+        """Stop the survey that is under way."""
+        if self._running is not None:
+            self._running.cancel()
+            await asyncio.gather(self._running, return_exceptions=True)
+
+    def _finish(self, running: asyncio.Task[Survey]) -> None:
+        """Keep the result; one that failed is made again at the next request."""
+        self._running = None
+        if not running.cancelled() and running.exception() is None:
+            self._latest = running.result()
+            self._due_seconds = monotonic() + self._api.survey_seconds
+
+    async def _survey(self) -> Survey:
+        duplicates: Counter[str] = Counter()
+        representatives: Counter[str] = Counter()
+        largest: list[tuple[int, int]] = []
+        unread: list[Handle] = []
+        clusters = pages = 0
+        is_complete = True
+        async for walked in self._clusters.walk():
+            room = self._api.survey_pages - pages
+            if not room:
+                is_complete = False
+                break
+            clusters += 1
+            members = walked.members[:room]
+            is_complete &= len(members) == len(walked.members)
+            pages += len(members)
+            push = heapq.heappush if len(largest) < LARGEST else heapq.heappushpop
+            push(largest, (len(walked.members), -walked.representative.handle))
+            representatives[_host(walked.representative.url, self._host_of)] += 1
+            unread += [handle for handle in members if handle != walked.representative.handle]
+            if len(unread) >= _PAGES_AT_ONCE:
+                duplicates.update(await self._hosts(unread))
+                unread = []
+        duplicates.update(await self._hosts(unread))
+        return Survey(
+            ended_ms=round(time() * 1000),
+            is_complete=is_complete,
+            clusters=clusters,
+            pages=pages,
+            largest=[Handle(-negative) for _, negative in sorted(largest, reverse=True)],
+            hosts=[(host, count, representatives[host]) for host, count in duplicates.most_common(LARGEST)],
+        )
+
+    async def _hosts(self, handles: Sequence[Handle]) -> Counter[str]:
+        """Count the hosts of the pages whose records are there."""
+        found: Counter[str] = Counter()
+        for some in in_chunks(handles, _PAGES_AT_ONCE):
+            for packed in await self._records.fetch(some):
+                if packed is not None:
+                    found[_host(PageRecord.unpack(packed).url, self._host_of)] += 1
+        return found
+
+
+def _host(url: str, host_of: ScopeOf) -> str:
+    return host_of(Page(id=PageId(url), url=url, fetched_at_seconds=0)) or UNKNOWN

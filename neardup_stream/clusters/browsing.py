@@ -1,0 +1,137 @@
+"""Finds a cluster by its id, and reads its members some at a time."""
+
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, PageCell, unpack_cluster
+from neardup_stream.clusters.placements import ClusterState
+from neardup_stream.clusters.snapshot import page_cells
+from neardup_stream.stores.cluster_store import CLUSTERS, Cell, ClusterStore, Member, MemberRange
+
+__all__ = ["MOST_LEVELS", "FoundCluster", "MemberPage", "cluster_key", "find_cluster", "read_members"]
+
+MOST_LEVELS: Final = 64
+"""Sets of members inside each other that are followed; a few are usual, and only until members have moved."""
+
+
+class FoundCluster(NamedTuple):
+    """A cluster that is stored.
+
+    Attributes:
+        key: of its set of members.
+        state: as events show it.
+    """
+
+    key: ClusterKey
+    state: ClusterState
+
+
+class MemberPage(NamedTuple):
+    """Some members of a cluster.
+
+    Attributes:
+        members: pages, by rank within each set of members.
+        path: the last one read of each set on the way to the next member; empty where all are read.
+    """
+
+    members: list[Member]
+    path: tuple[Member, ...]
+
+
+def cluster_key(cluster_id: str) -> ClusterKey | None:
+    """Return the key that a cluster's id spells; None for what is no id.
+
+    >>> cluster_key("00000000000000ff.3")
+    ClusterKey(handle=255, version=3)
+    """
+    handle, _, version = cluster_id.partition(".")
+    if len(handle) != 16 or not version.isascii() or not version.isdecimal() or len(version) > 10:
+        return None
+    try:
+        key = ClusterKey.unpack(bytes.fromhex(handle) + int(version).to_bytes(4, "big"))
+    except (ValueError, OverflowError):
+        return None
+    return key if key.id == cluster_id else None
+
+
+async def find_cluster(store: ClusterStore, key: ClusterKey) -> FoundCluster | None:
+    """Return the cluster with this id; the one that absorbed it, where one did; None where neither is known.
+
+    A cluster may bear the id of one that it absorbed. Once the members have moved, it is found through the
+    page that founded the absorbed one, as long as that page is in it.
+
+    Raises:
+        StoreUnavailable: the store is unavailable.
+        CorruptData: what is stored is not what this program writes.
+    Cost: one round trip; two more, and one for each absorbed cluster on the way, where it was absorbed.
+    """
+    if found := await _root(store, key):
+        return found
+    (packed,), _ = await store.read(page_cells([key.handle]))
+    cell = PageCell.unpack(packed)
+    return await _root(store, cell.cluster(key.handle)) if cell.is_living and cell.is_linked else None
+
+
+async def read_members(
+    store: ClusterStore, key: ClusterKey, limit: int, path: Sequence[Member] = ()
+) -> MemberPage:
+    """Read the next members of a cluster.
+
+    No snapshot: a page that joins, leaves or moves to another set meanwhile may be missing, or come twice.
+
+    Args:
+        store: that has them.
+        key: of the cluster's set of members.
+        limit: most members, at least 1.
+        path: of the page before; empty for the first.
+
+    Raises:
+        StoreUnavailable: the store is unavailable.
+        ValueError: the path does not lead through this cluster.
+    Cost: one round trip, and one for each set inside the cluster's own.
+    """
+    levels: list[tuple[bytes, Member | None]] = [(each.cluster, each) for each in path] or [
+        (key.packed, None)
+    ]
+    _require_path(key, path)
+    members: list[Member] = []
+    while levels and len(members) < limit:
+        cluster, after = levels[-1]
+        wanted = limit - len(members)
+        _, (found,) = await store.read([], [MemberRange(cluster, wanted, after)])
+        inner: list[tuple[bytes, Member | None]] = []
+        for member in found:
+            levels[-1] = (cluster, member)
+            if member.founded:
+                inner = [(_inner(member), None)]
+                break
+            members.append(member)
+        if inner and len(levels) < MOST_LEVELS:
+            levels += inner
+        elif len(found) < wanted and not inner:
+            levels.pop()
+    return MemberPage(members, tuple(after for _, after in levels if after is not None))
+
+
+async def _root(store: ClusterStore, key: ClusterKey) -> FoundCluster | None:
+    for _ in range(MOST_LEVELS):
+        (value,), _ = await store.read([Cell(CLUSTERS, key.packed)])
+        cell = None if value is None else unpack_cluster(value)
+        if isinstance(cell, ClusterCell):
+            return FoundCluster(key, cell.state(key))
+        if not isinstance(cell, AbsorbedCell):
+            break
+        key = cell.target
+    return None
+
+
+def _require_path(key: ClusterKey, path: Sequence[Member]) -> None:
+    inner = key.packed
+    for member in path:
+        if member.cluster != inner:
+            raise ValueError("the path leads through another cluster")
+        inner = _inner(member)
+
+
+def _inner(member: Member) -> bytes:
+    return ClusterKey(member.handle, member.founded).packed
