@@ -1,7 +1,7 @@
 """Near-duplicate detection for streams of web pages.
 
-What this module names is the documented surface of the library. It is loaded at its first use, so the
-import itself costs next to nothing.
+The names of this module are the public API of the library. Each is loaded at its first use, so the import
+itself is fast.
 """
 
 from importlib import import_module
@@ -55,7 +55,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for by name, once."""
+    """Import a name of the public API at its first use."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = import_module(f"{__name__}.{_HOMES[name]}")

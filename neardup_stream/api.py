@@ -63,7 +63,7 @@ def sketch(text: str, *, expected_size: int = 128) -> ModSketch:
 
     Args:
         text: canonical or not.
-        expected_size: samples at most, in expectation; 8 bytes each.
+        expected_size: expected number of samples, at most; 8 bytes each.
 
     Raises:
         ConfigError: expected_size is below 1.
@@ -74,34 +74,34 @@ def sketch(text: str, *, expected_size: int = 128) -> ModSketch:
 
 
 def resemblance(one: Sketched, other: Sketched) -> float:
-    """Return how much of what either says both say, by 3-token shingles with repeats.
+    """Return the resemblance of two texts: the fraction of their 3-token shingles, with repeats, in both.
 
     Args:
         one: a text or a sketch.
         other: a text or a sketch.
 
     Returns:
-        In [0, 1]: exact for two texts, an estimate where a sketch is involved (`ModSketch.overlap` states
-        its error). NaN where nothing can be said: neither has a shingle, or none was sampled.
+        In [0, 1]: exact for two texts, an estimate if a sketch is involved (`ModSketch.overlap` has its
+        error). NaN if it is unknown: neither has a shingle, or none was sampled.
     """
     return _overlap(one, other).resemblance
 
 
 def containment(one: Sketched, other: Sketched) -> float:
-    """Return how much of what `one` says `other` says too: 1 where it is wholly inside.
+    """Return the containment of `one` in `other`: 1 if all of it is inside.
 
     Args:
         one: a text or a sketch.
         other: a text or a sketch.
 
     Returns:
-        In [0, 1], as `resemblance`; NaN where `one` has no shingle, or none of it was sampled.
+        In [0, 1], as `resemblance`; NaN if `one` has no shingle, or none of it was sampled.
     """
     return _overlap(one, other).first_in_second
 
 
 def hamming_distance(one: int, other: int) -> int:
-    """Count the bits in which two simhashes differ, 0 to 64.
+    """Return the number of bits in which two simhashes differ, 0 to 64.
 
     Args:
         one: in [0, 2**64).

@@ -1,4 +1,4 @@
-"""Many things, a bounded number at a time."""
+"""Split an iterable into chunks of bounded size."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 def in_chunks(items: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    """All items in order, in lists of `size`; the last list may be shorter, none is empty."""
+    """Yield all items in order, in lists of `size`; the last list may be shorter, none is empty."""
     rest = iter(items)
     while chunk := list(islice(rest, size)):
         yield chunk

@@ -1,7 +1,7 @@
-"""Who we are to a server, and whom we trust: certificates, keys and passwords.
+"""Load certificates, keys and passwords for connections to servers.
 
-All of them are replaced while a daemon runs. So files are read anew for every connection; while one is half
-written or gone, the last that could be read still counts.
+Operators replace them while a daemon runs, so every connection reads the files again. If a file is incomplete
+or missing at that moment, the last valid contents apply.
 """
 
 import logging
@@ -35,8 +35,8 @@ class TlsFiles:
     """PEM files of one side of a TLS connection.
 
     Attributes:
-        ca_file: authorities whose certificates we accept; empty for those the system trusts.
-        certificate_file: ours, with its chain, for servers that ask; empty for none.
+        ca_file: trusted authorities; empty for those of the system.
+        certificate_file: our certificate with its chain, for mutual TLS; empty for none.
         key_file: its key, not encrypted; empty if it is in the certificate's file.
     """
 
@@ -45,23 +45,23 @@ class TlsFiles:
     key_file: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse half an identity.
+        """Check that a key comes with a certificate.
 
         Raises:
             ConfigError: a key without a certificate.
         """
         if self.key_file and not self.certificate_file:
-            raise ConfigError("tls_key_file is set, and tls_certificate_file is not")
+            raise ConfigError("tls_key_file is set, but tls_certificate_file is not")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Login:
-    """A user and the password, which is here or in a file.
+    """A user and the password, given directly or in a file.
 
     Attributes:
-        username: empty for a server that knows passwords only.
+        username: empty for a server that uses passwords only.
         password: empty if it is in a file.
-        password_file: white space around the password does not count.
+        password_file: white space around the password is ignored.
     """
 
     username: str = ""
@@ -69,10 +69,10 @@ class Login:
     password_file: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse two passwords, and a user without any.
+        """Check that there is exactly one password.
 
         Raises:
-            ConfigError: not exactly one of them is given.
+            ConfigError: not exactly one of the two is given.
         """
         if bool(self.password) == bool(self.password_file):
             found = "both are set" if self.password else "neither is set"
@@ -80,7 +80,7 @@ class Login:
 
 
 class _Reread(Generic[T]):
-    """The latest value that could be read; the first must be."""
+    """The latest value that could be read; the first read must succeed."""
 
     def __init__(self, read: Callable[[], T]) -> None:
         self._read = read
@@ -95,35 +95,35 @@ class _Reread(Generic[T]):
 
 
 class Password:
-    """The password of a login.
+    """Read the password of a login.
 
     Args:
-        login: whose.
+        login: with the password or its file.
 
     Raises:
-        ConfigError: its file cannot be read, or is empty.
+        ConfigError: the file cannot be read, or is empty.
     """
 
     def __init__(self, login: Login) -> None:
         self._text: _Reread[str] = _Reread(lambda: login.password or _read_password(login.password_file))
 
     def read(self) -> str:
-        """As it is now. Costs reading a small file."""
+        """Return the current password. Cost: reading a small file."""
         return self._text.get()
 
 
 class TlsContext(ssl.SSLContext):
-    """A client's context whose every connection begins with the files as they are then.
+    """A TLS client context that reads its files again for every connection.
 
     Args:
-        files: what to trust and to show.
+        files: trusted authorities, and our certificate.
 
     Raises:
-        ConfigError: a file cannot be read, is not PEM, or the key is not that of the certificate.
+        ConfigError: a file cannot be read, is not PEM, or the key does not match the certificate.
     """
 
     def __new__(cls, files: TlsFiles) -> Self:
-        """Of the base class, which takes a protocol here."""
+        """Create the context; the base class requires a protocol here."""
         del files
         return super().__new__(cls, ssl.PROTOCOL_TLS_CLIENT)
 
@@ -131,7 +131,7 @@ class TlsContext(ssl.SSLContext):
         self._contexts = _Reread(lambda: _load(files))
 
     def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
-        """What asyncio calls once for each connection. Costs reading the files, some 1 ms."""
+        """Reload the files; asyncio calls this once for each connection. Cost: some 1 ms."""
         return self._contexts.get().wrap_bio(*args, **options)
 
 
@@ -160,7 +160,7 @@ class ServerTlsContext(ssl.SSLContext):
 
 @cache
 def password_of(login: Login) -> Password:
-    """One for all connections of a process, so that each knows the last that any of them could read.
+    """Return one password for all connections of a process, so that they share the last valid value.
 
     Raises:
         ConfigError: as `Password` does.
@@ -170,7 +170,7 @@ def password_of(login: Login) -> Password:
 
 @cache
 def tls_context(files: TlsFiles) -> TlsContext:
-    """One for all connections of a process, for the same reason.
+    """Return one context for all connections of a process, so that they share the last valid files.
 
     Raises:
         ConfigError: as `TlsContext` does.
@@ -212,20 +212,20 @@ def _load_server(files: TlsFiles) -> ssl.SSLContext:
 
 @contextmanager
 def _naming(*paths: str) -> Iterator[None]:
-    """Say which file it was; OpenSSL does not."""
+    """Add the file names to an error; OpenSSL omits them."""
     try:
         yield
-    except OSError as error:  # which `ssl.SSLError` is
+    except OSError as error:  # includes `ssl.SSLError`
         raise ConfigError(f"cannot use {' with '.join(filter(None, paths))}: {_reason(error)}") from error
 
 
 def _reason(error: OSError) -> str:
-    """OpenSSL has no words for some of what it finds."""
+    """Return the reason of an error; OpenSSL has no message for some."""
     if isinstance(error, ssl.SSLError) and not error.reason:
         return "it does not hold the certificate, or the key, in PEM"
     return error.strerror or str(error)
 
 
 def _refuse_to_ask() -> str:
-    """What OpenSSL calls instead of asking at the terminal."""
-    raise OSError("its key is encrypted; a daemon has nobody to ask")
+    """Raise instead of prompting at the terminal, when OpenSSL needs a passphrase."""
+    raise OSError("its key is encrypted; a daemon cannot prompt for the passphrase")

@@ -1,17 +1,17 @@
-"""Every error of the project; the class decides what the daemon does.
+"""Define every error of the project; the class decides what the daemon does.
 
 NeardupError
-├── ConfigError        wrong before we start               → exit 2, one line, no traceback
-├── BadPage            this page can never succeed         → dead letter with the reason, go on
-├── Unavailable        the world is unavailable for now           → keep the batch, back off, readiness off
+├── ConfigError        wrong before start                  → exit 2, one line, no traceback
+├── BadPage            this page can never succeed         → dead letter with the reason, continue
+├── Unavailable        a dependency is unavailable         → keep the batch, back off, readiness off
 │   ├── StoreUnavailable
 │   └── StreamUnavailable
-├── DependencyLost     it stayed unavailable longer than we wait  → exit 3, for the supervisor
-├── CorruptData        what is stored is not what we wrote → stop, exit 4, do not guess
-└── InvariantBroken    our bug                             → stop loudly, exit 70, commit nothing
+├── DependencyLost     unavailable beyond the deadline     → exit 3, for the supervisor
+├── CorruptData        stored data is not what we wrote    → stop, exit 4, do not guess
+└── InvariantBroken    our bug                             → stop with a traceback, exit 70, commit nothing
 
-A message carries the values that disagree and the limit. Foreign exceptions stop at the floor that
-owns the client and are chained with `from`.
+A message contains the conflicting values and the limit. The package that owns a client converts the
+exceptions of its library, and chains them with `from`.
 """
 
 from typing import Literal
@@ -105,20 +105,20 @@ StreamReason = Literal[
 
 
 class NeardupError(Exception):
-    """The root: everything this project raises on purpose."""
+    """The base class of all errors that this project raises on purpose."""
 
 
 class ConfigError(NeardupError):
-    """The settings, the command line or the servers' own settings are wrong before work starts."""
+    """The settings, the command line or the configuration of a server is wrong; raised before work starts."""
 
 
 class BadPage(NeardupError):  # noqa: N818 - it names the page's fate, not the program's
-    """This page can never succeed, however often it is tried.
+    """A page that can never succeed, however often it is retried.
 
     Args:
         reason: one of a closed set; labels the metric and the dead letter.
-        detail: one line for a person, with the values that disagree.
-        limit: the setting that the page exceeds, where the reason is `over_limit` and there is one.
+        detail: one line for a person, with the conflicting values.
+        limit: the setting that the page exceeds, if the reason is `over_limit` and there is one.
     """
 
     def __init__(self, reason: BadPageReason, detail: str, limit: LimitName | None = None) -> None:
@@ -131,7 +131,7 @@ class BadPage(NeardupError):  # noqa: N818 - it names the page's fate, not the p
         return BadPage, (self.reason, self.detail, self.limit)
 
 
-class Unavailable(NeardupError):  # noqa: N818 - a state of the world, not an error of ours
+class Unavailable(NeardupError):  # noqa: N818 - a state of a dependency, not an error of ours
     """A dependency is unavailable for now; the same call may succeed later.
 
     Attributes:
@@ -142,7 +142,7 @@ class Unavailable(NeardupError):  # noqa: N818 - a state of the world, not an er
 
 
 class StoreUnavailable(Unavailable):
-    """Redis did not answer, or answered that it cannot serve now.
+    """Redis did not answer, or answered that it is unavailable.
 
     Args:
         detail: one line for a person, with the remedy.
@@ -168,12 +168,12 @@ class StreamUnavailable(Unavailable):
 
 
 class DependencyLost(NeardupError):  # noqa: N818 - reads as the log line it becomes
-    """A dependency stayed unavailable longer than the settings allow."""
+    """A dependency stayed unavailable for longer than the retry deadline."""
 
 
 class CorruptData(NeardupError):  # noqa: N818 - a statement about what is stored
-    """Stored bytes are not what this program writes; guessing would lose pages."""
+    """Stored bytes are not what this program writes; continuing could lose pages."""
 
 
 class InvariantBroken(NeardupError):  # noqa: N818 - a statement about ourselves
-    """A promise between two parts of this program was broken: our bug."""
+    """A contract between two parts of this program is broken: our bug."""

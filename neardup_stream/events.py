@@ -1,7 +1,7 @@
-"""What subscribers are told: the data of each event, and the envelope around it.
+"""Define the events: the data of each, and the envelope around it.
 
-The classes are the schema: `docs/schemas/` is generated from them, and changes within `v1` only add.
-64-bit fingerprints are decimal strings, because JSON numbers lose bits past 2**53.
+The classes are the schema: `docs/schemas/` is generated from them, and changes within `v1` only add fields.
+64-bit fingerprints are decimal strings, because JSON numbers lose precision above 2**53.
 """
 
 from collections.abc import Mapping
@@ -57,34 +57,39 @@ EventName = Literal[
 
 Version = Annotated[
     int,
-    Meta(ge=1, description="From 1; one more whenever the page changes, is forgotten or comes back."),
+    Meta(
+        ge=1,
+        description="From 1; increases when the page changes, is forgotten or returns.",
+    ),
 ]
 Epoch = Annotated[int, Meta(ge=0)]
-"""Rises whenever clusters merge or another page comes to speak; of two accounts the higher one holds."""
+"""Increases with every merge and representative change of a cluster; the state with the higher epoch is
+newer.
+"""
 Ratio = Annotated[float, Meta(ge=0, le=1)]
 DistanceBits = Annotated[int, Meta(ge=0, le=64)]
 
 _RATIO_DIGITS = 4
-"""The estimates are good for two digits; more would only cost bytes."""
+"""The estimates are accurate to two digits; more than four would only cost bytes."""
 
 
 def rounded_ratio(ratio: Ratio | None) -> Ratio | UnsetType:
-    """A ratio as events show it: with four digits, and absent where it is not known."""
+    """Return a ratio for an event: with four digits, and absent if unknown."""
     return UNSET if ratio is None else round(ratio, _RATIO_DIGITS)
 
 
 class EventPage(msgspec.Struct, frozen=True, kw_only=True):
-    """The page an event speaks about.
+    """The page that an event is about.
 
     Attributes:
         id: identity of the page.
         url: address as crawled.
-        version: of the page that was judged.
+        version: of the page that was decided.
         fetched_at: RFC 3339, UTC.
         fingerprint: the simhash, a decimal string in [0, 2**64).
-        meta: whatever the crawler sent as `meta`, untouched.
-        frame_share: share of its shingles that are in the frame of its site and were not compared; absent
-            where no line of the page is frame.
+        meta: the crawler's `meta`, unchanged.
+        frame_share: fraction of its shingles in the frame of its site, which was not compared; absent if
+            no line of the page is frame.
     """
 
     id: str
@@ -97,12 +102,12 @@ class EventPage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Representative(msgspec.Struct, frozen=True, kw_only=True):
-    """The page that speaks for a cluster: its living member decided first.
+    """The representative of a cluster: its living member that was decided first.
 
     Attributes:
         id: identity of the page.
         url: address as crawled.
-        version: with which it speaks.
+        version: the version that is the representative.
     """
 
     id: str
@@ -111,14 +116,13 @@ class Representative(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventCluster(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster at one moment of its history.
+    """The state of a cluster at one moment.
 
     Attributes:
         id: of the cluster.
-        epoch: rises whenever clusters merge or another page comes to speak; of two accounts of a cluster
-            the higher one holds.
+        epoch: increases with every merge and representative change; the state with the higher epoch is newer.
         size: living members.
-        representative: the one that is not a duplicate.
+        representative: the page to keep.
     """
 
     id: str
@@ -128,12 +132,11 @@ class EventCluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OwnCluster(msgspec.Struct, frozen=True, kw_only=True):
-    """The cluster of a page that stands alone, and so speaks for itself.
+    """The cluster of a unique page, which is its own representative.
 
     Attributes:
         id: of the cluster.
-        epoch: rises whenever clusters merge or another page comes to speak; of two accounts of a cluster
-            the higher one holds.
+        epoch: increases with every merge and representative change; the state with the higher epoch is newer.
     """
 
     id: str
@@ -145,7 +148,7 @@ class LeftCluster(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: of the cluster.
-        epoch: right after; of two accounts of a cluster the higher one holds.
+        epoch: after the change; the state with the higher epoch is newer.
     """
 
     id: str
@@ -153,11 +156,11 @@ class LeftCluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChangedCluster(msgspec.Struct, frozen=True, kw_only=True):
-    """A cluster that another page speaks for from now on.
+    """A cluster with a new representative.
 
     Attributes:
         id: of the cluster.
-        epoch: right after; of two accounts of a cluster the higher one holds.
+        epoch: after the change; the state with the higher epoch is newer.
         size: living members.
     """
 
@@ -167,7 +170,7 @@ class ChangedCluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PreviousPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the page was before its content changed.
+    """The cluster of the page before its content changed.
 
     Attributes:
         version: of the page, before.
@@ -179,17 +182,17 @@ class PreviousPlace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EventMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """One page that the event's page matches, and how close it is.
+    """One page that the event's page matches, and how similar it is.
 
     Attributes:
         id: of the matched page.
         url: of the matched page, as crawled.
         version: of the matched page that was compared.
         distance_bits: differing bits of the two fingerprints.
-        resemblance: how alike the two are, symmetric.
-        containment: how much of the event's page is inside the matched one.
-        contained_in: how much of the matched page is inside the event's.
-        scheme: the tables that found the match; `simhash` where both did.
+        resemblance: of the two pages, symmetric.
+        containment: fraction of the event's page inside the matched one.
+        contained_in: fraction of the matched page inside the event's.
+        scheme: the tables that found the match; `simhash` if both did.
         view: which texts were compared: `content`, without the frame of a page's site, or `whole`.
     """
 
@@ -205,17 +208,17 @@ class EventMatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DuplicateFound(msgspec.Struct, frozen=True, kw_only=True):
-    """The page matches earlier pages, and another page speaks for it.
+    """The page matches earlier pages, and another page is the representative of its cluster.
 
     Attributes:
         page: the later page.
-        kind: exact when some match has the same sequence of tokens, else near.
-        cluster: where the page is now; absent only with clusters switched off.
+        kind: exact if some match has the same sequence of tokens, else near.
+        cluster: the page's cluster; absent only if clusters are switched off.
         matches: best first, at most a set number.
         matches_total: how many there were.
-        previous: where the page was, when it was known before.
+        previous: the page's previous cluster, if the page was known before.
         representative_distance_bits: differing bits of the page's fingerprint and its representative's, which
-            need not be among the matches; absent where the latter is not at hand.
+            may not be among the matches; absent if the representative's record was not read.
     """
 
     page: EventPage
@@ -228,12 +231,12 @@ class DuplicateFound(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class UniqueFound(msgspec.Struct, frozen=True, kw_only=True):
-    """The page stands alone.
+    """The page matches no other page.
 
     Attributes:
         page: the page.
-        cluster: its own; absent only with clusters switched off.
-        previous: where the page was, when it was known before.
+        cluster: its own; absent only if clusters are switched off.
+        previous: the page's previous cluster, if the page was known before.
     """
 
     page: EventPage
@@ -247,7 +250,7 @@ class GonePage(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         id: identity of the page.
         url: address as last crawled.
-        version: of its own: one above the last that lived.
+        version: of the forget: one above the last living version.
     """
 
     id: str
@@ -256,11 +259,11 @@ class GonePage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gone(msgspec.Struct, frozen=True, kw_only=True):
-    """The page is forgotten: it is in no cluster any more.
+    """The page is forgotten and in no cluster.
 
     Attributes:
         page: the page.
-        cluster: what it left; absent when it had never been decided.
+        cluster: the cluster it left; absent if the page had never been decided.
     """
 
     page: GonePage
@@ -268,7 +271,7 @@ class Gone(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contained(msgspec.Struct, frozen=True, kw_only=True):
-    """Much of the page is inside other pages, or they inside it; nothing follows for its cluster.
+    """Most of the page is inside other pages, or most of them inside it; clusters do not change.
 
     Attributes:
         page: the page.
@@ -282,13 +285,13 @@ class Contained(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Undecided(msgspec.Struct, frozen=True, kw_only=True):
-    """The page cannot be judged: it is in no cluster.
+    """The page cannot be compared: it is in no cluster.
 
     Attributes:
         page: the page.
-        reason: too_short: it has too few tokens. lost: the index was recovered, and no topic holds the page.
-            archived: it is like pages of frozen archives, and was left to them.
-        previous: where the page was, when it was known before.
+        reason: too_short: it has too few tokens. lost: the index was recovered, and no topic retains it.
+            archived: it matches pages of frozen archives, and was left to them.
+        previous: the page's previous cluster, if the page was known before.
     """
 
     page: EventPage
@@ -300,7 +303,7 @@ class Archive(msgspec.Struct, frozen=True, kw_only=True):
     """A frozen archive.
 
     Attributes:
-        id: the same for equal content.
+        id: equal for equal content.
         name: of its file.
     """
 
@@ -309,19 +312,19 @@ class Archive(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FrozenMatch(msgspec.Struct, frozen=True, kw_only=True):
-    """One page of an archive that the event's page is like, and how close it is.
+    """One archived page that the event's page matches, and how similar it is.
 
     Attributes:
-        archive: that has it.
+        archive: of the page.
         id: of the frozen page.
         url: of the frozen page, as crawled.
         fetched_at: when the frozen page was fetched; RFC 3339.
         distance_bits: differing bits of the two fingerprints.
-        resemblance: how alike the two are, symmetric.
-        containment: how much of the event's page is inside the frozen one.
-        contained_in: how much of the frozen page is inside the event's.
+        resemblance: of the two pages, symmetric.
+        containment: fraction of the event's page inside the frozen one.
+        contained_in: fraction of the frozen page inside the event's.
         view: which texts were compared: `content`, without the frame of a page's site, or `whole`.
-        same_page: whether it is the event's page itself, by its id, as an earlier crawl found it.
+        same_page: whether it has the id of the event's page, as an earlier crawl fetched it.
     """
 
     archive: Archive
@@ -337,11 +340,11 @@ class FrozenMatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Archived(msgspec.Struct, frozen=True, kw_only=True):
-    """The page is like pages of frozen archives; nothing follows for its cluster.
+    """The page matches pages of frozen archives; clusters do not change.
 
     Attributes:
         page: the page.
-        kind: exact when the best of them has the same sequence of tokens.
+        kind: exact if the best match has the same sequence of tokens.
         matches: best first, at most a set number.
         matches_total: how many there were.
     """
@@ -353,7 +356,7 @@ class Archived(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MergeCause(msgspec.Struct, frozen=True, kw_only=True):
-    """The page that turned out to match both clusters, told as in its own event.
+    """The page that matches pages of both clusters, as in its own event.
 
     Attributes:
         page: the page.
@@ -370,9 +373,9 @@ class ClusterMerge(msgspec.Struct, frozen=True, kw_only=True):
     """Two clusters became one; the absorbed id is never used again.
 
     Attributes:
-        survivor: the one that goes on, right after; its epoch is above both earlier ones.
-        absorbed: the one that ended, right before; its representative is a duplicate now.
-        cause: what made them one.
+        survivor: the remaining cluster, after the merge; its epoch is above both earlier ones.
+        absorbed: the other cluster, before the merge; its representative is a duplicate now.
+        cause: the page that connected them.
     """
 
     survivor: EventCluster
@@ -381,12 +384,12 @@ class ClusterMerge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RepresentativeChanged(msgspec.Struct, frozen=True, kw_only=True):
-    """The page that spoke for a cluster left it, and others remain.
+    """The representative of a cluster left it, and other members remain.
 
     Attributes:
-        cluster: right after.
-        former: who spoke for it, with the version that left.
-        representative: who speaks for it now: no duplicate any more.
+        cluster: after the change.
+        former: the previous representative, with the version that left.
+        representative: the new representative, which is no duplicate any more.
         reason: whether the former one was forgotten, or its content changed.
     """
 
@@ -419,20 +422,20 @@ EVENT_DATA: Mapping[EventName, type[EventData]] = MappingProxyType(
         "representative-changed": RepresentativeChanged,
     }
 )
-"""What each event's data is."""
+"""The data class of each event."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
     """A CloudEvents 1.0 envelope around one piece of data.
 
     Attributes:
-        id: derived from the index and the input position, or a merge's absorbed id: a repeat carries the same
-            id.
-        name: what happened.
+        id: derived from the index and the input position, or from a merge's absorbed id; a redelivery has the
+            same id.
+        name: of the event.
         source: `/neardup/<namespace>/<input identity>`.
-        subject: what the event is about, as `event_subject` says; also the message key.
+        subject: see `event_subject`; also the message key.
         time_ms: the input record's timestamp, epoch milliseconds.
-        data: what `name` promises.
+        data: of the class that `name` requires.
         trace: `traceparent` and `tracestate` headers of the input record.
         index: token of the index that decided it.
     """
@@ -448,7 +451,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def event_type(name: EventName) -> str:
-    """The CloudEvents `type` of an event, stable for subscribers.
+    """Return the CloudEvents `type` of an event, stable for subscribers.
 
     >>> event_type("duplicate")
     'io.neardup.duplicate.v1'
@@ -457,7 +460,7 @@ def event_type(name: EventName) -> str:
 
 
 def event_subject(data: EventData) -> str:
-    """The id of what an event is about: the absorbed cluster, the cluster that changed, or the page."""
+    """Return the id that an event is about: the absorbed cluster, the changed cluster, or the page."""
     match data:
         case ClusterMerge():
             return data.absorbed.id

@@ -1,16 +1,19 @@
-"""From events to what they add up to: for subscribers who keep clusters, or delete duplicates.
+"""Fold events to the clusters they describe, for subscribers who keep clusters or delete duplicates.
 
-Events arrive in any order and more than once. So nothing here is a step from one state to the next: every
-event only adds facts, and of two facts about the same thing one always wins, whichever came first.
+Events arrive in any order and more than once. So an event is not a step from one state to the next: every
+event only adds facts, and of two facts about the same thing one takes precedence regardless of their order.
 
-- Clusters: a merge says that two ids mean one cluster from now on. Their union is the same in any order.
-- A page is where its highest version puts it: in its own event, or where it is named as representative. A
-  forgotten page has a version of its own, so that no earlier fact brings it back; and the version with which
-  a former representative left is out, even before the event that says where its page went.
-- A cluster's representative is the one named by the highest epoch. A merge's epoch is above those of both
+- Clusters: a merge makes two ids mean one cluster. Their union is the same in any order.
+
+- Pages: a page is in the cluster that its highest version names, in its own event or as a representative. A
+  forget has a version of its own, so no earlier fact can revive the page. The version with which a former
+  representative left is in no cluster, even before the event about its new cluster arrives.
+
+- Representatives: the highest epoch names the representative. A merge's epoch is above those of both
   clusters, so epochs compare under every id the cluster ever had.
-- Of several indexes that a namespace has had, the latest stands: an index that was recovered, or made anew,
-  publishes all that subscribers have to know of it.
+
+- Indexes: the latest index of a namespace replaces earlier ones: a recovered or new index publishes
+  everything that subscribers need.
 """
 
 from collections import defaultdict
@@ -47,12 +50,12 @@ _DECODERS: dict[str, msgspec.json.Decoder[EventData]] = {
 
 
 class _Place(NamedTuple):
-    """Where one version of a page is; of two places the greater one holds.
+    """The cluster of one version of a page; the greater tuple takes precedence.
 
     Attributes:
         version: of the page.
-        has_left: it spoke for a cluster, and is known to have left it.
-        cluster_id: as the event said, perhaps absorbed since; `_NOWHERE` for no cluster.
+        has_left: it was a representative, and has left its cluster.
+        cluster_id: as in the event, perhaps absorbed since; `_NOWHERE` for no cluster.
     """
 
     version: int
@@ -61,7 +64,7 @@ class _Place(NamedTuple):
 
 
 class _Account(NamedTuple):
-    """Who speaks for a cluster; of two accounts the greater one holds."""
+    """The representative of a cluster; the greater tuple takes precedence."""
 
     epoch: int
     page_id: str
@@ -70,17 +73,18 @@ class _Account(NamedTuple):
 class Fold:
     """The clusters that the events of one namespace describe, and which pages may be deleted.
 
-    Feed it every event of the topic, in any order, each at least once. When all that was sent has been fed:
+    Feed it every event of the topic, in any order, each at least once. After the last event:
 
-    - the clusters are those that the service keeps, plus members that expired: expiry makes no event;
-    - in each of them exactly one living page may not be deleted, its representative.
+    - the clusters are those of the store, plus members that expired: expiry publishes no event;
 
-    Before that it is behind, never unsafe: at any moment a page may be deleted only while another page, not
-    known to have left, is known to speak for its cluster.
+    - each of them has exactly one living page that may not be deleted, its representative.
 
-    Memory: an entry for every page id and every cluster id that was ever named, those of forgotten pages and
-    absorbed clusters too, since events about them may still arrive. Pages that no event names (those that
-    stand alone, unless `unique` events are switched on) take none.
+    Before that the fold is stale but safe: a page may be deleted only while another page, which has not left
+    according to the events so far, is the representative of its cluster.
+
+    Memory: an entry for every page id and every cluster id in any event, including forgotten pages and
+    absorbed clusters, because events about them may still arrive. Pages without events (unique ones, unless
+    `unique` events are switched on) take none.
     """
 
     def __init__(self) -> None:
@@ -90,12 +94,12 @@ class Fold:
         self._absorbed_by: dict[str, str] = {}
 
     def feed(self, event: CloudEvent[msgspec.Raw]) -> None:
-        """Take in one event, of whatever type: other types, `contained` and `archived` change nothing.
+        """Add one event of any type; `contained`, `archived` and unknown types change nothing.
 
-        The first event of a later index takes the place of all that earlier ones have said.
+        The first event of a later index replaces the state of earlier indexes.
 
         Raises:
-            CorruptData: the data is not what the type promises; nothing was taken in.
+            CorruptData: the data does not fit the type; the state is unchanged.
         """
         decoder = _DECODERS.get(event.type)
         if decoder is None:
@@ -113,13 +117,13 @@ class Fold:
 
     @property
     def index(self) -> str:
-        """Token of the latest index that was fed; empty before any, and for one without."""
+        """Return the token of the latest index that was fed; empty before any, and for one without."""
         return self._index
 
     def clusters(self) -> dict[str, frozenset[str]]:
-        """Ids of the living pages of every cluster of two or more, by surviving cluster id.
+        """Return the ids of the living pages of every cluster of two or more, by surviving cluster id.
 
-        Cost: all pages ever named are looked at.
+        Cost: O(pages ever named).
         """
         members: defaultdict[str, set[str]] = defaultdict(set)
         for page_id in self._places:
@@ -129,17 +133,17 @@ class Fold:
         return {cluster_id: frozenset(ids) for cluster_id, ids in members.items() if len(ids) > 1}
 
     def cluster_of(self, page_id: str) -> str | None:
-        """Id of the surviving cluster where the page is; None for a page gone, undecided or unheard of."""
+        """Return the id of the page's surviving cluster; None for a gone, undecided or unknown page."""
         place = self._places.get(page_id)
         if place is None or place.cluster_id == _NOWHERE:
             return None
         return self._surviving(place.cluster_id)
 
     def representative(self, cluster_id: str) -> str | None:
-        """Id of the page that speaks for a cluster, named by any id it ever had.
+        """Return the id of the representative of a cluster, given any id it ever had.
 
-        None for a cluster unheard of, and while the page that spoke is known to have left but not yet who
-        follows.
+        Return None for an unknown cluster, and while the former representative is known to have left but the
+        new one is not known.
         """
         survivor_id = self._surviving(cluster_id)
         account = self._accounts.get(survivor_id)
@@ -148,12 +152,15 @@ class Fold:
         return account.page_id
 
     def is_deletable(self, page_id: str) -> bool:
-        """Whether the page is declared duplicate: another one speaks for its cluster."""
+        """Return whether the page is declared duplicate.
+
+        Another page is the representative of its cluster.
+        """
         cluster_id = self.cluster_of(page_id)
         return cluster_id is not None and self.representative(cluster_id) not in (None, page_id)
 
     def deletable(self) -> frozenset[str]:
-        """Ids of all pages that are declared duplicate. Cost: all pages ever named are looked at."""
+        """Return the ids of all pages that are declared duplicate. Cost: O(pages ever named)."""
         return frozenset(filter(self.is_deletable, self._places))
 
     def _take_in(self, data: EventData) -> None:
@@ -182,7 +189,7 @@ class Fold:
     def _name(
         self, cluster: EventCluster | OwnCluster | ChangedCluster, page: EventPage | Representative
     ) -> None:
-        """The page speaks for the cluster, and so is in it."""
+        """Make the page the representative, and so a member, of the cluster."""
         self._put(page, cluster.id)
         account, survivor_id = _Account(cluster.epoch, page.id), self._surviving(cluster.id)
         self._accounts[survivor_id] = max(account, self._accounts.get(survivor_id, account))
@@ -191,12 +198,12 @@ class Fold:
         survivor_id, absorbed_id = self._surviving(survivor_id), self._surviving(absorbed_id)
         if survivor_id != absorbed_id:
             self._absorbed_by[absorbed_id] = survivor_id
-            # Two clusters that absorbed the same one, as may happen before the loss of an index is noticed,
-            # become one here, whose epochs were never compared.
+            # Two clusters may absorb the same one before the loss of an index is detected. They become one
+            # here, although their epochs were never compared.
             self._accounts[survivor_id] = max(self._accounts[survivor_id], self._accounts.pop(absorbed_id))
 
     def _surviving(self, cluster_id: str) -> str:
-        """The end of the chain of merges, which is halved on the way: chains stay short."""
+        """Return the end of the chain of merges, with path halving."""
         while (nearer := self._absorbed_by.get(cluster_id)) is not None:
             self._absorbed_by[cluster_id] = self._absorbed_by.get(nearer, nearer)
             cluster_id = nearer

@@ -1,4 +1,4 @@
-"""Several things at once, of which none is left behind when another fails."""
+"""Run several awaitables concurrently and wait for all of them, even if one fails."""
 
 import asyncio
 from collections.abc import Awaitable, Iterable
@@ -10,9 +10,9 @@ _T = TypeVar("_T")
 
 
 async def gather_all(work: Iterable[Awaitable[_T]]) -> list[_T]:
-    """The result of each, in order, once all have ended; the first failure is raised only then.
+    """Return the result of each, in order; if any failed, raise the first failure after all have ended.
 
-    So whoever repeats the work meets nothing of the first time that is still under way.
+    So a caller that retries the work does not overlap with parts of the first attempt.
     """
     results: list[_T] = []
     for ended in await asyncio.gather(*work, return_exceptions=True):

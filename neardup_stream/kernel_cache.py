@@ -1,13 +1,15 @@
-"""Where compiled kernels are kept, chosen so that a stale one is never loaded and an import never fails.
+"""Choose the cache directory of compiled kernels.
 
-Numba decides whether a cached kernel is current by the file that the compiled function is in. A function
-it calls from another file is not looked at, so an edited one would go on living, silently, inside the
-cached machine code. Here the directory's name is a hash of every source file of the kernel: edit any of
-them, and the cache is empty.
+A stale kernel is never loaded, and an import never fails.
 
-Numba also fails at import when it can write neither beside the source nor into the user's home, as in a
-read-only container. Then a temporary directory serves, for this process and those it starts. If the directory
-that cannot be written holds the compiled kernel, as in an image that was built with it, it is copied there.
+Numba decides whether a cached kernel is current by the file of the compiled function. It ignores functions in
+other files that the kernel calls, so after an edit there, the cached machine code would still contain the old
+version. Here the directory's name is a hash of every source file of the kernel: an edit of any of them gives
+an empty cache.
+
+Numba also fails at import if it can write neither beside the source nor into the user's home, as in a
+read-only container. Then a temporary directory is used, for this process and its children. If the read-only
+directory holds the compiled kernel, as in an image that was built with it, the kernel is copied from there.
 """
 
 import atexit
@@ -34,10 +36,12 @@ _log = logging.getLogger(__name__)
 _NUMBA_SETTING = "NUMBA_CACHE_DIR"
 
 _NAME = re.compile(rf"{re.escape(__version__)}-[0-9a-f]{{16}}")
-"""What a kernel's directory is called."""
+"""The form of a kernel directory's name."""
 
 _loading = Lock()
-"""A thread that came second would meet a compiler half imported, or the directory of another kernel."""
+"""Serializes loading: a second thread could import Numba half initialized, or with another kernel's
+directory.
+"""
 
 
 def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType:
@@ -56,25 +60,25 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
 
 
 def prepare_kernel_cache(sources: Sequence[Path]) -> Path:
-    """Make Numba keep the kernels of these files in a directory of their own, and return it.
+    """Set Numba's cache directory for the kernels of these files, and return it.
 
-    To be called before Numba is first imported. The directory lies in `NUMBA_CACHE_DIR` where that is
-    set, else in the user's cache directory, else in a temporary one that is removed at exit: a copy of the
-    former where that cannot be written, or, with a warning, an empty one. It is empty when the kernel has yet
-    to be compiled for this version, source and processor.
+    Must be called before Numba is first imported. The directory is in `NUMBA_CACHE_DIR` if that is set, else
+    in the user's cache directory, else temporary and removed at exit: a copy of the former if that is
+    read-only, or, with a warning, empty. It is empty if the kernel is not yet compiled for this version,
+    source and processor.
 
     Args:
         sources: every file that holds compiled code of the kernel.
 
     Raises:
-        OSError: a source cannot be read, or not even a temporary directory can be made.
+        OSError: a source cannot be read, or no temporary directory can be created.
     """
     name = _cache_name(sources)
     places = [place / name for place in (_operators_cache(), _user_cache()) if place is not None]
     directory = next(filter(_is_writable, places), None) or _temporary(places, name)
     os.environ[_NUMBA_SETTING] = str(directory)
     if (numba := sys.modules.get("numba")) is not None:
-        numba.config.CACHE_DIR = str(directory)  # it read the environment when it was imported
+        numba.config.CACHE_DIR = str(directory)  # Numba read the environment when it was imported
     return directory
 
 
@@ -88,7 +92,7 @@ def _cache_name(sources: Sequence[Path]) -> str:
 
 
 def _operators_cache() -> Path | None:
-    """What the operator, or the process that started this one, has set."""
+    """Return the directory that the operator, or the parent process, has set."""
     setting = os.environ.get(_NUMBA_SETTING)
     if not setting:
         return None
@@ -106,7 +110,7 @@ def _user_cache() -> Path | None:
 
 
 def _is_writable(directory: Path) -> bool:
-    """Whether files can be written there; it is made if need be."""
+    """Return whether files can be written there; creates the directory if needed."""
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=directory):
@@ -116,7 +120,7 @@ def _is_writable(directory: Path) -> bool:
 
 
 def _temporary(read_only: Sequence[Path], name: str) -> Path:
-    """A copy of the first of these that holds a kernel, else an empty directory."""
+    """Return a copy of the first of these directories that holds a kernel, else an empty directory."""
     parent = tempfile.mkdtemp(prefix="neardup-stream-kernels-")
     atexit.register(shutil.rmtree, parent, ignore_errors=True)
     directory = Path(parent) / name

@@ -1,4 +1,4 @@
-"""From candidate to match: what a probe finds, and what survives the comparison."""
+"""Define candidates, which a probe finds, and matches, which pass the comparison."""
 
 from typing import Literal
 
@@ -11,15 +11,15 @@ __all__ = ["Candidate", "Match", "MatchKind", "Scheme", "View"]
 MatchKind = Literal["exact", "near"]
 
 Scheme = Literal["simhash", "sketch"]
-"""Which tables found a candidate; simhash where both did."""
+"""The tables that found a candidate; simhash if both did."""
 
 
 View = Literal["content", "whole"]
-"""What of two pages was compared: what is left without the frames of their sites, or their whole texts."""
+"""What was compared of two pages: their content, without the frames of their sites, or their whole texts."""
 
 
 class Candidate(msgspec.Struct, frozen=True, gc=False):
-    """Found by a probe, not yet verified: its page may have changed or gone.
+    """A page that a probe found; not verified: it may have changed or be gone.
 
     Attributes:
         handle: of the stored page.
@@ -33,7 +33,7 @@ class Candidate(msgspec.Struct, frozen=True, gc=False):
 
 
 class Match(msgspec.Struct, frozen=True, gc=False):
-    """A candidate whose page record lives at the version that was found, and which is alike enough.
+    """A candidate whose page record still has the version that was found, and which is similar enough.
 
     Attributes:
         handle: of the other page.
@@ -43,12 +43,12 @@ class Match(msgspec.Struct, frozen=True, gc=False):
         distance_bits: differing bits between the two fingerprints.
         fingerprint: simhash of the other page.
         kind: exact when both pages have the same sequence of tokens.
-        rank: when the other page was decided; 0 where its record does not say so yet.
-        resemblance: estimated, of the two sets of shingles; None where only distance counts.
-        containment: estimated, how much of the page is inside the other.
-        contained_in: estimated, how much of the other is inside the page.
+        rank: of the other page; 0 if its record does not have it yet.
+        resemblance: estimated, of the two sets of shingles; None if only distance counts.
+        containment: estimated fraction of the page inside the other.
+        contained_in: estimated fraction of the other inside the page.
         scheme: the tables that found it.
-        view: what was compared; `whole` also where neither page has a known frame.
+        view: what was compared; `whole` also if neither page has a known frame.
         content: digest of the other page's text, see `PageRecord.content`; 0 where unknown.
     """
 
@@ -69,7 +69,7 @@ class Match(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def mutual_containment(self) -> float:
-        """The smaller of both containments; 1 where only distance counts."""
+        """Return the smaller of both containments; 1 if only distance counts."""
         if self.containment is None or self.contained_in is None:
             return 1.0
         return min(self.containment, self.contained_in)

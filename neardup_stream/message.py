@@ -1,7 +1,7 @@
-"""What crosses a stream: records in, messages out, and where a record stood.
+"""Define what streams carry: records in, messages out, and the position of a record.
 
-A record is what a source read, before anyone judged it; a message is what a sink must deliver. Both
-are bytes with a few facts, so that a broker, a file and a list look alike to the pipeline.
+A record is the input that a source read, not validated; a message is the output that a sink must deliver.
+Both consist of bytes and a few attributes, so that the pipeline treats a broker, a file and a list alike.
 """
 
 import re
@@ -27,11 +27,11 @@ __all__ = [
 Headers = Sequence[tuple[str, bytes]]
 
 _OF_LATER_EPOCH = re.compile(r"([A-Za-z0-9._-]+)@\d+")
-"""An input id that `input_id` made; names of topics hold no `@`, ids of files a colon before any."""
+"""An input id that `input_id` made; topic names contain no `@`, file ids have a colon before any."""
 
 
 def input_id(topic: str, epoch: int) -> str:
-    """The input id of a topic: the same name with another epoch is another input.
+    """Return the input id of a topic: the same name with another epoch is another input.
 
     >>> input_id("pages", 0), input_id("pages", 2)
     ('pages', 'pages@2')
@@ -40,7 +40,7 @@ def input_id(topic: str, epoch: int) -> str:
 
 
 def topic_of(input_id: str) -> str:
-    """The topic that an input id was made of; other input ids as they are.
+    """Return the topic of an input id; other input ids unchanged.
 
     >>> topic_of("pages@2"), topic_of("file:0123@4")
     ('pages', 'file:0123@4')
@@ -50,10 +50,10 @@ def topic_of(input_id: str) -> str:
 
 
 class Partition(msgspec.Struct, frozen=True, order=True):
-    """One ordered run of records.
+    """An ordered sequence of records.
 
     Attributes:
-        input_id: the topic with its epoch, or the digest of a file: the same bytes give the same id.
+        input_id: the topic with its epoch, or the digest of a file: equal bytes give equal ids.
         number: Kafka's partition number; 0 for a file.
     """
 
@@ -62,14 +62,14 @@ class Partition(msgspec.Struct, frozen=True, order=True):
 
 
 class Position(msgspec.Struct, frozen=True, order=True):
-    """Where a record stands: its partition and its offset there (a file's record number from 0)."""
+    """The position of a record: its partition and its offset there (a file's record number from 0)."""
 
     partition: Partition
     offset: int
 
 
 class Skipped(msgspec.Struct, frozen=True):
-    """A record that is no page by nature, such as a WARC request; `reason` labels a metric."""
+    """A record that is not a page by its type, such as a WARC request; `reason` labels a metric."""
 
     reason: str
 
@@ -78,13 +78,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     """One record as read.
 
     Attributes:
-        position: where it stood; never twice in one run of a source.
-        key: the record's key, None where the input has none.
+        position: unique in one run of a source.
+        key: the record's key, None if the input has none.
         value: the JSON of a page as bytes; None means "forget the page named by the key".
         headers: in order, repeats allowed.
         timestamp_ms: the record's own time, epoch milliseconds.
-        decoded: set by sources whose input is no JSON (WARC): the page, or why it is none, or what is
-            wrong with it. `value` is then the raw content, for a dead letter.
+        decoded: set by sources whose input is not JSON (WARC): the page, or why it is none, or its error.
+            `value` is then the raw content, for a dead letter.
     """
 
     position: Position
@@ -96,7 +96,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def size_bytes(self) -> int:
-        """Bytes held by key, value and headers: what the in-flight limit counts."""
+        """Return the bytes of key, value and headers, which the in-flight limit counts."""
         headers = sum(len(name) + len(value) for name, value in self.headers)
         return len(self.key or b"") + len(self.value or b"") + headers
 
@@ -123,7 +123,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         key: decides the partition and the order among messages of one key.
         value: the payload.
-        headers: delivered as they are; files in structured mode have no room for them.
+        headers: delivered unchanged; files in structured mode omit them.
         timestamp_ms: epoch milliseconds.
     """
 
@@ -134,6 +134,6 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of key, value and headers, the framing of a broker apart."""
+        """Return the bytes of key, value and headers, without a broker's framing."""
         headers = sum(len(name.encode()) + len(value) for name, value in self.headers)
         return len(self.key or b"") + len(self.value or b"") + headers

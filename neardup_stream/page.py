@@ -1,4 +1,4 @@
-"""A page as it arrives, and the names of the small values that identify pages."""
+"""Define a page as received, and the types of the small values that identify pages."""
 
 from typing import NewType
 
@@ -22,18 +22,18 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     Exactly one of `html`, `text` and `body` is set, and none once nothing needs the content any more.
 
     Attributes:
-        id: identity; the same id again is a re-crawl, never a duplicate of itself.
-        url: address as crawled, untouched.
+        id: identity; another record with the same id is a re-crawl, never a duplicate of itself.
+        url: address as crawled, unchanged.
         fetched_at_seconds: epoch seconds.
         html: markup, already text.
         text: visible text.
         body: bytes as fetched, to be decoded by `charset`, or by detection.
-        content_type: media type of `body`, without judgement.
+        content_type: media type of `body`, not validated.
         charset: label the server or crawler gave for `body`.
         status: HTTP status, passed through.
         language: label of the crawler, passed through.
         score: the crawler's own, passed through.
-        meta: JSON as it came, passed through to events untouched.
+        meta: JSON as received, passed through to events unchanged.
     """
 
     id: PageId

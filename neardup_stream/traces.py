@@ -1,7 +1,7 @@
-"""What the library reports of each batch to a tracer, as a protocol, with a tracer that does nothing.
+"""Define what the library reports of each batch to a tracer, as a protocol, with a tracer that does nothing.
 
-The library never imports a tracing client: `neardup_daemon.telemetry.tracing`
-binds these names to OpenTelemetry.
+The library never imports a tracing client: `neardup_daemon.telemetry.tracing` binds these methods to
+OpenTelemetry.
 """
 
 from collections.abc import Sequence
@@ -15,24 +15,24 @@ __all__ = ["BatchTrace", "NoTracer", "Tracer"]
 
 
 class BatchTrace(Protocol):
-    """The trace of one batch: a span from reading to commit, and below it one for each turn of a stage."""
+    """The trace of one batch: a span from reading to commit, and a child span for each stage."""
 
     def stage(self, stage: Stage) -> AbstractContextManager[None]:
-        """Record the block as a span of `stage`; an exception that leaves it ends the trace as failed."""
+        """Record the block as a span of `stage`; an exception in the block marks the trace as failed."""
 
     def end(self) -> None:
-        """End the trace: everything of the batch is delivered."""
+        """End the trace, after everything of the batch is delivered."""
 
 
 class Tracer(Protocol):
-    """Begins traces. Every method is cheap, called per batch and never raises."""
+    """Begin traces. Every method is cheap, called per batch and never raises."""
 
     def begin(self, records: Sequence[Record]) -> BatchTrace:
         """Return the trace of a batch that was just read."""
 
 
 class _NoTrace:
-    """Records nothing."""
+    """A trace that records nothing."""
 
     def stage(self, stage: Stage) -> AbstractContextManager[None]:  # noqa: ARG002 - records nothing
         """Record nothing."""

@@ -1,4 +1,4 @@
-"""The version of the library and the programs: of releases, of caches, and of who made an index."""
+"""The version of the library and the programs: of releases, of caches, and of the writer of an index."""
 
 __all__ = ["__version__"]
 

@@ -35,8 +35,8 @@ def expectations_of(pipeline: Pipeline, *, may_expire: bool = False) -> Expectat
     """What may be concluded from its history; matches connect by the rule `components` alone."""
     is_connecting = pipeline.rule is components
     return Expectations(
-        tells_unique=pipeline.event_config.unique,
-        tells_undecided=pipeline.event_config.undecided,
+        publishes_unique=pipeline.event_config.unique,
+        publishes_undecided=pipeline.event_config.undecided,
         may_expire=may_expire,
         matching=Matching(pipeline.verdict, pipeline.layout, lambda _match: True) if is_connecting else None,
         verdict=pipeline.verdict,

@@ -17,7 +17,10 @@ _KINDS: Final = {".py", ".md", ".lua", ".toml", ".yaml", ".yml", ".conf", ".serv
 CHECKED: Final = (
     "neardup_stream/bits/",
     "neardup_stream/fingerprints/",
+    "neardup_stream/frames/",
     "neardup_stream/hashing/",
+    "neardup_stream/indexes/",
+    "neardup_stream/invariants/",
     "neardup_stream/text/",
     "neardup_stream/wire/",
 )

@@ -1,1 +1,1 @@
-"""Site frames: the lines that a site repeats on its pages, learned from the pages themselves. Pure."""
+"""Detect site frames: the lines that a site repeats on its pages, learned from the pages. Pure."""

@@ -1,11 +1,11 @@
-"""Which lines of a page are frame, from how many other pages of its site have them. Pure.
+"""Decide which lines of a page are frame, from how many other pages of its site have them. Pure.
 
     a line in a landmark (nav, footer, …)       on `landmark_pages` other pages
     another line of a marked-up page            on `markup_pages`, or half of the pages while few are known
-    a line of plain text                        on `text_pages`: a crawler that sends text has cut most frame
+    a line of plain text                        on `text_pages`: crawlers that send text cut most frame
 
-Content that a site really repeats is rare; frame that is taken for content makes different pages alike. So
-the bounds are low, and a page of which they would leave next to nothing is read with the strict one.
+Content that a site really repeats is rare, while frame that is treated as content makes different pages
+similar. So the bounds are low. If they would leave almost nothing of a page, the strict bound applies.
 """
 
 from collections.abc import Callable
@@ -28,23 +28,25 @@ __all__ = [
 ]
 
 MIN_CONTENT_TOKENS = 20
-"""If the lenient bounds leave fewer tokens than this, only `markup_pages` counts."""
+"""If the lenient bounds leave fewer tokens than this, only `markup_pages` applies."""
 
 COPY_SHARE = 0.9
-"""While one page is enough for a line to be frame, a page that shares so much with it is rather its copy."""
+"""While a line on one other page is frame already, a page that shares this much with it is probably its copy.
+"""
 
 LANDMARK_SHARE = 0.05
-"""Of a page's tokens so many must be in question before its markup is asked for landmarks: that costs as much
-as extracting its text."""
+"""Fraction of a page's tokens that must be undecided before its markup is parsed for landmarks, which costs
+as much as extracting its text.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class FrameConfig:
-    """From how many other pages of a site a line is frame.
+    """On how many other pages of a site a line must be to count as frame.
 
     Attributes:
         markup_pages: for a line of a marked-up page, from 1.
-        landmark_pages: for one that its markup calls navigation, footer or the like, from 1.
+        landmark_pages: for a line in navigation, footer or another landmark of the markup, from 1.
         text_pages: for a line of plain text, from 1.
         max_lines: lines that are counted for a site, from 16.
 
@@ -64,7 +66,7 @@ class FrameConfig:
 
 
 class FrameBounds(NamedTuple):
-    """On how many other pages of a site a line is frame, from 1.
+    """The bounds for one page: on how many other pages of its site a line is frame, from 1.
 
     Attributes:
         markup: a line of a marked-up page.
@@ -78,7 +80,7 @@ class FrameBounds(NamedTuple):
 
 
 def frame_bounds(page_count: int, config: FrameConfig) -> FrameBounds:
-    """The bounds for a site of which so many other pages are counted: lenient while they are few."""
+    """Return the bounds for a site with so many other counted pages: lenient while there are few."""
     markup = min(config.markup_pages, max(1, -(-page_count // 2)))
     return FrameBounds(markup, min(config.landmark_pages, markup), config.text_pages)
 
@@ -96,7 +98,7 @@ def content_lines(
         counts: on how many other pages of the site each line was, int64[lines].
         token_counts: of each line, int64[lines].
         page_count: how many other pages those are.
-        landmarks: finds which lines are in landmarks, called if it matters; None for plain text.
+        landmarks: returns which lines are in landmarks; called only if needed; None for plain text.
         config: the bounds.
     """
     strict = strict_content_lines(counts, config, is_markup=landmarks is not None)
@@ -115,12 +117,12 @@ def content_lines(
 def strict_content_lines(
     counts: NDArray[np.int64], config: FrameConfig, *, is_markup: bool
 ) -> NDArray[np.bool_]:
-    """The same by the full bound alone, however few pages are known, and without landmarks."""
+    """Return the content lines by the full bound alone, however few pages are known, without landmarks."""
     is_content: NDArray[np.bool_] = counts < (config.markup_pages if is_markup else config.text_pages)
     return is_content
 
 
 def asks_for_landmarks(in_question: NDArray[np.int64], tokens: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether so many of the tokens of pages are in question that their markup is asked for landmarks."""
+    """Return whether so many tokens of a page are undecided that its markup is parsed for landmarks."""
     asks: NDArray[np.bool_] = in_question >= np.maximum(MIN_CONTENT_TOKENS, LANDMARK_SHARE * tokens)
     return asks

@@ -1,10 +1,10 @@
-"""The frame table of one site: on how many of its pages each line was seen.
+"""Store the frame table of one site: on how many of its pages each line was seen.
 
     stamp, 8 bytes │ pages counted, 2 bytes │ line hashes, 4 bytes each, ascending │ counts, 1 byte each
 
-Counts are of distinct pages in a sliding window: when MAX_PAGES pages are counted all counts are halved, so
-that the frame of an earlier design is forgotten. A table is bounded; the rarest lines are dropped, of equally
-rare ones the older.
+Counts are of distinct pages in a sliding window: when MAX_PAGES pages are counted, all counts are halved, so
+that the frame of an earlier design disappears. A table is bounded: the rarest lines are dropped, and of
+equally rare ones the older.
 """
 
 from collections.abc import Sequence
@@ -21,10 +21,11 @@ LineHashes = NDArray[np.uint32]
 """Hashes of lines: 32 bits over the sequence of tokens."""
 
 MAX_PAGES = 255
-"""Pages counted at most, so that a count fits into one byte."""
+"""The most pages counted, so that a count fits in one byte."""
 
 STAMP_BYTES = 8
-"""The first bytes of a packed table: they differ after every write, so a writer can tell whether it moved."""
+"""The first bytes of a packed table. They differ after every write, so a writer detects a concurrent write.
+"""
 
 _HEADER_BYTES = STAMP_BYTES + 2
 _LINE_BYTES = 5
@@ -53,24 +54,27 @@ class FrameTable(NamedTuple):
 
     @classmethod
     def empty(cls) -> Self:
-        """The table of a site of which nothing is known."""
+        """Return the table of a site without counted pages."""
         return cls(0, np.empty(0, np.uint32), np.empty(0, np.uint8))
 
     def counts_of(self, lines: LineHashes) -> NDArray[np.int64]:
-        """On how many counted pages each of these lines was, 0 for unknown ones. Cost: 5 µs for 100 lines."""
+        """Return on how many counted pages each of these lines was, 0 for unknown ones.
+
+        Cost: 5 µs for 100 lines.
+        """
         if not self.hashes.size:
             return np.zeros(lines.size, np.int64)
         at = np.minimum(self.hashes.searchsorted(lines), self.hashes.size - 1)
         return np.where(self.hashes[at] == lines, self.counts[at], 0).astype(np.int64)
 
     def learn(self, pages: Sequence[LineHashes], max_lines: int) -> "FrameTable":
-        """The table with some pages more.
+        """Return the table with some more pages.
 
         Args:
             pages: the lines of each page; a line that a page repeats counts once.
             max_lines: lines to keep, from 1.
 
-        Cost: 40 µs, and 10 µs a page.
+        Cost: 40 µs plus 10 µs a page.
         """
         table = self
         for start in range(0, len(pages), MAX_PAGES // 2):
@@ -78,7 +82,7 @@ class FrameTable(NamedTuple):
         return table
 
     def _learn(self, pages: Sequence[LineHashes], max_lines: int) -> "FrameTable":
-        """At most MAX_PAGES // 2 pages."""
+        """Return the table with at most MAX_PAGES // 2 more pages."""
         known = self._halved() if self.page_count + len(pages) > MAX_PAGES else self
         lines, more = np.unique(np.concatenate([distinct_lines(page) for page in pages]), return_counts=True)
         new = lines[known.counts_of(lines) == 0]
@@ -90,7 +94,7 @@ class FrameTable(NamedTuple):
         taught = np.searchsorted(hashes, lines)
         counts[taught] += more.astype(np.uint8)
         if hashes.size > max_lines:
-            rank = 2 * counts.astype(np.uint16)  # 16 bits are sorted fastest
+            rank = 2 * counts.astype(np.uint16)  # sorting 16 bits is fastest
             rank[taught] += 1
             is_kept = np.ones(hashes.size, np.bool_)
             is_kept[np.argsort(rank, kind="stable")[:-max_lines]] = False
@@ -102,7 +106,7 @@ class FrameTable(NamedTuple):
         return FrameTable(self.page_count // 2, self.hashes[counts > 0], counts[counts > 0])
 
     def pack(self, stamp: bytes) -> bytes:
-        """The stored bytes; `stamp` is 8 bytes that no other write has."""
+        """Return the stored bytes; `stamp` is 8 bytes that no other write has."""
         return b"".join(
             [
                 stamp,
@@ -114,10 +118,10 @@ class FrameTable(NamedTuple):
 
     @staticmethod
     def unpack(packed: bytes | None) -> "FrameTable":
-        """Read what `pack` wrote; the empty table for None.
+        """Read what `pack` wrote; return the empty table for None.
 
         Raises:
-            CorruptData: these bytes were not written by `pack`.
+            CorruptData: `pack` did not write these bytes.
         """
         if packed is None:
             return FrameTable.empty()
@@ -131,7 +135,7 @@ class FrameTable(NamedTuple):
             np.frombuffer(packed[hashes_end:], np.uint8),
         )
         if not table._is_sound():
-            raise CorruptData(f"a frame table of {len(packed)} bytes holds what no table does")
+            raise CorruptData(f"a frame table of {len(packed)} bytes has invalid contents")
         return table
 
     def _is_sound(self) -> bool:

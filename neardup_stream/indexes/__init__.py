@@ -1,1 +1,1 @@
-"""I have a fingerprint: who is near it?"""
+"""Find near neighbors of a fingerprint, in stored tables, in memory and in archives."""

@@ -1,7 +1,7 @@
-"""Clusters of words: those that a chain of close pairs connects, though its ends may lie far apart.
+"""Find clusters of words: those that a chain of close pairs connects, even if its ends are far apart.
 
-Every word points to a smaller word of its cluster, or to itself: then it is the root, and in the end the
-smallest member. Pairs are taken in batches and forgotten, so memory does not grow with their number.
+Every word points to a smaller word of its cluster, or to itself: then it is the root, and at the end the
+smallest member. Pairs are processed in batches and dropped, so memory does not grow with their number.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,11 +17,11 @@ __all__ = ["clusters"]
 _Nodes = npt.NDArray[np.intp]
 
 _BATCH_PAIRS = 1 << 18
-"""Pairs taken at once: enough for the passes over all words that a batch costs, 2 MB an array."""
+"""Pairs per batch: enough to amortize a batch's passes over all words, at 2 MB an array."""
 
 
 def clusters(words: Words, distance_bits: int) -> list[list[int]]:
-    """The connected components of two or more words, where pairs within `distance_bits` are connected.
+    """Return the connected components of two or more words; pairs within `distance_bits` are connected.
 
     Args:
         words: distinct words, one dimension, ascending.
@@ -40,7 +40,7 @@ def clusters(words: Words, distance_bits: int) -> list[list[int]]:
 
 
 def _batches(chunks: Iterable[Pairs]) -> Iterator[Pairs]:
-    """The same pairs in fewer arrays."""
+    """Yield the same pairs in fewer arrays."""
     batch: list[Pairs] = []
     pairs_count = 0
     for chunk in chunks:
@@ -59,9 +59,9 @@ def _joined(batch: list[Pairs]) -> Pairs:
 
 
 def _connected(parents: _Nodes, left: _Nodes, right: _Nodes) -> _Nodes:
-    """New parents, all of them roots, after the nodes at the same places have been connected.
+    """Return new parents, all of them roots, after connecting the nodes at the same indexes.
 
-    In each round every root that a pair connects to smaller ones is hung below the smallest of them.
+    In each round every root that a pair connects to smaller ones becomes a child of the smallest of them.
     """
     left, right = parents[left], parents[right]
     while (apart := left != right).any():
@@ -73,7 +73,7 @@ def _connected(parents: _Nodes, left: _Nodes, right: _Nodes) -> _Nodes:
 
 
 def _flattened(parents: _Nodes) -> _Nodes:
-    """Point every node to its root; the way there halves in each round."""
+    """Point every node to its root; path halving, one round at a time."""
     while not np.array_equal(grandparents := parents[parents], parents):
         parents = grandparents
     return parents

@@ -1,4 +1,4 @@
-"""How many pages of an answer are expected not to fulfil the query: those that have its bits by chance."""
+"""Estimate how many pages of an answer do not fulfil the query: those that have its bits by chance."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -14,18 +14,18 @@ from neardup_stream.indexes.query_logic import BoundQuery, evaluate, required_te
 __all__ = ["Found", "expected_false_drops"]
 
 _PAIRED_TERMS: Final = 8
-"""With more terms, pages that have the bits of two terms by chance are counted twice: they are few."""
+"""With more terms, the few pages that have the bits of two terms by chance are counted twice."""
 
 _NEGLIGIBLE_PAGES: Final = 0.001
-"""Where fewer pages are expected to have the bits of both terms, they are not looked for."""
+"""Pairs of terms with fewer expected pages than this are not counted."""
 
 
 class Found(NamedTuple):
-    """What the slices said of the terms of a query.
+    """The bitmaps of a query's terms.
 
     Attributes:
         bitmaps: of each term, the pages that may have it.
-        exact: the terms whose bitmaps say which pages have them.
+        exact: the terms whose bitmaps are exact.
         living: the pages that are not forgotten.
     """
 
@@ -35,11 +35,11 @@ class Found(NamedTuple):
 
 
 def expected_false_drops(tiles: SearchTiles, bound: BoundQuery, found: Found, possible: Bitmap) -> float:
-    """How many pages are possible and yet expected not to fulfil the query.
+    """Return how many of the possible pages are expected not to fulfil the query.
 
-    If every bitmap were the truth, the query would tell how many pages fulfil it. But of the pages that lack
-    a term and depend on it, some have its bits: as many as the moments of their tile say of those that do not
-    have them. Where a page has the bits of two terms by chance, both counted it.
+    If every bitmap were exact, the query itself would give the number of pages that fulfil it. But of the
+    pages that lack a term, and whose result depends on it, some have its bits by chance. Their number follows
+    from the moments of their tile. If a page has the bits of two terms by chance, both terms count it.
 
     Args:
         tiles: of the archive.
@@ -65,7 +65,7 @@ def expected_false_drops(tiles: SearchTiles, bound: BoundQuery, found: Found, po
 
 
 class _Counts:
-    """Counts living pages of each tile for which a query answers so and so, some terms set by hand."""
+    """Count the living pages of each tile for which a query has a given result, some terms forced."""
 
     def __init__(self, tiles: SearchTiles, bound: BoundQuery, found: Found) -> None:
         self._tiles = tiles
@@ -74,25 +74,29 @@ class _Counts:
         self._values = {True: np.full_like(found.living, 0xFF), False: np.zeros_like(found.living)}
 
     def of(self, bitmap: Bitmap) -> NDArray[np.int64]:
-        """Set bits of each tile."""
+        """Return the number of set bits in each tile."""
         starts = self._tiles.first_bytes
         if not starts.size:
             return np.zeros(0, np.int64)
         return np.add.reduceat(np.bitwise_count(bitmap), starts, dtype=np.int64)
 
     def fulfilling(self, given: Mapping[int, bool]) -> Bitmap:
-        """The living pages that fulfil the query if they have the given terms, or lack them."""
+        """Return the living pages that fulfil the query if they have, or lack, the given terms."""
         values = {term: self._values[value] for term, value in given.items()}
         return evaluate(self._bound, {**self._found.bitmaps, **values}) & self._found.living
 
     def surplus(self, term: int) -> NDArray[np.int64]:
-        """Pages without the bits of a term: those that fulfil the query with them, less those without."""
+        """Return the gain of a term per tile, over pages without its bits.
+
+        The gain is the number of pages that fulfil the query with the term, minus those that fulfil it
+        without.
+        """
         lacking = ~self._found.bitmaps[term]
         with_term, without = self.fulfilling({term: True}), self.fulfilling({term: False})
         return self.of(with_term & lacking) - self.of(without & lacking)
 
     def interaction(self, one: int, other: int) -> NDArray[np.int64]:
-        """Of pages without the bits of two terms, how much both terms do beyond what each of them does."""
+        """Return the gain of two terms together beyond that of each, over pages without their bits."""
         lacking = ~(self._found.bitmaps[one] | self._found.bitmaps[other])
         total = np.zeros(self._tiles.first_bytes.size, np.int64)
         for has_one in (False, True):

@@ -1,4 +1,7 @@
-"""Fuzzy-fingerprints as keys of archives: a reference is learned from the pages, and kept with the keys."""
+"""Use fuzzy-fingerprints as keys of archives.
+
+Learn a reference from the pages, and store it with the keys.
+"""
 
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,14 +42,14 @@ _BOUNDS: Final = "fuzzy.bounds"
 
 
 def key_schema(kinds: frozenset[KeyKind]) -> Mapping[str, str | int]:
-    """What the schema of an archive says of its keys; nothing where they are bands."""
+    """Return what the schema of an archive says about its keys; nothing if they are bands."""
     if kinds == BANDS_ONLY:
         return {}
     return {KEY_KINDS: ",".join(sorted(kinds)), "fuzzy_classes": CLASSES, "fuzzy_schemes": len(SCHEMES)}
 
 
 class FuzzyKeysWriter:
-    """Collects the words of pages by prefix, and makes the keys once all are there; see `LateKeys`.
+    """Collect the words of pages by prefix, and make the keys after the last page; see `LateKeys`.
 
     Args:
         directory: for temporary files; 8 bytes a distinct prefix of each page.
@@ -71,7 +74,7 @@ class FuzzyKeysWriter:
         self._stack.close()
 
     def add(self, pages: Sequence[FrozenPage], first_row: int) -> None:
-        """See `LateKeys`; of pages that are too short to be found nothing is taken."""
+        """See `LateKeys`; skips pages that are too short to be found."""
         for row, page in enumerate(pages, start=first_row):
             if page.keys and page.prefixes:
                 self._rows.append(row)
@@ -94,7 +97,7 @@ class FuzzyKeysWriter:
             yield KeysOfRows(fuzzy_keys(codes, scopes).reshape(-1), np.repeat(rows, codes.shape[1]))
 
     def write(self, writer: ArchiveWriter) -> None:
-        """See `LateKeys`; an archive without a page to be found has no reference."""
+        """See `LateKeys`; an archive in which no page can be found has no reference."""
         reference = self._reference
         if reference is None:
             return
@@ -109,7 +112,7 @@ class FuzzyKeysWriter:
 
 
 def read_reference(index: FrozenIndex) -> FuzzyReference | None:
-    """Read what pages must be compared with to have the fuzzy codes of an archive; None where it has none.
+    """Read the reference with which the fuzzy codes of an archive were made; None if it has none.
 
     Raises:
         CorruptData: it is damaged.
@@ -131,5 +134,5 @@ def _items(index: FrozenIndex, name: str, dtype: str, count: int | None = None) 
         None,
         section.item_count,
     ):
-        raise CorruptData(f"{index.file.path}: section {name!r} does not have the items that it must")
+        raise CorruptData(f"{index.file.path}: section {name!r} has the wrong number of items")
     return index.file.section(name).view(dtype)

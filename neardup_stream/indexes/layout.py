@@ -1,20 +1,20 @@
-"""How wide the buckets of the permuted tables are, and how the records are packed, for a stated corpus.
+"""Choose the bucket width of the permuted tables and the packing of page records for a planned size.
 
-A permuted fingerprint is cut in three; a probe's range lies inside one bucket, because the prefix covers
+A permuted fingerprint has three parts. A probe's range lies inside one bucket, because the prefix covers
 leading byte and bucket:
 
     63      56 55            64-8-b                                0
     +---------+-----------------+------------------------------------+
-    | leading | bucket (b bits) |                rest                |
+    | leading | bucket (b bits) |               suffix               |
     +---------+-----------------+------------------------------------+
     |<------- prefix: equal in a match ------->|<-- k bits differ -->|
 
-A sorted set stays packed (some 20 bytes an entry) up to a limit and costs over 100 an entry beyond. The bits
-of real pages are not even, so the fullest buckets hold several times the mean: b is chosen for a mean fill of
-32 to 64 at the stated number of pages, and the limit is 512 (`stores/redis/namespace.py`).
+A sorted set stays packed (some 20 bytes an entry) up to a limit and costs over 100 bytes an entry above it.
+The bits of real pages are not uniform, so the fullest buckets hold several times the mean: b is chosen for a
+mean fill of 32 to 64 at the planned number of pages, and the limit is 512 (`stores/redis/namespace.py`).
 
-A band, 32 bits, matches as a whole. It is cut in the same way, and of its rest 16 bits at most are kept: its
-bucket is a hash of words, each with its members.
+A band, 32 bits, matches as a whole. It is split in the same way, with at most 16 bits of suffix: its bucket
+is a hash of words, each with its members.
 """
 
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ from neardup_stream.errors import ConfigError
 __all__ = ["ENTRY_FORMAT", "MAX_BANDS", "MEAN_FILL", "IndexConfig", "IndexLayout", "TableCut"]
 
 ENTRY_FORMAT = 4
-"""Raised whenever the same settings come to other keys or members."""
+"""Increased whenever equal settings give other keys or members."""
 
 MEAN_FILL = 64
-"""Entries a bucket, and records a hash, hold on average when the stated number of pages is reached."""
+"""Average entries of a bucket, and records of a hash, at the planned number of pages."""
 
 MAX_BANDS = 32
-"""More would cost more memory than the page records."""
+"""More bands would use more memory than the page records."""
 
 _LEADING_BITS = 8
 _BAND_BITS = 32
@@ -45,23 +45,23 @@ _MAX_EXPECTED_PAGES = 10**12
 
 @dataclass(frozen=True, slots=True)
 class IndexConfig:
-    """What an operator states about the index.
+    """The configuration of an index.
 
     Measured at 200,000 pages, buckets filled as planned, Redis 7.0: a permuted table takes 24 bytes a page, a
-    band 17 (4 tables: 95 bytes; with 12 bands: 298); to probe and insert, a table takes some 8 µs of the
-    server, a band 3.
+    band 17 (4 tables: 95 bytes; with 12 bands: 298). Probe and insert take some 8 µs of the server for each
+    table, 3 for each band.
 
     Attributes:
         permuted: blocks and distance; 4 blocks at 3 bits are 4 tables, some 100 bytes a page.
-        expected_pages: the largest number of pages to be kept; sets the width of the buckets.
+        expected_pages: the largest number of pages that the index will hold; sets the width of the buckets.
         bucket_cap: a range of at most this many entries is read whole, so that every page of a cluster is
-            told. A larger one is an oversized bucket and only sampled; where that leaves something out is
-            counted. Of the pages with one band, one more than this is kept.
-        shards: power of two up to 256; at least four times the nodes of a cluster.
-        bands: words of a page's sketch that are indexed too, 0 to 32; equal in one is a candidate.
-        oversized_considered: most entries of an oversized bucket that are looked at.
+            reported. A larger one is an oversized bucket and only sampled; a metric counts the probes with
+            missing candidates. A band stores at most one page more than this.
+        shards: power of two up to 256; at least four times the nodes of a Redis Cluster.
+        bands: words of a page's sketch that are indexed too, 0 to 32; pages with an equal one are candidates.
+        oversized_considered: most entries of an oversized bucket that are read.
         oversized_same_fingerprint: of them, most of one fingerprint, or one band, so that ten thousand
-            copies of a page cost it no more than a few.
+            copies of a page cost no more than a few.
         oversized_candidates: most candidates of a page that met an oversized bucket, the nearest first; it
             may meet the same oversized bucket in every table.
     """
@@ -76,7 +76,7 @@ class IndexConfig:
     oversized_candidates: int = 8
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be stored.
+        """Check that the index can be stored.
 
         Raises:
             ConfigError: a number is out of its range.
@@ -106,13 +106,13 @@ class IndexConfig:
 
 
 class TableCut(NamedTuple):
-    """How the words of one table are cut, in bits.
+    """How the words of one table are split, in bits.
 
     Attributes:
-        bucket_bits: behind the leading byte.
-        suffix_bits: behind the bucket, kept in the member.
-        open_bits: the lowest of the rest, in which a match may differ; a band has none.
-        member_suffix_bytes: what of a member holds the rest, in bytes; 0 where it is a word.
+        bucket_bits: after the leading byte.
+        suffix_bits: after the bucket, stored in the member.
+        open_bits: the lowest bits of the suffix, in which a match may differ; a band has none.
+        member_suffix_bytes: bytes of a member that hold the suffix; 0 if it is a word.
     """
 
     bucket_bits: int
@@ -123,7 +123,7 @@ class TableCut(NamedTuple):
 
 @dataclass(frozen=True)
 class IndexLayout:
-    """The numbers that follow from an `IndexConfig`; they shape every stored key and member.
+    """The numbers derived from an `IndexConfig`; they determine every stored key and member.
 
     Raises:
         ConfigError: the prefix is shorter than a leading byte, so one probe would span several shards.
@@ -143,45 +143,45 @@ class IndexLayout:
 
     @cached_property
     def tables(self) -> tuple[Permutation, ...]:
-        """One permutation per table."""
+        """Return one permutation per table."""
         return permutations(self.config.permuted)
 
     @property
     def shard_bits(self) -> int:
-        """log2 of the number of shards."""
+        """Return log2 of the number of shards."""
         return self.config.shards.bit_length() - 1
 
     @property
     def bucket_bits(self) -> int:
-        """Bits of a bucket number: as many as keep the mean fill, as far as the prefix reaches."""
+        """Return the bits of a bucket number: enough for the mean fill, at most those of the prefix."""
         return min(_bits_for(self.config.expected_pages, _LEADING_BITS), self._prefix_bits - _LEADING_BITS)
 
     @property
     def slot_bits(self) -> int:
-        """log2 of the number of record hashes in a shard."""
+        """Return log2 of the number of record hashes in a shard."""
         return _bits_for(self.config.expected_pages, self.shard_bits)
 
     @property
     def band_bucket_bits(self) -> int:
-        """The same of a band's word, which matches as a whole."""
+        """Return the bits of a bucket number of a band's word, which matches as a whole."""
         return min(_bits_for(self.config.expected_pages, _LEADING_BITS), _MAX_BAND_BUCKET_BITS)
 
     @property
     def band_suffix_bits(self) -> int:
-        """Bits of a band's word that are kept: as many as two bytes hold.
+        """Return the bits of a band's word that are stored: as many as two bytes hold.
 
-        At 10**6 pages 30 of 32 bits are kept: a page shares one of twelve bands by chance once in 90.
+        At 10**6 pages 30 of 32 bits are stored: a page shares one of twelve bands by chance once in 90.
         """
         return min(_BAND_BITS - _LEADING_BITS - self.band_bucket_bits, _MAX_BAND_REST_BITS)
 
     @property
     def table_count(self) -> int:
-        """One table per band, then the permuted tables."""
+        """Return the number of tables: the permuted tables and one per band."""
         return self.config.bands + len(self.tables)
 
     @cached_property
     def cuts(self) -> tuple[TableCut, ...]:
-        """How the words of each table are cut, in the order of the tables."""
+        """Return how the words of each table are split, in the order of the tables."""
         suffix_bits = 64 - _LEADING_BITS - self.bucket_bits
         suffix_bytes = -(-suffix_bits // 8)
         band = TableCut(self.band_bucket_bits, self.band_suffix_bits, open_bits=0, member_suffix_bytes=0)
@@ -197,5 +197,8 @@ class IndexLayout:
 
 
 def _bits_for(pages: int, spread_bits: int) -> int:
-    """Bits that cut `pages`, spread over 2**spread_bits keys already, into groups of at most MEAN_FILL."""
+    """Return the bits that divide `pages` into groups of at most MEAN_FILL on average.
+
+    The pages are already spread over 2**spread_bits keys.
+    """
     return max(0, ceil(log2(pages / MEAN_FILL)) - spread_bits)

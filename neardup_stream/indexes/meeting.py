@@ -1,4 +1,4 @@
-"""In which tables two pages would meet: why a probe finds a page, or does not."""
+"""Compute in which tables two pages meet: why a probe finds a page, or does not."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -17,7 +17,7 @@ class Meeting(NamedTuple):
 
     Attributes:
         tables: permuted tables, by number from 0; none if the fingerprints are too far apart.
-        bands: equal bands, by number from 0, as far as they are kept.
+        bands: equal bands, by number from 0, comparing only the stored bits.
     """
 
     tables: tuple[int, ...]
@@ -25,12 +25,12 @@ class Meeting(NamedTuple):
 
     @property
     def is_found(self) -> bool:
-        """Whether a probe for either page finds the other, unless a cap bites."""
+        """Return whether a probe for either page finds the other, unless a limit truncates the result."""
         return bool(self.tables or self.bands)
 
 
 def meeting(one: Sequence[IndexedPage], other: Sequence[IndexedPage], layout: IndexLayout) -> Meeting:
-    """Where two pages would meet, each of which may be looked for and stored in several ways."""
+    """Return where two pages meet, each of which may be probed for and stored in several views."""
     met = [_meeting(probing, stored, layout) for probing in one for stored in other]
     return Meeting(
         tables=tuple(sorted({table for each in met for table in each.tables})),

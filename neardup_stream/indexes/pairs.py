@@ -1,18 +1,18 @@
-"""Every pair of a set of words that lie close together, in memory, at a cost that follows the data.
+"""Find every pair of close words in a set, in memory, at a cost that adapts to the data.
 
-Words that share their leading bits form a run; to begin with, the whole set is one. Where a run is long,
+Words that share their leading bits form a run; at the start, the whole set is one run. If a run is long,
 
-1. the bits that are left are split into blocks, and for each choice of blocks a match must agree on, the
+1. its remaining bits are split into blocks, and for each choice of blocks that a match must agree on, the
    words are permuted and sorted (`bits.permutations`), which breaks the run into shorter ones;
-2. and so on with those that are still long. A short run is compared word by word.
+2. the same is repeated for runs that are still long. A short run is compared word by word.
 
 So a hot bucket (many words with one prefix) is split further instead of being compared all against all.
-The runs of one depth, but for the longest, are taken together, as one array that is sorted at once: a
-million of them cost no more calls than one. Which blocks are best, and whether another split is worth its
-tables at all, is estimated first (`indexes.split_cost`). What is found does not depend on it.
+The runs of one depth, except for the longest, are processed together, as one array that is sorted once: a
+million of them cost no more calls than one. `indexes.split_cost` first estimates which blocks are best, and
+whether another split is worth its tables. The estimate does not affect the result.
 
-A pair that comes up in several tables is kept in the first of them alone, at every depth: it must differ
-in each block that the table passed over. So each pair is reported once.
+A pair that matches in several tables is reported by the first of them alone, at every depth: there it differs
+in each block that the table passed over.
 """
 
 from collections.abc import Iterator
@@ -28,20 +28,20 @@ from neardup_stream.indexes.split_cost import Lengths, cheapest_widths
 __all__ = ["Pairs", "matching_pairs", "sorted_pairs"]
 
 Pairs = tuple[Words, Words]
-"""Two arrays of one length; the words at the same place are a pair."""
+"""Two arrays of equal length; the words at the same index are a pair."""
 
 _SHORT_RUN_WORDS = 16
-"""Runs of at most this many words are compared at once: no split of them was ever measured to pay."""
+"""Runs of at most this many words are compared directly: in measurements, splitting them never paid."""
 
 _HOT_RUN_WORDS = 1024
-"""Runs of at least this many words are split each on its own: they are few, and may resemble no other."""
+"""Runs of at least this many words are split individually: they are few, and differ from each other."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
     """Words in an order that keeps those with the same leading `shared_bits` together, in runs.
 
-    A pair counts only if it differs in each of the masks `must_differ`; else it is another table's.
+    A pair counts only if it differs in each of the masks `must_differ`; otherwise another table reports it.
     """
 
     words: Words
@@ -50,14 +50,14 @@ class _Table:
 
     @property
     def largest_difference(self) -> np.uint64:
-        """The XOR of two words is at most this if and only if they share the leading bits."""
+        """Return the largest XOR of two words that share the leading bits."""
         return np.uint64((1 << (WORD_BITS - self.shared_bits)) - 1)
 
 
 def sorted_pairs(words: Words, distance_bits: int) -> Pairs:
-    """All that `matching_pairs` finds, the smaller word of each pair left, in ascending order.
+    """Return all pairs of `matching_pairs`, each with the smaller word first, in ascending order.
 
-    Holds every pair: 16 bytes each, and about three times that while they are sorted.
+    Holds every pair: 16 bytes each, and about three times that during the sort.
     """
     none = np.empty((2, 0), dtype=np.uint64)
     pairs = np.concatenate([none, *map(np.stack, matching_pairs(words, distance_bits))], axis=1)
@@ -67,7 +67,7 @@ def sorted_pairs(words: Words, distance_bits: int) -> Pairs:
 
 
 def matching_pairs(words: Words, distance_bits: int) -> Iterator[Pairs]:
-    """Pairs of words that differ in at most `distance_bits` bits, each pair once, in no order.
+    """Yield the pairs of words that differ in at most `distance_bits` bits, each pair once, in no order.
 
     Memory is some ten times that of `words`, however many pairs there are. Time: at distance 3 about ten
     sorts of the words, if they are spread evenly; it grows with the pairs found and steeply with distance.
@@ -109,7 +109,7 @@ def _run_lengths(table: _Table) -> Lengths:
 
 
 def _split(table: _Table, lengths: Lengths, distance_bits: int) -> Iterator[Pairs]:
-    """Search a table of long runs by tables of their own, or at once if those would cost more."""
+    """Search a table of long runs by tables of their own, or directly if those would cost more."""
     ours = _may_differ_enough(table, lengths)
     table, lengths = _selected(table, lengths, ours), lengths[ours]
     widths = cheapest_widths(table.words, lengths, WORD_BITS - table.shared_bits, distance_bits)
@@ -122,7 +122,7 @@ def _split(table: _Table, lengths: Lengths, distance_bits: int) -> Iterator[Pair
 
 
 def _may_differ_enough(table: _Table, lengths: Lengths) -> npt.NDArray[np.bool_]:
-    """For each run, whether it has any pair that is not another table's."""
+    """Return for each run whether it has any pair that this table reports."""
     starts = np.cumsum(lengths) - lengths
     varying = np.bitwise_or.reduceat(table.words ^ np.repeat(table.words[starts], lengths), starts)
     is_ours: npt.NDArray[np.bool_] = np.all(varying[:, None] & table.must_differ != 0, axis=1)

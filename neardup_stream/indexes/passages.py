@@ -1,9 +1,9 @@
-"""Which pages of an archive share a passage with a text, and where.
+"""Find the pages of an archive that share a passage with a text, and the passage.
 
     text ──► tokens ──► chosen shingles ──► pages that have some ──► chains of hits ──► passages
 
-Where an archive keeps texts, every hit is extended to the whole common run of tokens, on both sides. Where it
-does not, a passage is estimated: from the first to the last hit of a chain.
+If an archive keeps texts, every hit is extended to the whole common run of tokens, on both sides. Otherwise a
+passage is estimated: from the first to the last hit of a chain.
 """
 
 from itertools import pairwise
@@ -31,24 +31,24 @@ from neardup_stream.indexes.common_runs import CommonRun, common_runs, covered
 __all__ = ["LEAST_HITS", "LEAST_TOKENS", "Overlap", "Overlaps", "Passage", "PassageIndex"]
 
 LEAST_TOKENS: Final = 30
-"""A passage is reported from so many tokens on, if nothing else is asked for."""
+"""Default minimum length of a passage, in tokens."""
 
 LEAST_HITS: Final = 2
-"""Of 28 bits one in so many pages has one by chance; two of them next to none."""
+"""With hashes of 28 bits, one page in so many has one hit by chance, but almost none has two."""
 
 _MOST_PLACES: Final = 16
-"""Of one shingle in the text: where it is chosen more often, so many of its places are read in both texts."""
+"""The most places of one shingle in the text that are extended; a shingle may be chosen more often."""
 
 
 class Passage(NamedTuple):
-    """A part of a text that a page has too.
+    """A part of a text that a page also has.
 
     Attributes:
-        start: its first character in the visible text that was asked about.
-        end: the character behind it.
+        start: its first character in the visible text of the query.
+        end: the character after it.
         token_count: of its tokens.
-        page_start: the same in the visible text of the page; None where the archive keeps no texts.
-        page_end: the same.
+        page_start: its first character in the visible text of the page; None if the archive keeps no texts.
+        page_end: the character after it.
     """
 
     start: int
@@ -65,8 +65,8 @@ class Overlap(NamedTuple):
         row: of the page.
         page: its id, URL and time.
         hit_count: chosen shingles of the text that the page has.
-        share: of the text's tokens, those in the passages.
-        page_share: of the page's tokens, those in the passages.
+        share: fraction of the text's tokens that are in the passages.
+        page_share: fraction of the page's tokens that are in the passages.
         is_exact: whether the passages were read in both texts, not estimated.
         passages: in their order in the text.
     """
@@ -85,8 +85,8 @@ class Overlaps(NamedTuple):
 
     Attributes:
         token_count: of the text.
-        chosen_count: shingles of it that were looked for.
-        common_count: of these, the ones on so many pages that they were set aside.
+        chosen_count: shingles of it that were looked up.
+        common_count: of these, the ones that were ignored because they are on too many pages.
         found: pages, the largest shares of the text first.
     """
 
@@ -97,13 +97,13 @@ class Overlaps(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A text that pages are compared with.
+    """A text to compare pages with.
 
     Attributes:
-        tokens: of it.
+        tokens: of the text.
         places: int64, the tokens at which its chosen shingles begin, ascending.
         which: the number of the distinct hash at each place.
-        is_tried: whether a place is read in both texts, where texts are kept.
+        is_tried: whether a place is extended in both texts, if the archive keeps texts.
     """
 
     tokens: LocatedTokens
@@ -113,9 +113,7 @@ class _Asked(NamedTuple):
 
 
 class PassageIndex:
-    """Finds pages of one archive that share passages with texts.
-
-    Several threads may ask at once.
+    """Find pages of one archive that share passages with texts. Thread-safe.
 
     Args:
         archive: opened.
@@ -139,18 +137,18 @@ class PassageIndex:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open an archive with the forgets that are noted beside it.
+        """Open an archive and the file of forgotten pages next to it.
 
         Raises:
-            ConfigError: there is no such file, it is no archive, or it was frozen without passages.
-            CorruptData: it is damaged, or its forgets are.
+            ConfigError: the file does not exist, is not an archive, or was frozen without passages.
+            CorruptData: the archive, or the file of forgotten pages, is damaged.
         """
         archive = LoggedArchive(path)
         return cls(archive, read_gone(path, archive.header))
 
     @property
     def common_pages(self) -> int:
-        """Hashes on more pages were set apart when the archive was frozen."""
+        """Return on how many pages a hash may be at most to be listed in the archive."""
         return self._lists.facts.common
 
     def overlaps(
@@ -161,19 +159,19 @@ class PassageIndex:
         common_pages: int | None = None,
         min_hits: int = LEAST_HITS,
     ) -> Overlaps:
-        """The pages that share passages with a visible text.
+        """Return the pages that share passages with a visible text.
 
         A common run of W + 7 tokens has one hit, of 2W + 7 two, where W is the larger window of the two texts
         (`window_of`), unless its hashes are common ones.
 
         Args:
             text: as it is, not canonical.
-            min_tokens: shorter passages are left out.
-            common_pages: hashes on more pages are set aside; at most what the archive was frozen with.
-            min_hits: a page with fewer is left out; where passages are estimated, also a passage.
+            min_tokens: shorter passages are omitted.
+            common_pages: hashes on more pages are ignored; at most the value used to freeze the archive.
+            min_hits: a page with fewer is omitted; if passages are estimated, also a passage.
 
         Raises:
-            ConfigError: `common_pages` is more than the archive knows.
+            ConfigError: `common_pages` is larger than the archive's.
             CorruptData: a page of the file that was needed is damaged.
 
         Cost: 1 ms for a text of 1,000 shingles; where texts are kept 0.5 ms for each page more. A repeated
@@ -183,7 +181,7 @@ class PassageIndex:
         if common > self.common_pages:
             raise ConfigError(
                 f"{self.archive.file.path} was frozen with --common {self.common_pages}: hashes on more pages"
-                f" are not listed; ask for at most so many instead of {common}, or freeze it again"
+                f" are not listed; use at most this value instead of {common}, or freeze it again"
             )
         tokens = locate_tokens(text)
         chosen = choose_shingles(tokens.hashes, QUERY_SHINGLES)
@@ -208,7 +206,7 @@ class PassageIndex:
     def _overlap(
         self, asked: _Asked, row: int, queries: NDArray[np.int64], min_tokens: int, min_hits: int
     ) -> Overlap:
-        """Compare the text with a page that has these of its distinct hashes."""
+        """Compare the text with a page that has these of the text's distinct hashes."""
         is_hit = np.isin(asked.which, queries)
         tokens, page_tokens = asked.tokens, None
         if self._texts is None:
@@ -237,7 +235,7 @@ class PassageIndex:
 
 
 def _spread(which: NDArray[np.intp], counts: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Mark _MOST_PLACES places of each hash, the first and others evenly spread; all where it has no more."""
+    """Select _MOST_PLACES places of each hash, the first and others evenly spaced; all if it has no more."""
     order = np.argsort(which, kind="stable")
     sizes = np.repeat(counts, counts)
     ordinals = np.arange(which.size) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -247,7 +245,7 @@ def _spread(which: NDArray[np.intp], counts: NDArray[np.int64]) -> NDArray[np.bo
 
 
 def _estimated(places: NDArray[np.int64], window: int, min_tokens: int, min_hits: int) -> list[CommonRun]:
-    """Chains of hits no further apart than a window, as those of a common run are."""
+    """Return the chains of hits no further apart than a window, like those of a common run."""
     bounds = [0, *(np.flatnonzero(np.diff(places) > window) + 1).tolist(), places.size]
     runs = []
     for start, end in pairwise(bounds):

@@ -1,7 +1,7 @@
-"""Permuted tables of 64-bit fingerprints, and tables of bands, over a store.
+"""Index 64-bit fingerprints in permuted tables, and bands in tables of their own, over a store.
 
-Source: Manku, Jain and Das Sarma 2007, section 3. We differ in keeping each table as many small sorted sets,
-keyed by leading byte and bucket, and in filtering by distance where the table lives.
+Source: Manku, Jain and Das Sarma 2007, section 3. Differences: each table is stored as many small sorted
+sets, keyed by leading byte and bucket, and the store filters by distance.
 """
 
 from collections.abc import Collection, Sequence
@@ -19,15 +19,15 @@ from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntrie
 __all__ = ["PermutedIndex", "table_entries"]
 
 _BAND_ONLY = 255
-"""Stands in for the distance of a page that no permuted table found: above every distance."""
+"""The distance of a page that only bands found: above every real distance."""
 
 
 class PermutedIndex:
     """An Index of permuted tables and band tables.
 
     Args:
-        store: keeps the tables.
-        layout: how a fingerprint and a band are cut into keys and members.
+        store: the tables.
+        layout: how a fingerprint and a band are split into keys and members.
     """
 
     def __init__(self, store: TableStore, layout: IndexLayout) -> None:
@@ -43,23 +43,23 @@ class PermutedIndex:
         )
 
     async def probe_and_insert(self, pages: Sequence[IndexedPage]) -> Probed:
-        """See the contract. Cost: one range and one insert per page and table, batched by the store."""
+        """See the protocol. Cost: one range and one insert per page and table, batched by the store."""
         entries = table_entries(pages, self._layout)
         answer = await self._store.probe_and_insert(entries, self._limits)
         return _collect(pages, entries, answer, self._layout, inserted=True)
 
     async def probe(self, pages: Sequence[IndexedPage]) -> Probed:
-        """See the contract."""
+        """See the protocol."""
         entries = table_entries(pages, self._layout)
         answer = await self._store.probe(entries, self._limits)
         return _collect(pages, entries, answer, self._layout, inserted=False)
 
     async def remove(self, pages: Sequence[IndexedPage]) -> None:
-        """See the contract. Cost: one removal per page and table, batched by the store."""
+        """See the protocol. Cost: one removal per page and table, batched by the store."""
         await self._store.remove(table_entries(pages, self._layout).members)
 
     async def remove_stale(self, probed: Probed, stale_candidates: Collection[tuple[Handle, int]]) -> int:
-        """See the contract."""
+        """See the protocol."""
         if not stale_candidates:
             return 0
         seen = zip(probed.seen.handles.tolist(), probed.seen.version_bytes.tolist(), strict=True)
@@ -68,7 +68,7 @@ class PermutedIndex:
 
 
 def table_entries(pages: Sequence[IndexedPage], layout: IndexLayout) -> TableEntries:
-    """One row per page and table: where the page stands there, and the range of rests that may match it."""
+    """Return one entry per page and table: its position, and the range of suffixes that may match it."""
     words = _table_words(pages, layout)
     bucket_bits, suffix_bits, open_bits, suffix_bytes = np.array(layout.cuts, dtype=np.uint64).T
     below_bucket = np.uint64(56) - bucket_bits
@@ -94,7 +94,7 @@ def table_entries(pages: Sequence[IndexedPage], layout: IndexLayout) -> TableEnt
 
 
 def _table_words(pages: Sequence[IndexedPage], layout: IndexLayout) -> Words:
-    """What each page is sorted by in each table, from the leading bit: (pages, tables)."""
+    """Return the sort key of each page in each table, from the leading bit: (pages, tables)."""
     fingerprints = np.array([page.fingerprint for page in pages], dtype=np.uint64)
     bands = np.array([page.bands for page in pages], dtype=np.uint64).reshape(len(pages), layout.config.bands)
     permuted = [table.apply(fingerprints) for table in layout.tables]
@@ -102,7 +102,7 @@ def _table_words(pages: Sequence[IndexedPage], layout: IndexLayout) -> Words:
 
 
 def _low_mask(bits: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The lowest bits of a word set, 0 to 63 of them."""
+    """Return words with the lowest bits set, 0 to 63 of them."""
     return (np.uint64(1) << bits) - np.uint64(1)
 
 
@@ -114,7 +114,10 @@ def _collect(
     *,
     inserted: bool,
 ) -> Probed:
-    """Each candidate once, the nearest first; a page of this very batch only for the pages after it."""
+    """Return each candidate once, the nearest first.
+
+    A page of this batch is a candidate only of the pages after it.
+    """
     rows, seen = entries.rows[answer.entries], answer.members
     distances = np.bitwise_count(seen.rests ^ entries.members.rests[answer.entries])
     distances[seen.tables < layout.config.bands] = _BAND_ONLY
@@ -134,9 +137,9 @@ def _collect(
 
 
 def _nearest(rows: NDArray[np.uint32], distances: NDArray[np.uint8], seen: TableMembers) -> NDArray[np.intp]:
-    """What was seen: each page version once for a row, where it was nearest; by row and distance.
+    """Return the members seen: each page version once per page, at its nearest; by page and distance.
 
-    Of equal distance, those that share the most tables come first: a truncated row keeps only the first ones.
+    Of equal distances, those that share the most tables come first: a truncated list keeps the first ones.
     """
     by_page = np.lexsort((distances, seen.version_bytes, seen.handles, rows))
     columns = [column[by_page] for column in (rows, seen.handles, seen.version_bytes)]
@@ -151,7 +154,7 @@ def _nearest(rows: NDArray[np.uint32], distances: NDArray[np.uint8], seen: Table
 def _is_before(
     pages: Sequence[IndexedPage], rows: NDArray[np.uint32], seen: TableMembers
 ) -> NDArray[np.bool_]:
-    """Whether each seen page was stored before the one that saw it; pages of the batch may not be."""
+    """Return whether each seen page was stored before the page that saw it; pages of the batch may not be."""
     is_before = np.ones(len(rows), dtype=np.bool_)
     batch_handles = np.array([page.handle for page in pages], dtype=np.uint64)
     at = np.flatnonzero(np.isin(seen.handles, batch_handles))
@@ -165,7 +168,7 @@ def _is_before(
 def _candidates(
     page_count: int, rows: NDArray[np.uint32], distances: NDArray[np.uint8], found: TableMembers
 ) -> list[tuple[Candidate, ...]]:
-    """By page, in the order given."""
+    """Return the candidates by page, in the order given."""
     candidates = [
         Candidate(Handle(handle), version_byte, "sketch" if distance == _BAND_ONLY else "simhash")
         for handle, version_byte, distance in zip(

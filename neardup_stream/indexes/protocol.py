@@ -1,4 +1,4 @@
-"""What an index of pages promises."""
+"""Define the protocol of an index of pages."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
@@ -11,13 +11,13 @@ __all__ = ["Index", "IndexedPage", "Probed"]
 
 
 class IndexedPage(NamedTuple):
-    """One page as the index sees it.
+    """One page as the index stores it.
 
     Attributes:
-        handle: who it is.
+        handle: of the page.
         version: from 1.
         fingerprint: 64 bits, unsigned.
-        bands: one 32-bit word each, as many as the index keeps.
+        bands: one 32-bit word each, as many as the index has.
     """
 
     handle: Handle
@@ -27,15 +27,15 @@ class IndexedPage(NamedTuple):
 
 
 class Probed(NamedTuple):
-    """What the probes of a batch found.
+    """The results of a batch's probes.
 
     Attributes:
         candidates: one tuple per page, each stored page version once: first those within the distance, the
             nearest first, then those that only share bands, most of them first.
         bucket_cap_hits: ranges that held more than may be read: candidates may be missing.
-        truncated_rows: rows of the pages for which candidates may be missing, because a cap bit or because
-            more pages have one fingerprint, or one band, than a probe reads.
-        seen: every stored member that was found, for `remove_stale`.
+        truncated_rows: indexes of the pages for which candidates may be missing, because a limit applied or
+            because more pages have one fingerprint, or one band, than a probe reads.
+        seen: every stored member that was read, for `remove_stale`.
     """
 
     candidates: list[tuple[Candidate, ...]]
@@ -45,18 +45,18 @@ class Probed(NamedTuple):
 
 
 class Index(Protocol):
-    """Finds stored pages by nearness.
+    """Find stored pages near a page.
 
     A stored page is a candidate if and only if its fingerprint is within the distance, or one of its bands is
-    equal (as far as bands are kept: see `IndexLayout`); unless the row is truncated, when some are missing,
-    or the stored page's was when it was stored: of an oversized bucket with one band not every page is kept.
+    equal (comparing the stored bits: see `IndexLayout`). Exceptions: candidates are missing from a truncated
+    result, and a page may be missing from an oversized bucket of its band.
     """
 
     async def probe_and_insert(self, pages: Sequence[IndexedPage]) -> Probed:
         """Find the candidates of each page, then store it; in order, so a page finds those before it.
 
-        A page is no candidate of itself, nor of a page before it in the same call, even when the call is
-        repeated. Storing what is stored changes nothing.
+        A page is not a candidate of itself, nor of a page before it in the same call, even if the call is
+        repeated. Storing is idempotent.
 
         Raises:
             StoreUnavailable: no answer; a part may have been stored. Calling again is safe.
@@ -68,17 +68,19 @@ class Index(Protocol):
         ...
 
     async def remove(self, pages: Sequence[IndexedPage]) -> None:
-        """Take these versions of pages out of all tables; other versions of them stay.
-
-        Removing what is not there changes nothing.
+        """Remove these page versions from all tables; other versions of the pages stay. Idempotent.
 
         Raises:
-            StoreUnavailable: no answer; a part may be out. Calling again is safe.
+            StoreUnavailable: no answer; a part may be removed. Calling again is safe.
         """
         ...
 
     async def remove_stale(self, probed: Probed, stale_candidates: Collection[tuple[Handle, int]]) -> int:
-        """Take out what a probe saw of these (handle, version byte), in the tables where it saw them.
+        """Remove the members that a probe saw of these page versions, from the tables where it saw them.
+
+        Args:
+            probed: the result of the probe.
+            stale_candidates: handles and version bytes.
 
         Returns:
             How many members were removed.

@@ -1,8 +1,8 @@
-"""Queries of the term search: words, phrases, AND, OR, NOT and parentheses, parsed and written again. Pure.
+"""Parse and print queries of the term search: words, phrases, AND, OR, NOT and parentheses. Pure.
 
     cold AND (war OR peace) AND NOT "press release"
 
-Words side by side mean AND. Operators are written in capitals; OR binds less than AND, NOT more.
+Adjacent words mean AND. Operators are upper case; OR binds less than AND, NOT more.
 """
 
 import re
@@ -15,10 +15,10 @@ from neardup_stream.errors import ConfigError
 __all__ = ["MAX_DEPTH", "MAX_QUERY_TERMS", "And", "Not", "Or", "Query", "Words", "leaves", "parse_query"]
 
 MAX_QUERY_TERMS: Final = 64
-"""Words of a query, those of its phrases included."""
+"""The most words of a query, including those of its phrases."""
 
 MAX_DEPTH: Final = 64
-"""Parentheses and NOTs inside each other."""
+"""The most nested parentheses and NOTs."""
 
 _TOKEN: Final = re.compile(r'\s*(?:([()])|"([^"]*)"|([^\s()"]+)|(.))', re.DOTALL)
 _OPERATORS: Final = ("AND", "OR", "NOT")
@@ -26,13 +26,13 @@ _OPERATORS: Final = ("AND", "OR", "NOT")
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """A word, or the words of a phrase, which stand one behind the other.
+    """A word, or the words of a phrase, which must be adjacent.
 
     Attributes:
         text: as it was written.
         is_quoted: whether it was written between quotation marks.
-        position: in the query, in characters from 1; 0 for a query that was not parsed. Equal words are equal
-            wherever they stand.
+        position: in the query, in characters from 1; 0 for a query that was not parsed. Comparisons ignore
+            the position.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What a page must not fulfil."""
+    """The part of a query that a page must not fulfil."""
 
     part: "Query"
 
@@ -55,7 +55,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """All of which a page must fulfil: two or more, none of them an And."""
+    """Parts of a query that a page must all fulfil: two or more, none of them an And."""
 
     parts: "tuple[Query, ...]"
 
@@ -65,7 +65,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """One of which a page must fulfil at least: two or more, none of them an Or."""
+    """Parts of a query of which a page must fulfil one: two or more, none of them an Or."""
 
     parts: "tuple[Query, ...]"
 
@@ -77,7 +77,7 @@ Query = Words | Not | And | Or
 
 
 class _Token(NamedTuple):
-    """A piece of a query.
+    """A token of a query.
 
     Attributes:
         kind: "(", ")", an operator, "words", or "end".
@@ -93,10 +93,10 @@ class _Token(NamedTuple):
 
 
 def parse_query(text: str) -> Query:
-    """Read a query.
+    """Parse a query.
 
     Raises:
-        ConfigError: it is empty, or cannot be read; names the position.
+        ConfigError: the query is empty or has a syntax error; the message names the position.
     """
     if alien := _SURROGATE.search(text):
         _fail(_Token("", "", 1 + alien.start()), "this is not UTF-8: type the query in UTF-8")
@@ -104,7 +104,7 @@ def parse_query(text: str) -> Query:
 
 
 def leaves(query: Query) -> Iterator[Words]:
-    """The words and phrases of a query, from left to right."""
+    """Yield the words and phrases of a query, from left to right."""
     if isinstance(query, Words):
         yield query
     else:
@@ -113,11 +113,11 @@ def leaves(query: Query) -> Iterator[Words]:
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-"""Stands for a byte of the command line that is not UTF-8."""
+"""Represents a byte of the command line that is not UTF-8."""
 
 
 class _Parser:
-    """Reads one query by recursive descent."""
+    """A recursive descent parser of one query."""
 
     def __init__(self, text: str) -> None:
         self._tokens = list(_tokens(text))
@@ -167,7 +167,7 @@ class _Parser:
             _fail(token, f"{found} where a word, a phrase, NOT or ( is expected")
         self._depth += 1
         if self._depth > MAX_DEPTH:
-            _fail(token, f"more than {MAX_DEPTH} parentheses and NOTs stand inside each other")
+            _fail(token, f"parentheses and NOTs are nested more than {MAX_DEPTH} deep")
         inner = Not(self._one()) if token.kind == "NOT" else self._closed(token)
         self._depth -= 1
         return inner

@@ -1,7 +1,7 @@
-"""What a query says of pages: three-valued over bitmaps of what they may hold, two-valued over a text. Pure.
+"""Evaluate queries: three-valued over bitmaps of terms that pages may have, two-valued over a text. Pure.
 
 term            possible: its bitmap           certain: the same for an exact slice, else no page
-phrase          possible: all of its words     certain: no page, before a text settles it
+phrase          possible: all of its words     certain: no page, before its text is read
 NOT x           possible: not certainly x      certain: not possibly x
 AND, OR         of both
 """
@@ -30,15 +30,15 @@ from neardup_stream.indexes.queries import (
 __all__ = ["BoundQuery", "Bounds", "bind_query", "bounds", "evaluate", "holds", "required_terms"]
 
 _TOKENS = SimhashConfig()
-"""Tokens are the same with any."""
+"""Any configuration gives the same tokens."""
 
 
 class BoundQuery(NamedTuple):
-    """A query whose words became terms.
+    """A query with the terms of its words.
 
     Attributes:
         query: as it was parsed.
-        terms: hashes of the tokens of each word or phrase; one at least.
+        terms: hashes of the tokens of each word or phrase; at least one.
     """
 
     query: Query
@@ -46,16 +46,16 @@ class BoundQuery(NamedTuple):
 
     @property
     def distinct(self) -> tuple[int, ...]:
-        """All terms, each once, in the order of the query."""
+        """Return all terms, each once, in the order of the query."""
         return tuple(dict.fromkeys(term for own in self.terms.values() for term in own))
 
 
 class Bounds(NamedTuple):
-    """Which pages fulfil a query, as far as can be said without their texts.
+    """The pages that fulfil a query, as far as their bitmaps decide.
 
     Attributes:
-        possible: all that fulfil it are among these.
-        certain: all of these fulfil it.
+        possible: a superset of the pages that fulfil it.
+        certain: a subset of the pages that fulfil it.
     """
 
     possible: Bitmap
@@ -63,13 +63,13 @@ class Bounds(NamedTuple):
 
 
 def bind_query(query: Query | str) -> BoundQuery:
-    """Make terms of the words of a query, by the rules by which pages are made tokens of.
+    """Convert the words of a query to terms, by the rules that split pages into tokens.
 
-    A word that is several tokens, as "don't" or "東京" are, is a phrase.
+    A word of several tokens, such as "don't" or "東京", is a phrase.
 
     Raises:
-        ConfigError: it cannot be read, a word of it has no letter or digit, or it has too many words; names
-            the position.
+        ConfigError: the query has a syntax error, one of its words has no letter or digit, or it has too
+            many words; the message names the position.
     """
     parsed = parse_query(query) if isinstance(query, str) else query
     words = list(leaves(parsed))
@@ -82,19 +82,19 @@ def bind_query(query: Query | str) -> BoundQuery:
             raise ConfigError(f"query, character {each.position}: {str(each)!r} has no letter and no digit")
         if count > MAX_QUERY_TERMS:
             raise ConfigError(
-                f"query, character {each.position}: more than {MAX_QUERY_TERMS} words: ask with fewer at once"
+                f"query, character {each.position}: more than {MAX_QUERY_TERMS} words: use fewer"
             )
         terms[each] = tuple(line.tokens.tolist())
     return BoundQuery(parsed, terms)
 
 
 def bounds(bound: BoundQuery, bitmaps: Mapping[int, Bitmap], exact: AbstractSet[int]) -> Bounds:
-    """What a query says of pages.
+    """Return which pages possibly and which certainly fulfil a query.
 
     Args:
         bound: the query.
         bitmaps: of each term, the pages that may have it.
-        exact: the terms whose bitmaps say which pages have them.
+        exact: the terms whose bitmaps are exact.
     """
 
     def of(query: Query) -> Bounds:
@@ -114,7 +114,7 @@ def bounds(bound: BoundQuery, bitmaps: Mapping[int, Bitmap], exact: AbstractSet[
 
 
 def evaluate(bound: BoundQuery, bitmaps: Mapping[int, Bitmap]) -> Bitmap:
-    """The pages that fulfil a query if every bitmap were exact, and a phrase meant all of its words."""
+    """Return the pages that fulfil a query if every bitmap is exact, and a phrase means all of its words."""
 
     def of(query: Query) -> Bitmap:
         if isinstance(query, Words):
@@ -127,17 +127,17 @@ def evaluate(bound: BoundQuery, bitmaps: Mapping[int, Bitmap]) -> Bitmap:
 
 
 def required_terms(bound: BoundQuery) -> AbstractSet[int]:
-    """Terms that every page has which fulfils the query."""
+    """Return the terms that every page has that fulfils the query."""
     parts = bound.query.parts if isinstance(bound.query, And) else (bound.query,)
     return {term for part in parts if isinstance(part, Words) for term in bound.terms[part]}
 
 
 def holds(bound: BoundQuery, tokens: NDArray[np.uint64]) -> bool:
-    """Whether a text fulfils a query; phrases are tokens one behind the other.
+    """Return whether a text fulfils a query; the words of phrases must be adjacent.
 
     Args:
         bound: the query.
-        tokens: hashes of the tokens of the text, in their order.
+        tokens: hashes of the tokens of the text, in order.
 
     Cost: 10 µs a term for 1,000 tokens.
     """

@@ -1,4 +1,4 @@
-"""Settles answers of the term search by texts: whether a page that may fulfil a query does."""
+"""Verify answers of the term search by texts: whether a page that may fulfil a query does."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple
@@ -13,11 +13,11 @@ __all__ = ["SettledText", "settle_by_kept_texts", "settle_texts"]
 
 _AT_ONCE: Final = 64
 _CONFIG: Final = SimhashConfig()
-"""Tokens and text fingerprints are the same with any."""
+"""Any configuration gives the same tokens and text fingerprints."""
 
 
 class SettledText(NamedTuple):
-    """What a text says.
+    """The result for one text.
 
     Attributes:
         row: as given with it.
@@ -31,7 +31,7 @@ class SettledText(NamedTuple):
 
 
 def settle_texts(query: BoundQuery, texts: Iterable[tuple[int, str]]) -> Iterator[SettledText]:
-    """Say of each text, given with its row, whether it fulfils a query. Cost: 50 µs a text of 3.5 KB."""
+    """Yield for each text, given with its row, whether it fulfils a query. Cost: 50 µs a text of 3.5 KB."""
     for group in in_chunks(texts, _AT_ONCE):
         fingerprints, lines = fingerprint_lines([text for _, text in group], _CONFIG)
         for (row, _), line, text_fingerprint in zip(
@@ -41,12 +41,12 @@ def settle_texts(query: BoundQuery, texts: Iterable[tuple[int, str]]) -> Iterato
 
 
 def settle_by_kept_texts(answer: SearchAnswer, texts: KeptTexts) -> SearchAnswer:
-    """The answer without a maybe, from the texts that an archive keeps.
+    """Return the answer without a maybe, from the texts in an archive.
 
     Raises:
-        CorruptData: they are damaged.
+        CorruptData: the texts are damaged.
 
-    Cost: 250 µs a page that may fulfil the query, less where its neighbors may too.
+    Cost: 250 µs a page that may fulfil the query, less if its neighbors may too.
     """
     read = ((row, texts.text(row)) for row in answer.maybe.tolist())
     return answer.settled({each.row: each.is_fulfilled for each in settle_texts(answer.query, read)})

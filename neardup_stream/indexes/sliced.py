@@ -1,4 +1,7 @@
-"""An index over the part `search` of an archive: which frozen pages hold these terms, surely or perhaps."""
+"""Search the part `search` of an archive.
+
+Find the frozen pages that contain given terms, surely or perhaps.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,14 +21,14 @@ __all__ = ["SearchAnswer", "SlicedIndex"]
 
 
 class SearchAnswer(NamedTuple):
-    """What an archive says of a query; pages that are in neither list do not fulfil it.
+    """The answer of an archive to a query; pages in neither list do not fulfil it.
 
     Attributes:
-        query: as it was asked.
+        query: as it was given.
         yes: rows of the pages that fulfil it, ascending.
         maybe: rows of the pages that may fulfil it, ascending.
-        expected_false_drops: how many of `maybe` are expected not to: because of bits that they have by
-            chance, or of terms that NOT rules out. Where the words of a phrase stand is not considered.
+        expected_false_drops: how many of `maybe` are expected not to fulfil it, because of bits that they
+            have by chance, or of terms that NOT excludes. Ignores the order of the words of a phrase.
     """
 
     query: BoundQuery
@@ -34,7 +37,7 @@ class SearchAnswer(NamedTuple):
     expected_false_drops: float
 
     def settled(self, found: Mapping[int, bool]) -> "SearchAnswer":
-        """The answer once the texts of some pages were read.
+        """Return the answer after the texts of some pages were read.
 
         Args:
             found: for rows of `maybe`, whether the page fulfils the query.
@@ -48,9 +51,7 @@ class SearchAnswer(NamedTuple):
 
 
 class SlicedIndex:
-    """Searches one archive. Every byte is checked before an answer rests on it.
-
-    Several threads may ask at once.
+    """Search one archive. Verifies the checksum of every byte that an answer uses. Thread-safe.
 
     Args:
         archive: opened.
@@ -61,7 +62,7 @@ class SlicedIndex:
         tiles: of its pages.
 
     Raises:
-        ConfigError: it was frozen without search.
+        ConfigError: the archive was frozen without search.
         CorruptData: it is damaged.
     """
 
@@ -73,23 +74,23 @@ class SlicedIndex:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """Open an archive; pages that are forgotten beside it are not found.
+        """Open an archive; pages that were forgotten since are not found.
 
         Raises:
-            ConfigError: there is no such file, it is no archive, or it was frozen without search.
+            ConfigError: the file does not exist, is no archive, or was frozen without search.
             CorruptData: it is damaged.
         """
         archive = LoggedArchive(path)
         return cls(archive, read_gone(path, archive.header))
 
     def search(self, query: str | Query | BoundQuery) -> SearchAnswer:
-        """The pages that fulfil a query, surely or perhaps.
+        """Return the pages that fulfil a query, surely or perhaps.
 
         Raises:
-            ConfigError: the query cannot be read; names the position.
-            CorruptData: a page of the file that was needed is damaged.
+            ConfigError: the query has a syntax error; the message names the position.
+            CorruptData: a needed page of the file is damaged.
 
-        Cost: 1 ms for 3 terms and a million pages, and 50 ns a page that is found.
+        Cost: 1 ms for 3 terms and a million pages, plus 50 ns a page that is found.
         """
         bound = query if isinstance(query, BoundQuery) else bind_query(query)
         bitmaps = {term: self.tiles.find(term) for term in bound.distinct}
@@ -104,13 +105,13 @@ class SlicedIndex:
         )
 
     def _rows(self, bitmap: Bitmap) -> NDArray[np.int64]:
-        """The rows of the pages whose bits are set, ascending."""
+        """Return the rows of the pages whose bits are set, ascending."""
         filled = np.flatnonzero(bitmap)
         bits = np.flatnonzero(np.unpackbits(bitmap[filled], bitorder="little"))
         return np.sort(self.tiles.rows(8 * filled[bits >> 3] + (bits & 7)))
 
     def _without_gone(self) -> Bitmap:
-        """One bit for each column whose page is there and not forgotten."""
+        """Return a bitmap of the columns whose page exists and is not forgotten."""
         if not self._gone.any():
             return self.tiles.pages
         taken = np.flatnonzero(np.unpackbits(self.tiles.pages, bitorder="little"))

@@ -1,8 +1,8 @@
-"""Writes the part `search` of an archive: signatures of pages as bit slices, planned from a sample of them.
+"""Write the part `search` of an archive: signatures of pages as bit slices, planned from a sample of pages.
 
     terms of pages ──► frequent ones (of a sample) ──► classes by the number of the others, widths ──► tiles
 
-Frequent terms get an exact slice of their own: from some 2.5 % of pages on it is smaller than their bits in
+Frequent terms get an exact slice each: above some 2.5 % of the pages it is smaller than their bits in
 signatures.
 """
 
@@ -41,22 +41,23 @@ SLICES: Final = 8
 """Bits that a term sets in a signature."""
 
 FALSE_DROPS: Final = 1.0
-"""Pages of an archive that a search for one term may report though they lack it."""
+"""The accepted false drops of a search for one term in an archive."""
 
 _SAMPLED_PAGES: Final = 16_384
 _SAMPLED_BYTES: Final = 1 << 31
-"""Of terms: of long pages fewer are sampled, so that one of PARTITIONS has some 8 MiB. It is the same
-whatever memory there is, as the bytes of the archive must be."""
+"""Bytes of sampled terms: of long pages fewer are sampled, so that one of PARTITIONS has some 8 MiB.
+Independent of the available memory, because equal pages must give equal archives.
+"""
 
 _TERM_ROW: Final = np.dtype([("term", "<u8")])
 _TILE_BYTES: Final = 1 << 25
-"""A tile of long signatures has fewer pages than MAX_TILE_PAGES, so as to fit into this."""
+"""The most bytes of a tile; a tile of long signatures has fewer pages than MAX_TILE_PAGES."""
 
 _TILE_COLUMNS: Final = 128
-"""The pages of a tile are a multiple of this, but for the last of a class."""
+"""The pages of a tile are a multiple of this, except for the last tile of a class."""
 
 _MARKED_AT_ONCE: Final = 1 << 20
-"""Terms."""
+"""Terms processed at once."""
 
 _TERM_BYTES: Final = 8
 _TERM_BITS: Final = 64
@@ -71,12 +72,12 @@ class _Frequent(NamedTuple):
 
 
 class _Plan(NamedTuple):
-    """What was decided before the first tile is written.
+    """The plan, made before the first tile is written.
 
     Attributes:
         frequent: terms with slices of their own.
         hashed: how many other terms each page has, int64[pages].
-        classes: of each page, by these, int64[pages].
+        classes: of each page, by these numbers, int64[pages].
         widths: of the signatures of each class.
     """
 
@@ -87,12 +88,12 @@ class _Plan(NamedTuple):
 
 
 class SlicesWriter:
-    """Collects the terms of pages, and writes the sections `search.*`; see `PartWriter`.
+    """Collect the terms of pages, and write the sections `search.*`; see `PartWriter`.
 
     Args:
         directory: for temporary files.
-        memory_bytes: what sampled terms in memory may take.
-        false_drops: pages that a search for one term may report though they lack it.
+        memory_bytes: limit of sampled terms in memory.
+        false_drops: the accepted false drops of a search for one term.
     """
 
     name = SEARCH
@@ -112,7 +113,7 @@ class SlicesWriter:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        """Remove it."""
+        """Remove the temporary file."""
         self._terms.__exit__(*exc)
 
     def add(self, pages: Sequence[FrozenPage], first_row: int) -> None:  # noqa: ARG002 - rows are counted here
@@ -122,7 +123,7 @@ class SlicesWriter:
             self._counts.append(len(page.terms) // _TERM_BYTES)
 
     def facts(self) -> Mapping[str, Any]:
-        """What was planned."""
+        """Return the figures of the plan."""
         plan = self._planned()
         return {
             "slices": SLICES,
@@ -144,7 +145,7 @@ class SlicesWriter:
         writer.add("search.columns", rows, column_count, 32)
 
     def _planned(self) -> _Plan:
-        """The plan: frequent terms of a sample, widths for the terms that the pages have beside them."""
+        """Return the plan: the frequent terms of a sample, and signature widths for the other terms."""
         if self._plan is None:
             dropped = drop_share(len(self._counts), SLICES, self._false_drops)
             frequent = self._frequent(dropped)
@@ -160,7 +161,7 @@ class SlicesWriter:
         return self._plan
 
     def _hashed(self, frequent: _Frequent) -> NDArray[np.int64]:
-        """How many terms of each page are not frequent."""
+        """Return how many terms of each page are not frequent."""
         counts = np.array(self._counts, np.int64)
         hashed = np.empty(counts.size, np.int64)
         first = at = 0
@@ -173,7 +174,7 @@ class SlicesWriter:
         return hashed
 
     def _frequent(self, dropped: float) -> _Frequent:
-        """Return the frequent terms of pages at equal distances in the log, sorted a partition at a time."""
+        """Return the frequent terms of pages at equal distances in the log, one partition at a time."""
         counts = np.array(self._counts, np.int64)
         step = sampled_step(counts)
         starts = np.cumsum(counts) - counts
@@ -193,7 +194,7 @@ class SlicesWriter:
         return frequent
 
     def _tiles(self, plan: _Plan, tiles: list[NDArray[np.void]], rows: list[bytes]) -> Iterator[bytes]:
-        """The bytes of all tiles; what is to be said of each is appended to `tiles` and `rows`."""
+        """Yield the bytes of all tiles; append the description of each to `tiles` and `rows`."""
         counts = np.array(self._counts, np.int64)
         starts = np.cumsum(counts) - counts
         offset = first = 0
@@ -215,7 +216,7 @@ class SlicesWriter:
     def _marked(
         self, starts: NDArray[np.int64], counts: NDArray[np.int64], width: int, frequent: _Frequent
     ) -> NDArray[np.uint8]:
-        """A tile of pages whose terms begin there."""
+        """Return the tile of pages whose terms begin at `starts`."""
         bits = np.zeros((width + frequent.terms.size, -(-counts.size // 8)), np.uint8)
         column = 0
         for group in _groups(counts):
@@ -241,7 +242,7 @@ def sampled_step(counts: NDArray[np.int64]) -> int:
 
 
 def _groups(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """The numbers of terms of pages, for as many pages at once as have no more than _MARKED_AT_ONCE terms."""
+    """Yield the numbers of terms of pages, in groups of at most _MARKED_AT_ONCE terms."""
     at = 0
     ends = np.cumsum(counts)
     while at < counts.size:
@@ -252,13 +253,13 @@ def _groups(counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def _tile_pages(slice_count: int) -> int:
-    """The pages of a full tile with so many slices."""
+    """Return the pages of a full tile with so many slices."""
     fitting = 8 * _TILE_BYTES // max(slice_count, 1) // _TILE_COLUMNS * _TILE_COLUMNS
     return min(MAX_TILE_PAGES, max(_TILE_COLUMNS, fitting))
 
 
 def _moments(hashed: NDArray[np.int64], width: int) -> NDArray[np.float64]:
-    """Mean of p ** j over pages with so many terms in signatures, float64[j - 1]."""
+    """Return the mean of p ** j over pages with so many terms in signatures, float64[j - 1]."""
     lengths, weights = np.unique(hashed, return_counts=True)
     shares = densities(lengths.astype(np.float64), width, SLICES)
     powers = shares[:, None] ** np.arange(1, MOMENTS + 1)

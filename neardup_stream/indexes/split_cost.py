@@ -1,12 +1,13 @@
-"""Whether to split long runs of words by permuted tables, and into which blocks.
+"""Decide whether to split long runs of words by permuted tables, and into which blocks.
 
-All costs are counted in comparisons of two words, for each word of the runs. Against all others of its
-run, that is half of the run. With tables, it is the tables, and the comparisons that remain in them.
+The unit of cost is one comparison of two words, per word of the runs. Comparing a word with all others of its
+run costs half of the run. With tables, the cost is that of the tables plus the comparisons that remain in
+them.
 
-Blocks are cut so that each has an equal share of what tells the words apart, seen from a sample of pairs:
-in a hot bucket, the bits that its words share add nothing to a block. The number of blocks is then chosen
-as if bits were independent. Because they are not, a split must also pay for the sampled pairs as they are,
-or the work would multiply at every depth: a pair that agrees on z of m blocks stays together in
+Blocks are chosen so that each has an equal share of the entropy of the words, estimated from a sample of
+pairs: in a hot bucket, the bits that its words share add nothing to a block. The number of blocks is then
+chosen as if bits were independent. Because they are not, a split must also pay for the sampled pairs
+themselves, or the work would multiply at every depth: a pair that agrees on z of m blocks stays together in
 C(z, m - k) tables.
 """
 
@@ -23,10 +24,10 @@ __all__ = ["Lengths", "cheapest_widths"]
 Lengths = npt.NDArray[np.intp]
 
 _WORD_COST = 8.0
-"""To permute, sort and scan a word; measured 4 to 12 comparisons."""
+"""The cost of permuting, sorting and scanning a word; measured: 4 to 12 comparisons."""
 
 _LEAST_GAIN = 2.0
-"""A split must save this factor, so that all depths together cost no more than comparing all with all."""
+"""A split must save this factor, so that all depths together cost no more than comparing all pairs."""
 
 _SAMPLED_PAIRS = 1024
 
@@ -34,7 +35,7 @@ _SAMPLED_PAIRS = 1024
 def cheapest_widths(
     words: Words, lengths: Lengths, free_bits: int, distance_bits: int
 ) -> tuple[int, ...] | None:
-    """Widths of the blocks to split by; None when comparing all words of each run is cheaper.
+    """Return the widths of the blocks to split by; None if comparing all words of each run is cheaper.
 
     Args:
         words: the runs, one after the other.
@@ -60,10 +61,10 @@ def cheapest_widths(
 
 
 def _sampled_differences(words: Words, lengths: Lengths) -> Words:
-    """XOR of pairs from the runs, a run the likelier the more words it has.
+    """Return the XOR of pairs from the runs, each run weighted by its number of words.
 
-    Multiples of two irrational numbers, less their whole parts, fill a square evenly, as random numbers
-    would, and are the same in every run of the program.
+    The sample is a low-discrepancy sequence (multiples of two irrational numbers, modulo 1), which is the
+    same in every run of the program.
     """
     if not words.size:
         return words
@@ -77,7 +78,7 @@ def _sampled_differences(words: Words, lengths: Lengths) -> Words:
 
 
 def _entropies(differences: Words, free_bits: int) -> npt.NDArray[np.float64]:
-    """For each free bit, leading first, -log2 of the chance that two words of a run agree on it."""
+    """Return for each free bit, leading first, -log2 of the chance that two words of a run agree on it."""
     positions = np.arange(free_bits - 1, -1, -1, dtype=np.uint64)
     differing = (differences[:, None] >> positions & np.uint64(1)).sum(axis=0)
     agreeing = np.maximum(differences.size - differing, 1) / max(differences.size, 1)
@@ -86,7 +87,7 @@ def _entropies(differences: Words, free_bits: int) -> npt.NDArray[np.float64]:
 
 
 def _even_widths(entropies: npt.NDArray[np.float64], blocks: int) -> tuple[int, ...]:
-    """Cut the bits into blocks of about equal entropy, and of one bit at least."""
+    """Split the bits into blocks of about equal entropy, of at least one bit."""
     middles = np.cumsum(entropies) - entropies / 2
     inner = np.arange(1, blocks)
     ends = np.searchsorted(middles, entropies.sum() * inner / blocks)
@@ -96,7 +97,7 @@ def _even_widths(entropies: npt.NDArray[np.float64], blocks: int) -> tuple[int, 
 
 
 def _mean_meetings(differences: Words, widths: tuple[int, ...], distance_bits: int) -> float:
-    """In how many of the tables the two words of a pair share a prefix, on average."""
+    """Return in how many of the tables the two words of a pair share a prefix, on average."""
     agreed = np.zeros(differences.size, dtype=np.intp)
     for mask in block_masks(widths):
         agreed += differences & np.uint64(mask) == 0

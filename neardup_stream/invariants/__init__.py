@@ -1,1 +1,1 @@
-"""Whether a whole history, as topics and stores show it, keeps what is promised."""
+"""Check that a complete history, read from topics and stores, fulfils the delivery guarantees."""

@@ -1,7 +1,7 @@
-"""4: what subscribers make of the events is what is stored, and every cluster keeps one page.
+"""Invariant 4: the fold of the events equals the stored clusters, and every cluster keeps one page.
 
-Expiry makes no event, so pages that have expired, or are about to, are left out on both sides. A page that
-was forgotten was told to be gone, and is in no cluster on either side.
+Expiry publishes no event, so both sides omit pages that have expired or are expiring. A forgotten page has a
+`gone` event, and is in no cluster on either side.
 """
 
 import random
@@ -20,7 +20,7 @@ _REPEATS = 2
 
 
 def judge_agreement(evidence: Evidence) -> Iterator[Violation]:
-    """Clusters that the fold and the store know differently, and pages that may wrongly be deleted.
+    """Yield clusters in which the fold and the store disagree, and pages that may wrongly be deleted.
 
     Cost: some 30 µs an event.
     """
@@ -29,26 +29,28 @@ def judge_agreement(evidence: Evidence) -> Iterator[Violation]:
     for cluster_id, cluster in stored.items():
         yield from _torn(evidence, cluster_id, cluster)
     counted = _Counted(evidence)
-    told = {cluster_id: counted.among(members) for cluster_id, members in fold.clusters().items()}
-    grown = {cluster_id for cluster_id, members in told.items() if len(members) > 1}
+    published = {cluster_id: counted.among(members) for cluster_id, members in fold.clusters().items()}
+    grown = {cluster_id for cluster_id, members in published.items() if len(members) > 1}
     for cluster_id in sorted(stored.keys() | grown):
         members = evidence.living(stored[cluster_id]) if cluster_id in stored else frozenset()
-        known = told.get(cluster_id, frozenset())
+        known = published.get(cluster_id, frozenset())
         if known != members:
             more, fewer = shown(known - members), shown(members - known)
-            yield Violation(4, f"cluster {cluster_id}: told alone are {more}; stored alone are {fewer}")
+            yield Violation(
+                4, f"cluster {cluster_id}: only in the events: {more}; only in the store: {fewer}"
+            )
     yield from _deletable(evidence, fold, counted)
 
 
 class _Counted:
-    """The pages whose place subscribers must know: those that live, and those that were forgotten."""
+    """The pages whose cluster the fold must know: living pages and forgotten ones."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._records = evidence.records
         self._forgets = {each.position for each in evidence.history.inputs if each.kind == "forget"}
 
     def among(self, page_ids: Iterable[str]) -> frozenset[str]:
-        """Which of these pages count."""
+        """Return which of these pages count."""
         return frozenset(filter(self._counts, page_ids))
 
     def _counts(self, page_id: str) -> bool:
@@ -60,7 +62,7 @@ class _Counted:
 
 
 def _folded(evidence: Evidence) -> Fold:
-    numbers = evidence.told.numbers * _REPEATS
+    numbers = evidence.published.numbers * _REPEATS
     random.Random(evidence.expectations.seed).shuffle(numbers)  # noqa: S311 - an order, no secret
     fold = Fold()
     for number in numbers:
@@ -69,10 +71,10 @@ def _folded(evidence: Evidence) -> Fold:
 
 
 def _torn(evidence: Evidence, cluster_id: str, cluster: StoredCluster) -> Iterator[Violation]:
-    """A stored cluster that does not hold together by itself."""
+    """Yield violations within one stored cluster."""
     if cluster.representative.handle not in cluster.members:
         yield Violation(
-            4, f"cluster {cluster_id}: {cluster.representative.id} speaks for it, and is not in it"
+            4, f"cluster {cluster_id}: representative {cluster.representative.id} is not a member"
         )
     for handle in cluster.members:
         if handle not in evidence.history.records:
@@ -83,7 +85,7 @@ def _torn(evidence: Evidence, cluster_id: str, cluster: StoredCluster) -> Iterat
 
 
 def _deletable(evidence: Evidence, fold: Fold, counted: "_Counted") -> Iterator[Violation]:
-    """In every cluster all but the representative are declared duplicate, and nobody else is."""
+    """Yield clusters where the set of pages declared duplicate is not all members but the representative."""
     declared = counted.among(fold.deletable())
     grouped: set[str] = set()
     for cluster_id, cluster in evidence.history.clusters.items():
@@ -94,7 +96,7 @@ def _deletable(evidence: Evidence, fold: Fold, counted: "_Counted") -> Iterator[
             kept = shown(members - declared)
             speaker = cluster.representative.id
             yield Violation(
-                4, f"cluster {cluster_id}: {speaker} speaks for it, not declared duplicate: {kept}"
+                4, f"cluster {cluster_id}: representative {speaker}; not declared duplicate: {kept}"
             )
     for page_id in sorted(declared - grouped):
-        yield Violation(4, f"page {page_id} stands alone, and is declared duplicate")
+        yield Violation(4, f"page {page_id} is in no cluster, and is declared duplicate")

@@ -1,7 +1,7 @@
-"""5: two living pages that match, and whose match connects, are in one cluster.
+"""Invariant 5: two living pages with a match that links them are in one cluster.
 
-The matches are found anew, by the pipeline's own index and verification over the records as they are now. A
-page whose probe met a limit may not have seen everything, now or when it was judged, and is left out.
+The matches are computed again, by the pipeline's own index and verification, from the current records. A page
+whose probe met a limit may not have seen all candidates, now or when it was processed, and is skipped.
 """
 
 from array import array
@@ -30,7 +30,9 @@ __all__ = ["judge_matches"]
 _BATCH_PAGES: Final = 256
 
 _PAGES_AT_ONCE: Final = 20_000
-"""In memory at once are the entries of so many pages, some 7 KB each, or of one shard of the tables."""
+"""The most pages whose entries are in memory at once, some 7 KB each, unless one shard of the tables has
+more.
+"""
 
 _T = TypeVar("_T")
 _Stored = tuple[Handle, PageRecord]
@@ -38,15 +40,16 @@ _Records = Mapping[Handle, PageRecord]
 
 
 def judge_matches(evidence: Evidence, pages_at_once: int = _PAGES_AT_ONCE) -> Iterator[Violation]:
-    """Matching pages that stand apart; none where matches need not connect.
+    """Yield matching pages that are in different clusters; none if matches need not link their pages.
 
-    The tables are filled and probed a few shards at a time, as each shard of the index is probed by itself.
+    The tables are filled and probed a few shards at a time, because each shard of the index is probed
+    separately.
 
     Args:
-        evidence: what is there.
-        pages_at_once: entries of about so many pages are in memory at once, 1 or more.
+        evidence: the history.
+        pages_at_once: entries of about this many pages are in memory at once, 1 or more.
 
-    Cost: some 100 µs a page, and 20 µs for each further part of the shards.
+    Cost: some 100 µs a page, plus 20 µs for each further group of shards.
     """
     matching = evidence.expectations.matching
     if matching is None:
@@ -72,12 +75,14 @@ def judge_matches(evidence: Evidence, pages_at_once: int = _PAGES_AT_ONCE) -> It
                     apart.add((handle, match.handle))
     for pair in sorted(apart):
         if unsure.isdisjoint(pair):
-            told = " and ".join(f"page {records[handle].id} ({_place(evidence, handle)})" for handle in pair)
-            yield Violation(5, f"{told} match")
+            published = " and ".join(
+                f"page {records[handle].id} ({_place(evidence, handle)})" for handle in pair
+            )
+            yield Violation(5, f"{published} match")
 
 
 def _few_of_each(records: _Records, matching: Matching) -> "array[int]":
-    """The living pages; but only as many copies of one text as an oversized bucket holds."""
+    """Return the living pages, with at most as many copies of one text as an oversized bucket holds."""
     handles, texts = array("Q"), array("q")
     for handle, record in records.items():
         if record.state == "live":
@@ -103,7 +108,7 @@ def _place(evidence: Evidence, handle: Handle) -> str:
 def _matches(
     handles: "array[int]", records: _Records, matching: Matching, shards: frozenset[int]
 ) -> Iterator[tuple[Handle, tuple[Match, ...] | None]]:
-    """What each page matches by some shards of the tables; None where it cannot have seen everything."""
+    """Yield the matches of each page in some shards of the tables; None if the probe met a limit."""
     tables = _SomeShards(matching.layout.shard_bits, shards)
     index = PermutedIndex(tables, matching.layout)
     for some in in_chunks(map(Handle, handles), _BATCH_PAGES):
@@ -126,7 +131,7 @@ def _verified(
 
 
 class _SomeShards(MemoryTables):
-    """Tables in memory that keep and find what is in some shards only.
+    """Tables in memory that store and probe some shards only.
 
     Args:
         shard_bits: log2 of the number of shards.
@@ -155,16 +160,16 @@ class _SomeShards(MemoryTables):
 
 
 def _at(at: NDArray[np.intp], answer: ProbeAnswer) -> ProbeAnswer:
-    """An answer to the entries that stand in these places among all."""
+    """Return the answer with its entry numbers mapped to those of all entries."""
     numbers = at.astype(np.uint32)
     return answer._replace(entries=numbers[answer.entries], truncated=numbers[answer.truncated])
 
 
 def _finished(work: Coroutine[Any, Any, _T]) -> _T:
-    """What it returns: tables in memory never wait."""
+    """Return the result of a coroutine that never waits, as tables in memory never do."""
     try:
         work.send(None)
     except StopIteration as returned:
         result: _T = returned.value
         return result
-    raise InvariantBroken("tables in memory have waited")
+    raise InvariantBroken("tables in memory waited")

@@ -1,4 +1,4 @@
-"""Where a group began that did not begin with the first record."""
+"""Handle consumer groups that did not start at the first record."""
 
 from neardup_stream.invariants.history import History
 from neardup_stream.invariants.spilled import spilled_inputs
@@ -8,9 +8,9 @@ __all__ = ["since_the_first_trace"]
 
 
 def since_the_first_trace(history: History) -> History:
-    """The same history without the records that lie before all those that left a trace in the store.
+    """Return the history without the records before the first that left a trace in the store.
 
-    Whether a record before the first trace was lost, or was never to be read, is not seen from outside.
+    Whether a record before the first trace was lost, or was never to be read, cannot be observed.
     """
     first: dict[Partition, int] = {}
     for record in history.records.values():

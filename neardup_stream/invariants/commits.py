@@ -1,4 +1,4 @@
-"""6: the committed offset never passes an unfinished position, as far as that is seen from outside."""
+"""Invariant 6: the committed offset never passes an unfinished position, as far as observable."""
 
 from collections.abc import Iterator
 
@@ -9,14 +9,14 @@ __all__ = ["judge_commits"]
 
 
 def judge_commits(evidence: Evidence) -> Iterator[Violation]:
-    """Committed positions whose page is not decided, and offsets behind the end of the partition."""
+    """Yield committed positions whose page is not decided, and offsets beyond the end of their partition."""
     for partition, offset in evidence.history.committed.items():
         end = evidence.history.ends.get(partition, offset)
         if offset > end:
             yield Violation(
                 6, f"{partition.input_id}-{partition.number}: committed {offset}, the end is {end}"
             )
-    if evidence.expectations.keeps_clusters:  # else nothing is marked as decided
+    if evidence.expectations.keeps_clusters:  # without clusters, no page is marked as decided
         yield from _undecided(evidence)
 
 

@@ -1,6 +1,6 @@
-"""Numbers of things by a 64-bit hash of their key: 12 bytes each, whatever the key.
+"""Map keys to numbers by a 64-bit hash of the key: 12 bytes each, for keys of any length.
 
-Two keys of a million have the same hash once in 40 million times. Who reports a violation looks at the keys.
+Two keys of a million share a hash once in 40 million times. Code that reports a violation compares the keys.
 """
 
 from array import array
@@ -19,12 +19,12 @@ def hash64(key: str) -> int:
 
 
 class Numbers:
-    """The numbers of those whose keys have a hash, in order.
+    """The numbers of the keys with a given hash, in order.
 
     Args:
         hashes: of the keys, by number.
 
-    Cost: 1 µs a look.
+    Cost: 1 µs a lookup.
     """
 
     def __init__(self, hashes: "array[int]") -> None:
@@ -38,14 +38,14 @@ class Numbers:
         return at < len(self._hashes) and self._hashes[at] == key_hash
 
     def of(self, key_hash: int) -> list[int]:
-        """Return the numbers of those with this hash."""
+        """Return the numbers of the keys with this hash."""
         start = end = bisect_left(self._hashes, key_hash)
         while end < len(self._hashes) and self._hashes[end] == key_hash:
             end += 1
         return self._numbers[start:end].tolist()
 
     def repeated(self) -> Iterator[tuple[int, list[int]]]:
-        """Go through the hashes that several numbers have, with these."""
+        """Yield the hashes that several numbers have, with these numbers."""
         hashes = np.frombuffer(self._hashes, np.uint64) if self._hashes else np.empty(0, np.uint64)
         is_repeated = hashes[1:] == hashes[:-1]
         starts = np.flatnonzero(is_repeated & ~np.append(False, is_repeated[:-1])[: len(is_repeated)])

@@ -1,19 +1,24 @@
-"""What a run leaves behind, as far as it is seen from outside, and what may be concluded from it.
+"""Define the history of a run, as read from topics and stores, and the eight invariants it must fulfil.
 
-The eight invariants:
+1. Every position below the committed offset has exactly one outcome: its events, a dead letter, or no event
+for a reason that its page's record shows.
 
-1. Every position below the committed offset has exactly one outcome: its events, a dead letter, or silence
-   that its page's record accounts for.
-2. No page is its own duplicate; a re-crawl without change makes no event.
-3. One event id, one payload, byte for byte.
-4. Once everything is quiet, the fold of the events, in any order and with repeats, equals the clusters that
-   are stored; in every cluster exactly one living member is not declared duplicate.
-5. Where clusters are connected components, two living pages that match are in one cluster.
+2. No page is its own duplicate; a re-crawl without change publishes no event.
+
+3. Equal event ids have equal payloads, byte for byte.
+
+4. When no batch is in flight, the fold of the events, in any order and with repeats, equals the stored
+clusters; in every cluster exactly one living member is not declared duplicate.
+
+5. If clusters are connected components, two living pages that match are in one cluster.
+
 6. The committed offset never passes an unfinished position.
-7. Ranks never change; merges go to the cluster whose representative was decided first; an absorbed id never
-   comes back.
+
+7. Ranks never change; merges go to the cluster whose representative was decided first; an absorbed id is
+never used again.
+
 8. Members of a cluster are connected by matches that their stored sketches confirm, as far as the pages that
-   connected them are still stored.
+connected them are still stored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,7 +41,7 @@ class StoredCluster(NamedTuple):
     """A cluster of two or more, as it is stored.
 
     Attributes:
-        representative: who speaks for it.
+        representative: the page to keep.
         members: living ones, in order of rank.
     """
 
@@ -45,20 +50,21 @@ class StoredCluster(NamedTuple):
 
 
 class History(NamedTuple):
-    """What topics and stores hold. Read the committed offsets first and the stores last: see `Expectations`.
+    """The contents of topics and stores.
+
+    Read the committed offsets first and the stores last: see `Expectations`.
 
     Attributes:
-        inputs: the records of the pages topics that are still kept, read by `read_inputs`.
+        inputs: the retained records of the pages topics, read by `read_inputs`.
         committed: the group's next offset of each partition.
-        events: the events topic, in order within each partition, repeats included; as messages in either
-            mode.
+        events: the events topic, in order within each partition, with repeats; as messages in either mode.
         dead_letters: the dead-letter topic.
-        records: every stored page record, stubs included.
+        records: every stored page record, including stubs.
         clusters: every cluster of two or more, by id.
-        ends: offset behind the last record of each partition, where it is known.
-        index_token: which index of the namespace is stored: the events of others say nothing of it.
-        version_floor: page versions up to here were published before the index was recovered; 0 where it was
-            not.
+        ends: offset after the last record of each partition, where known.
+        index_token: token of the stored index; events of other indexes of the namespace are ignored.
+        version_floor: page versions up to this one were published before the index was recovered; 0 if it
+            was not recovered.
     """
 
     inputs: Sequence[Input]
@@ -73,7 +79,7 @@ class History(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """Which living pages must stand in one cluster.
+    """When two living pages must be in one cluster.
 
     Attributes:
         verdict: when two pages match.
@@ -88,22 +94,22 @@ class Matching(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Expectations:
-    """How the history came about, and how much of it is there.
+    """How the history was produced, and how much of it was read.
 
     Attributes:
-        is_quiet: nothing is under way: all that was read is committed, and all is as the last commit left
-            it. Without, what depends on one moment of events and stores together is not judged.
-        events_since_ms: the events of records stamped at this time or later are all there, 0 for all events;
-            None if that cannot be told.
+        is_quiet: nothing is in flight: everything read is committed, and events and stores are consistent.
+            If False, checks that need one moment of events and stores together are skipped.
+        events_since_ms: the events of records stamped at this time or later are complete, 0 for all events;
+            None if unknown.
         dead_letters_since_ms: the same for dead letters.
         keeps_clusters: whether there are clusters and ranks at all.
-        tells_unique: whether every page that stands alone is told.
-        tells_undecided: whether every page that is too short is told.
-        may_expire: whether pages that were not seen for long are let go.
+        publishes_unique: whether every unique page has an event.
+        publishes_undecided: whether every undecided page has an event.
+        may_expire: whether pages that were not seen for long expire.
         may_leave_pages: whether pages that match an archive are left to it.
-        has_former_merges: whether merges may have ids as former releases made them, of no position.
-        matching: None where matches need not connect their pages.
-        verdict: when two pages match; None where some were judged otherwise.
+        has_former_merges: whether merges may have ids of earlier releases, which depend on no position.
+        matching: None if matches need not link their pages.
+        verdict: when two pages match; None if some pages were compared by other rules.
         seed: of the order in which the events are folded.
     """
 
@@ -111,8 +117,8 @@ class Expectations:
     events_since_ms: int | None = 0
     dead_letters_since_ms: int | None = 0
     keeps_clusters: bool = True
-    tells_unique: bool = False
-    tells_undecided: bool = False
+    publishes_unique: bool = False
+    publishes_undecided: bool = False
     may_expire: bool = False
     may_leave_pages: bool = False
     has_former_merges: bool = False
@@ -122,7 +128,7 @@ class Expectations:
 
 
 class Violation(NamedTuple):
-    """Where a history breaks an invariant.
+    """A violation of an invariant.
 
     Attributes:
         invariant: 1 to 8.

@@ -1,4 +1,4 @@
-"""What a record of the pages topic asks for, in a few hundred bytes, so that a whole topic fits in memory."""
+"""Reduce records of the pages topic to a few hundred bytes each, so that a whole topic fits in memory."""
 
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
@@ -11,16 +11,16 @@ from neardup_stream.pipeline.preparation import Preparation
 __all__ = ["Content", "Input", "InputKind", "read_inputs"]
 
 InputKind = Literal["page", "forget", "rejected", "skipped"]
-"""rejected: it can never become a page. skipped: it is none by nature."""
+"""rejected: can never become a page. skipped: not a page by its type."""
 
 
 class Content(NamedTuple):
-    """What makes a re-crawl a change: any difference of these.
+    """The content of a page; a re-crawl is a change if any of these differs.
 
     Attributes:
         text_fingerprint: of the whole sequence of tokens.
-        is_decided: whether there are enough of them.
-        scope: within what the page is compared.
+        is_decided: whether there are enough tokens.
+        scope: the scope within which the page is compared.
     """
 
     text_fingerprint: int
@@ -32,11 +32,11 @@ class Input(NamedTuple):
     """One record of the pages topic.
 
     Attributes:
-        position: where it stands.
-        kind: what it is.
+        position: of the record.
+        kind: of the record.
         page_ids: the page's id; of a forget, those its key may mean, the likeliest first; else none.
         content: of a page.
-        timestamp_ms: the record's own time, epoch milliseconds; its events and dead letter bear it too.
+        timestamp_ms: the record's own time, epoch milliseconds; its events and dead letter have it too.
     """
 
     position: Position
@@ -47,13 +47,13 @@ class Input(NamedTuple):
 
 
 def read_inputs(records: Sequence[Record], preparation: Preparation) -> list[Input]:
-    """Each record as the pipeline takes it, in the order given.
+    """Return the inputs of records as the pipeline reads them, in the order given.
 
     Args:
         records: of any partitions.
-        preparation: as the pipeline that judged them has it.
+        preparation: of the pipeline that processed them.
 
-    Cost: what the pipeline's own preparation costs; 300 bytes are left of a page.
+    Cost: that of the pipeline's own preparation; a page takes 300 bytes.
     """
     prepared = preparation.prepare(records)
     found = {

@@ -1,4 +1,4 @@
-"""All invariants over one history."""
+"""Check all invariants of one history."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
@@ -32,15 +32,15 @@ _JUDGES: Final[Mapping[int, Callable[[Evidence], Iterator[Violation]]]] = {
 def judge(
     history: History, expectations: Expectations, on_judged: Callable[[int, int], None] = lambda *_: None
 ) -> list[Violation]:
-    """Every violation that is to be seen, by invariant; see `unjudged` for what is not looked at.
+    """Return every violation, by invariant; see `unjudged` for what is not checked.
 
     Args:
         history: what was read.
         expectations: what may be concluded from it.
-        on_judged: told how many invariants are done, of how many.
+        on_judged: called with the number of checked invariants and their total.
 
-    Cost: some 200 µs a page, of which 100 µs go to the matches, with 150 MB or the entries of one shard
-        of the tables; 300 bytes a page and an event beside what the history itself holds.
+    Cost: some 200 µs a page, of which the matches take 100 µs, with 150 MB or the entries of one shard of the
+    tables; 300 bytes a page and an event in addition to the history.
     """
     evidence = Evidence(history, expectations)
     left_out = unjudged(history, expectations)
@@ -53,27 +53,27 @@ def judge(
 
 
 def unjudged(history: History, expectations: Expectations) -> dict[int, str]:
-    """The invariants that this history says nothing about, and why."""
+    """Return the invariants that this history cannot decide, and why."""
     reasons: dict[int, str] = {}
     if not expectations.is_quiet:
-        reasons |= dict.fromkeys((4, 5, 8), "pages are under way")
+        reasons |= dict.fromkeys((4, 5, 8), "batches are in flight")
     if expectations.matching is None:
-        reasons[5] = "matches need not connect their pages, by the rule or since verdicts have changed"
+        reasons[5] = "matches need not link their pages, by the rule or because the verdict settings changed"
     if expectations.verdict is None:
-        reasons[8] = "verdicts have changed since the first pages were judged"
+        reasons[8] = "the verdict settings changed after the first pages were decided"
     if expectations.events_since_ms is None:
-        reasons[1] = "nobody can tell which events are still there"
+        reasons[1] = "it is unknown which events are still retained"
     if expectations.events_since_ms != 0:
-        reasons |= dict.fromkeys((4, 8), "the first events are no longer there")
+        reasons |= dict.fromkeys((4, 8), "the first events are no longer retained")
     if foreign := _foreign_inputs(history):
         reasons |= dict.fromkeys((4, 8), f"there are pages of other inputs too: {foreign}")
     if not expectations.keeps_clusters:
-        reasons |= dict.fromkeys((4, 5, 7, 8), "no clusters are kept, and so no ranks")
+        reasons |= dict.fromkeys((4, 5, 7, 8), "clusters are switched off, so there are no ranks")
     return reasons
 
 
 def _foreign_inputs(history: History) -> str:
-    """An input that brought stored pages, and is none of these topics; its events may be elsewhere."""
+    """Return an input of stored pages that is none of these topics, and whose events may be elsewhere."""
     known = {topic_of(partition.input_id) for partition in history.committed}
     applied = (each for record in history.records.values() for each in (record.made_by, *record.later))
     return next((input_id for input_id, _, _ in applied if topic_of(input_id) not in known), "")

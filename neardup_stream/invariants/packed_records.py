@@ -1,4 +1,4 @@
-"""Page records as they are stored, in a temporary file, unpacked when they are looked at."""
+"""Keep page records packed in a temporary file, and unpack them on access."""
 
 from array import array
 from collections.abc import Iterator, Mapping
@@ -16,10 +16,10 @@ class PackedRecords(Mapping[Handle, PageRecord]):
 
     Args:
         handles: of different pages.
-        packed: their records as they are stored, in the same order.
+        packed: their records as stored, in the same order.
 
-    Cost: 28 bytes of memory for each record; 5 µs for each that is looked at. A look at one that was never
-    packed raises CorruptData.
+    Cost: 28 bytes of memory for each record; 5 µs for each access. Access to a corrupt record raises
+    CorruptData.
     """
 
     def __init__(self, handles: "array[int]", packed: SpilledBytes) -> None:

@@ -1,4 +1,4 @@
-"""3: one event id, one payload, byte for byte; and whatever else is on the topic is no event of ours."""
+"""Invariant 3: equal event ids have equal payloads; and every message of the topic is an event of ours."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ __all__ = ["judge_payloads"]
 
 
 def judge_payloads(evidence: Evidence) -> Iterator[Violation]:
-    """Deliveries of one event that differ, and messages that carry no event."""
+    """Yield deliveries of one event that differ, and messages that are not events."""
     for name, event_id in evidence.clashing:
         yield Violation(3, f"{name} event {event_id} was delivered with another payload")
     for detail in evidence.unreadable:

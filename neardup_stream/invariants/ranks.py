@@ -1,4 +1,4 @@
-"""7: ranks never change; merges go to the older representative; what was absorbed never comes back."""
+"""Invariant 7: ranks never change; merges go to the older representative; absorbed ids are never reused."""
 
 from array import array
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,7 @@ __all__ = ["judge_ranks"]
 
 
 def judge_ranks(evidence: Evidence) -> Iterator[Violation]:
-    """Ranks that contradict each other or the order in a cluster, and merges that go the wrong way."""
+    """Yield ranks that contradict each other or the order in a cluster, and merges in the wrong direction."""
     yield from _shared_ranks(evidence)
     if evidence.expectations.is_quiet:
         yield from _disordered(evidence)
@@ -23,7 +23,7 @@ def judge_ranks(evidence: Evidence) -> Iterator[Violation]:
 
 
 def _shared_ranks(evidence: Evidence) -> Iterator[Violation]:
-    """Every decision has a rank of its own."""
+    """Yield pages that share a rank."""
     records = evidence.history.records.values()
     ranks = array("Q", (record.rank for record in records if record.rank))
     known, counts = np.unique(np.array(ranks, dtype=np.uint64), return_counts=True)
@@ -33,11 +33,11 @@ def _shared_ranks(evidence: Evidence) -> Iterator[Violation]:
 
 
 def _disordered(evidence: Evidence) -> Iterator[Violation]:
-    """Members stand in the order of their ranks, the representative in front."""
+    """Yield clusters whose members are not in the order of their ranks, the representative first."""
     for cluster_id, cluster in evidence.history.clusters.items():
         if cluster.members[:1] != (cluster.representative.handle,):
             speaker = cluster.representative.id
-            yield Violation(7, f"cluster {cluster_id}: {speaker} speaks for it, and was not decided first")
+            yield Violation(7, f"cluster {cluster_id}: representative {speaker} was not decided first")
         found = (evidence.history.records.get(handle) for handle in cluster.members)
         ranked = [record for record in found if record is not None and record.rank]
         for one, other in pairwise(ranked):
@@ -48,10 +48,10 @@ def _disordered(evidence: Evidence) -> Iterator[Violation]:
 
 def _merges(evidence: Evidence) -> Iterator[Violation]:
     absorbed_by: dict[str, str] = {}
-    for telling in evidence.told:
-        if not isinstance(telling.data, ClusterMerge):
+    for event in evidence.published:
+        if not isinstance(event.data, ClusterMerge):
             continue
-        survivor, absorbed = telling.data.survivor, telling.data.absorbed
+        survivor, absorbed = event.data.survivor, event.data.absorbed
         if absorbed_by.setdefault(absorbed.id, survivor.id) != survivor.id:
             both = f"{absorbed_by[absorbed.id]} and {survivor.id}"
             yield Violation(7, f"cluster {absorbed.id} is absorbed twice, by {both}")
@@ -63,19 +63,21 @@ def _merges(evidence: Evidence) -> Iterator[Violation]:
             younger, older = f"{survivor.id} (rank {ranks[0]})", f"{absorbed.id} (rank {ranks[1]})"
             yield Violation(7, f"cluster {younger} absorbs the older {older}")
     for cluster_id in sorted(absorbed_by.keys() & evidence.history.clusters.keys()):
-        yield Violation(7, f"cluster {cluster_id} was absorbed by {absorbed_by[cluster_id]}, and is back")
+        yield Violation(
+            7, f"cluster {cluster_id} was absorbed by {absorbed_by[cluster_id]}, and is used again"
+        )
     yield from _cycles(absorbed_by)
 
 
 def _rank(evidence: Evidence, cluster: EventCluster) -> int:
-    """Of the representative, while it lives at that version; else 0."""
+    """Return the rank of the representative if it lives at that version; else 0."""
     record = evidence.records.get(PageId(cluster.representative.id))
     is_it = record is not None and record.version == cluster.representative.version
     return record.rank if record is not None and is_it else 0
 
 
 def _cycles(absorbed_by: Mapping[str, str]) -> Iterator[Violation]:
-    """Merges that come back to where they began."""
+    """Yield cycles of merges."""
     ended: set[str] = set()
     for start in absorbed_by:
         path: dict[str, None] = {}
@@ -84,5 +86,5 @@ def _cycles(absorbed_by: Mapping[str, str]) -> Iterator[Violation]:
             path[cluster_id] = None
             cluster_id = absorbed_by[cluster_id]
         if cluster_id in path:
-            yield Violation(7, f"cluster {cluster_id} was absorbed, in the end, by itself")
+            yield Violation(7, f"cluster {cluster_id} was absorbed, transitively, by itself")
         ended.update(path)

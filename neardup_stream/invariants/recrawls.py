@@ -1,4 +1,4 @@
-"""2: no page is its own duplicate; a re-crawl without change makes no event."""
+"""Invariant 2: no page is its own duplicate; a re-crawl without change publishes no event."""
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -12,12 +12,12 @@ __all__ = ["judge_recrawls"]
 
 
 def judge_recrawls(evidence: Evidence) -> Iterator[Violation]:
-    """Pages matched with themselves, and events for what had not changed."""
-    for telling in evidence.told:
-        if isinstance(telling.data, DuplicateFound) and _is_of_itself(telling.data):
-            yield Violation(2, f"event {telling.id} calls page {telling.data.page.id} its own duplicate")
+    """Yield pages matched with themselves, and events for unchanged pages."""
+    for event in evidence.published:
+        if isinstance(event.data, DuplicateFound) and _is_of_itself(event.data):
+            yield Violation(2, f"event {event.id} calls page {event.data.page.id} its own duplicate")
     if evidence.expectations.may_expire or evidence.expectations.may_leave_pages:
-        return  # a page that expired, or whose frozen matches were forgotten, is decided when it comes again
+        return  # an expired page, or one whose frozen matches were forgotten, is decided again
     for page_id, inputs in evidence.repeated_pages():
         for each in _unchanged(evidence, inputs):
             events = evidence.events_at(each.position)
@@ -34,10 +34,10 @@ def _is_of_itself(data: DuplicateFound) -> bool:
 
 
 def _unchanged(evidence: Evidence, inputs: Sequence[Input]) -> Iterator[Input]:
-    """The records that bring what the one before them has brought.
+    """Yield the records with the same content as the record before.
 
-    Only where all records of the page are in one partition, and so are processed in this order. A record that
-    made the living version has claimed it, because the one before was never decided.
+    Only if all records of the page are in one partition, and so are processed in this order. Excludes the
+    record that made the living version: the record before it was never decided.
     """
     if len({each.position.partition for each in inputs}) > 1:
         return

@@ -1,9 +1,9 @@
-"""8: the members of a cluster are connected by matches that their stored sketches confirm.
+"""Invariant 8: the members of a cluster are connected by matches that their stored sketches confirm.
 
-The published matches are the claims. One between two stored versions is compared anew. One that names a
-version which has changed, gone or been lost cannot be, and counts as published: clusters are not split when a
-page leaves them. Matches are not searched for again, so each that could connect what is still apart costs one
-comparison.
+The published matches are the claims. One between two stored versions is verified again. One with a version
+that has changed, is gone or was lost cannot be verified, and counts as published: clusters are not split when
+a page leaves them. Matches are not searched for again, so each match that could connect unconnected parts
+costs one comparison.
 """
 
 from array import array
@@ -26,7 +26,7 @@ __all__ = ["judge_soundness"]
 _PAIRS_AT_ONCE: Final = 4096
 
 _MOST_PAIRS: Final = 1_000_000
-"""Compared in one cluster on account of events that do not list all of their matches: some 3 s."""
+"""The most comparisons in one cluster because of events that do not list all of their matches: some 3 s."""
 
 
 class _Version(NamedTuple):
@@ -37,9 +37,9 @@ class _Version(NamedTuple):
 
 
 def judge_soundness(evidence: Evidence) -> Iterator[Violation]:
-    """Clusters whose members are not all connected.
+    """Yield the clusters whose members are not all connected.
 
-    Cost: 1 µs for each published match; 3 µs and more for each that is compared.
+    Cost: 1 µs for each published match; 3 µs and more for each that is verified.
     """
     verdict = evidence.expectations.verdict
     if verdict is None:
@@ -53,14 +53,16 @@ def judge_soundness(evidence: Evidence) -> Iterator[Violation]:
         if len(parts) > 1:
             largest = max(parts, key=len)
             others = {page.page_id for part in parts if part is not largest for page in part}
-            yield Violation(8, f"cluster {cluster_id}: nothing stored connects {shown(others)} with the rest")
+            yield Violation(
+                8, f"cluster {cluster_id}: no stored match connects {shown(others)} with the others"
+            )
 
 
 class _Links:
-    """Page versions, in sets of those that matches connect.
+    """Connected sets of page versions.
 
     Args:
-        evidence: what is there.
+        evidence: the history.
         verdict: when two pages match.
     """
 
@@ -71,23 +73,23 @@ class _Links:
         self._unlisted: set[_Version] = set()
 
     def follow_events(self) -> None:
-        """Connect what the published matches connect, the best match of each page first."""
-        told = array("I")
-        for telling in self._evidence.told:
-            if isinstance(duplicate := telling.data, DuplicateFound):
-                told.append(telling.number)
+        """Connect the pages of the published matches, the best match of each page first."""
+        published = array("I")
+        for event in self._evidence.published:
+            if isinstance(duplicate := event.data, DuplicateFound):
+                published.append(event.number)
                 if duplicate.matches_total > len(duplicate.matches):
                     self._unlisted.add(_version(duplicate))
         number = 0
-        while told:
+        while published:
             more = array("I")
-            self._connect(self._pairs(told, number, more), is_trusted=False)
-            number, told = number + 1, more
+            self._connect(self._pairs(published, number, more), is_trusted=False)
+            number, published = number + 1, more
         if self._evidence.history.version_floor:
             self._connect(map(_correction, filter(_may_correct, self._duplicates())), is_trusted=True)
 
     def parts(self, cluster: StoredCluster) -> list[list[_Version]]:
-        """The members whose records are stored, by what is connected."""
+        """Return the members with stored records, by connected set."""
         found: defaultdict[_Version, list[_Version]] = defaultdict(list)
         for handle in cluster.members:
             record = self._evidence.history.records.get(handle)
@@ -97,9 +99,9 @@ class _Links:
         return list(found.values())
 
     def parts_by_unlisted_matches(self, parts: list[list[_Version]]) -> list[list[_Version]]:
-        """The same after comparing pages whose events list only some of their matches.
+        """Return the connected sets after comparing pages whose events list only some of their matches.
 
-        Where such a page has left, or there is too much to compare, nobody can tell what is connected.
+        If such a page has left, or there is too much to compare, the result is unknown.
         """
         roots = {self._root(part[0]) for part in parts}
         unlisted = [each for each in self._unlisted if self._root(each) in roots]
@@ -121,14 +123,14 @@ class _Links:
         return list(joined.values())
 
     def _duplicates(self) -> Iterator[DuplicateFound]:
-        return (each.data for each in self._evidence.told if isinstance(each.data, DuplicateFound))
+        return (each.data for each in self._evidence.published if isinstance(each.data, DuplicateFound))
 
     def _pairs(
-        self, told: Iterable[int], number: int, more: "array[int]"
+        self, published: Iterable[int], number: int, more: "array[int]"
     ) -> Iterator[tuple[_Version, _Version]]:
-        """Each page with its match of this number, from 0; events that list more of them go to `more`."""
-        for at in told:
-            duplicate = self._evidence.told.data_at(at)
+        """Yield each page with its match of this number, from 0; append events that list more to `more`."""
+        for at in published:
+            duplicate = self._evidence.published.data_at(at)
             if isinstance(duplicate, DuplicateFound) and number < len(duplicate.matches):
                 if number + 1 < len(duplicate.matches):
                     more.append(at)
@@ -136,7 +138,7 @@ class _Links:
                 yield _version(duplicate), _Version(match.id, match.version)
 
     def _connect(self, pairs: Iterable[tuple[_Version, _Version]], *, is_trusted: bool) -> None:
-        """Connect those that match by what is stored, or of which one is not stored any more."""
+        """Connect the pairs that match by their stored records, or of which one is not stored any more."""
         apart = ((one, other) for one, other in pairs if self._root(one) != self._root(other))
         for chunk in in_chunks(apart, _PAIRS_AT_ONCE):
             compared: list[tuple[_Version, _Version, PageRecord, PageRecord]] = []
@@ -176,7 +178,7 @@ def _version(duplicate: DuplicateFound) -> _Version:
 
 
 def _may_correct(duplicate: DuplicateFound) -> bool:
-    """Whether the event may be a correction, in which the representative stands for all matches."""
+    """Return whether the event may be a correction, in which the representative replaces all matches."""
     cluster = duplicate.cluster
     return (
         isinstance(cluster, EventCluster)

@@ -1,4 +1,4 @@
-"""Sequences kept in a temporary file: eight bytes of memory for each item, whatever its size."""
+"""Keep sequences in a temporary file: eight bytes of memory for each item of any size."""
 
 import os
 from array import array
@@ -17,17 +17,17 @@ __all__ = ["Spilled", "SpilledBytes", "spilled_inputs", "spilled_messages"]
 _T = TypeVar("_T")
 
 _BLOCK_BYTES: Final = 1 << 20
-"""Written at once, and read at once by those who go through all."""
+"""Bytes written at once, and read at once by an iteration."""
 
 
 class SpilledBytes:
-    """Strings of bytes by number, in a file of the directory for temporary files that has no name.
+    """Byte strings by number, in an anonymous file of the directory for temporary files.
 
-    Cost: 8 bytes of memory and 2 µs for each string that is read; going through all, 0.3 µs.
+    Cost: 8 bytes of memory and 2 µs for each string that is read; 0.3 µs in an iteration.
     """
 
     def __init__(self) -> None:
-        self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - closed when nobody has this any more
+        self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the last reference
         finalize(self, self._file.close)
         self._ends = array("Q", [0])
         self._unwritten = bytearray()
@@ -36,7 +36,7 @@ class SpilledBytes:
         return len(self._ends) - 1
 
     def append(self, item: bytes) -> None:
-        """Add one at the end."""
+        """Append an item."""
         self._unwritten += item
         self._ends.append(self._ends[-1] + len(item))
         if len(self._unwritten) >= _BLOCK_BYTES:
@@ -76,8 +76,8 @@ class Spilled(Sequence[_T], Generic[_T]):
     """Items by number, packed into a temporary file.
 
     Args:
-        pack: makes bytes of an item.
-        unpack: makes the item of them.
+        pack: converts an item to bytes.
+        unpack: converts bytes to an item.
         items: the first ones.
     """
 
@@ -90,7 +90,7 @@ class Spilled(Sequence[_T], Generic[_T]):
         self.extend(items)
 
     def extend(self, items: Iterable[_T]) -> None:
-        """Add some at the end."""
+        """Append items."""
         for item in items:
             self._packed.append(self._pack(item))
 

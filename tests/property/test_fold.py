@@ -56,9 +56,9 @@ class Model:
         expired: pages that left without a word, and have not come back.
     """
 
-    def __init__(self, *, tells_unique: bool) -> None:
+    def __init__(self, *, publishes_unique: bool) -> None:
         self.expired: set[str] = set()
-        self._tells_unique = tells_unique
+        self._publishes_unique = publishes_unique
         self._versions: dict[str, int] = {}
         self._clusters: dict[str, Cluster] = {}
         self._places: dict[str, Cluster] = {}
@@ -98,7 +98,7 @@ class Model:
         own = Cluster(f"{page_id}.{version}", page_id, version, rank)
         self._clusters[own.id] = self._places[page_id] = own
         yield contained(page_id, version)
-        if self._tells_unique or page_id in self._spoken_of:
+        if self._publishes_unique or page_id in self._spoken_of:
             yield unique(page_id, own.id, version)
 
     def _merge(self, survivor: Cluster, absorbed: Cluster) -> EventData:
@@ -176,11 +176,11 @@ def disordered(events: Sequence[EventData], random: Random) -> list[EventData]:
 
 
 @settings(max_examples=150)
-@given(history=histories, tells_unique=st.booleans(), random=st.randoms(use_true_random=False))
+@given(history=histories, publishes_unique=st.booleans(), random=st.randoms(use_true_random=False))
 def test_in_any_order_and_with_repeats_the_events_add_up_to_what_happened(
-    history: Sequence[Step], *, tells_unique: bool, random: Random
+    history: Sequence[Step], *, publishes_unique: bool, random: Random
 ) -> None:
-    model, fold = Model(tells_unique=tells_unique), Fold()
+    model, fold = Model(publishes_unique=publishes_unique), Fold()
     events = [event for step in history for event in model.do(step)]
 
     for event in disordered(events, random):
@@ -190,9 +190,9 @@ def test_in_any_order_and_with_repeats_the_events_add_up_to_what_happened(
 
 
 @settings(max_examples=150)
-@given(history=histories, tells_unique=st.booleans())
-def test_told_in_order_the_fold_is_never_behind(history: Sequence[Step], *, tells_unique: bool) -> None:
-    model, fold = Model(tells_unique=tells_unique), Fold()
+@given(history=histories, publishes_unique=st.booleans())
+def test_told_in_order_the_fold_is_never_behind(history: Sequence[Step], *, publishes_unique: bool) -> None:
+    model, fold = Model(publishes_unique=publishes_unique), Fold()
 
     for step in history:
         for event in model.do(step):
@@ -205,7 +205,7 @@ def test_told_in_order_the_fold_is_never_behind(history: Sequence[Step], *, tell
 def test_told_half_a_story_no_cluster_may_be_deleted_as_a_whole(
     history: Sequence[Step], random: Random
 ) -> None:
-    model, fold = Model(tells_unique=False), Fold()
+    model, fold = Model(publishes_unique=False), Fold()
     events = [event for step in history for event in model.do(step)]
 
     for event in disordered(events, random):

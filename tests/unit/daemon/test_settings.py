@@ -421,7 +421,7 @@ def test_a_secret_of_the_wrong_type_is_not_repeated(name: str, tmp_path: Path) -
         (["kafka.tls_ca_file=ca.pem"], "kafka.tls is false"),
         (
             ["kafka.tls=true", "kafka.tls_key_file=k"],
-            "kafka.tls_key_file is set, and tls_certificate_file is not",
+            "kafka.tls_key_file is set, but tls_certificate_file is not",
         ),
         (["redis.tls_ca_file=ca.pem"], "use rediss"),
         (["redis.url=rediss://c", "redis.tls_key_file=k"], "redis.tls_key_file is set"),

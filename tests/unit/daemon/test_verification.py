@@ -67,9 +67,9 @@ def test_what_was_not_judged_says_why_and_is_no_violation() -> None:
     told = lines(sound_history(), is_quiet=False)
 
     assert [line for line in told if "not judged" in line] == [
-        "  4  events add up to what is stored         not judged: pages are under way",
-        "  5  pages that match are together           not judged: pages are under way",
-        "  8  members of a cluster match              not judged: pages are under way",
+        "  4  events add up to what is stored         not judged: batches are in flight",
+        "  5  pages that match are together           not judged: batches are in flight",
+        "  8  members of a cluster match              not judged: batches are in flight",
     ]
     busy = dataclasses.replace(sound_expectations(), is_quiet=False)
     assert verified(Reading(sound_history(), busy)).is_held
@@ -133,8 +133,8 @@ def test_the_settings_say_what_is_told_and_kept() -> None:
 
     expectations = expected(*told, whole=False)
 
-    assert expectations.tells_unique
-    assert expectations.tells_undecided
+    assert expectations.publishes_unique
+    assert expectations.publishes_undecided
     assert expectations.may_expire
     assert not expectations.keeps_clusters
     assert not expectations.is_quiet

@@ -38,14 +38,14 @@ def test_the_order_of_the_events_does_not_matter(seed: int) -> None:
 def test_a_member_that_the_store_has_lost_is_found() -> None:
     found = blame(with_members(FOUR, 2, 3, 4))[4]
 
-    assert f"cluster {FOUR}: told alone are {page_url(10)}; stored alone are none" in found
-    assert f"page {page_url(10)} stands alone, and is declared duplicate" in found
+    assert f"cluster {FOUR}: only in the events: {page_url(10)}; only in the store: none" in found
+    assert f"page {page_url(10)} is in no cluster, and is declared duplicate" in found
 
 
 def test_a_member_that_nobody_was_told_of_is_found() -> None:
     found = blame(with_members(FOUR, 2, 3, 4, 10, 5))[4]
 
-    assert f"cluster {FOUR}: told alone are none; stored alone are {page_url(5)}" in found
+    assert f"cluster {FOUR}: only in the events: none; only in the store: {page_url(5)}" in found
 
 
 def test_a_cluster_that_the_store_has_lost_is_found() -> None:
@@ -54,7 +54,10 @@ def test_a_cluster_that_the_store_has_lost_is_found() -> None:
 
     found = blame(history._replace(clusters=kept))[4]
 
-    assert f"cluster {PAIR}: told alone are {page_url(11)}, {page_url(12)}; stored alone are none" in found
+    assert (
+        f"cluster {PAIR}: only in the events: {page_url(11)}, {page_url(12)}; only in the store: none"
+        in found
+    )
 
 
 def test_a_cluster_that_subscribers_never_heard_of_is_found() -> None:
@@ -63,8 +66,8 @@ def test_a_cluster_that_subscribers_never_heard_of_is_found() -> None:
     found = blame(without_events(history, message_of(history, "duplicate", 16)))[4]
 
     both = f"{page_url(11)}, {page_url(12)}"
-    assert f"cluster {PAIR}: told alone are none; stored alone are {both}" in found
-    assert f"cluster {PAIR}: {page_url(11)} speaks for it, not declared duplicate: {both}" in found
+    assert f"cluster {PAIR}: only in the events: none; only in the store: {both}" in found
+    assert f"cluster {PAIR}: representative {page_url(11)}; not declared duplicate: {both}" in found
 
 
 def test_another_representative_than_was_told_is_found() -> None:
@@ -75,12 +78,12 @@ def test_another_representative_than_was_told_is_found() -> None:
 
     found = blame(history._replace(clusters=spoiled))[4]
 
-    assert f"cluster {PAIR}: {page_url(12)} speaks for it, not declared duplicate: {page_url(11)}" in found
+    assert f"cluster {PAIR}: representative {page_url(12)}; not declared duplicate: {page_url(11)}" in found
 
 
 def test_a_representative_outside_of_its_cluster_is_found() -> None:
     assert (
-        f"cluster {PAIR}: {page_url(11)} speaks for it, and is not in it" in blame(with_members(PAIR, 12))[4]
+        f"cluster {PAIR}: representative {page_url(11)} is not a member" in blame(with_members(PAIR, 12))[4]
     )
 
 
@@ -121,7 +124,7 @@ def test_a_forgotten_page_that_is_still_told_to_be_in_its_cluster_is_found() -> 
 
     found = blame(with_record(history, 10, state="gone", made_by=made_by))[4]
 
-    assert f"cluster {FOUR}: told alone are {page_url(10)}; stored alone are none" in found
+    assert f"cluster {FOUR}: only in the events: {page_url(10)}; only in the store: none" in found
 
 
 def test_while_pages_are_under_way_nothing_is_compared() -> None:

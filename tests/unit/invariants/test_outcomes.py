@@ -46,7 +46,7 @@ LOST: dict[str, tuple[Callable[[], History], str]] = {
     ),
     "the place of a page that handed over": (
         lambda: lost("unique", 10),
-        "pages-0@10 has handed its cluster over, and no event says where its own page went",
+        "pages-0@10 has changed a representative, and no event reports the cluster of its own page",
     ),
     "a dead letter": (
         lambda: sound_history()._replace(dead_letters=[]),
@@ -152,7 +152,7 @@ def test_positions_above_the_committed_offset_need_no_outcome_yet_and_may_have_i
 
 
 def test_a_page_that_stands_alone_is_silent_unless_unique_events_are_switched_on() -> None:
-    strict = dataclasses.replace(sound_expectations(), tells_unique=True, tells_undecided=True)
+    strict = dataclasses.replace(sound_expectations(), publishes_unique=True, publishes_undecided=True)
 
     found = blame(sound_history(), strict)[1]
 
@@ -216,7 +216,7 @@ def test_events_deleted_by_the_broker_are_not_missed(stamped_ms: int, *, is_miss
     assert (1 in blame(history._replace(inputs=stamped), since)) is is_missed
 
 
-@pytest.mark.parametrize("since_ms", [1, None], ids=["it was older", "nobody can tell"])
+@pytest.mark.parametrize("since_ms", [1, None], ids=["it was older", "unknown"])
 def test_dead_letters_deleted_by_the_broker_are_not_missed(since_ms: int | None) -> None:
     expectations = dataclasses.replace(sound_expectations(), dead_letters_since_ms=since_ms)
 

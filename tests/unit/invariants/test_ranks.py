@@ -62,7 +62,7 @@ def test_a_representative_that_was_not_decided_first_is_found() -> None:
 
     found = blame(history._replace(clusters=spoiled))[7]
 
-    assert found == [f"cluster {FOUR}: {page_url(3)} speaks for it, and was not decided first"]
+    assert found == [f"cluster {FOUR}: representative {page_url(3)} was not decided first"]
 
 
 def test_a_merge_into_the_younger_cluster_is_found() -> None:
@@ -93,7 +93,7 @@ def test_a_survivors_epoch_is_above_that_of_the_absorbed(epoch: int, details: li
 def test_an_absorbed_cluster_that_is_still_stored_is_found() -> None:
     history = with_merge(merge(OLDER, At(FOUR, 1, page_url(5))))
 
-    assert f"cluster {FOUR} was absorbed by older, and is back" in blame(history)[7]
+    assert f"cluster {FOUR} was absorbed by older, and is used again" in blame(history)[7]
 
 
 def test_a_cluster_that_two_others_absorb_is_found() -> None:
@@ -117,4 +117,4 @@ def test_merges_that_come_back_to_where_they_began_are_found() -> None:
             history, "cluster-merge", 4, data, own_id=merge_event_id(data.absorbed.id, at(4))
         )
 
-    assert blame(history)[7] == ["cluster a was absorbed, in the end, by itself"]
+    assert blame(history)[7] == ["cluster a was absorbed, transitively, by itself"]

@@ -49,7 +49,7 @@ def saying(history: History, offset: int, **fields: object) -> History:
 def test_a_member_that_no_event_connects_is_found() -> None:
     (detail,) = blame(stranger_in_the_pair(sound_history()))[8]
 
-    assert detail == f"cluster {PAIR}: nothing stored connects {page_url(5)} with the rest"
+    assert detail == f"cluster {PAIR}: no stored match connects {page_url(5)} with the others"
 
 
 def test_a_member_whose_published_match_is_none_by_what_is_stored_is_found() -> None:

@@ -1,4 +1,4 @@
-"""The events of a history by id, and what is asked about all of them at once; none is kept in memory."""
+"""Index the events of a history by id without holding them in memory."""
 
 from array import array
 from collections.abc import Iterator, Sequence
@@ -27,23 +27,23 @@ from neardup_stream.invariants.hashed import Numbers, hash64
 from neardup_stream.message import Message
 from neardup_stream.wire.events import CloudEvent, from_message
 
-__all__ = ["Telling", "Tellings"]
+__all__ = ["PublishedEvent", "PublishedEvents"]
 
 _DECODERS: dict[str, tuple[EventName, msgspec.json.Decoder[EventData]]] = {
     event_type(name): (name, msgspec.json.Decoder(data)) for name, data in EVENT_DATA.items()
 }
 
 
-class Telling(NamedTuple):
-    """One event, however often it was delivered.
+class PublishedEvent(NamedTuple):
+    """One event, delivered once or more often.
 
     Attributes:
-        number: where it stands among the events.
+        number: index of its first delivery.
         id: of the event.
-        name: what happened.
-        input_id: where the record that caused it came from.
-        data: as promised.
-        message: as it was delivered first.
+        name: of the event.
+        input_id: input of the record that caused it.
+        data: of the event.
+        message: as first delivered.
     """
 
     number: int
@@ -54,19 +54,19 @@ class Telling(NamedTuple):
     message: Message
 
 
-class Tellings:
-    """The events of one index, each as it was delivered first.
+class PublishedEvents:
+    """The events of one index, each as first delivered.
 
     Args:
         events: all deliveries.
         index: token of the index.
 
     Attributes:
-        unreadable: why messages are no events of ours.
-        clashing: names and ids of events whose payloads differ, once for each delivery that does; of whatever
+        unreadable: why messages are not events of ours.
+        clashing: names and ids of events whose payloads differ, once for each differing delivery, of any
             index.
 
-    Cost: 60 bytes of memory for each delivery; 15 µs for each event that is looked at.
+    Cost: 60 bytes of memory for each delivery; 15 µs for each event that is read.
     """
 
     def __init__(self, events: Sequence[Message], index: str) -> None:
@@ -89,41 +89,41 @@ class Tellings:
         self._by_named, self._by_archived = Numbers(self._named), Numbers(self._archived)
         del self._ids, self._payloads, self._outcomes, self._named, self._archived
 
-    def __iter__(self) -> Iterator[Telling]:
-        """All of them, in the order in which they were delivered first."""
-        return (self._telling(at) for at, is_first in enumerate(self._has_first) if is_first)
+    def __iter__(self) -> Iterator[PublishedEvent]:
+        """Yield all events in the order of their first delivery."""
+        return (self._event_at(at) for at, is_first in enumerate(self._has_first) if is_first)
 
-    def get(self, event_id: str) -> Telling | None:
-        """The event with this id, if there is one."""
-        found = (self._telling(at) for at in self._by_id.of(hash64(event_id)) if self._has_first[at])
-        return next((telling for telling in found if telling.id == event_id), None)
+    def get(self, event_id: str) -> PublishedEvent | None:
+        """Return the event with this id, if there is one."""
+        found = (self._event_at(at) for at in self._by_id.of(hash64(event_id)) if self._has_first[at])
+        return next((event for event in found if event.id == event_id), None)
 
     def data_at(self, number: int) -> EventData:
-        """What the delivery that stands there says."""
+        """Return the data of the delivery with this index."""
         event = from_message(self._events[number])
         return _DECODERS[event.type][1].decode(event.data)
 
     @property
     def numbers(self) -> "array[int]":
-        """Where their messages stand among all deliveries."""
+        """Return the indexes of the events' messages among all deliveries."""
         return array("I", (self._read[at] for at, is_first in enumerate(self._has_first) if is_first))
 
     def has_outcome(self, page_id: str, version: int) -> bool:
-        """Whether an event reports the outcome of a version of a page."""
+        """Return whether an event reports the outcome of a version of a page."""
         return _key(page_id, version) in self._by_outcome
 
     def is_named(self, page_id: str, version: int) -> bool:
-        """Whether a version of a page was ever named as a representative."""
+        """Return whether a version of a page was ever named as a representative."""
         return _key(page_id, version) in self._by_named
 
     def is_archived(self, page_id: str, version: int) -> bool:
-        """Whether a version of a page has an `archived` event."""
+        """Return whether a page version has an `archived` event."""
         return _key(page_id, version) in self._by_archived
 
-    def repeated_outcomes(self) -> Iterator[list[Telling]]:
-        """Several events that each report the outcome of one version of a page."""
+    def repeated_outcomes(self) -> Iterator[list[PublishedEvent]]:
+        """Yield groups of events that report the outcome of the same page version."""
         for _, group in self._by_outcome.repeated():
-            yield [self._telling(self._outcome_of[place]) for place in group]
+            yield [self._event_at(self._outcome_of[place]) for place in group]
 
     def _take_in(self, number: int, message: Message) -> None:
         try:
@@ -131,7 +131,7 @@ class Tellings:
             _, decoder = _DECODERS[event.type]
             data = decoder.decode(event.data)
         except KeyError:
-            return  # of somebody else
+            return  # another producer's
         except (CorruptData, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             self.unreadable.append(f"the message with key {message.key!r} cannot be read: {error}")
             return
@@ -156,7 +156,7 @@ class Tellings:
         self._named.extend(_key(speaker.id, speaker.version) for speaker in _speakers(data))
 
     def _clashes(self) -> Iterator[tuple[EventName, str]]:
-        """Deliveries whose payload differs from that of the first one with the same id."""
+        """Yield the deliveries whose payload differs from that of the first one with the same id."""
         clashing = (
             at
             for _, group in self._by_id.repeated()
@@ -164,24 +164,24 @@ class Tellings:
             if self._payloads[at] != self._payloads[group[0]]
         )
         for at in sorted(clashing):
-            telling = self._telling(at)
-            yield telling.name, telling.id
+            event = self._event_at(at)
+            yield event.name, event.id
 
     def _firsts(self) -> bytearray:
-        """Which deliveries are the first of their events, in this index."""
+        """Return for each delivery whether it is the first of its event, in this index."""
         found = bytearray(self._is_ours)
         for _, group in self._by_id.repeated():
             for at in [at for at in group if self._is_ours[at]][1:]:
                 found[at] = False
         return found
 
-    def _telling(self, at: int) -> Telling:
+    def _event_at(self, at: int) -> PublishedEvent:
         number = self._read[at]
         message = self._events[number]
         event: CloudEvent[msgspec.Raw] = from_message(message)
         name, decoder = _DECODERS[event.type]
         input_id = event.source.rpartition("/")[2]
-        return Telling(number, event.id, name, input_id, decoder.decode(event.data), message)
+        return PublishedEvent(number, event.id, name, input_id, decoder.decode(event.data), message)
 
 
 def _key(page_id: str, version: int) -> int:
@@ -189,7 +189,7 @@ def _key(page_id: str, version: int) -> int:
 
 
 def _payload(message: Message) -> int:
-    """A digest of what must be the same each time; brokers may stamp each delivery with a time of its own."""
+    """Return a digest of what must be equal each time; excludes the time of the delivery."""
     parts = msgspec.msgpack.encode((message.key, message.value, tuple(message.headers)))
     return int.from_bytes(blake2b(parts, digest_size=8).digest(), "big")
 
