@@ -231,6 +231,9 @@ class RecordStore(Protocol):
 
     A slot has a version floor, 0 at first, which only rises: what was removed from it had versions up to
     there. All that is known of a value is its first seven bytes, see `page_record`.
+
+    "One round trip (per shard)" is meant of some hundred values of a shard. In a cluster the calls for the
+    others follow one another, a round trip each.
     """
 
     @property

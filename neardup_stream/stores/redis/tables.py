@@ -1,6 +1,6 @@
 """The tables in Redis: one sorted set per table, leading byte and bucket; of a table of words, one hash."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from neardup_stream.stores.protocol import (
 )
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.lanes import Lane, Rows, portions
 
 __all__ = ["RedisTables"]
 
@@ -36,7 +37,6 @@ _ENTRY = np.dtype([("suffix_bytes", "u1"), ("low", ">u8"), ("high", ">u8"), *_ME
 _REMOVED = np.dtype([("suffix_bytes", "u1"), *_MEMBER])
 _FOUND = np.dtype([("entry", ">u4"), *_MEMBER])
 
-_Rows = NDArray[np.intp]
 _Answer = tuple[bytes, bytes, int, int]
 """As `probe_insert` returns it."""
 
@@ -56,8 +56,9 @@ class RedisTables:
     async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         """See the contract.
 
-        Cost: a script call for 400 entries, in a cluster one for each shard; all in one round trip, but for
-        those that meet large buckets, which take a round trip for each `WORK_PER_CALL`.
+        Cost: a script call for 400 entries, in a cluster one for each shard; all in one round trip, except
+        where buckets are large: those take a round trip for each `WORK_PER_CALL`, and the calls behind them
+        some more, see `Lane`.
         """
         return await self._probe(entries, limits, insert=True)
 
@@ -71,41 +72,32 @@ class RedisTables:
         calls = [
             ScriptCall([names[i] for i in part], (packed[part].tobytes(),))
             for lane in self._lanes(members)
-            for part in _portions(lane, REMOVED_PER_CALL)
+            for part in portions(lane, REMOVED_PER_CALL)
         ]
         return sum(await self._client.run(_REMOVE, calls))
 
     async def _probe(self, entries: TableEntries, limits: ProbeLimits, *, insert: bool) -> ProbeAnswer:
-        """Probe all entries in order.
+        """Probe all entries, those of each lane in order.
 
-        A call that meets large buckets leaves some of its entries. Those of its lane that follow wait for
-        them: else a page would not find one before it. What was done of them already is done once more.
+        A call that meets large buckets leaves some of its entries, which are sent again with all behind them.
         """
         names, packed = self._names(entries.members), _pack_entries(entries)
 
-        def call(part: _Rows) -> ScriptCall:
+        def call(part: Rows) -> ScriptCall:
             return ScriptCall([names[i] for i in part], (*limits, int(insert), packed[part].tobytes()))
 
-        done: list[_Rows] = []
+        done: list[Rows] = []
         answers: list[_Answer] = []
-        lanes = self._lanes(entries.members)
-        sent = [list(_portions(lane, ENTRIES_PER_CALL)) for lane in lanes]
+        lanes = [Lane(rows, ENTRIES_PER_CALL) for rows in self._lanes(entries.members)]
         while lanes:
+            sent = [lane.parts() for lane in lanes]
             given = iter(await self._client.run(_PROBE, [call(part) for parts in sent for part in parts]))
-            left = []
             for lane, parts in zip(lanes, sent, strict=True):
-                count, is_cut = 0, False
-                for part in parts:
-                    answer = next(given)
-                    if is_cut:
-                        continue
-                    done.append(part[: answer[3]])
-                    answers.append(answer)
-                    count += answer[3]
-                    is_cut = answer[3] < len(part)
-                if count < len(lane):
-                    left.append(lane[count:])
-            lanes, sent = left, [[lane[:ENTRIES_PER_CALL]] for lane in left]
+                some: list[_Answer] = [next(given) for _ in parts]
+                counted = lane.advance([answer[3] for answer in some])
+                done += counted
+                answers += some[: len(counted)]
+            lanes = [lane for lane in lanes if lane]
         return _collect(entries.members, done, answers)
 
     def _names(self, members: TableMembers) -> list[str]:
@@ -113,17 +105,13 @@ class RedisTables:
             members.tables.tolist(), members.leading_bytes.tolist(), members.buckets.tolist()
         )
 
-    def _lanes(self, members: TableMembers) -> list[_Rows]:
+    def _lanes(self, members: TableMembers) -> list[Rows]:
         """Which rows are done in order: all on one server, those of each shard in a cluster."""
         if not self._client.is_cluster:
             whole = np.arange(len(members.tables))
             return [whole] if len(whole) else []
         shards = members.leading_bytes >> np.uint8(8 - (self._keys.shard_count.bit_length() - 1))
         return [np.flatnonzero(shards == shard) for shard in np.unique(shards)]
-
-
-def _portions(lane: _Rows, size: int) -> Iterator[_Rows]:
-    return (lane[at : at + size] for at in range(0, len(lane), size))
 
 
 def _pack_entries(entries: TableEntries) -> NDArray[np.void]:
@@ -149,7 +137,7 @@ def _fill_members(packed: NDArray[np.void], members: TableMembers) -> None:
     packed["version_byte"] = members.version_bytes
 
 
-def _collect(probing: TableMembers, parts: Sequence[_Rows], answers: Sequence[_Answer]) -> ProbeAnswer:
+def _collect(probing: TableMembers, parts: Sequence[Rows], answers: Sequence[_Answer]) -> ProbeAnswer:
     """The answers of all calls as one; each counts its own entries from 0."""
     none = np.empty(0, dtype=np.uint32)
     found = [np.frombuffer(answer[0], dtype=_FOUND) for answer in answers]
