@@ -128,9 +128,11 @@ class Clusters:
         return settled_in(reader.snapshot, positions)
 
     async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
-        """Decide the requests in order and store their rows, all at once.
+        """Decide the requests in order and store their rows, one commit for each of `portions`.
 
-        A position that has a row keeps it, and its request changes nothing: an outcome is set once.
+        After conflicts a portion takes several commits. Each is atomic, and between two of them others may
+        commit. A position that has a row keeps it, and its request changes nothing: an outcome is set once.
+        So after an error the first requests may be decided, and all may be asked for again.
 
         What a request rests on (records, matches) was read a while ago. A page that went since then is
         remembered by its cell, until that is swept; if any cell that began to age since then was swept, the
@@ -145,14 +147,14 @@ class Clusters:
             One outcome for each request, in order.
 
         Raises:
-            StaleRead: read again, and ask again; nothing was decided.
-            RecordsBehind: register these pages again, and ask again; nothing was decided.
+            StaleRead: read again, and ask again.
+            RecordsBehind: register these pages again, and ask again.
             CorruptData: what is stored is not what this program writes.
         Cost: three round trips for each of `portions`, more where clusters merge or change their
         representative.
         """
         decided: list[Decided] = []
-        for portion in portions(requests):
+        for portion in portions(requests, lambda request: known_handles([request])):
             decided += await self._decide_portion(portion, render, aged_count)
         return decided
 
@@ -251,7 +253,7 @@ class Clusters:
     async def _decide_portion(
         self, requests: Sequence[Request], render: RenderRow, aged_count: int
     ) -> list[Decided]:
-        """Decide requests until all are decided, in one commit if nothing moves meanwhile."""
+        """Decide requests until all are decided, in one commit if there is no conflict."""
         pace = Pace(len(requests), self._store.take_turn, self._jitter)
         decided: list[Decided] | None = None
         while decided is None:

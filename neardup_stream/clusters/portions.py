@@ -1,6 +1,7 @@
 """Cuts batches into portions, each of which one commit of bounded size decides."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from neardup_stream.clusters.requests import PlaceRequest, QuietRequest, Request, UnknownRequest
@@ -12,22 +13,29 @@ REQUESTS_AT_ONCE: Final = 256
 """Requests that one commit decides: it holds the server for some 2 ms."""
 
 CELLS_AT_ONCE: Final = 1500
-"""Page cells that one commit expects to be unmoved, but for those of a single request: some 1 ms."""
+"""Cells that one commit expects to be unchanged, except for those of a single request: some 1 ms."""
 
 
-def portions(requests: Sequence[Request]) -> Iterator[list[Request]]:
-    """All requests in order, so many at a time that they name few pages; at least one at a time."""
+def portions(
+    requests: Sequence[Request], cells_of: Callable[[Request], AbstractSet[Hashable]]
+) -> Iterator[list[Request]]:
+    """Yield all requests in order, as many at a time as one commit decides; at least one at a time.
+
+    Args:
+        requests: to be decided.
+        cells_of: what a request reads; cells that several requests read count once.
+    """
     portion: list[Request] = []
-    handles: set[Handle] = set()
+    cells: set[Hashable] = set()
     for request in requests:
-        further = known_handles([request])
+        further = cells_of(request)
         if portion and (
-            len(portion) == REQUESTS_AT_ONCE or len(handles) + len(further - handles) > CELLS_AT_ONCE
+            len(portion) == REQUESTS_AT_ONCE or len(cells) + len(further - cells) > CELLS_AT_ONCE
         ):
             yield portion
-            portion, handles = [], set()
+            portion, cells = [], set()
         portion.append(request)
-        handles |= further
+        cells |= further
     if portion:
         yield portion
 

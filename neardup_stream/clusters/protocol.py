@@ -51,14 +51,17 @@ class Decider(Protocol):
     async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
         """Decide requests about distinct pages, in order; what was decided before stays as it was.
 
+        A large batch takes several commits, each of bounded size. So after any error the first requests may
+        be decided, and no later one is; ask for all again, which returns what was decided.
+
         Args:
             requests: asked for.
             render: makes their rows, and those of positions that are settled with them (QuietRequest).
             aged_count: `Settled.aged_count`, from before everything that the requests rest on was read.
 
         Raises:
-            StaleRead: a page that went since then is not remembered any more; nothing was decided.
-            RecordsBehind: pages must be registered again first; nothing was decided.
+            StaleRead: a tombstone that the requests rest on is removed: read, and compare, again.
+            RecordsBehind: pages must be registered again first.
         """
         ...
 

@@ -8,6 +8,7 @@ from functools import partial
 
 from neardup_stream.clusters.optimistic_retry import retry_on_conflict
 from neardup_stream.clusters.placements import Decided, Placement, Settled
+from neardup_stream.clusters.portions import portions
 from neardup_stream.clusters.protocol import KnownVersion, RecordsBehind, RenderRow
 from neardup_stream.clusters.requests import ConfirmRequest, PageVersion, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.rows import (
@@ -44,9 +45,12 @@ class Unclustered:
         return settled_in(await self._rows(positions), positions)
 
     async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
-        """Decide each by its own matches."""
+        """Decide each by its own matches, in one commit for each of `portions`."""
         del aged_count  # no page ever leaves a cluster, so nothing is too old
-        return await retry_on_conflict(partial(self._decide, requests, render)) if requests else []
+        decided: list[Decided] = []
+        for portion in portions(requests, lambda request: {request.position, *_makers(request)}):
+            decided += await retry_on_conflict(partial(self._decide, portion, render))
+        return decided
 
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
         """Let go of the rows below these offsets."""

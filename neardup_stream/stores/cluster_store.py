@@ -165,7 +165,13 @@ class ClusterStore(Protocol):
     async def read(
         self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
-        """The values of the cells, and the members of each range in order of rank. One round trip."""
+        """Return the values of the cells, and the members of each range in order of rank.
+
+        What exceeds the limits of one call is read in several, between which others may commit: a commit
+        that expects what was read finds that out.
+
+        Cost: one round trip; in a cluster one for each call, of a thousand cells or some members.
+        """
         ...
 
     async def commit(self, transaction: Transaction) -> int | None:

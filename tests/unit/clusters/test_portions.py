@@ -1,7 +1,10 @@
 """Batches are cut into portions of bounded size."""
 
-from neardup_stream.clusters.portions import CELLS_AT_ONCE, REQUESTS_AT_ONCE, portions
-from neardup_stream.clusters.requests import PageVersion, PlaceRequest, QuietRequest
+from collections.abc import Iterator, Sequence
+
+from neardup_stream.clusters.portions import CELLS_AT_ONCE, REQUESTS_AT_ONCE, known_handles
+from neardup_stream.clusters.portions import portions as cut
+from neardup_stream.clusters.requests import PageVersion, PlaceRequest, QuietRequest, Request
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
@@ -19,6 +22,11 @@ def place(number: int, matched: range) -> PlaceRequest:
         Match(Handle(each), PageId(str(each)), str(each), 1, 0, "exact", rank=1) for each in matched
     )
     return PlaceRequest(Position(PARTITION, number), node(number), matches)
+
+
+def portions(requests: Sequence[Request]) -> Iterator[list[Request]]:
+    """As they are cut where clusters are kept."""
+    return cut(requests, lambda request: known_handles([request]))
 
 
 def test_a_batch_of_pages_without_matches_is_one_portion() -> None:

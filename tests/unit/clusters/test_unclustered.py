@@ -4,6 +4,7 @@ import pytest
 
 from neardup_stream.clusters.optimistic_retry import ATTEMPTS
 from neardup_stream.clusters.placements import Placement
+from neardup_stream.clusters.portions import CELLS_AT_ONCE, REQUESTS_AT_ONCE
 from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import StoreUnavailable
@@ -72,6 +73,62 @@ async def test_a_batch_waits_when_others_are_always_first() -> None:
     assert await Unclustered(LosingStore(ATTEMPTS - 1)).decide(REQUESTS, show, 0)
     with pytest.raises(StoreUnavailable, match=f"{ATTEMPTS} times"):
         await Unclustered(LosingStore(ATTEMPTS)).decide(REQUESTS, show, 0)
+
+
+class CountingStore(MemoryClusters):
+    """Counts the rows of each commit; one of them finds the store unavailable."""
+
+    def __init__(self, unavailable_at: int = 0) -> None:
+        super().__init__()
+        self.row_counts: list[int] = []
+        self.unavailable_at = unavailable_at
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        self.row_counts.append(sum(cell.table.startswith("rows:") for cell in transaction.writes))
+        if len(self.row_counts) == self.unavailable_at:
+            raise StoreUnavailable("for once")
+        return await super().commit(transaction)
+
+
+async def test_a_large_batch_is_decided_in_commits_of_bounded_size() -> None:
+    requests = [QuietRequest(Position(PARTITION, number)) for number in range(2 * REQUESTS_AT_ONCE + 1)]
+    store = CountingStore()
+
+    decided = await Unclustered(store).decide(requests, show, 0)
+
+    assert store.row_counts == [REQUESTS_AT_ONCE, REQUESTS_AT_ONCE, 1]
+    assert [outcome.row for outcome in decided] == [b"%d False" % at for at in range(len(requests))]
+
+
+async def test_positions_that_are_decided_together_count_like_requests() -> None:
+    claimed = [
+        [Position(Partition(f"pages:{pipe}", 0), number) for pipe in range(CELLS_AT_ONCE // 2 - 1)]
+        for number in range(3)
+    ]
+    requests = [
+        PlaceRequest(Position(PARTITION, number), node(number), (), claimed_from=tuple(makers))
+        for number, makers in enumerate(claimed)
+    ]
+    store = CountingStore()
+
+    await Unclustered(store).decide(requests, outcome, 0)
+
+    assert store.row_counts == [CELLS_AT_ONCE, CELLS_AT_ONCE // 2]
+
+
+async def test_after_an_error_the_first_portions_are_decided_and_keep_their_rows() -> None:
+    requests = [QuietRequest(Position(PARTITION, number)) for number in range(2 * REQUESTS_AT_ONCE)]
+    unclustered = Unclustered(CountingStore(unavailable_at=2))
+    with pytest.raises(StoreUnavailable, match="for once"):
+        await unclustered.decide(requests, show, 0)
+
+    def again(request: Request, placement: Placement | None) -> bytes:
+        assert request.position.offset >= REQUESTS_AT_ONCE
+        return show(request, placement)
+
+    decided = await unclustered.decide(requests, again, 0)
+
+    assert [outcome.row for outcome in decided] == [b"%d False" % at for at in range(len(requests))]
 
 
 async def test_every_page_may_go() -> None:
