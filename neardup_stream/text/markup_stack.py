@@ -51,8 +51,10 @@ __all__ = [
     "take_out",
 ]
 
-STACK_STATE = 7
-OPEN, OPEN_FORMATTING, OPEN_LISTS, _OPEN_FOREIGN, OPEN_TABLES, _OPEN_SELECTS, _FLOOR = range(STACK_STATE)
+_NAME_SLOTS = 1024
+STACK_STATE = 7 + _NAME_SLOTS
+OPEN, OPEN_FORMATTING, OPEN_LISTS, _OPEN_FOREIGN, OPEN_TABLES, _OPEN_SELECTS, _FLOOR, _OPEN_NAMES = range(8)
+"""The last is the first slot of those that count open elements by name; different names may share a slot."""
 
 _NAME, _MEANING, _IS_FOREIGN, _OUTER_FLOOR = range(COLUMNS := 4)
 """The columns of an open element: its name; its meaning; whether its content is SVG or MathML; and the index
@@ -60,6 +62,12 @@ of the first formatting element that can be closed inside the element around it.
 """
 
 _SAME_FORMATTING = 3  # open elements of one name with the same attributes that a parser repeats at most
+
+
+@compiled
+def _slot_of(code: int) -> int:
+    """Return where the open elements of this name are counted."""
+    return _OPEN_NAMES + (code & (_NAME_SLOTS - 1))
 
 
 @compiled
@@ -84,6 +92,7 @@ def open_element(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, 
         stack[depth, _IS_FOREIGN] = stays_foreign or is_among(meaning, FOREIGN)
         stack[depth, _OUTER_FLOOR] = state[_FLOOR]
         state[OPEN] = depth + 1
+        state[_slot_of(code)] += 1
         state[OPEN_LISTS] += is_among(meaning, LISTS)
         state[_OPEN_FOREIGN] += is_among(meaning, FOREIGN)
         state[OPEN_TABLES] += is_among(meaning, TABLES)
@@ -97,6 +106,7 @@ def cut(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None:
     """Close the element at this index and everything inside it."""
     for i in range(state[OPEN] - 1, at - 1, -1):
         meaning = stack[i, _MEANING]
+        state[_slot_of(stack[i, _NAME])] -= 1
         state[OPEN_LISTS] -= is_among(meaning, LISTS)
         state[_OPEN_FOREIGN] -= is_among(meaning, FOREIGN)
         state[OPEN_TABLES] -= is_among(meaning, TABLES)
@@ -133,6 +143,8 @@ def _stops(stack: NDArray[np.int64], at: int, code: int, meaning: int) -> bool:
 @compiled
 def close(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, meaning: int) -> None:
     """Close the element that an end tag of this name closes, and everything inside it."""
+    if state[_slot_of(code)] == 0 and not is_among(meaning, HEADINGS):
+        return
     at = state[OPEN] - 1
     while at >= 0:
         is_heading = is_among(meaning, HEADINGS) and is_among(stack[at, _MEANING], HEADINGS)
@@ -147,6 +159,7 @@ def close(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, meaning
 @compiled
 def _remove(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None:
     """Close the element at this index, a form or formatting, and keep what is inside open."""
+    state[_slot_of(stack[at, _NAME])] -= 1
     for i in range(at, state[OPEN] - 1):
         stack[i] = stack[i + 1]
     state[OPEN] -= 1
@@ -155,6 +168,8 @@ def _remove(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None
 @compiled
 def take_out(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> None:
     """Close the innermost element of this name, and keep what is inside open."""
+    if state[_slot_of(code)] == 0:
+        return
     at = state[OPEN] - 1
     while at >= 0 and stack[at, _NAME] != code and not _is_boundary(stack, at):
         at -= 1
@@ -163,15 +178,22 @@ def take_out(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> N
 
 
 @compiled
+def _latest_formatting(names: NDArray[np.int64], state: NDArray[np.int64], code: int) -> int:
+    """Return the index of the latest formatting element of this name that can be closed; -1 for none."""
+    for at in range(state[OPEN_FORMATTING] - 1, state[_FLOOR] - 1, -1):
+        if names[at] == code:
+            return at
+    return -1
+
+
+@compiled
 def _forget_formatting(
     names: NDArray[np.int64], looks: NDArray[np.int64], state: NDArray[np.int64], code: int
 ) -> bool:
     """Stop repeating the latest formatting element of this name; return whether there was one."""
     count = state[OPEN_FORMATTING]
-    at = count - 1
-    while at >= state[_FLOOR] and names[at] != code:
-        at -= 1
-    if at < state[_FLOOR]:
+    at = _latest_formatting(names, state, code)
+    if at < 0:
         return False
     for i in range(at, count - 1):
         names[i], looks[i] = names[i + 1], looks[i + 1]
@@ -188,6 +210,8 @@ def close_formatting(
     code: int,
 ) -> None:
     """Close the latest formatting element of this name, unless there is a boundary in between."""
+    if state[_slot_of(code)] == 0 and _latest_formatting(names, state, code) < 0:
+        return
     at = state[OPEN] - 1
     while at >= 0 and stack[at, _NAME] != code:
         if _is_boundary(stack, at) or is_among(stack[at, _MEANING], SELECTS):
