@@ -22,14 +22,14 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from types import ModuleType
 
 from neardup_stream.version import __version__
 
-__all__ = ["load_compiled", "prepare_kernel_cache"]
+__all__ = ["load_compiled", "on_compilation", "prepare_kernel_cache"]
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +42,13 @@ _loading = Lock()
 """Serializes loading: a second thread could import Numba half initialized, or with another kernel's
 directory.
 """
+
+_listeners: list[Callable[[], None]] = []
+
+
+def on_compilation(listener: Callable[[], None]) -> None:
+    """Call a function before each kernel that this process compiles, once, for up to a minute."""
+    _listeners.append(listener)
 
 
 def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType:
@@ -56,6 +63,8 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
         cache = prepare_kernel_cache(sources)
         if not _holds_kernel(cache):
             _log.info("compiling the %s kernel, once, up to a minute", name)
+            for listener in _listeners:
+                listener()
         return importlib.import_module(module)
 
 

@@ -4,6 +4,7 @@ A command is imported when it is chosen, so that `--help` and the small commands
 """
 
 import difflib
+import functools
 import importlib
 import logging
 import os
@@ -27,6 +28,7 @@ from neardup_daemon.exit_codes import (
 from neardup_daemon.logs import are_for_collectors, log_event, silence_library_logs
 from neardup_daemon.redaction import redact
 from neardup_daemon.terminal import printable
+from neardup_stream.kernel_cache import on_compilation
 from neardup_stream.version import __version__
 
 __all__ = ["COMMANDS", "main"]
@@ -151,6 +153,7 @@ def main(argv: Sequence[str]) -> int:
         line, but for our own bugs, which are logged with their traceback.
     """
     silence_library_logs()
+    on_compilation(_say_that_kernels_are_compiled)
     try:
         code = _invoke(argv)
     except SystemExit as ended:
@@ -160,6 +163,13 @@ def main(argv: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the top of the process: every ending gets its exit code
         code = _explained(error)
     return _flushed(code)
+
+
+@functools.cache
+def _say_that_kernels_are_compiled() -> None:
+    """Say on a terminal, unless a log line is seen there, why nothing else happens for so long."""
+    if sys.stderr.isatty() and not logging.getLogger().isEnabledFor(logging.INFO):
+        click.echo("compiling the kernels for this machine, once; this takes up to a minute", err=True)
 
 
 def _invoke(argv: Sequence[str]) -> int:
