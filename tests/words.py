@@ -21,6 +21,7 @@ CHECKED: Final = (
     "neardup_stream/hashing/",
     "neardup_stream/indexes/",
     "neardup_stream/invariants/",
+    "neardup_stream/streams/",
     "neardup_stream/text/",
     "neardup_stream/wire/",
 )
@@ -46,7 +47,9 @@ class Term(NamedTuple):
 AVOIDED: Final = (
     # Pages, processes and servers do not talk, listen, die, or go places; actors have names.
     Term("speak speaks spoke speaking", "be the representative of"),
-    Term("tell tells told telling", "publish, report, return; for two things: distinguish"),
+    Term(
+        "tell tells told telling", "publish, report, return; for two things: distinguish", unless=r"\w+\.tell"
+    ),
     Term("whoever nobody somebody anybody", "name the actor: the consumer, no daemon, another daemon"),
     Term("away", "unavailable; removed", unless="(right|straight) away"),
     Term("astray", "redelivered, late"),

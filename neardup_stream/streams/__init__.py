@@ -1,1 +1,1 @@
-"""Where pages come from and where events go."""
+"""Read pages from, and write events to, Kafka, files, pipes and memory."""

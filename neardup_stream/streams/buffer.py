@@ -1,4 +1,4 @@
-"""How much of what is at hand one read returns."""
+"""Limit how many buffered records one read returns."""
 
 from collections import deque
 
@@ -8,7 +8,7 @@ __all__ = ["take_records"]
 
 
 def take_records(ready: deque[Record], max_records: int, max_bytes: int) -> list[Record]:
-    """Records from the front: at most so many, and so many bytes unless the first alone is larger."""
+    """Return records from the front: at most so many, and so many bytes unless the first alone is larger."""
     taken: list[Record] = []
     room_bytes = max_bytes
     while ready and len(taken) < max_records:

@@ -1,11 +1,11 @@
-"""What every source and sink promises; the contract suite in `tests/contracts/streams.py` holds them to it.
+"""Define the protocols of sources and sinks; `tests/contracts/streams.py` is their contract suite.
 
-Who calls what: one pipeline task calls `read`, another calls `note_decided`, `send` and `commit`. No method
-is called concurrently with itself, nor `note_decided` with `commit`. All are opened and closed by the
-composition root as async context managers.
+Callers: one pipeline task calls `read`, another calls `note_decided`, `send` and `commit`. No method is
+called concurrently with itself, nor `note_decided` with `commit`. The composition root opens and closes all
+of them as async context managers.
 
-Delivery: a source that is `commit`ted resumes after the committed offsets; anything read but not committed
-is read again. So a pipeline that commits only what it has finished is at-least-once through a crash.
+Delivery: a source resumes after the committed offsets; anything read but not committed is read again. So a
+pipeline that commits only what it has finished is at-least-once through a crash.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -16,15 +16,15 @@ from neardup_stream.message import Message, Partition, Record
 __all__ = ["Drain", "EndOfStream", "Finish", "Sink", "Source", "TakeOver"]
 
 Drain = Callable[[], Awaitable[None]]
-"""Finishes, or gives up at a deadline, everything in flight; called before partitions are given away."""
+"""Finish everything in flight, or stop at a deadline; called before partitions are revoked."""
 
 
 Finish = Callable[[], Awaitable[None]]
-"""Delivers and commits everything in flight, without a deadline of its own."""
+"""Deliver and commit everything in flight, without a deadline of its own."""
 
 
 TakeOver = Callable[[Sequence[Partition]], Awaitable[Mapping[Partition, int]]]
-"""Told which partitions became ours, before they are read; answers with the offsets to read them from."""
+"""Receive newly assigned partitions, before they are read; return the offsets to read them from."""
 
 
 class EndOfStream(Exception):  # noqa: N818 - a control signal, not an error
@@ -32,7 +32,7 @@ class EndOfStream(Exception):  # noqa: N818 - a control signal, not an error
 
 
 class Source(Protocol):
-    """Reads records in order within each partition."""
+    """Read records in order within each partition."""
 
     async def __aenter__(self) -> Self:
         """Open.
@@ -48,75 +48,75 @@ class Source(Protocol):
         ...
 
     def on_revoke(self, drain: Drain) -> None:
-        """Call `drain` and wait for it before partitions are given away, which files never are."""
+        """Call `drain` and wait for it before partitions are revoked; files are never revoked."""
         ...
 
     def on_assign(self, take_over: TakeOver) -> None:
-        """Call `take_over` and wait for it before partitions that became ours are read.
+        """Call `take_over` and wait for it before newly assigned partitions are read.
 
-        What it raises, `read` raises; the next one calls it again. A partition without an offset in its
-        answer begins where it would without it.
+        `read` raises its exceptions; the next `read` calls it again. A partition without an offset in its
+        answer starts at its usual offset.
         """
         ...
 
     def on_gap(self, finish: Finish) -> None:
-        """Call `finish` and wait for it before the committed offset passes records that are deleted.
+        """Call `finish` and wait for it before the committed offset passes deleted records.
 
-        The topic no longer has what is in flight either, so after that commit no daemon could read it again.
-        What `finish` raises, `read` raises; the next one calls it again.
+        The topic no longer has the records in flight either, so after that commit no daemon could read them
+        again. `read` raises the exceptions of `finish`; the next `read` calls it again.
         """
         ...
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
-        """Up to `max_records` next records, waiting a short while for the first.
+        """Return up to `max_records` next records, waiting a short while for the first.
 
-        `max_bytes` is kept but for a single record larger than it. Empty when nothing came in time: call
-        again. Cancelling a read loses no record.
+        Their size is at most `max_bytes`, except for a single larger record. Empty if nothing came in time:
+        call again. Cancelling a read loses no record.
 
         Raises:
             EndOfStream: a finite source is at its end.
             StreamUnavailable: nothing was lost; call again later.
             ConfigError: the committed offset is out of range and the policy is to stop.
-            CorruptData: what comes next is damaged; everything before it was read.
+            CorruptData: the next data is damaged; everything before it was read.
         """
         ...
 
     async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
-        """Note that records below these offsets are decided, before messages of theirs are sent.
+        """Note that records below these offsets are decided, before their messages are sent.
 
-        The note lies beside the committed offset, which stays where it is. The next owner of a partition
-        refuses an index that does not know what was noted, so it never decides again what was published.
+        The note is metadata of the committed offset, which stays unchanged. The next owner of a partition
+        refuses an index without the noted decisions, so it never decides again what was published.
 
         Returns:
-            The partitions that are still ours. Messages of the others must not be sent: their next owner
-            sends them.
+            The partitions that are still assigned to us. Messages of the others must not be sent: their next
+            owner sends them.
 
         Raises:
             StreamUnavailable: not noted; call again.
-            StoreUnavailable: the index cannot be asked now.
+            StoreUnavailable: the index cannot be read now.
         """
         ...
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
-        """Remember that everything below these offsets is finished.
+        """Store that everything below these offsets is finished.
 
         Offsets never move backwards.
 
         Returns:
-            What is remembered now; partitions that were given away meanwhile are left out, and alone.
+            The stored offsets; omits only partitions that were revoked meanwhile.
 
         Raises:
-            StreamUnavailable: not remembered; call again later with the same or later offsets.
+            StreamUnavailable: not stored; call again later with the same or later offsets.
         """
         ...
 
     def lag(self) -> Mapping[Partition, int]:
-        """Records not yet read, by partition, as far as is known without asking anyone."""
+        """Return the number of records not yet read, by partition, as far as known without a request."""
         ...
 
 
 class Sink(Protocol):
-    """Delivers messages, in order among messages with one key."""
+    """Deliver messages, in order among messages with one key."""
 
     async def __aenter__(self) -> Self:
         """Open.
@@ -133,11 +133,11 @@ class Sink(Protocol):
 
     @property
     def max_message_bytes(self) -> int | None:
-        """Largest message (key, value and headers) it takes; None when there is no limit."""
+        """Return the largest message (key, value and headers) it accepts; None for no limit."""
         ...
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """Deliver all; returns when every one is acknowledged as durably as the sink can promise.
+        """Deliver all messages; return when every one is acknowledged as durably as the sink supports.
 
         Raises:
             StreamUnavailable: some may have been delivered, some not; sending all again is safe.

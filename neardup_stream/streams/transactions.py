@@ -1,6 +1,6 @@
-"""Messages and the offset behind them in one step: what exactly-once delivery asks of a stream.
+"""Define the protocol of transactions: deliver messages and commit their offset atomically, for exactly-once.
 
-The contract suite in `tests/contracts/transactions.py` holds implementations to it.
+The contract suite in `tests/contracts/transactions.py` checks implementations.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,31 +12,32 @@ __all__ = ["Transactions"]
 
 
 class Transactions(Protocol):
-    """Delivers for the partitions of an input; each has its own transactions, one at a time.
+    """Deliver for the partitions of an input; each has its own transactions, one at a time.
 
-    Those who read committed see the messages of a transaction all at once, when it is over, or never.
+    Consumers with read_committed see the messages of a transaction all at once, when it is committed, or
+    never.
     """
 
     async def __aenter__(self) -> Self:
-        """Nothing is open yet."""
+        """Do nothing: no partition is open yet."""
         ...
 
     async def __aexit__(self, *exc: object) -> None:
-        """Close what is open."""
+        """Close everything that is open."""
         ...
 
     async def open(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
-        """Become the only one who may deliver for these partitions, whoever did before.
+        """Become the only producer for these partitions, fencing any other.
 
-        What others left unfinished is cut. The offsets that are answered move no more, unless we move them or
-        somebody opens the partition after us.
+        Open transactions of others are aborted. The returned offsets change no more, unless we move them or
+        another producer opens the partition after us.
 
         Returns:
-            The committed offsets; a partition without one is left out.
+            The committed offsets; omits partitions without one.
 
         Raises:
             StreamUnavailable: not all are open; open them again.
-            ConfigError: access was refused.
+            ConfigError: access was denied.
         """
         ...
 
@@ -50,14 +51,15 @@ class Transactions(Protocol):
     ) -> None:
         """Deliver all messages and commit the offset, or do neither.
 
-        Whatever it raises, the partition has to be opened again, and that tells which of the two was done.
+        After any exception the partition must be opened again, which shows which of the two happened.
 
         Raises:
-            StreamUnavailable: the partition is not open, somebody opened it after us, or no answer came.
-            ConfigError: access was refused, or a message is larger than its topic takes now.
+            StreamUnavailable: the partition is not open, another producer opened it after us, or no answer
+                came.
+            ConfigError: access was denied, or a message is larger than its topic accepts now.
         """
         ...
 
     async def close(self) -> None:
-        """Let go of every partition."""
+        """Close every partition."""
         ...

@@ -47,4 +47,4 @@ def test_a_finding_names_the_line_and_what_to_write(tmp_path: Path) -> None:
     path = tmp_path / "page.md"
     path.write_text("One.\nTwo is told.\n", encoding="utf-8")
     (finding,) = findings(path)
-    assert (finding.line, finding.instead) == (2, "publish, report, return; for two things: distinguish")
+    assert (finding.line, finding.instead) == (2, "publish, report, return; distinguish")

@@ -1,1 +1,1 @@
-"""Files and pipes as source and sink."""
+"""Use files and pipes as source and sink."""

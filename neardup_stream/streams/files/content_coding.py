@@ -1,4 +1,4 @@
-"""What HTTP wrapped around a body: chunks and compression, taken off again."""
+"""Remove the transfer and content codings that HTTP applied to a body."""
 
 import io
 import re
@@ -17,7 +17,7 @@ _CONTROL_BYTES = re.compile(rb"[\x00-\x08\x0e-\x1a]")
 _LOOKED_AT_BYTES = 512
 _CHUNK_SIZE = re.compile(rb"\s*([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\n]*)?\r?\n")
 _ZSTD_WINDOW_LOG = 23
-"""The largest that RFC 9659 lets a content coding have."""
+"""The largest window that RFC 9659 allows in a content coding."""
 
 
 class _Damaged(Exception):  # noqa: N818 - what the body is
@@ -33,19 +33,19 @@ class _Unfinished(_Damaged):
 
 
 def decode_body(body: bytes, codings: str, max_bytes: int, *, may_be_cut: bool = False) -> bytes:
-    """Undo `codings`, at most `max_bytes` of the result.
+    """Undo `codings`, and return at most `max_bytes` of the result.
 
-    Many archives hold bodies already decoded under their original headers, so a body that cannot be
-    decoded but reads like text is taken as it is. Unknown codings (`identity` among them) are passed over.
+    Many archives hold decoded bodies under their original headers, so a body that cannot be decoded but looks
+    like text is returned unchanged. Unknown codings (including `identity`) are skipped.
 
     Args:
         body: as archived.
         codings: the headers' values, comma separated, in the order in which they were applied.
-        max_bytes: where to stop, so that a small body cannot unfold into a large one.
-        may_be_cut: take what is there of a body that the archive says it has cut.
+        max_bytes: limit of the result, so that a small body cannot expand into a large one.
+        may_be_cut: return the beginning of a body that the archive marks as truncated.
 
     Raises:
-        BadPage: compressed, and damaged or cut off; or in more codings than any server applies.
+        BadPage: the body is compressed, and damaged or cut off; or has more codings than any server applies.
     """
     named = [name.strip() for name in codings.lower().split(",")]
     applied = [name for name in named if name in _DECODERS]
@@ -68,7 +68,7 @@ def _undo(coding: str, body: bytes, max_bytes: int, *, may_be_cut: bool) -> byte
 
 
 def _inflate(body: bytes, max_bytes: int, window_bits: int) -> bytes:
-    """One stream behind another, as gzip allows; what follows the last one is passed over."""
+    """Return the decompressed streams, concatenated as gzip allows; data after the last one is ignored."""
     parts: list[bytes] = []
     while body and max_bytes > 0:
         inflater = zlib.decompressobj(window_bits)
@@ -91,7 +91,7 @@ def _gzip(body: bytes, max_bytes: int) -> bytes:
 
 
 def _deflate(body: bytes, max_bytes: int) -> bytes:
-    """With zlib's header, as the standard has it, or without, as some servers send it."""
+    """Return the decompressed body, with zlib's header, or without, as some servers send it."""
     try:
         return _inflate(body, max_bytes, zlib.MAX_WBITS)
     except _Unfinished:
@@ -100,7 +100,7 @@ def _deflate(body: bytes, max_bytes: int) -> bytes:
         pass
     try:
         return _inflate(body, max_bytes, -zlib.MAX_WBITS)
-    except _Unfinished as unfinished:  # without a header, text may look so too
+    except _Unfinished as unfinished:  # text without a header may look like this too
         raise _Damaged(str(unfinished)) from unfinished
 
 
@@ -128,7 +128,7 @@ def _brotli(body: bytes, max_bytes: int) -> bytes:
 
 
 def _chunked(body: bytes, max_bytes: int) -> bytes:
-    """Chunks up to the empty one; servers that leave that out are common, and lose nothing."""
+    """Return the chunks up to the empty one, which some servers omit."""
     parts: list[bytes] = []
     at = 0
     while max_bytes > 0 and at < len(body):
@@ -144,7 +144,7 @@ def _chunked(body: bytes, max_bytes: int) -> bytes:
         parts.append(part[:max_bytes])
         max_bytes -= len(part)
         if len(part) < size_bytes and max_bytes > 0:
-            # One number in front of a text is no proof that it came in chunks.
+            # A single number before a text does not prove that the text is chunked.
             raise _Unfinished(b"".join(parts)) if len(parts) > 1 else _Damaged("its only chunk is cut off")
         at = size.end() + size_bytes
     return b"".join(parts)

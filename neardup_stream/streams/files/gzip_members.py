@@ -1,4 +1,4 @@
-"""Members of a gzip file, decompressed one after another, also those behind a damaged one."""
+"""Decompress the members of a gzip file one by one, including those after a damaged one."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,24 +11,26 @@ _CHUNK_BYTES = 1 << 18
 _GZIP = zlib.MAX_WBITS + 16
 _MAGIC = b"\x1f\x8b\x08"
 _KEPT_BYTES = 16 << 20
-"""Of a member, compressed: where the members behind it are looked for if it is damaged."""
+"""Compressed bytes of a member that are kept, to search for the next members if it is damaged."""
 _PROBED_BYTES = 1 << 12
 _HELD_BACK_BYTES = 8
-"""Of the output, until the checksum behind it is right: what is damaged ends too early and shows it."""
+"""Bytes of the output that are held back until the checksum after it is verified, so that damaged data is
+visibly truncated.
+"""
 
 
 def decompress_members(
     read: Callable[[int], bytes], begins_member: Callable[[bytes], bool]
 ) -> Iterator[bytes]:
-    """The decompressed bytes of every member, in chunks.
+    """Yield the decompressed bytes of every member, in chunks.
 
     Args:
-        read: the next bytes of the file, at most so many; none at its end.
-        begins_member: whether a member may begin with these decompressed bytes, which tells one behind the
-            damage from what looks like one.
+        read: returns the next bytes of the file, at most so many; none at its end.
+        begins_member: returns whether a member may begin with these decompressed bytes, which distinguishes
+            the next member after damage from bytes that look like one.
 
     Raises:
-        CorruptData: at the end, if a member was damaged or cut off, or something else stood between two.
+        CorruptData: at the end, if a member was damaged or cut off, or other data was between two members.
     """
     damage = ""
     rest = read(_CHUNK_BYTES)
@@ -50,11 +52,11 @@ def decompress_members(
 
 
 class _Member:
-    """One member, which begins with the bytes that are given.
+    """One member, which begins with the given bytes.
 
     Attributes:
-        kept: its compressed bytes, as far as they were read and are not too many.
-        rest: what was read behind its end.
+        kept: its compressed bytes read so far, up to a limit.
+        rest: bytes that were read after its end.
     """
 
     def __init__(self, beginning: bytes, read: Callable[[int], bytes]) -> None:
@@ -68,7 +70,7 @@ class _Member:
         return b"".join(self._pieces)
 
     def decompressed(self) -> Iterator[bytes]:
-        """Its bytes; raises EOFError when it is cut off, and zlib.error when it is damaged."""
+        """Yield its bytes; raise EOFError if it is cut off, and zlib.error if it is damaged."""
         gzip, compressed, held = zlib.decompressobj(_GZIP), self._pieces[0], b""
         while not gzip.eof:
             output = gzip.decompress(compressed, _CHUNK_BYTES)
@@ -90,14 +92,14 @@ class _Member:
             self._pieces.append(piece)
             self._room_bytes -= len(piece)
         else:
-            self._pieces = [piece]  # of so long a member only the end is searched
+            self._pieces = [piece]  # of such a long member only the end is searched
         return piece
 
 
 def _next_member(
     searched: bytes, read: Callable[[int], bytes], begins_member: Callable[[bytes], bool]
 ) -> bytes:
-    """What was read from the beginning of the next member on; empty where there is none."""
+    """Return the bytes from the beginning of the next member; empty if there is none."""
     at = 0
     while True:
         at = searched.find(_MAGIC, at)
@@ -113,7 +115,7 @@ def _next_member(
 
 
 def _last_member(searched: bytes, begins_member: Callable[[bytes], bool]) -> bytes:
-    """The same for the last bytes of the file."""
+    """Return the same for the last bytes of the file."""
     while searched and not _is_member(searched, begins_member):
         at = searched.find(_MAGIC, 1)
         searched = searched[at:] if at >= 0 else b""

@@ -1,4 +1,4 @@
-"""An HTTP response as an archive keeps it: status, headers, body."""
+"""Parse an HTTP response as an archive stores it: status, headers, body."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from neardup_stream.streams.files.warc_framing import parse_headers
 __all__ = ["MAX_HTTP_HEAD_BYTES", "HttpResponse", "parse_response"]
 
 MAX_HTTP_HEAD_BYTES = 1 << 18
-"""Of a status line and headers: several times what servers and browsers take."""
+"""The longest status line and headers: several times the limits of servers and browsers."""
 
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(rb"HTTP/[0-9.]+[ \t]+([0-9]{3})(?![0-9])")
@@ -20,7 +20,7 @@ class HttpResponse:
     """One response.
 
     Attributes:
-        status: None where the status line tells none.
+        status: None if the status line has none.
         headers: by name in lower case, of equal names the first.
         body: in its transfer and content coding.
     """
@@ -34,7 +34,7 @@ def parse_response(block: bytes) -> HttpResponse:
     """Split a response into its parts.
 
     Raises:
-        BadPage: it is none, or its headers have no end, or none within the limit.
+        BadPage: it is no response, or its headers have no end within the limit.
     """
     if not block.startswith(b"HTTP/"):
         raise BadPage("bad_encoding", "the record holds no HTTP response")

@@ -1,7 +1,7 @@
-"""Files and pipes as runs of bytes: opened, named by their content, decompressed, damage reported.
+"""Open files and pipes, identify them by their content, decompress them, and report damage.
 
-A regular file is named by the digest of its bytes as they lie on disk, so that a copy under another
-name is the same input. A pipe cannot be read twice and is named by its path.
+The identity of a regular file is the digest of its bytes on disk, so that a copy under another name is the
+same input. A pipe cannot be read twice; its identity is its path.
 """
 
 import gzip
@@ -34,15 +34,17 @@ STDIN = "-"
 """The path that means standard input."""
 
 CHUNK_BYTES = 1 << 23
-"""Decompressed bytes taken from a file at a time: enough for a batch of pages that learn from each other."""
+"""Decompressed bytes read from a file at once: enough for a batch of pages, whose frames are learned
+together.
+"""
 
 IDLE_MS = 100
-"""How long a silent pipe is waited for before an empty chunk says so."""
+"""How long to wait for a silent pipe before returning an empty chunk."""
 
 DIGEST_BYTES = 16
 
 _FILE = "file:"
-"""Begins the input id of a regular file."""
+"""Prefix of the input id of a regular file."""
 
 _DAMAGE = (
     EOFError,
@@ -50,11 +52,11 @@ _DAMAGE = (
     zlib.error,
     zstd.ZstdError,
     zipfile.BadZipFile,
-    RuntimeError,  # a zip file with a password, or packed as nobody else does
+    RuntimeError,  # a zip file with a password, or with an unsupported compression
     lzma.LZMAError,
     UnicodeDecodeError,  # names in a zip file
 )
-"""What reading a damaged file, or one that ends too early, raises."""
+"""The exceptions for a damaged file, or one that ends too early."""
 
 
 class _ByteStream(Protocol):
@@ -68,7 +70,7 @@ _DECOMPRESSORS: dict[str, Callable[[io.RawIOBase], _ByteStream]] = {
 
 
 _ARCHIVES = ([".warc", ".gz"], [".wet", ".gz"])
-"""What has a gzip member for each record, so that a damaged one does not hide the others."""
+"""File types with a gzip member for each record, so that a damaged one does not hide the others."""
 
 
 _COLLECTION = ".wacz"
@@ -79,13 +81,13 @@ _COLLECTED = "archive/"
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One opened file or pipe.
+    """An opened file or pipe.
 
     Attributes:
         path: as given, for messages.
-        partition: `file:<digest>`, `pipe:<path>` or `stdin`, the latter two with the name of the run where
+        partition: `file:<digest>`, `pipe:<path>` or `stdin`, the latter two with the name of the run if
             it has one; its number counts repeats of one input.
-        timestamp_ms: when it was last written to, as the file system says.
+        timestamp_ms: modification time in the file system.
         chunks: its decompressed bytes, at most `CHUNK_BYTES` at a time; an empty chunk means that a
             pipe is silent but open. Raises `CorruptData` where the file is damaged or ends too early.
     """
@@ -97,20 +99,20 @@ class Input:
 
 
 def is_pipe(path: str) -> bool:
-    """Whether `path` can be read only once: standard input, a FIFO, a process substitution."""
+    """Return whether `path` can be read only once: standard input, a FIFO, a process substitution."""
     return path == STDIN or not Path(path).is_file()
 
 
 def is_regular(partition: Partition) -> bool:
-    """Whether a partition is a regular file, which the next run may read again; a pipe never comes again."""
+    """Return whether a partition is a regular file, which another run may read again, unlike a pipe."""
     return partition.input_id.startswith(_FILE)
 
 
 def check_readable(path: str) -> None:
-    """Find out before work starts what would fail later.
+    """Check before work starts that a path can be read.
 
     Raises:
-        ConfigError: nothing is there, it is a directory, or it may not be read.
+        ConfigError: the path does not exist, is a directory, or may not be read.
     """
     if path == STDIN:
         return
@@ -118,7 +120,7 @@ def check_readable(path: str) -> None:
         status = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise ConfigError(f"{path}: no such file") from error
-    except OSError as error:  # a name that is too long, links in a circle
+    except OSError as error:  # the name is too long, or its links form a cycle
         raise ConfigError(f"{path}: {error.strerror}") from error
     if S_ISDIR(status.st_mode):
         raise ConfigError(f"{path}: is a directory, expected a file")
@@ -132,8 +134,8 @@ def open_input(path: str, seen: Counter[str], run_name: str = "") -> Iterator[In
 
     Args:
         path: a file, or `-`.
-        seen: how often each input id was opened in this run; counted up here.
-        run_name: tells what a pipe holds now from what it held in another run.
+        seen: how often each input id was opened in this run; incremented here.
+        run_name: distinguishes the contents of a pipe from those in another run.
 
     Cost: a regular file is read once for its digest, before its first chunk.
     """
@@ -170,19 +172,19 @@ def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
             yield from _collection_chunks(raw)
         elif Path(path).suffixes[-2:] in _ARCHIVES:
             yield from decompress_members(raw.read, _begins_record)
-        elif decompress is not None and os.fstat(raw.fileno()).st_size:  # an empty file holds no lines
+        elif decompress is not None and os.fstat(raw.fileno()).st_size:  # an empty file has no lines
             stream = decompress(raw)
             yield from _gathered(stream)
         else:
             yield from decompress_sniffed(_pipe_chunks(raw) if is_pipe(path) else _file_chunks(raw))
     except (*_DAMAGE, CorruptData) as error:
-        # The position runs up to a buffer ahead of the damage: near enough to look there.
+        # The position may be up to one buffer after the damage.
         place = "" if is_pipe(path) else f" before byte {raw.tell()}"
         raise CorruptData(f"{path}: damaged or cut off{place}: {error}") from error
 
 
 def _collection_chunks(raw: io.FileIO) -> Iterator[bytes]:
-    """The archives of a collection, one behind the other."""
+    """Yield the archives of a collection, one after the other."""
     with zipfile.ZipFile(raw) as collection:
         for name in collection.namelist():
             if not name.startswith(_COLLECTED):
@@ -200,7 +202,10 @@ def _file_chunks(raw: io.FileIO) -> Iterator[bytes]:
 
 
 def _gathered(stream: _ByteStream) -> Iterator[bytes]:
-    """Chunks of full size, of a stream that hands out less; what precedes damage comes before its error."""
+    """Yield chunks of full size from a stream that returns smaller ones.
+
+    Data before damage precedes the error.
+    """
     chunk = bytearray()
     try:
         while piece := stream.read1(CHUNK_BYTES):
@@ -221,7 +226,7 @@ def _begins_record(beginning: bytes) -> bool:
 
 
 def _pipe_chunks(raw: io.FileIO) -> Iterator[bytes]:
-    """What the writer wrote so far, at once; a reader that waits for more must be able to give up."""
+    """Yield what the writer wrote so far, without waiting for a full chunk, so that a reader can stop."""
     poll = select.poll()
     poll.register(raw, select.POLLIN)
     while True:

@@ -1,4 +1,4 @@
-"""JSON Lines: one page a line in, one event a line out."""
+"""Read pages from JSON Lines, and write events to them."""
 
 import asyncio
 import os
@@ -17,10 +17,10 @@ __all__ = ["JsonLinesSink", "read_json_lines"]
 
 
 def read_json_lines(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
-    """A record a line, in blocks; the offset is the line's number from 0.
+    """Yield a record for each line, in blocks; the offset is the line's number from 0.
 
-    Blank lines give no record but keep their number. Of a line longer than `max_page_bytes` only the
-    first `max_page_bytes + 1` bytes are kept, whatever its length: enough for the decoder to refuse it.
+    Blank lines give no record but keep their number. Of a line longer than `max_page_bytes` only the first
+    `max_page_bytes + 1` bytes are kept: enough for the decoder to reject it.
     """
     partition, timestamp_ms = source.partition, source.timestamp_ms
     first = 0
@@ -34,7 +34,7 @@ def read_json_lines(source: Input, max_page_bytes: int) -> Iterator[list[Record]
 
 
 def _lines(chunks: Iterator[bytes], max_bytes: int) -> Iterator[list[bytes]]:
-    """Whole lines without their newline, cut to `max_bytes`; an empty list for an empty chunk."""
+    """Yield whole lines without their newline, cut to `max_bytes`; an empty list for an empty chunk."""
     unfinished = b""
     for chunk in chunks:
         lines = chunk.split(b"\n")
@@ -46,10 +46,10 @@ def _lines(chunks: Iterator[bytes], max_bytes: int) -> Iterator[list[bytes]]:
 
 
 class JsonLinesSink:
-    """Writes each value and a newline; keys, headers and times have no place in a line.
+    """Write each value and a newline; lines have no keys, headers or times.
 
-    A `send` returns when the operating system has the bytes. A reader that left raises
-    `BrokenPipeError` as it is: no error of ours, and not of the stream either.
+    A `send` returns when the operating system has the bytes. If the reader closed the pipe, it raises
+    `BrokenPipeError` itself, which is an error neither of ours nor of the stream.
 
     Args:
         path: a file, which is replaced when the block ends without an exception; `-` is standard output.
@@ -72,7 +72,7 @@ class JsonLinesSink:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Close the file and give it its name; standard output stays open.
+        """Close the file and rename it; standard output stays open.
 
         Raises:
             StreamUnavailable: the disk is full or failed.
@@ -81,15 +81,15 @@ class JsonLinesSink:
 
     @property
     def partial_path(self) -> Path | None:
-        """The file that holds what is written until it is renamed; None otherwise."""
+        """Return the temporary file, until it is renamed; None otherwise."""
         return self._output.partial_path
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """Write, all or nothing as far as the file can be cut back.
+        """Write all messages or none, as far as the file can be truncated.
 
         Raises:
             StreamUnavailable: the disk is full or failed.
-            BrokenPipeError: the reader of our output left.
+            BrokenPipeError: the reader of our output closed it.
         """
         if messages:
             await asyncio.to_thread(self._write, b"".join(_line(message) for message in messages))
@@ -105,7 +105,7 @@ class JsonLinesSink:
         except BrokenPipeError:
             raise
         except OSError as error:
-            if start is not None:  # else half a line would stand before its repetition
+            if start is not None:  # otherwise half a line would precede its repetition
                 file.truncate(start)
                 file.seek(start)
             raise StreamUnavailable(f"{self._path}: {os.strerror(error.errno or 0)}") from error

@@ -1,4 +1,4 @@
-"""Output files: written beside their place, and renamed into it once they are complete."""
+"""Write output files under a temporary name, and rename them once they are complete."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _DESCRIPTOR = re.compile(r"/proc/|/dev/(fd/|std(out|err)\Z)")
 
 
 class _Target(NamedTuple):
-    """What tells one file from all others.
+    """The identity of a file.
 
     Attributes:
         device: of the file, or of the directory in which it is to be created.
@@ -37,9 +37,9 @@ class _Target(NamedTuple):
 
 
 def check_outputs(inputs: Sequence[str], outputs: Sequence[str]) -> None:
-    """Refuse an output that is an input or another output, whatever names and links lead to it.
+    """Raise if an output is an input or another output, under any name or link.
 
-    Terminals and devices are never refused; several outputs may share a pipe or standard output.
+    Terminals and devices are always accepted; several outputs may share a pipe or standard output.
 
     Args:
         inputs: paths; `-` is standard input.
@@ -62,7 +62,7 @@ def check_outputs(inputs: Sequence[str], outputs: Sequence[str]) -> None:
 
 
 def _target(path: str, standard_fd: int) -> _Target | None:
-    """What `path` leads to; None where nothing can be destroyed, or opening it will fail."""
+    """Return the identity of `path`; None if nothing can be destroyed, or opening it will fail."""
     try:
         status = os.fstat(standard_fd) if path == _STANDARD else Path(path).stat()
     except FileNotFoundError:
@@ -75,7 +75,7 @@ def _target(path: str, standard_fd: int) -> _Target | None:
 
 
 def _absent_target(path: Path) -> _Target | None:
-    """A file that is to be created: the directory behind all links, and the name there."""
+    """Return the identity of a file to create: the directory after all links, and the name there."""
     place = path.resolve()
     try:
         directory = place.parent.stat()
@@ -85,11 +85,11 @@ def _absent_target(path: Path) -> _Target | None:
 
 
 class OutputFile:
-    """A file to be written, as a context manager; its name leads to all of it or to what was there before.
+    """A file to write, as a context manager; its name always refers to the old or the complete new contents.
 
     A regular file is written under another name in the same directory, and renamed when the block ends
-    without an exception. After an exception the file of that name is left as it was, and what was written
-    stays at `partial_path`. Standard output, pipes and devices are written directly.
+    without an exception. After an exception the original file is unchanged, and the new data is in
+    `partial_path`. Standard output, pipes and devices are written directly.
 
     Args:
         path: where to write; `-` is standard output.
@@ -103,11 +103,11 @@ class OutputFile:
 
     @property
     def partial_path(self) -> Path | None:
-        """The file that holds what is written until it is renamed; None otherwise."""
+        """Return the temporary file, until it is renamed; None otherwise."""
         return self._partial
 
     def __enter__(self) -> FileIO:
-        """Open it.
+        """Open the file.
 
         Raises:
             ConfigError: it may not be written.
@@ -119,7 +119,7 @@ class OutputFile:
         return self._file
 
     def __exit__(self, *exc: object) -> None:
-        """Close it; rename it unless there was an exception.
+        """Close the file; rename it unless there was an exception.
 
         Raises:
             StreamUnavailable: the disk is full or failed, or the name cannot be replaced.
@@ -136,7 +136,7 @@ class OutputFile:
                 self._partial.replace(self._place)
             except OSError as failure:
                 raise StreamUnavailable(
-                    f"cannot write {self._path}: {failure.strerror}; all of it is in {self._partial}"
+                    f"cannot write {self._path}: {failure.strerror}; all output is in {self._partial}"
                 ) from failure
         self._partial = None
 
@@ -147,7 +147,7 @@ class OutputFile:
         if _is_descriptor(self._place):
             return FileIO(self._path, "w")
         if status is not None:
-            os.close(os.open(self._place, os.O_WRONLY))  # refuses a file that may not be written
+            os.close(os.open(self._place, os.O_WRONLY))  # raises for a file that may not be written
         self._place = self._place.resolve()
         partial = self._place.with_name(_partial_name(self._place.name))
         file = FileIO(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "w")
@@ -165,7 +165,7 @@ class OutputFile:
 
 @contextmanager
 def buffered_output(path: str) -> Iterator[IO[bytes]]:
-    """The same for many small writes.
+    """Open an output file with a buffer, for many small writes.
 
     Raises:
         ConfigError, StreamUnavailable: as for `OutputFile`.
@@ -175,7 +175,7 @@ def buffered_output(path: str) -> Iterator[IO[bytes]]:
         try:
             yield buffered
         finally:
-            buffered.detach()  # flushes; closing the file is the output's own business
+            buffered.detach()  # flushes; the output closes the file
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -186,12 +186,12 @@ def _status(path: Path) -> os.stat_result | None:
 
 
 def _is_descriptor(path: Path) -> bool:
-    """Whether it names a file that is open already, as /dev/stdout and /proc/self/fd/1 do."""
+    """Return whether a path names an open file, such as /dev/stdout or /proc/self/fd/1."""
     return _DESCRIPTOR.match(str(path.absolute())) is not None
 
 
 def _partial_name(name: str) -> str:
-    """A new name, no longer than names may be."""
+    """Return a new name within the length limit of names."""
     suffix = f".{secrets.token_hex(4)}.partial"
     kept = os.fsencode(name)[: _LONGEST_NAME_BYTES - len(suffix)]
     return os.fsdecode(kept) + suffix

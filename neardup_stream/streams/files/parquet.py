@@ -1,4 +1,4 @@
-"""Parquet: one page a row, its columns named as the fields of a page's JSON are, or by `page.fields`.
+"""Read Parquet files: one page a row, with columns named as the fields of a page's JSON, or by `page.fields`.
 
 pyarrow, which reads them, is installed with the extra `parquet`.
 """
@@ -194,7 +194,7 @@ def _record(source: Input, first: int, batch: Any, row: int, max_page_bytes: int
 
 
 def _plain(value: Any) -> Any:
-    """A value that JSON has; what no JSON has is told as text."""
+    """Return a value that JSON has; other values become text."""
     if isinstance(value, datetime) and value.tzinfo is None:
         return value.replace(tzinfo=UTC)
     return value

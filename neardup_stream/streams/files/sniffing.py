@@ -1,4 +1,4 @@
-"""What bytes without a telling name hold: gzip, zstd, or neither, told by how they begin."""
+"""Detect gzip and zstd by the first bytes, for inputs whose name has no known ending."""
 
 import zlib
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ _GZIP_MAGIC, _ZSTD_MAGIC = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
 
 
 def decompress_sniffed(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The same bytes, decompressed if they begin as gzip or zstd does.
+    """Yield the bytes, decompressed if they begin as gzip or zstd does.
 
     Args:
         chunks: an empty one means that a pipe is silent, and is passed on.
 
     Raises:
-        EOFError: what is compressed is cut off.
+        EOFError: the compressed data is cut off.
         zlib.error: it is damaged gzip.
         zstd.ZstdError: it is damaged zstd.
     """
@@ -40,7 +40,7 @@ def decompress_sniffed(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Member behind member; zeros may pad the last one."""
+    """Yield all members; zeros may pad the last one."""
     member = zlib.decompressobj(zlib.MAX_WBITS + 16)
     has_begun = False
     for chunk in chunks:
@@ -63,7 +63,7 @@ def _gunzipped(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """Frame behind frame."""
+    """Yield all frames."""
     frame = zstd.ZstdDecompressor()
     has_begun = False
     for chunk in chunks:

@@ -1,4 +1,4 @@
-"""Files as a source: one after another, read and decompressed in a thread ahead of the pipeline."""
+"""Read files as a source: one after another, decompressed in a thread ahead of the pipeline."""
 
 import asyncio
 from collections import Counter, deque
@@ -23,7 +23,7 @@ _Reader = Callable[[Input, int], Iterator[list[Record]]]
 
 
 def _read_sniffed(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
-    """WARC or JSON Lines, as the first bytes tell."""
+    """Read WARC or JSON Lines, depending on the first bytes."""
     beginning = b""
     for chunk in source.chunks:
         beginning += chunk
@@ -51,21 +51,21 @@ _READERS: dict[str, _Reader] = {
     ".wet.gz": read_warc,
     ".parquet": read_parquet,
 }
-"""What a file is, by the end of its name."""
+"""Readers by the end of the file name."""
 
 
 class FileSource:
-    """Reads JSON Lines, WARC, WET and Parquet files and pipes in the order given, each a partition.
+    """Read JSON Lines, WARC, WET and Parquet files and pipes in the order given, each a partition.
 
-    There is no resuming: opened again, it starts at the beginning, and finished work is recognized by
-    its position alone. Commits are therefore accepted and forgotten.
+    There is no resuming: opened again, the source starts at the beginning, and finished work is recognized by
+    its position. So commits have no effect.
 
     Args:
-        paths: files whose names end in one of the known ways, or `-`; a pipe under any other name is
-            taken for what its first bytes tell: WARC, else JSON Lines, either of them compressed or not.
-        max_page_bytes: larger pages are cut and refused, without holding more of them in memory.
-        run_name: part of the identity of pipes, for a store that outlives the run: a pipe has something else
-            to say each time, where a file is known by its bytes.
+        paths: files with known name endings, or `-`; the format of a pipe with any other name is detected
+            from its first bytes: WARC, else JSON Lines, either of them compressed or not.
+        max_page_bytes: larger pages are cut and rejected, without holding more of them in memory.
+        run_name: part of the identity of pipes, for a store that outlives the run: a pipe has other
+            contents in each run, while the identity of a file is its contents.
 
     Cost: the bytes of about two chunks, decompressed.
     """
@@ -79,10 +79,10 @@ class FileSource:
         self._next_block: asyncio.Future[list[Record] | None] | None = None
 
     async def __aenter__(self) -> Self:
-        """Look at every path before reading the first.
+        """Check every path before reading the first.
 
         Raises:
-            ConfigError: one is missing, unreadable, or of no known kind, or its reader is not installed.
+            ConfigError: one is missing, unreadable, or of an unknown type, or its reader is not installed.
         """
         readers = [(path, _reader_of(path)) for path in self._paths]
         self._ready.clear()
@@ -98,20 +98,20 @@ class FileSource:
         self._blocks = iter(())
 
     def on_revoke(self, drain: Drain) -> None:
-        """Files are never taken away."""
+        """Do nothing: files are never revoked."""
 
     def on_assign(self, take_over: TakeOver) -> None:
-        """Nor dealt."""
+        """Do nothing: files are never assigned."""
 
     def on_gap(self, finish: Finish) -> None:
-        """A file has no gaps."""
+        """Do nothing: a file has no gaps."""
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
-        """The next records; empty while a pipe is silent.
+        """Return the next records; none while a pipe is silent.
 
         Raises:
             EndOfStream: every file was read to its end.
-            CorruptData: a file is damaged; everything that could be read of it, and the files behind it, were
+            CorruptData: a file is damaged; all readable records of it, and of the files after it, were
                 returned.
         """
         if not self._ready:
@@ -132,23 +132,25 @@ class FileSource:
             yield records
 
     async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
-        """Every partition is still ours. No other reader goes on from a file."""
+        """Return every partition: all are still assigned. No other reader continues from a file."""
         return next_offsets.keys()
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
-        """Nothing to write down: the next run starts at the beginning."""
+        """Return the offsets: commits are not stored, because the next run starts at the beginning."""
         return next_offsets
 
     def lag(self) -> Mapping[Partition, int]:
-        """Unknown: how many lines a file has is known only at its end."""
+        """Return nothing: the number of lines of a file is known only at its end."""
         return {}
 
     async def _fill(self) -> None:
         if self._next_block is None:
             self._read_ahead()
         assert self._next_block is not None  # noqa: S101 - just set
-        await asyncio.wait({self._next_block})  # unlike awaiting it, a cancelled wait leaves it alone
-        # A block that failed, and the end, stay in place: they are the answer to every later read too.
+        await asyncio.wait(
+            {self._next_block}
+        )  # unlike awaiting the future, a cancelled wait does not cancel it
+        # A failed block, and the end, stay in place: every later read returns the same.
         block = self._next_block.result()
         if block is None:
             raise EndOfStream
@@ -174,7 +176,7 @@ def _reader_of(path: str) -> _Reader:
 def _read_blocks(
     readers: Sequence[tuple[str, _Reader]], max_page_bytes: int, run_name: str
 ) -> Iterator[list[Record]]:
-    """Every file, also those behind a damaged one; raises CorruptData at the end if there was any."""
+    """Yield the blocks of every file, also after a damaged one; raise CorruptData at the end if any was."""
     seen: Counter[str] = Counter()
     damage: list[str] = []
     for path, read in readers:

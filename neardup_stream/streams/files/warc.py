@@ -1,7 +1,7 @@
-"""WARC and WET archives: responses and resources with text become pages, everything else says why not.
+"""Read WARC and WET archives: responses and resources with text become pages, other records are skipped.
 
-A record that is damaged is a bad page, and the archive goes on behind it. An archive that was cut off, or
-holds bytes that belong to no record, is corrupt data once all of its records were read.
+A damaged record is a bad page, and reading continues after it. An archive that was cut off, or holds bytes
+that belong to no record, raises CorruptData after all of its records were read.
 """
 
 import re
@@ -27,7 +27,7 @@ _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
 
 
 class _Content(NamedTuple):
-    """What a record is about, without HTTP around it.
+    """The content of a record, without HTTP headers.
 
     Attributes:
         body: in the codings that `codings` names, comma separated.
@@ -43,10 +43,9 @@ class _Content(NamedTuple):
 
 
 def read_warc(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
-    """A record for every WARC record, in blocks; the offset is its number from 0.
+    """Yield a record for every WARC record, in blocks; the offset is its number from 0.
 
-    Bodies come without transfer and content coding. Of a longer body only `max_page_bytes + 1` bytes are
-    returned.
+    Bodies have no transfer and content coding. Of a longer body only `max_page_bytes + 1` bytes are returned.
 
     Raises:
         CorruptData: the archive is damaged or cut off; all of its records were returned.
@@ -79,7 +78,7 @@ def _record(archived: FramedRecord, position: Position, source: Input, max_page_
 def _decode(
     archived: FramedRecord, timestamp_ms: int, max_page_bytes: int
 ) -> tuple[bytes, Page | Skipped | BadPage]:
-    """The body and what it is: a page, nothing, or the body as archived and what is wrong with it."""
+    """Return the body and its page, or why it is none, or the body as archived and its error."""
     raw = archived.block[: max_page_bytes + 1]
     if archived.fault:
         return raw, BadPage("bad_encoding", archived.fault)
@@ -97,7 +96,7 @@ def _decode(
 
 
 def _content(archived: FramedRecord) -> _Content:
-    """Some writers label no response; its content says what it is."""
+    """Return the content of a record; some writers do not label responses, so its beginning decides."""
     label = archived.headers.get("content-type", "")
     is_http = label.partition(";")[0].strip().lower() == "application/http" or (
         not label and archived.block.startswith(b"HTTP/")
@@ -141,12 +140,12 @@ def _page(archived: FramedRecord, content: _Content, body: bytes, timestamp_ms: 
 
 
 def _url(archived: FramedRecord) -> str:
-    """Some writers of WARC 1.0 put it in angle brackets, as the grammar of its time did."""
+    """Return the URL; some writers of WARC 1.0 put it in angle brackets, as the grammar then required."""
     return archived.headers.get("warc-target-uri", "").removeprefix("<").removesuffix(">")
 
 
 def _timestamp_ms(archived: FramedRecord, source: Input) -> int:
-    """When it was fetched; the time of the file where the record does not tell."""
+    """Return when the page was fetched; the time of the file if the record has none."""
     try:
         date = datetime.fromisoformat(archived.headers.get("warc-date", ""))
         seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()

@@ -1,8 +1,8 @@
-"""Where each record of a WARC archive begins and ends, also behind records that are damaged.
+"""Find the records of a WARC archive, also after damaged ones.
 
 A record is a version line, headers, an empty line, and as many bytes as `Content-Length` says. Lines may end
-in LF alone. Where a record does not lead to the next one, its block is searched for the next version line,
-so that one wrong length costs one record.
+in LF alone. If a record is not followed by another one, its block is searched for the next version line, so
+that one wrong length costs one record.
 """
 
 import re
@@ -16,10 +16,10 @@ __all__ = ["FramedRecord", "frame_records", "parse_headers"]
 _MAX_HEAD_BYTES = 1 << 16
 _MAX_LENGTH_DIGITS = 15
 _HELD_BYTES = 16 << 20
-"""Of a block, to be searched for records behind one whose length is wrong."""
+"""Bytes of a block that are kept, to be searched for records if its length is wrong."""
 _PIECE_BYTES = 1 << 16
 _SEARCHED_BYTES = 64 << 20
-"""Of all such blocks; from then on a block ends at the next version line, wherever its length leads."""
+"""Bytes of all such blocks; above this, a block ends at the next version line, whatever its length."""
 
 _VERSION = re.compile(rb"WARC/[0-9]+\.[0-9]+[ \t]*\r?\n")
 _LONGEST_VERSION_BYTES = 32
@@ -33,12 +33,12 @@ _LINE_ENDS = re.compile(rb"[\r\n]*+")
 
 @dataclass(frozen=True, slots=True)
 class FramedRecord:
-    """One record as it stands in the archive.
+    """One record of the archive.
 
     Attributes:
         headers: by name in lower case, of equal names the first.
-        block: at most as many bytes as were asked for.
-        fault: why this is no whole record; empty for one that is.
+        block: at most as many bytes as requested.
+        fault: why the record is incomplete; empty for a complete one.
     """
 
     headers: dict[str, str]
@@ -47,14 +47,14 @@ class FramedRecord:
 
 
 def frame_records(chunks: Iterator[bytes], max_block_bytes: int) -> Iterator[FramedRecord]:
-    """Every record in order, damaged ones too.
+    """Yield every record in order, including damaged ones.
 
     Args:
         chunks: of the archive, decompressed.
-        max_block_bytes: of each block; the rest of a longer one is passed over.
+        max_block_bytes: of each block; the end of a longer one is skipped.
 
     Raises:
-        CorruptData: at the end, when the archive was cut off, or held bytes that belong to no record.
+        CorruptData: at the end, if the archive was cut off, or held bytes that belong to no record.
     """
     archive = _Archive(chunks)
     while archive.skip_line_ends():
@@ -68,7 +68,7 @@ def frame_records(chunks: Iterator[bytes], max_block_bytes: int) -> Iterator[Fra
 
 
 def _next_record(archive: "_Archive", max_block_bytes: int) -> FramedRecord | None:
-    """The record that begins here; None where the archive is cut off inside it."""
+    """Return the record that begins here; None if the archive is cut off inside it."""
     head = archive.take_head()
     if head is None:
         is_long = archive.has(_MAX_HEAD_BYTES)
@@ -96,7 +96,7 @@ def _next_record(archive: "_Archive", max_block_bytes: int) -> FramedRecord | No
 
 
 def parse_headers(head: bytes) -> dict[str, str]:
-    """Header lines by name in lower case; of equal names the first counts, lines without a colon none."""
+    """Return the headers by name in lower case; of equal names the first, ignoring lines without a colon."""
     headers: dict[str, str] = {}
     unfolded = re.sub(rb"\r?\n[ \t]+", b" ", head)
     for line in unfolded.split(b"\n"):
@@ -107,7 +107,7 @@ def parse_headers(head: bytes) -> dict[str, str]:
 
 
 def _length(head: bytes) -> int | None:
-    """What the only Content-Length, or several equal ones, say."""
+    """Return the value of the only Content-Length, or of several equal ones."""
     stated = set(re.findall(rb"(?im)^content-length[ \t]*:[ \t]*([^\r\n]*?)[ \t]*\r?$", head))
     if len(stated) != 1:
         return None
@@ -123,9 +123,9 @@ def _text(raw: bytes) -> str:
 
 
 class _Block:
-    """The bytes of one block, or the beginning of a long one; `is_cut` where it has no such end.
+    """The bytes of one block, or the beginning of a long one; `is_cut` if it does not end there.
 
-    It began at `start` of `buffer`, and is put back there if that is still at hand.
+    It began at `start` of `buffer`, and is put back there if the buffer is still retained.
     """
 
     def __init__(self, held_bytes: int, *, ends_at_version: bool) -> None:
@@ -159,7 +159,7 @@ class _Block:
 
 
 class _Archive:
-    """Chunks as bytes that are taken from the front; some may be put back."""
+    """A byte stream over chunks; some bytes may be put back."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = filter(None, chunks)  # an empty chunk means that a pipe is silent
@@ -171,11 +171,11 @@ class _Archive:
 
     @property
     def position(self) -> int:
-        """Bytes taken so far."""
+        """Return the number of bytes taken so far."""
         return self._chunks_bytes - len(self._data) + self._at
 
     def skip_line_ends(self) -> bool:
-        """Pass over empty lines; False at the end."""
+        """Skip empty lines; return False at the end."""
         while True:
             found = _LINE_ENDS.match(self._data, self._at)
             assert found is not None  # noqa: S101 - it matches nothing, too
@@ -186,7 +186,7 @@ class _Archive:
                 return False
 
     def has(self, size_bytes: int) -> bool:
-        """Whether so many bytes are left."""
+        """Return whether so many bytes are left."""
         while len(self._data) - self._at < size_bytes:
             if not self._fill():
                 return False
@@ -197,7 +197,7 @@ class _Archive:
         return _VERSION.match(self._data, self._at) is not None
 
     def skip_to_version(self, behind: int = 0) -> None:
-        """Pass over `behind` bytes, and over everything before the next version line."""
+        """Skip `behind` bytes, and everything before the next version line."""
         self._at += behind
         while (found := _NEXT_VERSION.search(self._data, self._at)) is None:
             # A version line may begin in this chunk and end in the next.
@@ -208,9 +208,9 @@ class _Archive:
         self._at = found.start()
 
     def take_head(self) -> bytes | None:
-        """Version line and headers, or nothing where the next record cuts them off.
+        """Return version line and headers, or nothing if the next record cuts them off.
 
-        None where they have no end, or none within the limit.
+        Return None if they have no end within the limit.
         """
         searched = 0
         while (end := _HEAD_END.search(self._data, self._at + searched, self._at + _MAX_HEAD_BYTES)) is None:
@@ -222,7 +222,7 @@ class _Archive:
         return head if end[0].count(b"\n") > 1 else b""
 
     def take(self, size_bytes: int, held_bytes: int) -> _Block:
-        """The next bytes; fewer at the end, or where so long a block holds records of its own."""
+        """Return the next bytes; fewer at the end, or if so long a block contains records of its own."""
         block = _Block(held_bytes, ends_at_version=self._searched_bytes > _SEARCHED_BYTES)
         block.buffer, block.start = self._data, self._at
         while size_bytes and not block.is_cut:
@@ -238,7 +238,7 @@ class _Archive:
         return block
 
     def put_back(self, block: _Block) -> None:
-        """So that it is searched; a line end in front, because its first line may be a version."""
+        """Put a block back, to be searched; after a line end, because its first line may be a version."""
         self._searched_bytes += block.held_bytes
         if block.buffer is self._data:
             self._at = block.start
@@ -246,13 +246,13 @@ class _Archive:
             self._data, self._at = b"\n" + block.all() + self._data[self._at :], 0
 
     def skip_record_end(self) -> bool:
-        """Pass over what ends a record; False where the archive goes on with something else."""
+        """Skip what ends a record; return False if something else follows."""
         self.has(_LONGEST_VERSION_BYTES)
         has_empty_line = _RECORD_END.match(self._data, self._at) is not None
         return not self.skip_line_ends() or has_empty_line or self.is_at_version()
 
     def _fill(self) -> bool:
-        """Add the next chunk; False where none comes, because of damage or at the end."""
+        """Add the next chunk; return False if there is none, because of damage or at the end."""
         try:
             chunk = next(self._chunks, b"")
         except CorruptData as error:  # which ends the chunks

@@ -1,1 +1,1 @@
-"""Kafka as source and sink."""
+"""Use Kafka as source and sink."""

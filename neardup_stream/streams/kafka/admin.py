@@ -1,4 +1,4 @@
-"""Topics: what they are like, and making them."""
+"""Describe and create topics, and look up groups."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from aiokafka.errors import (
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.streams.kafka.config import KafkaConnection
-from neardup_stream.streams.kafka.errors import away, kafka_errors
+from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
 from neardup_stream.streams.kafka.partitions import name_of
 from neardup_stream.streams.kafka.reachability import reach_broker
 
@@ -42,20 +42,21 @@ _NEVER_COMMITTED = -1
 _UNLIMITED = "-1"
 _COORDINATOR_PAUSES_SECONDS = (0.1, 0.2, 0.4, 0.8, 1.6, 3.2)
 _MEMBERS = 5
-"""Place of the members in what is told of a group."""
+"""Index of the members in the description of a group."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicFacts:
-    """What a topic is like.
+    """The properties of a topic.
 
     Attributes:
         partitions: how many.
-        max_message_bytes: largest compressed batch it takes; None if we may not know.
-        cleanup_policy: `delete`, `compact` or `compact,delete`; None if we may not know.
-        kept_ms: how long every record is kept; None if we may not know, or if it is not time that decides.
-        leaderless_count: partitions that nobody leads now.
-        lacks_replicas: whether a partition has fewer replicas in sync than it takes to write.
+        max_message_bytes: largest compressed batch it accepts; None without the right to read it.
+        cleanup_policy: `delete`, `compact` or `compact,delete`; None without the right to read it.
+        kept_ms: retention time of every record; None without the right to read it, or if retention does not
+            depend on time.
+        leaderless_count: partitions without a leader.
+        lacks_replicas: whether a partition has fewer in-sync replicas than a write needs.
     """
 
     partitions: int
@@ -69,16 +70,17 @@ class TopicFacts:
 async def describe_topics(
     connection: KafkaConnection, names: Sequence[str], right: str = "Describe"
 ) -> dict[str, TopicFacts | None]:
-    """Each topic as it is now, None where there is none.
+    """Return the properties of each topic, None if it does not exist.
 
     Args:
         connection: the cluster.
         names: of topics.
-        right: what we need on them, to be told if we lack it; Describe is part of Read and of Write.
+        right: the right we need on them, named in the error if we lack it; Describe is part of Read and
+            Write.
 
     Raises:
         StreamUnavailable: the cluster cannot be reached.
-        ConfigError: it refuses us.
+        ConfigError: it denies access.
 
     Cost: a connection, two requests and one more for each topic's leader.
     """
@@ -93,15 +95,15 @@ async def describe_topics(
 async def require_topics(
     connection: KafkaConnection, names: Sequence[str], right: str
 ) -> dict[str, TopicFacts]:
-    """Each topic as it is now.
+    """Return the properties of each topic; all must exist.
 
     Args:
         connection: the cluster.
         names: of topics.
-        right: what we need on them: Read or Write.
+        right: the right we need on them: Read or Write.
 
     Raises:
-        ConfigError: one is missing, or is not for us.
+        ConfigError: one is missing, or access is denied.
         StreamUnavailable: the cluster cannot be reached.
     """
     facts = await describe_topics(connection, names, right)
@@ -114,11 +116,11 @@ async def require_topics(
 
 
 async def group_members(connection: KafkaConnection, group_id: str) -> list[str]:
-    """The ids that the broker gave the members of a group; a static one begins with its instance id.
+    """Return the member ids of a group, assigned by the broker; a static one begins with its instance id.
 
     Raises:
         StreamUnavailable: the cluster cannot be reached.
-        ConfigError: it refuses us.
+        ConfigError: it denies access.
     """
     async with _open_admin(connection) as admin:
         with kafka_errors(f"describing group {group_id}"):
@@ -129,7 +131,7 @@ async def group_members(connection: KafkaConnection, group_id: str) -> list[str]
 async def committed_offsets(
     connection: KafkaConnection, group_id: str, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """What a group has committed; a partition for which it never did is left out. See `committed`."""
+    """Return the committed offsets of a group; omits partitions without one. See `committed`."""
     found = await committed(connection, group_id, partitions)
     return {one: commit.offset for one, commit in found.items()}
 
@@ -141,7 +143,7 @@ async def commit_for_group(
 
     Raises:
         StreamUnavailable: the cluster cannot be reached, or the group has members.
-        ConfigError: it refuses us.
+        ConfigError: it denies access.
     """
     consumer = AIOKafkaConsumer(
         **connection.client_options(), group_id=group_id, enable_auto_commit=False, auto_offset_reset="none"
@@ -158,27 +160,27 @@ async def commit_for_group(
 async def committed(
     connection: KafkaConnection, group_id: str, partitions: Sequence[TopicPartition]
 ) -> dict[TopicPartition, OffsetAndMetadata]:
-    """What a group has committed, with what was noted beside it; a partition without is left out.
+    """Return the committed offsets of a group with their metadata; omits partitions without one.
 
-    The first group of a young cluster has no coordinator for some seconds: that is waited for.
+    The first group of a new cluster has no coordinator for some seconds: this function waits for it.
 
     Raises:
         StreamUnavailable: the cluster cannot be reached, or the group's coordinator is not ready.
-        ConfigError: it refuses us.
+        ConfigError: it denies access.
     """
     doing = f"looking up the offsets of group {group_id}"
     async with _open_admin(connection) as admin:
         with kafka_errors(doing):
             found = await _group_offsets(admin, group_id, list(partitions))
-    if missing := [name_of(one) for one in partitions if one not in found]:  # an error of the whole answer
-        raise away("no_coordinator", f"{doing}: no answer for {', '.join(missing)}")
+    if missing := [name_of(one) for one in partitions if one not in found]:  # an error of the whole response
+        raise unavailable("no_coordinator", f"{doing}: no answer for {', '.join(missing)}")
     return {one: found[one] for one in partitions if found[one].offset != _NEVER_COMMITTED}
 
 
 async def _group_offsets(
     admin: AIOKafkaAdminClient, group_id: str, partitions: list[TopicPartition]
 ) -> dict[TopicPartition, OffsetAndMetadata]:
-    """What the coordinator answers; partitions are missing where it has no answer even after some seconds."""
+    """Return the coordinator's answer; partitions are missing if it has none even after some seconds."""
     found: dict[TopicPartition, OffsetAndMetadata]
     for pause_seconds in _COORDINATOR_PAUSES_SECONDS:
         with suppress(
@@ -195,14 +197,14 @@ async def _group_offsets(
 async def create_topic(
     connection: KafkaConnection, name: str, partitions: int, settings: Mapping[str, str] | None = None
 ) -> bool:
-    """Make a topic, replicated as the broker does by default; False if it was there already.
+    """Create a topic with the broker's default replication; return False if it exists already.
 
     Raises:
         StreamUnavailable: the cluster cannot be reached.
-        ConfigError: it refuses the name, the settings or us.
+        ConfigError: it rejects the name or the settings, or denies access.
     """
     topic = NewTopic(name, partitions, 1, topic_configs=dict(settings or {}))
-    topic.replication_factor = _BROKERS_CHOICE  # its constructor refuses what the protocol allows
+    topic.replication_factor = _BROKERS_CHOICE  # its constructor rejects what the protocol allows
     async with _open_admin(connection) as admin:
         with kafka_errors(f"creating topic {name}"):
             response = await admin.create_topics([topic])
@@ -223,7 +225,7 @@ async def _open_admin(connection: KafkaConnection) -> AsyncIterator[AIOKafkaAdmi
             with kafka_errors(f"connecting to {connection.bootstrap_servers}"):
                 await admin.start()
         except StreamUnavailable:
-            await reach_broker(connection)  # which knows why
+            await reach_broker(connection)  # which raises the reason
             raise
         yield admin
     finally:
@@ -231,7 +233,7 @@ async def _open_admin(connection: KafkaConnection) -> AsyncIterator[AIOKafkaAdmi
 
 
 def _is_there(topic: Mapping[str, Any]) -> bool:
-    """Whether a described topic exists; any other error than that it does not is raised."""
+    """Return whether a described topic exists; raise any error other than that it does not."""
     refused = for_code(topic["error_code"])
     if refused not in {NoError, UnknownTopicOrPartitionError}:
         raise refused(topic["topic"])
@@ -239,7 +241,7 @@ def _is_there(topic: Mapping[str, Any]) -> bool:
 
 
 async def _topic_settings(admin: AIOKafkaAdminClient, names: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Settings by topic; empty where the broker does not tell us, as without DescribeConfigs rights."""
+    """Return the settings by topic; empty without DescribeConfigs rights."""
     settings: dict[str, dict[str, str]] = {name: {} for name in names}
     try:
         answers = await admin.describe_configs(

@@ -1,7 +1,7 @@
-"""What an operator may choose about Kafka, and what follows from it.
+"""Configure Kafka clients: what an operator may choose, and what follows from it.
 
-The client's own defaults lose records (acknowledged by one broker only, reading from the end when in
-doubt); everything that matters is therefore stated here, and what must not be chosen is not a field.
+The client's own defaults lose records (acknowledgement by one broker only, reading from the end if in doubt),
+so every relevant option is set here; options that must not be changed are no fields.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ OutOfRange = Literal["fail", "earliest", "latest"]
 SaslMechanism = Literal["none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 DEFAULT_MAX_EXPANDED_BYTES = 32 << 20
-"""Of one batch, decompressed."""
+"""The default limit of one decompressed batch."""
 
 _MIB = 1 << 20
 
@@ -37,17 +37,17 @@ def _ms(seconds: float) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaConnection:
-    """How to reach a cluster.
+    """How to connect to a cluster.
 
     Attributes:
-        bootstrap_servers: brokers to ask first, `host:port,host:port`.
-        client_id: how the broker names us in its logs and quotas.
-        request_timeout_seconds: how long one answer is waited for. Opening, sending and committing take
-            at most about this long before they raise.
-        metadata_max_age_seconds: how long new partitions, topics and leaders may stay unknown.
-        tls: None for a connection that everybody on the way can read.
-        sasl_mechanism: how the broker wants to hear who we are; none if it does not, or if our certificate
-            says so.
+        bootstrap_servers: brokers to contact first, `host:port,host:port`.
+        client_id: our name in the broker's logs and quotas.
+        request_timeout_seconds: timeout of one response. Opening, sending and committing take at most about
+            this long before they raise.
+        metadata_max_age_seconds: how long new partitions, topics and leaders may stay undetected.
+        tls: None for an unencrypted connection.
+        sasl_mechanism: the broker's authentication mechanism; none if it has none, or authenticates clients
+            by certificate.
         login: for SASL.
     """
 
@@ -60,18 +60,18 @@ class KafkaConnection:
     login: Login | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a mechanism without a login, and a login nobody asks for.
+        """Check that mechanism and login come together.
 
         Raises:
-            ConfigError: one is there and the other is not.
+            ConfigError: one is set without the other.
         """
         if self.sasl_mechanism == "none" and self.login is not None:
-            raise ConfigError("kafka.sasl_username is set, and kafka.sasl_mechanism is none")
+            raise ConfigError("kafka.sasl_username is set, but kafka.sasl_mechanism is none")
         if self.sasl_mechanism != "none" and not (self.login and self.login.username):
             raise ConfigError(f"kafka.sasl_mechanism is {self.sasl_mechanism}: set kafka.sasl_username")
 
     def client_options(self) -> dict[str, Any]:
-        """As keyword arguments of any aiokafka client.
+        """Return the keyword arguments of any aiokafka client.
 
         Raises:
             ConfigError: a file of certificates, or of the password, cannot be used.
@@ -87,7 +87,7 @@ class KafkaConnection:
         }
 
     def security_options(self) -> dict[str, Any]:
-        """Those of them that say who we are and whom we trust."""
+        """Return the client options for TLS and authentication."""
         options: dict[str, Any] = {
             "security_protocol": ("SASL_" if self.login else "") + ("SSL" if self.tls else "PLAINTEXT")
         }
@@ -102,29 +102,28 @@ class KafkaConnection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSourceConfig:
-    """What to read, and as whom.
+    """The topics to read, and the consumer group.
 
     Attributes:
         connection: the cluster.
         topics: at least one; all must exist.
-        group_id: consumer group; its committed offsets are where reading resumes.
-        input_epoch: makes the same topic another input, when it was made anew or is to be judged again.
-        group_instance_id: keeps our partitions for us through a restart within the session timeout; empty for
-            a member that leaves when it stops.
-        first_start: where a group that never committed begins. The choice is committed at once, so that a
-            crash before the first commit does not choose anew.
-        out_of_range: what to do when the committed offset is no longer in the topic, which means that
-            records were deleted unread or the topic was made anew.
-        session_timeout_seconds: silence after which the broker gives our partitions to others.
+        group_id: consumer group; reading resumes at its committed offsets.
+        input_epoch: makes the same topic another input, after it was recreated or to process it again.
+        group_instance_id: static membership, which keeps our partitions through a restart within the session
+            timeout; empty for a member that leaves when it stops.
+        first_start: where a group without a committed offset starts. The start offset is committed at once,
+            so that a crash before the first commit does not choose again.
+        out_of_range: what to do if the committed offset is no longer in the topic, which means that records
+            were deleted unread or the topic was recreated.
+        session_timeout_seconds: time without a heartbeat after which the broker reassigns our partitions.
         heartbeat_interval_seconds: at most a third of it.
-        max_poll_interval_seconds: longest time between two reads; longer, and we leave the group. Not
-            reading is how back-pressure works, so this covers the slowest batch and then some.
-        drain_seconds: how long what is called before a rebalance may take; the broker waits that long, and
-            then some.
+        max_poll_interval_seconds: longest time between two reads, after which we leave the group. Reads pause
+            under back-pressure, so this must exceed the slowest batch.
+        drain_seconds: how long the callback before a rebalance may take; the broker waits longer than this.
         fetch_max_bytes: most bytes, still compressed, in one answer of one broker.
         partition_fetch_max_bytes: the same for one partition of it.
-        max_expanded_bytes: most bytes of one batch once it is decompressed; of a larger one every record is
-            refused.
+        max_expanded_bytes: most bytes of one batch once it is decompressed; every record of a
+            larger one is rejected.
     """
 
     connection: KafkaConnection
@@ -143,7 +142,7 @@ class KafkaSourceConfig:
     max_expanded_bytes: int = DEFAULT_MAX_EXPANDED_BYTES
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work.
+        """Check the configuration.
 
         Raises:
             ConfigError: no topic, or too few heartbeats in a session.
@@ -157,18 +156,18 @@ class KafkaSourceConfig:
             )
 
     def consumer_options(self) -> dict[str, Any]:
-        """As keyword arguments of aiokafka's consumer."""
+        """Return the keyword arguments of aiokafka's consumer."""
         return {
             **self.connection.client_options(),
             "group_id": self.group_id,
             "group_instance_id": self.group_instance_id or None,
             "enable_auto_commit": False,
             "auto_offset_reset": "none",
-            "isolation_level": "read_committed",  # what a transaction took back was never sent
+            "isolation_level": "read_committed",  # omits records of aborted transactions
             "session_timeout_ms": _ms(self.session_timeout_seconds),
             "heartbeat_interval_ms": _ms(self.heartbeat_interval_seconds),
             "max_poll_interval_ms": _ms(self.max_poll_interval_seconds),
-            # How long the broker waits for a member that is still draining: its default, the session
+            # The broker waits this long for a member that is still draining: the default, the session
             # timeout, may be shorter than the drain.
             "rebalance_timeout_ms": _ms(self.drain_seconds + self.session_timeout_seconds),
             "fetch_max_bytes": self.fetch_max_bytes,
@@ -178,15 +177,14 @@ class KafkaSourceConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaSinkConfig:
-    """Where to send.
+    """The topic to write to.
 
     Attributes:
         connection: the cluster.
         topic: must exist.
         compression: codec of the batches.
-        max_batch_bytes: messages of one partition that travel together, before compression; never more
-            than the topic takes.
-        max_request_bytes: largest message, unless the topic takes less.
+        max_batch_bytes: most bytes of one batch, before compression; never more than the topic accepts.
+        max_request_bytes: largest message, unless the topic's limit is smaller.
     """
 
     connection: KafkaConnection
@@ -196,7 +194,7 @@ class KafkaSinkConfig:
     max_request_bytes: int = 8 * _MIB
 
     def producer_options(self) -> dict[str, Any]:
-        """As keyword arguments of aiokafka's producer."""
+        """Return the keyword arguments of aiokafka's producer."""
         return {
             **self.connection.client_options(),
             "acks": "all",

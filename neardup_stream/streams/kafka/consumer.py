@@ -1,7 +1,7 @@
-"""aiokafka's consumer, and what its own interface does not say of it.
+"""Open, close and inspect aiokafka's consumer.
 
-It ends in ways that it does not tell: a task of its own dies and reads wait for ever. So this file, and no
-other, looks at its tasks. A consumer that is broken is closed, whatever state it is in, and another opened.
+It can fail without raising: one of its tasks ends and reads wait forever. So this module, and no other,
+inspects its tasks. A broken consumer is closed, whatever its state, and replaced.
 """
 
 import asyncio
@@ -31,11 +31,11 @@ _log = logging.getLogger(__name__)
 
 
 async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
-    """A consumer that is connected and belongs to no group yet.
+    """Return a consumer that is connected and belongs to no group yet.
 
     Raises:
         StreamUnavailable: the cluster cannot be reached.
-        ConfigError: it refuses us.
+        ConfigError: it denies access.
     """
     bound_expansion(config.max_expanded_bytes)
     consumer = AIOKafkaConsumer(**config.consumer_options())
@@ -51,8 +51,8 @@ async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
 
 
 async def close_consumer(consumer: AIOKafkaConsumer) -> None:
-    """Leave the group, unless it is held for whoever comes next under the same instance id."""
-    # While brokers are unavailable, aiokafka cancels its own fetches and stumbles over that half-way.
+    """Leave the group, unless the membership is static."""
+    # While brokers are unavailable, aiokafka cancels its own fetches and may fail during that.
     outcome: list[object] = await asyncio.gather(consumer.stop(), return_exceptions=True)
     if outcome != [None]:
         _log.info("the consumer was closed by force: %r", outcome)
@@ -60,8 +60,11 @@ async def close_consumer(consumer: AIOKafkaConsumer) -> None:
 
 
 def is_broken(consumer: AIOKafkaConsumer) -> bool:
-    """Whether one of its tasks has ended, so that it will never again read, commit or send heartbeats."""
-    coordinator, fetcher = consumer._coordinator, consumer._fetcher  # noqa: SLF001 - nothing public tells
+    """Return whether one of its tasks has ended.
+
+    So that it will never again read, commit or send heartbeats.
+    """
+    coordinator, fetcher = consumer._coordinator, consumer._fetcher  # noqa: SLF001 - no public API
     main = [coordinator._coordination_task, fetcher._fetch_task]  # noqa: SLF001 - see above
     helpers = [coordinator._heartbeat_task, coordinator._commit_refresh_task]  # noqa: SLF001 - see above
     failed = [task for task in main + helpers if task is not None and _has_failed(task)]
@@ -69,12 +72,12 @@ def is_broken(consumer: AIOKafkaConsumer) -> bool:
 
 
 def _has_failed(task: asyncio.Task[None]) -> bool:
-    """Looking at the failure also keeps asyncio from complaining that nobody did."""
+    """Return whether a task failed; retrieving the exception also prevents asyncio's warning about it."""
     return task.done() and not task.cancelled() and task.exception() is not None
 
 
 def position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int:
-    """The next offset to fetch, without waiting: once something was fetched, the answer is at hand."""
+    """Return the next offset to fetch, without waiting: after a fetch, it is known."""
     answer = consumer.position(topic_partition)
     try:
         answer.send(None)
@@ -86,7 +89,7 @@ def position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int
 
 
 def record_in(partition: Partition, found: ConsumerRecord) -> Record:
-    """What was fetched, as ours; a header without a value has an empty one."""
+    """Return what was fetched as a record; a header without a value has an empty one."""
     return Record(
         decoded=found.value.refusal if isinstance(found.value, RefusedValue) else None,
         position=Position(partition, found.offset),
@@ -98,9 +101,9 @@ def record_in(partition: Partition, found: ConsumerRecord) -> Record:
 
 
 def last_answer_seconds(consumer: AIOKafkaConsumer, assignment: Collection[TopicPartition]) -> float:
-    """When a broker last answered a fetch, epoch seconds; 0 if none did.
+    """Return when a broker last answered a fetch, epoch seconds; 0 if none did.
 
-    They answer an empty fetch, too, twice a second.
+    Brokers answer an empty fetch, too, twice a second.
     """
     answered = [consumer.last_poll_timestamp(one) for one in assignment]
     return max(filter(None, answered), default=0) / 1000

@@ -1,4 +1,4 @@
-"""What aiokafka's errors mean: one table from what the brokers say to our class, a reason and the remedy.
+"""Map aiokafka's errors to our error classes, a reason and the remedy, in one table.
 
 `docs/faults.md` shows the same table to operators; a test compares the two.
 """
@@ -11,18 +11,18 @@ from aiokafka import errors as kafka
 
 from neardup_stream.errors import ConfigError, CorruptData, NeardupError, StreamReason, StreamUnavailable
 
-__all__ = ["FAULTS", "Fault", "away", "fault_of", "kafka_errors"]
+__all__ = ["FAULTS", "Fault", "fault_of", "kafka_errors", "unavailable"]
 
 
 class Fault(NamedTuple):
-    """One thing that can be wrong with Kafka.
+    """A fault of Kafka.
 
     Attributes:
-        sign: what the brokers say, or the client meets.
-        kinds: the errors it is known by.
-        error: what becomes of it.
-        reason: labels the metric; None where the process ends, and nobody scrapes it any more.
-        remedy: what a person does about it; `{right}` is what an operator must grant.
+        sign: the symptom, as the brokers or the client report it.
+        kinds: the exceptions that report it.
+        error: our error class.
+        reason: labels the metric; None if the process ends, and is not scraped any more.
+        remedy: what a person does about it; `{right}` is the right that an operator must grant.
     """
 
     sign: str
@@ -32,7 +32,7 @@ class Fault(NamedTuple):
     remedy: str
 
 
-def _away(sign: str, reason: StreamReason, remedy: str, *kinds: type[Exception]) -> Fault:
+def _unavailable(sign: str, reason: StreamReason, remedy: str, *kinds: type[Exception]) -> Fault:
     return Fault(sign, kinds, StreamUnavailable, reason, remedy)
 
 
@@ -40,18 +40,18 @@ def _refused(sign: str, remedy: str, *kinds: type[Exception]) -> Fault:
     return Fault(sign, kinds, ConfigError, None, remedy)
 
 
-_SILENT: Final = _away(
+_SILENT: Final = _unavailable(
     "no answer in time",
     "timeout",
-    "see that the brokers run and are not overloaded, and that nothing on the way swallows what is sent",
+    "see that the brokers run and are not overloaded, and that no firewall drops packets",
     TimeoutError,
     kafka.KafkaTimeoutError,
     kafka.RequestTimedOutError,
 )
-_OTHER: Final = _away("any other error", "other", "see the brokers' logs", kafka.KafkaError)
+_OTHER: Final = _unavailable("any other error", "other", "see the brokers' logs", kafka.KafkaError)
 
 FAULTS: Final = (
-    _away(
+    _unavailable(
         "no connection",
         "connection",
         "see that the brokers run, and that kafka.bootstrap_servers and what they advertise can be reached",
@@ -64,55 +64,55 @@ FAULTS: Final = (
         kafka.Cancelled,
     ),
     _SILENT,
-    _away(
-        "a partition without a leader",
+    _unavailable(
+        "a partition has no leader",
         "no_leader",
-        "it passes when another replica leads; if this stays, start the brokers that hold its replicas",
+        "it recovers when another replica leads; if this stays, start the brokers that hold its replicas",
         kafka.LeaderNotAvailableError,
         kafka.NotLeaderForPartitionError,
         kafka.ReplicaNotAvailableError,
         kafka.UnknownTopicOrPartitionError,
         kafka.StaleMetadata,
     ),
-    _away(
+    _unavailable(
         "too few replicas in sync",
         "too_few_replicas",
-        "start the brokers that the topic's min.insync.replicas asks for",
+        "start the brokers that the topic's min.insync.replicas needs",
         kafka.NotEnoughReplicasError,
         kafka.NotEnoughReplicasAfterAppendError,
     ),
-    _away(
-        "a group without a coordinator",
+    _unavailable(
+        "a group has no coordinator",
         "no_coordinator",
-        "it passes when another broker has taken the group over; if this stays, see __consumer_offsets",
+        "it recovers when another broker takes over the group; if this stays, see __consumer_offsets",
         kafka.GroupCoordinatorNotAvailableError,
         kafka.NotCoordinatorForGroupError,
         kafka.GroupLoadInProgressError,
     ),
-    _away(
+    _unavailable(
         "a broker's disk fails",
         "disk",
-        "make room there, or replace what its log names",
+        "free space there, or replace the disk that its log names",
         kafka.KafkaStorageError,
         kafka.LogDirNotFound,
     ),
-    _away(
-        "a batch is larger than its topic takes",
+    _unavailable(
+        "a batch is larger than its topic accepts",
         "message_size",
-        "its max.message.bytes was lowered; it is asked anew, and batches are made smaller",
+        "max.message.bytes was lowered; the daemon reads it again and sends smaller batches",
         kafka.MessageSizeTooLargeError,
         kafka.RecordListTooLargeError,
     ),
-    _away(
-        "a broker refuses our timestamps",
+    _unavailable(
+        "a broker rejects our timestamps",
         "clock",
         "this host's clock is too far from the broker's (message.timestamp.after.max.ms): set both (NTP)",
         kafka.InvalidTimestampError,
     ),
-    _away(
-        "the producer came to its end",
+    _unavailable(
+        "the producer was fenced or failed",
         "producer",
-        "a new one is made; if this stays, see the brokers' logs",
+        "the daemon replaces it; if this stays, see the brokers' logs",
         kafka.ProducerClosed,
         kafka.ProducerFenced,
         kafka.OutOfOrderSequenceNumber,
@@ -145,21 +145,21 @@ FAULTS: Final = (
         kafka.AuthenticationFailedError,
     ),
     _refused(
-        "another mechanism of authentication",
+        "another authentication mechanism",
         "check kafka.sasl_mechanism",
         kafka.UnsupportedSaslMechanismError,
         kafka.IllegalSaslStateError,
         kafka.AuthenticationMethodNotSupported,
     ),
-    _refused("no name for a topic", "check the topic's name", kafka.InvalidTopicError),
-    _refused("no name for a group", "check kafka.group_id", kafka.InvalidGroupIdError),
+    _refused("an invalid topic name", "check the topic's name", kafka.InvalidTopicError),
+    _refused("an invalid group name", "check kafka.group_id", kafka.InvalidGroupIdError),
     _refused(
         "a session timeout out of bounds",
         "the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms do not allow it",
         kafka.InvalidSessionTimeoutError,
     ),
     _refused(
-        "a group of another kind",
+        "the group belongs to another kind of client",
         "another program uses the same kafka.group_id",
         kafka.InconsistentGroupProtocolError,
     ),
@@ -171,7 +171,7 @@ FAULTS: Final = (
     ),
     _refused(
         "a record larger than a fetch",
-        "the broker is too old: from 0.10.1 on they send it all the same",
+        "the broker is too old: since 0.10.1 brokers send it anyway",
         kafka.RecordTooLargeError,
     ),
     Fault(
@@ -183,31 +183,31 @@ FAULTS: Final = (
     ),
     _OTHER,
 )
-"""All there are."""
+"""All faults; the first one that has an error's class applies."""
 
 
 def fault_of(error: Exception) -> Fault:
-    """The row of the table that an error of the client belongs to: the first one that knows it."""
+    """Return the fault of a client's error: the first of the table that has its class."""
     return next((fault for fault in FAULTS if isinstance(error, fault.kinds)), _OTHER)
 
 
-def away(reason: StreamReason, words: str) -> NeardupError:
-    """What to raise for what was found out without an error of the client."""
+def unavailable(reason: StreamReason, words: str) -> NeardupError:
+    """Return the error to raise for a fault that was detected without an exception of the client."""
     return _error(next(fault for fault in FAULTS if fault.reason == reason), words, "")
 
 
 @contextmanager
 def kafka_errors(doing: str, right: str = "Describe") -> Iterator[None]:
-    """Raise ours for theirs.
+    """Raise our error classes instead of the client's.
 
     Args:
-        doing: what was being done, for the message: "reading from pages".
-        right: what an operator must grant on the topic for it; Describe is part of Read and of Write.
+        doing: the operation, for the message: "reading from pages".
+        right: the right that it needs on the topic; Describe is part of Read and of Write.
 
     Raises:
-        ConfigError: the brokers refuse us; waiting will not help.
-        StreamUnavailable: they are unavailable, or between two leaders.
-        CorruptData: what a topic holds is damaged.
+        ConfigError: the brokers deny access; retrying does not help.
+        StreamUnavailable: they are unavailable, or electing a leader.
+        CorruptData: the topic is damaged.
     """
     try:
         yield

@@ -1,8 +1,8 @@
-"""Compressed batches that would expand without a bound.
+"""Bound the decompression of batches.
 
-A batch of 16 KB can hold 512 MiB, and aiokafka expands it before anything looks at it. So its codecs are
-replaced, for the whole process, by ones that stop at a limit. A batch that is over it is never expanded: each
-of its records is refused, and stays in the topic.
+A batch of 16 KB can expand to 512 MiB, and aiokafka decompresses it before its size can be checked. So this
+module replaces its codecs, for the whole process, by ones that stop at a limit. A batch above the limit is
+never decompressed: each of its records is rejected, and stays in the topic.
 """
 
 import zlib
@@ -32,13 +32,13 @@ class ExpansionExceeded(Exception):  # noqa: N818 - what a batch does
 
 
 class RefusedValue(bytes):
-    """In the place of a value that was never expanded; empty."""
+    """An empty value that replaces one that was not decompressed."""
 
     __slots__ = ()
 
     @property
     def refusal(self) -> BadPage:
-        """Why."""
+        """Return the reason of the rejection."""
         return BadPage(
             "over_limit",
             f"its batch expands to more than limits.max_expanded_bytes = {_limit[0]}",
@@ -50,7 +50,7 @@ _limit = [DEFAULT_MAX_EXPANDED_BYTES]
 
 
 def bound_expansion(max_expanded_bytes: int) -> None:
-    """Have aiokafka expand batches to so many bytes at most, in this process, from now on."""
+    """Limit aiokafka's decompression to so many bytes a batch, in this process, from now on."""
     _limit[0] = max_expanded_bytes
     modules: tuple[ModuleType, ...] = (default_records, compiled_default_records)
     for module in modules:
@@ -107,7 +107,7 @@ def _expand_lz4(payload: bytes, limit_bytes: int) -> bytes:
 
 
 def _expand_snappy(payload: bytes, limit_bytes: int) -> bytes:
-    """Each block says how long it will be."""
+    """Decompress snappy; each block states its decompressed size."""
     if not payload.startswith(_XERIAL_MAGIC):
         return _expand_block(payload, limit_bytes)
     expanded = bytearray()

@@ -1,4 +1,4 @@
-"""What it means that nothing comes: the topic is empty, the brokers are lost, or there is no such topic."""
+"""Check why no records arrive: the topic is empty, the brokers are unavailable, or the topic is missing."""
 
 import time
 
@@ -8,16 +8,16 @@ from neardup_stream.streams.kafka.admin import require_topics
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
 from neardup_stream.streams.kafka.consumer import last_answer_seconds
 from neardup_stream.streams.kafka.diagnosis import explain
-from neardup_stream.streams.kafka.errors import away
+from neardup_stream.streams.kafka.errors import unavailable
 
 __all__ = ["Silence"]
 
 
 class Silence:
-    """Since when no broker has answered.
+    """The time since the last answer of a broker.
 
     Args:
-        config: what is read, and how long an answer may take.
+        config: with the topics and the timeout.
     """
 
     def __init__(self, config: KafkaSourceConfig) -> None:
@@ -25,15 +25,15 @@ class Silence:
         self._heard_seconds = time.time()
 
     def broken(self) -> None:
-        """A broker has answered just now."""
+        """Reset the time: a broker has answered."""
         self._heard_seconds = time.time()
 
     async def look_into(self, consumer: AIOKafkaConsumer) -> None:
-        """Tell an empty topic, and a group that has nothing for us, from lost brokers or a deleted topic.
+        """Distinguish an empty topic, or no assigned partition, from unavailable brokers or a deleted topic.
 
         Raises:
-            StreamUnavailable: no broker has answered for longer than an answer may take.
-            ConfigError: a topic is gone, or is not for us any more.
+            StreamUnavailable: no broker has answered within the timeout.
+            ConfigError: a topic does not exist, or access is denied.
         """
         assignment = consumer.assignment()
         self._heard_seconds = max(self._heard_seconds, last_answer_seconds(consumer, assignment))
@@ -41,7 +41,7 @@ class Silence:
         if silence > self._config.connection.request_timeout_seconds:
             is_answered = await explain(self._config.connection, self._config.topics, "Read")
             if assignment or not is_answered:
-                raise away("timeout", f"reading: no broker has answered for {silence:.0f} s")
+                raise unavailable("timeout", f"reading: no broker has answered for {silence:.0f} s")
             self.broken()
         if any(not consumer.partitions_for_topic(topic) for topic in self._config.topics):
             await require_topics(self._config.connection, self._config.topics, "Read")

@@ -1,4 +1,7 @@
-"""A consumer as a member of its group: when it joins and leaves, as whom it commits, who took its name."""
+"""Join and leave a consumer group, commit with fencing.
+
+And detect that another member took our instance id.
+"""
 
 import logging
 from collections.abc import Awaitable, Callable, Collection, Mapping
@@ -17,15 +20,15 @@ __all__ = ["Listener", "commit_as_member", "generation_of", "is_fenced", "join"]
 _log = logging.getLogger(__name__)
 
 _UUID_LENGTH = 36
-"""A broker calls a member by its instance id, a dash and a UUID."""
+"""A broker's member id is the instance id, a dash and a UUID."""
 
 
 class Listener(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has no types
-    """What aiokafka calls around a rebalance, once for all partitions.
+    """The listener that aiokafka calls around a rebalance, once for all partitions.
 
     Args:
-        revoked: awaited before the group is joined, for the first time or again.
-        assigned: called with what is ours from then on.
+        revoked: awaited before the consumer joins, for the first time or again.
+        assigned: called with the new assignment.
     """
 
     def __init__(
@@ -37,21 +40,21 @@ class Listener(ConsumerRebalanceListener):  # type: ignore[misc] # aiokafka has 
         self._assigned = assigned
 
     async def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Wait until they may go."""
+        """Await the callback before the partitions are revoked."""
         await self._revoked(revoked)
 
     async def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        """Tell what came."""
+        """Pass on the new assignment."""
         self._assigned(assigned)
 
 
 async def join(config: KafkaSourceConfig, beginnings: Beginnings, listener: Listener) -> AIOKafkaConsumer:
-    """A consumer that is about to join the group, once every beginning is known to be sound.
+    """Return a consumer that is about to join the group, after all start offsets were checked.
 
     Raises:
         StreamUnavailable: the cluster cannot be reached.
-        StoreUnavailable: what was finished cannot be looked up.
-        ConfigError: a topic does not exist, may not be read, or contradicts what was finished.
+        StoreUnavailable: the finished positions cannot be looked up.
+        ConfigError: a topic does not exist, may not be read, or contradicts the finished positions.
     """
     facts = await require_topics(config.connection, config.topics, "Read")
     partitions = [
@@ -68,8 +71,8 @@ async def join(config: KafkaSourceConfig, beginnings: Beginnings, listener: List
 
 
 def generation_of(consumer: AIOKafkaConsumer) -> int:
-    """Which of the group's rebalances it has come out of; -1 while it is no member."""
-    return int(consumer._coordinator.generation)  # noqa: SLF001 - nothing public tells
+    """Return the group generation of the consumer; -1 while it is no member."""
+    return int(consumer._coordinator.generation)  # noqa: SLF001 - no public API
 
 
 async def commit_as_member(
@@ -78,30 +81,30 @@ async def commit_as_member(
     offsets: Mapping[TopicPartition, int],
     witnesses: Mapping[TopicPartition, str],
 ) -> bool:
-    """Commit as the member it was in this generation, or not at all.
+    """Commit as the member of this generation, or not at all.
 
-    Its own `commit` sends as whoever it is by then: as a member of a later generation, with partitions that
-    others had meanwhile; or, once it was thrown out, as nobody, which a broker accepts while the group is
-    empty. Either would take back what others have committed.
+    aiokafka's own `commit` uses the consumer's current identity: that of a later generation, with partitions
+    that others owned meanwhile; or, after an eviction, no member id, which a broker accepts while the group
+    is empty. Either could reset what other members committed.
 
     Args:
-        consumer: whose.
-        generation: in which it read.
+        consumer: the member.
+        generation: in which it read the records.
         offsets: next ones.
-        witnesses: noted beside each.
+        witnesses: metadata of each offset.
 
     Returns:
-        Whether the group took it; False once it has moved on.
+        Whether the group accepted the commit; False if it has a later generation.
 
     Raises:
-        KafkaError: as asking raises it.
+        KafkaError: as the request raises it.
     """
     coordinator = consumer._coordinator  # noqa: SLF001 - see above
     requests = {one: OffsetAndMetadata(offset, witnesses[one]) for one, offset in offsets.items()}
     await coordinator.ensure_coordinator_known()
     if generation < 0 or coordinator.generation != generation or not offsets.keys() <= consumer.assignment():
         return False
-    try:  # no `await` stands between the look at the generation and the request that carries it
+    try:  # no `await` between the check of the generation and the request that carries it
         await coordinator._do_commit_offsets(None, requests)  # noqa: SLF001 - see above
     except (UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError):
         return False
@@ -109,16 +112,16 @@ async def commit_as_member(
 
 
 async def is_fenced(consumer: AIOKafkaConsumer, config: KafkaSourceConfig) -> bool:
-    """Whether its instance id is held by another member.
+    """Return whether another member holds the consumer's instance id.
 
-    Heartbeats do not name the id, so their answer only says that the member is unknown. It may have been
-    silent for too long; if somebody has the id now, it was taken.
+    Heartbeats do not name the id, so their answer only says that the member is unknown. It may have missed
+    heartbeats for too long; if the id has a member now, another process took it.
     """
-    if not config.group_instance_id or consumer._coordinator.member_id:  # noqa: SLF001 - nothing public tells
+    if not config.group_instance_id or consumer._coordinator.member_id:  # noqa: SLF001 - no public API
         return False
     try:
         members = await group_members(config.connection, config.group_id)
     except NeardupError as error:
-        _log.warning("whether another member has our instance id cannot be asked: %s", error)
+        _log.warning("cannot check whether another member has our instance id: %s", error)
         return False
     return any(member[:-_UUID_LENGTH] == f"{config.group_instance_id}-" for member in members)

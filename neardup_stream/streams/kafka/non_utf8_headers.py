@@ -1,9 +1,9 @@
-r"""Batches that aiokafka cannot read: names of headers that are no UTF-8, and too much when expanded.
+r"""Read batches that aiokafka cannot: header names that are not UTF-8, and batches that expand too much.
 
-Kafka takes any bytes for a name. aiokafka cannot read such a record, nor anything behind it, so where it
-fails the partition is fetched once more and parsed with names that say what they are: `\xff` for a byte that
-is no text. The page itself is as good as any. A batch that would expand to more than its limit is not
-expanded: its records come without key and value, as refused.
+Kafka accepts any bytes as a header name. aiokafka cannot decode such a record, nor any record after it, so
+the partition is fetched once more and parsed with names that show the bytes: `\\\\xff` for a byte that is not
+text. The page itself is processed normally. A batch that would expand above the limit is not decompressed:
+its records have no key and no value, and are rejected.
 """
 
 from collections.abc import Mapping
@@ -27,17 +27,17 @@ UNREADABLE = (UnicodeDecodeError, ExpansionExceeded)
 _MIN_BYTES = 1
 _MAGIC_OFFSET = 16
 _WITH_HEADERS = 2
-"""The first format of batches that has headers; others cannot be at fault."""
-_TELLS_REPLICA = 11
-"""The first version of a fetch's answer that names a replica, between aborted transactions and records."""
+"""The first batch format with headers; earlier ones cannot be the cause."""
+_NAMES_REPLICA = 11
+"""The first version of a fetch response that names a replica, between aborted transactions and records."""
 
 
 class Fetched(NamedTuple):
-    """What a partition holds from an offset on.
+    """The records of a partition from an offset on.
 
     Attributes:
-        records: perhaps none, where a transaction was taken back.
-        next_offset: where to go on.
+        records: perhaps none, if a transaction was aborted.
+        next_offset: where to continue.
     """
 
     records: list[ConsumerRecord]
@@ -47,32 +47,21 @@ class Fetched(NamedTuple):
 async def fetch_any_names(
     consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int], limit_bytes: int
 ) -> dict[TopicPartition, Fetched]:
-    """The next records of each partition, from its offset on.
-
-    Args:
-        consumer: knows the leaders.
-        offsets: where to begin.
-        limit_bytes: most bytes to fetch of a partition; a single larger batch comes all the same.
-
-    Raises:
-        KafkaError: a leader is unavailable or refuses.
-
-    Cost: a request for each partition, and some ten times the usual for each record.
-    """
+    """Return the next records of each partition, from its offset on."""
     return {one: await _fetch(consumer, one, offset, limit_bytes) for one, offset in offsets.items()}
 
 
 def seek_past(
     consumer: AIOKafkaConsumer, fetched: Mapping[TopicPartition, Fetched]
 ) -> dict[TopicPartition, list[ConsumerRecord]]:
-    """Have a consumer go on where these end; their records, for partitions that have some."""
+    """Seek a consumer past these fetches; return their records, for partitions that have some."""
     for one, (_, next_offset) in fetched.items():
         consumer.seek(one, next_offset)
     return {one: records for one, (records, _) in fetched.items() if records}
 
 
 async def _fetch(consumer: AIOKafkaConsumer, one: TopicPartition, offset: int, limit_bytes: int) -> Fetched:
-    client = consumer._client  # noqa: SLF001 - the consumer's own fetches cannot be told to parse otherwise
+    client = consumer._client  # noqa: SLF001 - the consumer's own fetches cannot parse them
     leader = client.cluster.leader_for_partition(one)
     if leader is None or leader < 0:
         raise NotLeaderForPartitionError(one)
@@ -82,7 +71,7 @@ async def _fetch(consumer: AIOKafkaConsumer, one: TopicPartition, offset: int, l
     ((_, ((_, error_code, _, *facts),)),) = response.topics
     if error_code:
         raise for_code(error_code)(one)
-    aborted = facts[2] if response.API_VERSION >= _TELLS_REPLICA else facts[-2]
+    aborted = facts[2] if response.API_VERSION >= _NAMES_REPLICA else facts[-2]
     checks_sums = True
     parsed = PartitionRecords(
         one, _AnyNamed(facts[-1]), aborted, offset, None, None, checks_sums, READ_COMMITTED
@@ -106,7 +95,10 @@ class _AnyNamed:
 
 
 class _AnyNamedBatch(_DefaultRecordBatchPy):  # type: ignore[misc] # aiokafka has no types
-    """Parses as its base does, but for text; of a batch that is too large only where its records stood."""
+    """A batch parsed as by its base class, except for text.
+
+    Of a batch that is too large only the positions.
+    """
 
     _is_refused = False
 

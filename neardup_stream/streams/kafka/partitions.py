@@ -1,4 +1,4 @@
-"""Partitions as Kafka's clients call them, and as people do."""
+"""Convert partitions to those of Kafka's clients and to text."""
 
 from aiokafka import TopicPartition
 
@@ -8,10 +8,10 @@ __all__ = ["name_of", "topic_partition_of"]
 
 
 def topic_partition_of(partition: Partition) -> TopicPartition:
-    """Where the records of an input are, whatever its epoch."""
+    """Return the partition of an input's records, for any epoch."""
     return TopicPartition(topic_of(partition.input_id), partition.number)
 
 
 def name_of(one: TopicPartition) -> str:
-    """As in Kafka's own logs: the topic, a dash and the number. Transactional ids end with it."""
+    """Return the name as in Kafka's own logs: topic, dash, number. Transactional ids end with it."""
     return f"{one.topic}-{one.partition}"

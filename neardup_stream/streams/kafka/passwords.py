@@ -1,4 +1,4 @@
-"""Passwords that change while a client lives: aiokafka's clients keep the one they were made with."""
+"""Reread passwords while a client lives; aiokafka's clients keep the one they were created with."""
 
 from aiokafka.client import AIOKafkaClient
 
@@ -9,10 +9,10 @@ __all__ = ["follow_password"]
 
 
 def follow_password(client: AIOKafkaClient, connection: KafkaConnection) -> None:
-    """Have a client read its password anew for each connection, if it comes from a file."""
+    """Make a client read its password again for each connection, if it comes from a file."""
     if connection.login is not None and connection.login.password_file:
         client.password = password_of(connection.login)
-        client.__class__ = _FollowingClient  # consumers and producers make their client themselves
+        client.__class__ = _FollowingClient  # consumers and producers create their client themselves
 
 
 class _FollowingClient(AIOKafkaClient):  # type: ignore[misc] # aiokafka has no types
@@ -20,5 +20,5 @@ class _FollowingClient(AIOKafkaClient):  # type: ignore[misc] # aiokafka has no 
 
     @property
     def _sasl_plain_password(self) -> str:
-        """Looked up by aiokafka whenever it connects."""
+        """Return the current password; aiokafka reads this attribute whenever it connects."""
         return self.password.read()

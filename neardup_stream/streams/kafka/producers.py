@@ -1,7 +1,7 @@
-"""aiokafka's producers: opened, fed in batches, and let go of at once.
+"""Open, feed and close aiokafka's producers.
 
-A send brings many messages, so they are put into batches here, one run of batches for each partition:
-there is nothing to linger for, and it costs a third less than handing aiokafka one message after the other.
+A send has many messages, so this module groups them into batches, one sequence of batches for each partition:
+there is no need to linger, and it costs a third less than sending one message after the other.
 """
 
 import asyncio
@@ -24,37 +24,37 @@ BATCH_OVERHEAD_BYTES = 1024
 """Batch header (61 bytes), record header (up to 36) and the lengths of a few dozen headers."""
 
 COMPRESSION_GROWTH = 64
-"""What cannot be compressed grows, by at most a 64th with the codecs Kafka knows in practice."""
+"""Incompressible data grows, by at most a 64th with the codecs that Kafka supports."""
 
 CLOSE_SECONDS = 1.0
-"""How long requests under way are waited for when their producer is given up."""
+"""How long to wait for requests in flight when their producer is discarded."""
 
 _partition_of = DefaultPartitioner()
 
 
 def largest_message_bytes(request_bytes: int) -> int:
-    """Largest message that fits a request of this size with what travels around it."""
+    """Return the largest message that fits in a request of this size with its overhead."""
     return request_bytes - request_bytes // COMPRESSION_GROWTH - BATCH_OVERHEAD_BYTES
 
 
 def check_sizes(messages: Sequence[Message], limit_bytes: int, topic: str) -> None:
-    """A batch the broker refuses for good is the end of an idempotent producer: never try one.
+    """Raise if a message exceeds the limit: a batch that the broker rejects breaks an idempotent producer.
 
-    Messages are rendered to fit, but what was rendered once is sent again as it is.
+    Messages are built to fit the limit, but a redelivery has the same bytes as the first delivery.
 
     Raises:
-        ConfigError: the topic takes less than it did then.
+        ConfigError: the limit was lowered since the message was built.
     """
     largest = max((message.size_bytes for message in messages), default=0)
     if largest > limit_bytes:
         raise ConfigError(
-            f"topic {topic} takes messages of at most {limit_bytes} bytes now, and one of {largest} bytes "
-            f"was rendered before: raise its max.message.bytes to what it was"
+            f"topic {topic} accepts messages of at most {limit_bytes} bytes now, and one of {largest} bytes "
+            f"was built before: raise its max.message.bytes to the former value"
         )
 
 
 async def open_producer(options: dict[str, Any], connection: KafkaConnection) -> AIOKafkaProducer:
-    """Start a producer; one that does not start leaves nothing behind."""
+    """Start a producer; close everything if it does not start."""
     producer = AIOKafkaProducer(**options)
     follow_password(producer.client, connection)
     try:
@@ -68,8 +68,8 @@ async def open_producer(options: dict[str, Any], connection: KafkaConnection) ->
 async def discard_producer(producer: AIOKafkaProducer) -> None:
     """Close without the flush of aiokafka's `stop`, which lasts as long as the brokers are unavailable.
 
-    Every send that returned was acknowledged, so whatever is still queued was reported as failed. Requests
-    under way are awaited for a moment; a sender that looks for a coordinator ends when it has found one.
+    Every send that returned was acknowledged, so everything still queued was reported as failed. Waits a
+    moment for requests in flight; a sender that looks for a coordinator ends when it has found one.
     """
     producer._closed = True  # noqa: SLF001 - `stop` does it first, too
     # A sender that never ran raises its own cancellation.
@@ -80,7 +80,7 @@ async def discard_producer(producer: AIOKafkaProducer) -> None:
 
 
 async def send_batches(producer: AIOKafkaProducer, topic: str, messages: Sequence[Message]) -> None:
-    """Send all and wait for every acknowledgement; messages with one key go where Java's producer would."""
+    """Send all and wait for every acknowledgement; the partition of a key is that of Java's producer."""
     if not messages:
         return
     partitions = sorted(await producer.partitions_for(topic))
@@ -91,8 +91,8 @@ async def send_batches(producer: AIOKafkaProducer, topic: str, messages: Sequenc
 
 
 def _look_at_failures(producer: AIOKafkaProducer) -> None:
-    """Of those that a sender leaves in every corner when it dies: asyncio logs what nobody ever looks at."""
-    queued = producer._message_accumulator._batches.values()  # noqa: SLF001 - nothing public tells
+    """Retrieve the exceptions that a failed sender leaves behind: asyncio logs those never retrieved."""
+    queued = producer._message_accumulator._batches.values()  # noqa: SLF001 - no public API
     left = [batch._drain_waiter for batches in queued for batch in batches]  # noqa: SLF001 - see above
     left.append(producer._txn_manager.wait_for_transaction_end())  # noqa: SLF001 - None without transactions
     for failure in left:
@@ -103,7 +103,7 @@ def _look_at_failures(producer: AIOKafkaProducer) -> None:
 def _batches(
     producer: AIOKafkaProducer, partitions: list[int], messages: Sequence[Message]
 ) -> Iterator[tuple[int, BatchBuilder]]:
-    """Batches with their partition, in the order in which they fill."""
+    """Yield batches with their partition, in the order in which they fill."""
     filling: dict[int, BatchBuilder] = {}
     for message in messages:
         partition = _partition_of(message.key, partitions, partitions)
@@ -117,7 +117,7 @@ def _batches(
 
 
 def _append(batch: BatchBuilder, message: Message) -> bool:
-    """Whether there was room; the first message of a batch always has some."""
+    """Append a message if there is room; return whether there was. The first message always fits."""
     metadata = batch.append(
         timestamp=None, key=message.key, value=message.value, headers=list(message.headers)
     )

@@ -1,4 +1,4 @@
-"""Why a client finds no broker: aiokafka's log the reason, and raise that there was none."""
+"""Find out why a client reaches no broker: aiokafka's clients only log the reason."""
 
 import asyncio
 import ssl
@@ -11,15 +11,15 @@ from aiokafka.protocol.metadata import MetadataRequest
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.streams.kafka.config import KafkaConnection
-from neardup_stream.streams.kafka.errors import away, kafka_errors
+from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
 
 __all__ = ["reach_broker"]
 
 CLOSE_SECONDS = 1.0
-"""How long a broker has to take leave."""
+"""How long to wait for a broker to close a connection."""
 
 _TLS_ALERT = 0x1503
-"""The first two bytes of a broker's answer in TLS to one who does not speak it."""
+"""The first two bytes of a broker's TLS alert to a client without TLS."""
 
 
 async def reach_broker(connection: KafkaConnection) -> None:
@@ -42,11 +42,11 @@ async def reach_broker(connection: KafkaConnection) -> None:
             reasons.append(str(error))
         else:
             return
-    raise away("connection", "; ".join(reasons))
+    raise unavailable("connection", "; ".join(reasons))
 
 
 async def _ask(broker: AIOKafkaConnection) -> None:
-    """Connect, have something answered that only a client may ask that was let in, and close."""
+    """Connect, send a request that only an authenticated client may send, and close."""
     is_open = True
     try:
         await broker.connect()
@@ -61,7 +61,7 @@ async def _ask(broker: AIOKafkaConnection) -> None:
 
 @contextmanager
 def _tls_errors(broker: str) -> Iterator[None]:
-    """Tell what was wrong with TLS, or for want of it; what else the network has to say passes by waiting."""
+    """Raise the cause of a TLS error; other network errors are left to retries."""
     try:
         yield
     except TimeoutError:  # an OSError, too
@@ -82,13 +82,13 @@ def _tls_errors(broker: str) -> Iterator[None]:
 
 
 def _closed(broker: str, cause: BaseException | None) -> ConfigError | StreamUnavailable:
-    """Why a broker may have hung up on a client that it let connect."""
+    """Return why a broker may have closed the connection of a client after accepting it."""
     if isinstance(cause, ssl.SSLError):
         return ConfigError(
             f"{broker} refuses our certificate: {cause.reason}; check kafka.tls_certificate_file"
         )
     if isinstance(cause, asyncio.IncompleteReadError) and (cause.expected or 0) >> 16 == _TLS_ALERT:
-        return ConfigError(f"{broker} speaks TLS: set kafka.tls = true")
+        return ConfigError(f"{broker} requires TLS: set kafka.tls = true")
     return StreamUnavailable(
         f"{broker} closed the connection; if it always does, check kafka.tls and kafka.sasl_mechanism"
     )

@@ -1,4 +1,4 @@
-"""What one membership read of each partition, and how far that is committed."""
+"""Track what one membership read of each partition, and how much of it is committed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ __all__ = ["Runs"]
 
 @dataclass(slots=True)
 class _Run:
-    """Offsets from `first`, `end` not among them; what lies below `noted` is known to be decided."""
+    """Offsets from `first` to before `end`; those below `noted` are known to be decided."""
 
     first: int
     end: int
@@ -19,26 +19,26 @@ class _Run:
 
 
 class Runs:
-    """One run of offsets for each partition; another membership begins with others."""
+    """One range of offsets for each partition; each membership has its own."""
 
     def __init__(self) -> None:
         self._runs: dict[TopicPartition, _Run] = {}
 
     def read(self, one: TopicPartition, first: int, end: int) -> None:
-        """The offsets from `first` to before `end` were read, behind those that were read before."""
+        """Record that the offsets from `first` to before `end` were read, after those read before."""
         self._runs.setdefault(one, _Run(first, end, committed=first, noted=first)).end = end
 
     def forget(self, one: TopicPartition) -> bool:
-        """Begin anew; whether anything was read."""
+        """Reset a partition; return whether anything was read."""
         return self._runs.pop(one, None) is not None
 
     def end(self, one: TopicPartition) -> int | None:
-        """Behind what was read; None if nothing was."""
+        """Return the offset after what was read; None if nothing was."""
         run = self._runs.get(one)
         return None if run is None else run.end
 
     def led_up_to(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Those of the offsets that lie behind something that was read here, or at its beginning."""
+        """Return those offsets that are after, or at the start of, what was read here."""
         return {
             one: offset
             for one, offset in offsets.items()
@@ -46,11 +46,11 @@ class Runs:
         }
 
     def above_committed(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Those of the offsets, of partitions that were read, that are yet to be committed."""
+        """Return those offsets, of partitions that were read, that are not committed yet."""
         return {one: offset for one, offset in offsets.items() if offset > self._runs[one].committed}
 
     def above_noted(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        """Return those of the offsets, of partitions that were read, that are yet to be noted."""
+        """Return those offsets, of partitions that were read, that are not noted as decided yet."""
         return {one: offset for one, offset in offsets.items() if offset > self._runs[one].noted}
 
     def committed(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
@@ -58,13 +58,13 @@ class Runs:
         return {one: self._runs[one].committed for one in partitions}
 
     def note(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """What lies below these offsets is noted as decided now."""
+        """Record that everything below these offsets is noted as decided."""
         for one, offset in offsets.items():
             if (run := self._runs.get(one)) is not None:
                 run.noted = max(offset, run.noted)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """These are committed now."""
+        """Record that these offsets are committed."""
         for one, offset in offsets.items():
             if (run := self._runs.get(one)) is not None:
                 run.committed = offset

@@ -1,4 +1,4 @@
-"""Messages to Kafka, acknowledged by all in-sync replicas before a send returns."""
+"""Send messages to Kafka, acknowledged by all in-sync replicas before a send returns."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,14 +25,14 @@ __all__ = ["KafkaSink"]
 
 
 class KafkaSink:
-    """Sends to one topic; messages with one key go to one partition, the one Java's producer would choose.
+    """Send to one topic; messages with one key have one partition, the one that Java's producer would choose.
 
-    Records carry the time of sending, not the message's own: retention counts from it, and a page crawled
-    a year ago would take its event with it on the day it was sent. Events say their time in a header.
+    Records have the time of sending, not the message's own: retention depends on it, and the event of a page
+    that was crawled a year ago would be deleted on the day it was sent. Events have their time in a header.
 
-    aiokafka's idempotent producer goes on trying for ever, so a send that takes too long is left to it: what
-    it delivers later is a repetition. After a batch that was refused the producer is replaced, because the
-    gap in its sequence numbers makes the broker refuse everything that follows.
+    aiokafka's idempotent producer retries forever, so a send that takes too long continues in the background:
+    what it delivers later is a redelivery. After a rejected batch the producer is replaced, because the gap
+    in its sequence numbers makes the broker reject everything that follows.
     """
 
     def __init__(self, config: KafkaSinkConfig) -> None:
@@ -41,7 +41,7 @@ class KafkaSink:
         self._max_bytes = config.max_request_bytes
 
     async def __aenter__(self) -> Self:
-        """Look at the topic and connect.
+        """Read the limits of the topic and connect.
 
         Raises:
             StreamUnavailable: the cluster cannot be reached.
@@ -59,16 +59,16 @@ class KafkaSink:
 
     @property
     def max_message_bytes(self) -> int:
-        """What the topic takes, less what travels around a message."""
+        """Return the limit of the topic minus the overhead of a message."""
         return largest_message_bytes(self._max_bytes)
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """Deliver all to every in-sync replica.
+        """Deliver all messages to every in-sync replica.
 
         Raises:
             StreamUnavailable: not all were acknowledged; sending all again is safe.
-            ConfigError: access was refused; the topic is gone, or takes less than it did when a message was
-                rendered.
+            ConfigError: access was denied; the topic does not exist, or its limit was lowered since a message
+                was built.
         """
         check_sizes(messages, self.max_message_bytes, self._config.topic)
         if not messages:
@@ -88,14 +88,14 @@ class KafkaSink:
                 producer = self._producer or await self._open_producer()
                 try:
                     await send_batches(producer, self._config.topic, messages)
-                except KafkaTimeoutError:  # no room yet behind an earlier batch: nothing was refused
+                except KafkaTimeoutError:  # no room yet after an earlier batch: nothing was rejected
                     raise
                 except KafkaError:
                     await self._discard_producer()
                     raise
 
     async def _look_at_topic(self) -> None:
-        """Learn its limit, or that it is gone."""
+        """Read the limit of the topic, or find out that it is gone."""
         facts = await require_topics(self._config.connection, [self._config.topic], "Write")
         limit_bytes = facts[self._config.topic].max_message_bytes
         self._max_bytes = min(self._config.max_request_bytes, limit_bytes or self._config.max_request_bytes)

@@ -1,7 +1,6 @@
-"""A topic as it is now: every record that is still kept, up to the end at the time of opening.
+"""Read a topic as it is now: every retained record, up to the end at the time of opening.
 
-Read without a group, so that nothing is taken from anybody and nothing is remembered; and only what is
-committed, where producers work in transactions.
+The reader has no group, so it affects no consumer and stores no offsets. It reads committed records only.
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from neardup_stream.message import Partition, Record
 from neardup_stream.streams.kafka.admin import TopicFacts, require_topics
 from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, KafkaConnection
 from neardup_stream.streams.kafka.consumer import close_consumer, position, record_in
-from neardup_stream.streams.kafka.errors import away, kafka_errors
+from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
 from neardup_stream.streams.kafka.expansion import bound_expansion
 from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, seek_past
 
@@ -34,9 +33,9 @@ class TopicSnapshot:
     """A topic, open for one reading.
 
     Attributes:
-        beginnings: first offset that is kept, by partition.
-        ends: offset behind the last one.
-        facts: what the topic is like.
+        beginnings: first retained offset, by partition.
+        ends: offset after the last one.
+        facts: properties of the topic.
     """
 
     beginnings: Mapping[Partition, int]
@@ -45,10 +44,10 @@ class TopicSnapshot:
     _consumer: AIOKafkaConsumer
     _topic: str
     _input_id: str
-    _patience_seconds: float
+    _timeout_seconds: float
 
     def complete_since_ms(self, now_ms: int) -> int | None:
-        """Records stamped at this time or later are all there; None if that cannot be told, 0 for all.
+        """Return the time from which records are complete; None if it is unknown, 0 for all.
 
         Args:
             now_ms: when the topic had been read, epoch milliseconds; clocks may differ by a minute.
@@ -60,11 +59,11 @@ class TopicSnapshot:
         return None if self.facts.kept_ms is None else now_ms - self.facts.kept_ms + _CLOCKS_MS
 
     async def records(self) -> AsyncIterator[Sequence[Record]]:
-        """All records, in order within each partition, a few hundred at a time.
+        """Yield all records, in order within each partition, a few hundred at a time.
 
         Raises:
             StreamUnavailable: no broker answers any more.
-            ConfigError: they refuse us.
+            ConfigError: access is denied.
         """
         unread = {one for one, end in self.ends.items() if self.beginnings[one] < end}
         last_progress = monotonic()
@@ -77,14 +76,16 @@ class TopicSnapshot:
             still_unread = {one for one in unread if self._position(one) < self.ends[one]}
             if fetched or still_unread != unread:
                 last_progress = monotonic()
-            elif monotonic() - last_progress > self._patience_seconds:
-                raise away("timeout", f"reading {self._topic}: nothing came for {self._patience_seconds:g} s")
+            elif monotonic() - last_progress > self._timeout_seconds:
+                raise unavailable(
+                    "timeout", f"reading {self._topic}: nothing came for {self._timeout_seconds:g} s"
+                )
             unread = still_unread
 
     async def _fetch(
         self, wanted: Sequence[TopicPartition]
     ) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
-        """The next records; where one cannot be read, what was taken of the others is fetched again."""
+        """Return the next records; if one cannot be parsed, fetch again what was returned of the others."""
         consumer = self._consumer
         stood = {one: position(consumer, one) for one in wanted}
         try:
@@ -103,16 +104,16 @@ class TopicSnapshot:
 async def open_snapshot(
     connection: KafkaConnection, topic: str, input_id: str
 ) -> AsyncIterator[TopicSnapshot]:
-    """Find out from where to where a topic reaches, and stand ready to read that.
+    """Look up the first and last offsets of a topic, and prepare to read it.
 
     Args:
         connection: the cluster.
         topic: must exist.
-        input_id: under which its positions are known.
+        input_id: of its positions.
 
     Raises:
         StreamUnavailable: the cluster cannot be reached.
-        ConfigError: there is no such topic, or we may not read it.
+        ConfigError: the topic does not exist, or may not be read.
     """
     facts = (await require_topics(connection, [topic], right="Read"))[topic]
     everything = [TopicPartition(topic, number) for number in range(facts.partitions)]
@@ -133,7 +134,7 @@ async def open_snapshot(
             _consumer=consumer,
             _topic=topic,
             _input_id=input_id,
-            _patience_seconds=connection.request_timeout_seconds,
+            _timeout_seconds=connection.request_timeout_seconds,
         )
     finally:
         await close_consumer(consumer)

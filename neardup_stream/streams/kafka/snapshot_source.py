@@ -1,4 +1,4 @@
-"""A topic as a finite source: what is kept of it, up to given offsets, for a run that begins anew."""
+"""Read a topic as a finite source: what is retained of it, up to given offsets, for a recovery."""
 
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
@@ -13,12 +13,12 @@ __all__ = ["SnapshotSource"]
 
 
 class SnapshotSource:
-    """Reads a snapshot to the given offsets. Commits are only answered: nothing is remembered of them.
+    """Read a snapshot to the given offsets. Commits have no effect.
 
     Args:
         snapshot: opened by its owner, and read here alone.
         ends: by partition, the offset below which records are read.
-        on_records: told how many were read; None for nobody.
+        on_records: called with the number of records read; or None.
 
     Attributes:
         timestamp_seconds: the latest timestamp of a record that was read, epoch seconds.
@@ -39,28 +39,28 @@ class SnapshotSource:
         self._ready: deque[Record] = deque()
 
     async def __aenter__(self) -> Self:
-        """Nothing to open."""
+        """Do nothing."""
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
     def on_revoke(self, drain: Drain) -> None:
-        """Partitions are never given away."""
+        """Do nothing: partitions are never revoked."""
 
     def on_assign(self, take_over: TakeOver) -> None:
-        """Nor do they become ours later."""
+        """Do nothing: partitions are never assigned."""
 
     def on_gap(self, finish: Finish) -> None:
-        """A snapshot commits nothing."""
+        """Do nothing: a snapshot commits nothing."""
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
-        """The next records below the ends.
+        """Return the next records below the ends.
 
         Raises:
             EndOfStream: all were read.
             StreamUnavailable: no broker answers any more.
-            ConfigError: they refuse us.
+            ConfigError: access is denied.
         """
         while not self._ready:
             try:
@@ -79,13 +79,13 @@ class SnapshotSource:
         return records
 
     async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
-        """Every partition is still ours. Nothing is sent of a snapshot."""
+        """Return every partition: all are still assigned. Nothing of a snapshot is sent."""
         return next_offsets.keys()
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
-        """Every partition is still ours."""
+        """Return the offsets: every partition is still assigned."""
         return next_offsets
 
     def lag(self) -> Mapping[Partition, int]:
-        """Not known."""
+        """Return nothing: the lag is unknown."""
         return {}

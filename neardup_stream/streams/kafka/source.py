@@ -1,13 +1,13 @@
-"""Pages from Kafka: raw bytes in, explicit commits, and the one place that knows of rebalances.
+"""Read pages from Kafka with explicit commits, and handle rebalances.
 
-A rebalance takes all partitions away before it deals them anew, also those that come back. So what was
-read belongs to one *membership*: from an assignment to the next. When it ends, what is in flight is
-drained, records not yet handed out are forgotten, and later commits for them are dropped, because
-somebody else may have gone on from the commit before.
+A rebalance revokes all partitions before it assigns them again, including those that stay. So what was read
+belongs to one *membership*: the time from an assignment to the next. When it ends, the records in flight are
+drained, records not yet returned are dropped, and later commits for them are dropped, because another
+consumer may have continued from the previous commit.
 
-Nothing here is locked: aiokafka calls the listener from a task of its own while a read may be waiting,
-and a lock shared by the two would never be given back. Partitions are never paused either, which would
-throw away what is prefetched; a pipeline that has enough does not call `read`.
+There are no locks: aiokafka calls the listener from a task of its own while a read may be waiting, and a lock
+shared by the two would deadlock. Partitions are never paused either, which would drop prefetched records; a
+pipeline that has enough does not call `read`.
 """
 
 import asyncio
@@ -44,21 +44,21 @@ WAIT_MS = 200
 """How long a read waits for the first record."""
 
 REBALANCE_WAIT_SECONDS = 1.0
-"""And how long when the group rebalances, during which aiokafka would wait without a limit."""
+"""How long a read waits while the group rebalances, during which aiokafka would wait without a limit."""
 
 
 class KafkaSource:
-    """Reads topics as a member of a consumer group.
+    """Read topics as a member of a consumer group.
 
-    A consumer that broke is replaced by a new one, which to everybody else is a rebalance.
+    A broken consumer is replaced by a new one, which the group sees as a rebalance.
 
     Args:
-        config: what to read, and as whom.
-        history: what was finished before, so that a topic made anew is not taken for the old one.
-        meters: told of commits that came too late.
+        config: the topics and the group.
+        history: finished positions, to detect a recreated topic.
+        meters: counts commits that came too late.
 
     Attributes:
-        dropped_commit_count: partitions whose commit came after they were given away.
+        dropped_commit_count: partitions whose commit came after they were revoked.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class KafkaSource:
         self._is_open = False
         self._ready: deque[Record] = deque()
         self._runs = Runs()
-        self._is_astray = False
+        self._is_misplaced = False
         self._silence = Silence(config)
         self._untaken: set[TopicPartition] = set()
         self._is_member = False
@@ -86,12 +86,12 @@ class KafkaSource:
         self.dropped_commit_count = 0
 
     async def __aenter__(self) -> Self:
-        """Connect and begin to join the group; the first reads wait for its answer.
+        """Connect and begin to join the group; the first reads wait for the assignment.
 
         Raises:
             StreamUnavailable: the cluster cannot be reached.
-            StoreUnavailable: what was finished cannot be looked up.
-            ConfigError: a topic does not exist, may not be read, or contradicts what was finished.
+            StoreUnavailable: the finished positions cannot be looked up.
+            ConfigError: a topic does not exist, may not be read, or contradicts the finished positions.
         """
         self._ready.clear()
         self._runs = Runs()
@@ -107,14 +107,14 @@ class KafkaSource:
             await close_consumer(consumer)
 
     def on_revoke(self, drain: Drain) -> None:
-        """Await `drain`, which keeps its own deadline, before partitions are given away.
+        """Await `drain`, which has its own deadline, before partitions are revoked.
 
         It may call `commit`; reads return nothing meanwhile.
         """
         self._drain = drain
 
     def on_assign(self, take_over: TakeOver) -> None:
-        """Await `take_over` before partitions that became ours are read, from where it says."""
+        """Await `take_over` before newly assigned partitions are read, from the offsets it returns."""
         self._on_assign = take_over
 
     def on_gap(self, finish: Finish) -> None:
@@ -122,13 +122,13 @@ class KafkaSource:
         self._finish = finish
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
-        """The next records of the partitions that are ours.
+        """Return the next records of the assigned partitions.
 
         Raises:
             StreamUnavailable: the cluster cannot be reached.
-            StoreUnavailable: what was finished cannot be looked up.
-            ConfigError: where to begin is unknown, gone or contradicts what was finished; access was refused;
-                another member took our instance id; a topic was deleted.
+            StoreUnavailable: the finished positions cannot be looked up.
+            ConfigError: the start offset is unknown, gone or contradicts the finished positions; access was
+                denied; another member took our instance id; a topic was deleted.
             CorruptData: a batch failed its checksum.
         """
         if not self._is_open:
@@ -143,12 +143,12 @@ class KafkaSource:
         return take_records(self._ready, max_records, max_bytes)
 
     async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
-        """Commit the same offsets once more, with what the index has decided by now beside them.
+        """Commit the same offsets once more, with metadata about what the index has decided.
 
         Raises:
-            StreamUnavailable: no answer; the same may be noted again.
-            StoreUnavailable: what the index has decided cannot be asked now.
-            ConfigError: access was refused.
+            StreamUnavailable: no answer; calling again is safe.
+            StoreUnavailable: the index cannot be read now.
+            ConfigError: access was denied.
         """
         offsets = {topic_partition_of(partition): offset for partition, offset in next_offsets.items()}
         known = self._runs.led_up_to(offsets)
@@ -162,12 +162,12 @@ class KafkaSource:
         return {self._beginnings.partition(one) for one in known}
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
-        """Commit what this membership read; drop, and count, what an earlier one did.
+        """Commit what this membership read; drop, and count, offsets of an earlier one.
 
         Raises:
-            StreamUnavailable: no answer; the same commit may be repeated.
-            StoreUnavailable: what is to be noted beside the offsets cannot be asked now.
-            ConfigError: access was refused.
+            StreamUnavailable: no answer; calling again is safe.
+            StoreUnavailable: the metadata of the offsets cannot be read now.
+            ConfigError: access was denied.
         """
         offsets = {topic_partition_of(partition): offset for partition, offset in next_offsets.items()}
         known = self._runs.led_up_to(offsets)
@@ -178,9 +178,10 @@ class KafkaSource:
         return {self._beginnings.partition(one): offset for one, offset in known.items()}
 
     def lag(self) -> Mapping[Partition, int]:
-        """Offsets between us and the end of each partition by topic, once something was fetched of it.
+        """Return the lag of each topic's partitions, after the first fetch.
 
-        Its end is where the first unfinished transaction begins: nothing behind it can be read yet.
+        The end of a partition is the start of the first open transaction: records after it cannot be read
+        yet.
         """
         consumer = self._consumer
         if consumer is None:
@@ -200,7 +201,7 @@ class KafkaSource:
         return consumer
 
     async def _working_consumer(self) -> AIOKafkaConsumer:
-        """The consumer, or a new one in place of one that broke."""
+        """Return the consumer, or a new one if it is broken."""
         consumer = self._consumer
         if consumer is not None and not is_broken(consumer):
             return consumer
@@ -213,9 +214,9 @@ class KafkaSource:
         return consumer
 
     async def _take_over(self, consumer: AIOKafkaConsumer) -> None:
-        """Before anything of a new membership is read: have it told where it begins, and check that.
+        """Before reading in a new membership: get the start offsets from the pipeline, and check them.
 
-        In this order, because a transaction that is not quite over hides the offset that it commits.
+        In this order, because a transaction that is still committing hides its offset.
         """
         taken = self._untaken
         if not taken:
@@ -223,7 +224,7 @@ class KafkaSource:
         partitions = {self._beginnings.partition(one): one for one in taken}
         offsets = await self._on_assign(list(partitions)) if self._on_assign is not None else {}
         await self._beginnings.check(consumer, taken)
-        if taken is self._untaken:  # else there was another rebalance
+        if taken is self._untaken:  # otherwise there was another rebalance
             for partition, offset in offsets.items():
                 consumer.seek(partitions[partition], offset)
             self._untaken = set()
@@ -232,7 +233,7 @@ class KafkaSource:
         fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]] = {}
         with kafka_errors("reading", "Read"):
             try:
-                if not self._is_astray:
+                if not self._is_misplaced:
                     with suppress(TimeoutError):
                         async with asyncio.timeout(REBALANCE_WAIT_SECONDS):
                             fetched = await consumer.getmany(timeout_ms=WAIT_MS, max_records=max_records)
@@ -242,10 +243,10 @@ class KafkaSource:
             except OffsetOutOfRangeError as error:
                 await self._pass_gaps(consumer, error.args[0])
             except UNREADABLE:
-                self._is_astray = True
-            if self._is_astray:
+                self._is_misplaced = True
+            if self._is_misplaced:
                 fetched = await self._fetch_any_names(consumer)
-            # No `await` stands between taking and keeping, so a cancelled read loses nothing.
+            # No `await` between taking and keeping, so a cancelled read loses nothing.
             self._keep(fetched)
         if not fetched:
             await self._silence.look_into(consumer)
@@ -253,26 +254,29 @@ class KafkaSource:
     async def _fetch_any_names(
         self, consumer: AIOKafkaConsumer
     ) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
-        """The same once more, from where every partition stood: what was taken of the others is lost."""
+        """Fetch from the current position of every partition, with tolerant parsing."""
         runs = self._runs
         stood = await self._next_offsets(consumer.assignment())
-        if runs is not self._runs:  # nor is anybody astray after a rebalance
+        if runs is not self._runs:  # or a rebalance has reset the positions
             return {}
         for one, offset in stood.items():
             consumer.seek(one, offset)
-        self._is_astray = False
+        self._is_misplaced = False
         fetched = await fetch_any_names(consumer, stood, self._config.partition_fetch_max_bytes)
         return seek_past(consumer, fetched) if runs is self._runs else {}
 
     async def _next_offsets(self, assignment: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """Behind what this membership kept of each partition; without those that are yet to begin."""
+        """Return the offset after what this membership kept of each partition.
+
+        Omits partitions not started.
+        """
         ends = {one: self._runs.end(one) for one in assignment}
         kept = {one: end for one, end in ends.items() if end is not None}
         untouched = [one for one in assignment if one not in kept]
         return kept | (await self._beginnings.committed(untouched) if untouched else {})
 
     def _keep(self, fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
-        """Unless they are of a membership that has ended, or is not taken over: those are fetched again."""
+        """Keep records, unless their membership has ended or is not started: those are fetched again."""
         if not self._is_member or (self._untaken and self._on_assign is not None):
             return
         for topic_partition, records in fetched.items():
@@ -281,17 +285,17 @@ class KafkaSource:
             self._ready.extend([record_in(partition, record) for record in records])
 
     async def _pass_gaps(self, consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int]) -> None:
-        """Go on behind deleted records, once what was read before them needs no reading again."""
+        """Seek past deleted records, after the records before them are finished."""
         runs = self._runs
         if self._finish is not None:
             await self._finish()
         for one, offset in offsets.items():
             start = await self._beginnings.after_a_gap(consumer, one, offset)
-            if runs is self._runs:  # else there was a rebalance, and another one may have gone on meanwhile
+            if runs is self._runs:  # otherwise there was a rebalance, and another consumer may have continued
                 await self._begin(consumer, one, start)
 
     async def _begin(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int) -> None:
-        """Go there, and commit that, so that it is decided once. Whoever takes over is told if it is new."""
+        """Seek to the offset and commit it, so that the choice is made once; records a new start offset."""
         was_read = self._runs.forget(topic_partition)
         if await self._commit({topic_partition: offset}):
             consumer.seek(topic_partition, offset)
@@ -299,12 +303,12 @@ class KafkaSource:
                 self._untaken.add(topic_partition)
 
     async def _commit(self, offsets: Mapping[TopicPartition, int]) -> bool:
-        """Whether the group still counts these partitions as ours."""
+        """Commit, and return whether the partitions are still assigned to us."""
         consumer, runs, generation = self._consumer, self._runs, self._generation
         if consumer is None:
-            raise InvariantBroken("a partition is ours and no consumer is open")
+            raise InvariantBroken("a partition is assigned and no consumer is open")
         witnesses = await self._beginnings.witnesses(offsets)
-        is_ours = runs is self._runs  # else the membership ended meanwhile
+        is_ours = runs is self._runs  # otherwise the membership ended meanwhile
         if is_ours:
             with kafka_errors("committing", "Read"):
                 async with asyncio.timeout(self._config.connection.request_timeout_seconds):
@@ -320,7 +324,7 @@ class KafkaSource:
         self._meters.dropped_commits(count)
 
     async def _revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Called before the group is joined, for the first time or again."""
+        """Handle the callback before the consumer joins, for the first time or again."""
         await self._on_revoked(revoked)
         consumer = self._consumer
         if revoked and consumer is not None and await is_fenced(consumer, self._config):
@@ -328,7 +332,7 @@ class KafkaSource:
                 f"another member of group {self._config.group_id} has joined with kafka.group_instance_id = "
                 f"{self._config.group_instance_id!r}: give every daemon an instance id of its own"
             )
-            raise asyncio.CancelledError  # which ends aiokafka's coordination, before it fights for the id
+            raise asyncio.CancelledError  # which ends aiokafka's coordinator, before it competes for the id
 
     def _assigned(self, assigned: Collection[TopicPartition]) -> None:
         _log.info("assigned %s", sorted(map(name_of, assigned)))
@@ -340,7 +344,7 @@ class KafkaSource:
             self._meters.assigned(len(assigned), self._topic_partition_count(self._consumer))
 
     async def _on_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """End the membership. Its failure would be swallowed here, so the next read raises it."""
+        """End the membership. aiokafka would swallow an exception here, so the next read raises it."""
         self._is_member = False
         self._ready.clear()
         try:
@@ -350,9 +354,9 @@ class KafkaSource:
             self._failure = error
         finally:
             self._runs = Runs()
-            self._is_astray = False
+            self._is_misplaced = False
             self._meters.revoked()
 
     def _topic_partition_count(self, consumer: AIOKafkaConsumer) -> int:
-        """How many partitions the topics have, as far as the consumer knows without asking."""
+        """Return how many partitions the topics have, by the consumer's metadata."""
         return sum(len(consumer.partitions_for_topic(topic) or ()) for topic in self._config.topics)

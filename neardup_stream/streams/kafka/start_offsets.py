@@ -1,11 +1,11 @@
-"""Where reading a partition begins, and where it must not.
+"""Choose and check the start offsets of partitions.
 
-What is finished is remembered by offset. Where a group goes on from an offset below what was finished, the
-topic was made anew, or its offsets were reset: its records would be taken for those that were finished, and
-never be judged. So that is refused, and the remedy is another input epoch.
+The store knows the finished offsets. If a group starts at an offset below them, the topic was recreated, or
+its offsets were reset: its records would be mistaken for finished ones, and never be processed. So the daemon
+refuses to start, and the remedy is another input epoch.
 
-What is committed is never asked of the consumer: aiokafka's takes an answer that holds nothing but an error,
-as of a coordinator that is not ready, for that of a group that never committed.
+Committed offsets are never read from the consumer: aiokafka treats an answer with an error, such as that of a
+coordinator that is not ready, like that of a group without a committed offset.
 """
 
 import asyncio
@@ -28,62 +28,63 @@ _log = logging.getLogger(__name__)
 
 
 class InputHistory(Protocol):
-    """What is remembered of inputs. Each method raises StoreUnavailable while the memory is unavailable."""
+    """The finished positions of inputs. Each method raises StoreUnavailable if they cannot be read."""
 
     async def enter(self, topic: str, epoch: int) -> None:
-        """Be counted among the readers of this epoch.
+        """Register as a reader of this epoch.
 
         Raises:
-            ConfigError: a higher one is read already.
+            ConfigError: a higher epoch is read already.
         """
         ...
 
     async def finished_below(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
-        """The offsets below which everything is finished; 0 where unknown."""
+        """Return the offsets below which everything is finished; 0 if unknown."""
         ...
 
     async def witnesses(self, partitions: Sequence[Partition]) -> Mapping[Partition, str]:
-        """What is to be noted beside committed offsets, to be checked when they are met again."""
+        """Return the metadata for committed offsets, to be checked when they are read again."""
         ...
 
     async def check(self, witnesses: Mapping[Partition, str], unread: Collection[Partition] = ()) -> None:
-        """Return if what was noted beside committed offsets still holds.
+        """Check that the metadata of committed offsets still holds.
 
         Args:
-            witnesses: the notes, by partition.
-            unread: of these the committed offset is the first one, so the note counts only if it says that
+            witnesses: the metadata, by partition.
+            unread: of these the committed offset is the first one, so the metadata counts only if it says
+                that
                 something was decided.
 
         Raises:
-            ConfigError: it does not: what was stored then is lost.
+            ConfigError: it does not hold: the index was lost.
         """
         ...
 
 
 class NoHistory:
-    """Remembers nothing: for readers that only look."""
+    """An empty history, for readers without an index."""
 
     async def enter(self, topic: str, epoch: int) -> None:
-        """Whoever comes may read."""
+        """Do nothing: any epoch may be read."""
 
     async def finished_below(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
-        """Nothing is."""
+        """Return 0 for every partition: nothing is finished."""
         return dict.fromkeys(partitions, 0)
 
     async def witnesses(self, partitions: Sequence[Partition]) -> Mapping[Partition, str]:
-        """Nothing is noted."""
+        """Return nothing: no metadata."""
         return dict.fromkeys(partitions, "")
 
     async def check(self, witnesses: Mapping[Partition, str], unread: Collection[Partition] = ()) -> None:
-        """Whatever was noted holds."""
+        """Do nothing: all metadata is accepted."""
 
 
 class Beginnings:
-    """Chooses and checks where partitions begin.
+    """Choose and check start offsets.
 
     Args:
         config: the policies.
-        history: what was finished before.
+        history: finished positions.
     """
 
     def __init__(self, config: KafkaSourceConfig, history: InputHistory) -> None:
@@ -91,51 +92,52 @@ class Beginnings:
         self._history = history
 
     def partition(self, topic_partition: TopicPartition) -> Partition:
-        """The partition as the input it is in this epoch."""
+        """Return the partition as an input of this epoch."""
         return Partition(input_id(topic_partition.topic, self._config.input_epoch), topic_partition.partition)
 
     async def check(self, consumer: AIOKafkaConsumer, assigned: Collection[TopicPartition]) -> None:
-        """Refuse partitions whose committed offset or end contradicts what was finished.
+        """Raise for partitions whose committed offset or end contradicts the finished positions.
 
-        What was finished is read first: of an undisturbed topic the other two only grow, and are never below.
+        The finished positions are read first: of an unmodified topic the other two only grow, and are never
+        smaller.
 
         Raises:
-            ConfigError: one is refused, or the topic is read in a higher epoch.
-            StreamUnavailable: ends, or what is committed, cannot be asked now.
-            StoreUnavailable: nor can what was finished.
+            ConfigError: a partition is refused, or the topic is read in a higher epoch.
+            StreamUnavailable: ends or committed offsets cannot be read now.
+            StoreUnavailable: finished positions cannot be read now.
         """
         with kafka_errors("looking up offsets", "Read"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 await self._check(consumer, assigned)
 
     async def committed(self, some: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        """What the group has committed; a partition for which it never did is left out.
+        """Return the committed offsets of the group; omits partitions without one.
 
         Raises:
-            ConfigError: it is not for us.
-            StreamUnavailable: it cannot be asked now.
+            ConfigError: access is denied.
+            StreamUnavailable: they cannot be read now.
 
         Cost: a connection and two requests.
         """
         return await committed_offsets(self._config.connection, self._config.group_id, some)
 
     async def witnesses(self, some: Collection[TopicPartition]) -> dict[TopicPartition, str]:
-        """What is to be noted beside committed offsets.
+        """Return the metadata for committed offsets.
 
         Raises:
-            StoreUnavailable: it cannot be asked now.
+            StoreUnavailable: it cannot be read now.
         """
         partitions = {one: self.partition(one) for one in some}
         found = await self._history.witnesses(list(partitions.values()))
         return {one: found[partition] for one, partition in partitions.items()}
 
     async def first(self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int:
-        """Where a partition begins of which the consumer found no committed offset.
+        """Return the start offset of a partition for which the consumer found no committed offset.
 
         Raises:
             ConfigError: it is refused.
-            StreamUnavailable: what is committed cannot be asked now.
-            KafkaError: as asking raises it.
+            StreamUnavailable: committed offsets cannot be read now.
+            KafkaError: as the request raises it.
         """
         committed = await self.committed([topic_partition])
         if topic_partition in committed:
@@ -147,11 +149,11 @@ class Beginnings:
     async def after_a_gap(
         self, consumer: AIOKafkaConsumer, topic_partition: TopicPartition, offset: int
     ) -> int:
-        """Where a partition goes on that no longer has the offset it stood at.
+        """Return where to continue if a partition no longer has the next offset.
 
         Raises:
             ConfigError: it is refused.
-            KafkaError: as asking raises it.
+            KafkaError: as the request raises it.
         """
         gone = f"offset {offset}, which is not there: deleted unread, or the topic was made anew"
         return await self._choose(consumer, topic_partition, self._config.out_of_range, gone, "out_of_range")
@@ -174,7 +176,7 @@ class Beginnings:
     async def _check_witnesses(
         self, consumer: AIOKafkaConsumer, assigned: Collection[TopicPartition]
     ) -> None:
-        """An offset at the beginning commits nothing; yet records behind it may have been published."""
+        """Check the metadata also of offsets at the beginning: records after them may have been published."""
         found = await committed(self._config.connection, self._config.group_id, list(assigned))
         beginnings = await consumer.beginning_offsets(list(found)) if found else {}
         await self._history.check(

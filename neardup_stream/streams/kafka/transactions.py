@@ -1,8 +1,8 @@
-"""Kafka's transactions: one transactional producer for each input partition.
+"""Use Kafka's transactions: one transactional producer for each input partition.
 
-Its transactional id names group, topic and partition, so it is the same in every daemon: to initialize a
-producer is to shut out the one that another daemon has, and to cut what that one left unfinished. aiokafka
-sends offsets without saying which member of the group they come from, so this is the only fence there is.
+The transactional id names group, topic and partition, so it is the same in every daemon: initializing a
+producer fences the one of another daemon, and aborts its open transaction. aiokafka sends offsets without the
+member id, so this is the only fencing.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ __all__ = ["KafkaTransactions", "KafkaTransactionsConfig"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KafkaTransactionsConfig:
-    """What is sent together.
+    """The configuration of transactional delivery.
 
     Attributes:
         events: where events go, and how everything is sent.
@@ -45,10 +45,10 @@ class KafkaTransactionsConfig:
     largest_dead_letter_bytes: int
 
     def producer_options(self, partition: Partition) -> dict[str, Any]:
-        """As keyword arguments of aiokafka's producer, for one input partition.
+        """Return the keyword arguments of aiokafka's producer for one input partition.
 
-        A transaction is given up after `request_timeout_seconds`, and the broker need not wait longer: until
-        it is over, nobody who reads committed gets past it.
+        A transaction times out after `request_timeout_seconds`, at the broker too: until it ends, consumers
+        with read_committed wait at its start.
         """
         options = self.events.producer_options()
         largest_bytes = min(self.largest_event_bytes, self.largest_dead_letter_bytes)
@@ -60,10 +60,10 @@ class KafkaTransactionsConfig:
 
 
 class KafkaTransactions:
-    """Sends events and dead letters and commits offsets of a group, in one transaction.
+    """Send events and dead letters and commit offsets of a group, in one transaction.
 
-    A producer that failed, in whatever way, is discarded. What it began is cut by the next one, when that is
-    initialized, or by the broker, after a while.
+    A failed producer is discarded. Its transaction is aborted when the next producer is initialized, or by
+    the broker, after a timeout.
 
     Cost: for each partition a producer with two or three connections; for each transaction five requests one
     after the other, and a marker in every partition that it sent to.
@@ -76,7 +76,7 @@ class KafkaTransactions:
         self._producers: dict[Partition, AIOKafkaProducer] = {}
 
     async def __aenter__(self) -> Self:
-        """Nothing is open yet."""
+        """Do nothing: no producer is open yet."""
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -84,11 +84,13 @@ class KafkaTransactions:
         await self.close()
 
     async def open(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
-        """Initialize a producer for each, then look up what is committed: nobody else moves it any more.
+        """Initialize a producer for each, then look up the committed offsets.
+
+        No other producer can commit after that.
 
         Raises:
             StreamUnavailable: not all are initialized; open them again.
-            ConfigError: access was refused, or the broker allows no transaction of this length.
+            ConfigError: access was denied, or the broker allows no transaction of this length.
         """
         by_topic = {topic_partition_of(partition): partition for partition in partitions}
         with kafka_errors("opening transactions", "Write"):
@@ -109,8 +111,8 @@ class KafkaTransactions:
         """Send, await every acknowledgement, add the offset, commit.
 
         Raises:
-            StreamUnavailable: nobody knows whether it was committed: open the partition to learn it.
-            ConfigError: access was refused, or a topic takes less than it did; nothing was sent.
+            StreamUnavailable: it is unknown whether it was committed: open the partition to find out.
+            ConfigError: access was denied, or the limit of a topic was lowered; nothing was sent.
         """
         check_sizes(events, self._config.largest_event_bytes, self._config.events.topic)
         check_sizes(dead_letters, self._config.largest_dead_letter_bytes, self._config.dead_letters.topic)
@@ -129,7 +131,7 @@ class KafkaTransactions:
                     await send_batches(producer, self._config.dead_letters.topic, dead_letters)
                     await producer.send_offsets_to_transaction(offsets, self._config.group_id)
                     await producer.commit_transaction()
-        except (AssertionError, IllegalOperation) as error:  # it failed in the background, and says only so
+        except (AssertionError, IllegalOperation) as error:  # it failed in the background, without details
             await self._discard(partition, producer)
             raise StreamUnavailable(f"{doing}: its producer has failed", "producer") from error
         except BaseException:
@@ -137,7 +139,7 @@ class KafkaTransactions:
             raise
 
     async def close(self) -> None:
-        """Discard every producer; what is under way fails."""
+        """Discard every producer; transactions in flight fail."""
         await asyncio.gather(*(self._discard(*each) for each in tuple(self._producers.items())))
 
     async def _open(self, partition: Partition) -> None:

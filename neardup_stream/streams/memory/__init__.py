@@ -1,1 +1,1 @@
-"""Lists as source and sink, for tests."""
+"""Use lists as source and sink, for tests."""

@@ -1,6 +1,6 @@
-"""Lists as streams: for tests, of this project and of programs built on it.
+"""Implement streams over lists, for tests of this project and of programs built on it.
 
-Faults stand in band, among the records and for the sends, so that a failing run is a list literal:
+Faults are items among the records and for the sends, so that a failing run is a list literal:
 
     MemorySource([*numbered([b"1", b"2"]), Fail(), *numbered([b"3"], first_offset=2)])
 """
@@ -26,10 +26,10 @@ SILENCE_SECONDS = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """The read or send that meets it raises `StreamUnavailable`, once.
+    """Make a read or send raise `StreamUnavailable`, once.
 
     Attributes:
-        is_delivered: of a send, whether its messages arrived all the same.
+        is_delivered: of a send, whether its messages are delivered anyway.
     """
 
     is_delivered: bool = False
@@ -37,23 +37,25 @@ class Fail:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Reads behind it return nothing, and sends wait, until the event is set."""
+    """Make reads after it return nothing, and sends wait, until the event is set."""
 
     until: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The stream ends here, whatever follows, until it is opened again."""
+    """End the stream here until it is opened again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """The records up to `next_offset` are deleted: the read that meets it goes on there, and commits that.
+    """A gap: the records up to `next_offset` are deleted.
+
+    The read that reaches it continues there, and commits that.
 
     Attributes:
         partition: of the records.
-        next_offset: the first one that is left.
+        next_offset: the first remaining one.
     """
 
     partition: Partition
@@ -65,7 +67,7 @@ _Item = Record | Fail | Pause | Gap | End
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A send that goes well, between others that do not."""
+    """A send that succeeds, between others that fail."""
 
 
 def numbered(
@@ -75,7 +77,7 @@ def numbered(
     partition: Partition = Partition("memory", 0),  # noqa: B008 - frozen
     first_offset: int = 0,
 ) -> list[Record]:
-    """Records of one partition, offsets counted up; without `keys`, none has one."""
+    """Return records of one partition, with consecutive offsets; without `keys`, none has one."""
     values = list(values)
     return [
         Record(position=Position(partition, offset), key=key, value=value)
@@ -86,9 +88,9 @@ def numbered(
 
 
 class MemorySource:
-    """Reads a list; resumes after what was committed when it is opened again.
+    """Read a list; when opened again, resume after what was committed.
 
-    A fault fires once in the life of the source, so that a restarted run gets past it.
+    A fault applies once in the life of the source, so that a restarted run passes it.
 
     Attributes:
         committed: the next offset of every partition ever committed.
@@ -110,7 +112,7 @@ class MemorySource:
         self.dropped_commit_count = 0
 
     async def __aenter__(self) -> Self:
-        """Begin behind what is committed."""
+        """Start after what is committed."""
         self._revoked.clear()
         self._firsts.clear()
         self._is_taken_over = False
@@ -118,7 +120,7 @@ class MemorySource:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Forget what was read and not committed."""
+        """Drop what was read and not committed."""
 
     def on_revoke(self, drain: Drain) -> None:
         """Call `drain` when `revoke` is called."""
@@ -133,14 +135,14 @@ class MemorySource:
         self._finish = finish
 
     async def revoke(self, partition: Partition) -> None:
-        """Give a partition away, as a rebalance would: drain, then neither read it nor take its commits."""
+        """Revoke a partition as a rebalance does: drain, then neither read it nor accept its commits."""
         self._is_taken_over = False
         if self._drain is not None:
             await self._drain()
         self._revoked.add(partition)
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
-        """The records before the next fault, or the fault."""
+        """Return the records before the next fault, or apply the fault."""
         if not self._is_taken_over:
             await self._begin()
         if self._ahead and not isinstance(self._ahead[0], Record):
@@ -154,12 +156,12 @@ class MemorySource:
         return [record for record in taken if record.position.partition not in self._revoked]
 
     async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
-        """All but revoked partitions are still ours, and those whose records a gap has passed."""
+        """Return the partitions except revoked ones and those whose records a gap has passed."""
         passed = {one for one, offset in next_offsets.items() if offset < self._firsts.get(one, 0)}
         return next_offsets.keys() - self._revoked - passed
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
-        """Remember, except for revoked partitions."""
+        """Store the offsets, except for revoked partitions."""
         remembered = {one: offset for one, offset in next_offsets.items() if one not in self._revoked}
         self.dropped_commit_count += len(next_offsets) - len(remembered)
         for partition, offset in remembered.items():
@@ -167,7 +169,7 @@ class MemorySource:
         return remembered
 
     def lag(self) -> Mapping[Partition, int]:
-        """Records ahead, by partition."""
+        """Return the number of records ahead, by partition."""
         counts = dict.fromkeys(
             (item.position.partition for item in self._items if isinstance(item, Record)), 0
         )
@@ -222,11 +224,11 @@ class MemorySource:
 
 
 class MemorySink:
-    """Keeps what it was sent.
+    """Keep the messages it receives.
 
     Args:
-        faults: what meets the sends, in turn; afterwards every send passes.
-        max_message_bytes: what the pipeline is told; not checked.
+        faults: applied to the sends, in turn; afterwards every send passes.
+        max_message_bytes: reported to the pipeline; not checked.
 
     Attributes:
         messages: everything delivered, repeats included.
@@ -240,14 +242,14 @@ class MemorySink:
         self.messages: list[Message] = []
 
     async def __aenter__(self) -> Self:
-        """Nothing to open."""
+        """Do nothing."""
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Nothing to close."""
+        """Do nothing."""
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """Keep them, unless a fault stands in the way."""
+        """Keep the messages, unless a fault applies."""
         fault = await self.meet_fault()
         if fault != Fail(is_delivered=False):
             self.messages.extend(messages)
@@ -255,7 +257,7 @@ class MemorySink:
             raise StreamUnavailable("a fault among the sends")
 
     async def meet_fault(self) -> Pass | Fail:
-        """What is to become of the next send; a pause is waited for."""
+        """Return the result of the next send; wait for a pause."""
         fault = self._faults.popleft() if self._faults else Pass()
         if isinstance(fault, Pause):
             await fault.until.wait()

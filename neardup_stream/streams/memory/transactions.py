@@ -1,4 +1,4 @@
-"""Transactions over lists: the twin of Kafka's. Faults stand among the sends of its sinks."""
+"""Implement transactions over lists, like Kafka's. Faults are items among the sends of its sinks."""
 
 from collections.abc import Mapping, Sequence
 from typing import Self
@@ -11,12 +11,12 @@ __all__ = ["MemoryTransactions"]
 
 
 class MemoryTransactions:
-    """Moves the committed offsets of a source and fills two sinks, both or neither.
+    """Move the committed offsets of a source and fill two sinks, both or neither.
 
     Args:
-        source: whose offsets are committed; two that share it shut each other out.
-        events: where events go.
-        dead_letters: where dead letters go.
+        source: whose offsets are committed; two instances that share it fence each other.
+        events: the sink of events.
+        dead_letters: the sink of dead letters.
     """
 
     def __init__(self, source: MemorySource, events: MemorySink, dead_letters: MemorySink) -> None:
@@ -26,11 +26,11 @@ class MemoryTransactions:
         self._fences: dict[Partition, int] = {}
 
     async def __aenter__(self) -> Self:
-        """Nothing to open."""
+        """Do nothing."""
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Close what is open."""
+        """Close everything that is open."""
         await self.close()
 
     async def open(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
@@ -48,11 +48,11 @@ class MemoryTransactions:
         dead_letters: Sequence[Message],
         next_offset: int,
     ) -> None:
-        """Do both, unless a fault or a higher fence stands in the way."""
+        """Do both, unless a fault or a higher fence prevents it."""
         faults = [await self._events.meet_fault(), await self._dead_letters.meet_fault()]
         fence = self._fences.pop(partition, None)
         if fence is None or fence != self._source.fences[partition]:
-            raise StreamUnavailable(f"{partition} is not open, or was opened by another")
+            raise StreamUnavailable(f"{partition} is not open, or was opened by another instance")
         if Fail(is_delivered=False) in faults:
             raise StreamUnavailable("a fault before the end of a transaction")
         self._events.messages.extend(events)
@@ -63,5 +63,5 @@ class MemoryTransactions:
         self._fences[partition] = fence
 
     async def close(self) -> None:
-        """Deliver for nobody."""
+        """Close every partition."""
         self._fences.clear()

@@ -5,7 +5,7 @@ import pytest
 from aiokafka import errors as kafka
 
 from neardup_stream.errors import ConfigError, CorruptData, NeardupError, StreamReason, StreamUnavailable
-from neardup_stream.streams.kafka.errors import FAULTS, Fault, away, fault_of, kafka_errors
+from neardup_stream.streams.kafka.errors import FAULTS, Fault, fault_of, kafka_errors, unavailable
 
 PAGE = (Path(__file__).parents[3] / "docs" / "faults.md").read_text(encoding="utf-8")
 FATES = {StreamUnavailable: "waits", ConfigError: "exits with 2", CorruptData: "exits with 4"}
@@ -62,7 +62,7 @@ def test_an_error_without_words_is_told_by_its_name() -> None:
 
 @pytest.mark.parametrize("reason", get_args(StreamReason))
 def test_what_is_found_out_without_an_error_has_the_remedy_of_its_reason(reason: StreamReason) -> None:
-    error = away(reason, "found out")
+    error = unavailable(reason, "found out")
 
     assert isinstance(error, StreamUnavailable)
     assert error.reason == reason
