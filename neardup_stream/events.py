@@ -325,6 +325,8 @@ class FrozenMatch(msgspec.Struct, frozen=True, kw_only=True):
         contained_in: fraction of the frozen page inside the event's.
         view: which texts were compared: `content`, without the frame of a page's site, or `whole`.
         same_page: whether it has the id of the event's page, as an earlier crawl fetched it.
+        keys: keys of the archive that both pages have, so that the frozen one was a candidate: `text`,
+            `band N` or `fuzzy N`.
     """
 
     archive: Archive
@@ -337,6 +339,7 @@ class FrozenMatch(msgspec.Struct, frozen=True, kw_only=True):
     contained_in: Ratio | UnsetType = UNSET
     view: View | UnsetType = UNSET
     same_page: bool
+    keys: tuple[str, ...] = ()
 
 
 class Archived(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,12 +15,14 @@ class ArchivedMatch(NamedTuple):
         archive_name: of its file.
         match: how alike both are; its version and rank say nothing.
         fetched_ms: when the frozen page was fetched, epoch milliseconds.
+        keys: that both pages have, so that the page was found: `text`, `band N` or `fuzzy N`.
     """
 
     archive_id: str
     archive_name: str
     match: Match
     fetched_ms: int
+    keys: tuple[str, ...]
 
 
 class ArchivedMatches(NamedTuple):

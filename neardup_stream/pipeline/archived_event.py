@@ -30,4 +30,5 @@ def _frozen_match(page: EventPage, archived: ArchivedMatch) -> FrozenMatch:
         contained_in=rounded_ratio(match.contained_in),
         view=match.view,
         same_page=match.id == page.id,
+        keys=archived.keys,
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,9 @@ from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.keys import KeyedPage, KeyKind, fuzzy_keys, page_keys
 from neardup_stream.fingerprints.fuzzy import PREFIX_COUNT, FuzzyReference, fuzzy_codes
 
-__all__ = ["AskedKeys", "QueryKeys", "keys_in_common"]
+__all__ = ["AskedKeys", "FoundRows", "QueryKeys", "keys_in_common"]
+
+_ROW_BITS: Final = 32
 
 
 class QueryKeys(NamedTuple):
@@ -21,32 +23,60 @@ class QueryKeys(NamedTuple):
     queries: NDArray[np.int64]
 
 
+class FoundRows(NamedTuple):
+    """A page that asked an archive, and frozen pages that it was found to be like.
+
+    Attributes:
+        page: that asked.
+        rows: of the frozen pages.
+    """
+
+    page: KeyedPage
+    rows: Sequence[int]
+
+
 def keys_in_common(
-    page: KeyedPage, row: int, index: FrozenIndex, reference: FuzzyReference | None
-) -> list[str]:
-    """Return which keys of a page a frozen page has too: `text`, `band N`, `fuzzy N`; for explanations.
+    found: Sequence[FoundRows], index: FrozenIndex, reference: FuzzyReference | None
+) -> list[dict[int, tuple[str, ...]]]:
+    """Return for each page, by row of a frozen page, which keys both have: `text`, `band N`, `fuzzy N`.
 
     Args:
-        page: that asks.
-        row: of the frozen page.
-        index: of its archive.
-        reference: of the archive's fuzzy keys; None where it has none.
+        found: pages that asked one archive.
+        index: of the archive.
+        reference: of its fuzzy keys; None where it has none.
 
     Raises:
         CorruptData: the archive is damaged.
+
+    Cost: 15 µs a page, 25 µs more with fuzzy keys.
     """
-    named = {int(key): "text" for key in page_keys([page._replace(views=())])[0]}
-    if "bands" in index.key_kinds:
-        for view in page.views:
-            _, *bands = page_keys([page._replace(views=(view,))])[0].tolist()
-            named |= {key: f"band {number}" for number, key in enumerate(bands)}
+    of_text = [each.page._replace(views=()) for each in found]
+    by_view = [
+        (place, page._replace(views=(view,)))
+        for place, (page, _) in enumerate(found)
+        for view in (page.views if "bands" in index.key_kinds else ())
+    ] or list(enumerate(of_text))
+    exact = QueryKeys(*page_keys([page for _, page in by_view]))
+    owners = np.array([place for place, _ in by_view], np.int64)[exact.queries]
+    names = ["text" if not number else f"band {number - 1}" for number in _numbers_within(exact.queries)]
+    keys = exact.keys
     if reference is not None:
-        schemes = AskedKeys([page._replace(views=())]).fuzzy(reference).keys.tolist()
-        named |= {key: f"fuzzy {number}" for number, key in enumerate(schemes)}
-    keys = np.array(list(named), np.uint64)
-    found = index.probe(keys, np.arange(keys.size))
-    places = found.queries[found.rows == row].tolist()
-    return list(dict.fromkeys(list(named.values())[place] for place in places))
+        fuzzy = AskedKeys(of_text).fuzzy(reference)
+        keys, owners = np.concatenate([keys, fuzzy.keys]), np.concatenate([owners, fuzzy.queries])
+        names += [f"fuzzy {number}" for number in _numbers_within(fuzzy.queries)]
+    probed = index.probe(keys, np.arange(keys.size))
+    wanted = [place << _ROW_BITS | row for place, each in enumerate(found) for row in each.rows]
+    is_wanted = np.isin(owners[probed.queries] << _ROW_BITS | probed.rows, np.array(wanted, np.int64))
+    common: list[dict[int, dict[str, None]]] = [{} for _ in found]
+    for query, row in zip(probed.queries[is_wanted].tolist(), probed.rows[is_wanted].tolist(), strict=True):
+        common[owners[query]].setdefault(row, {})[names[query]] = None
+    return [{row: tuple(named) for row, named in rows.items()} for rows in common]
+
+
+def _numbers_within(queries: NDArray[np.int64]) -> list[int]:
+    """Number the keys of each query from 0; queries are ascending."""
+    numbers: list[int] = (np.arange(queries.size) - np.searchsorted(queries, queries)).tolist()
+    return numbers
 
 
 class AskedKeys:

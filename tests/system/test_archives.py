@@ -367,6 +367,9 @@ def test_dedup_tells_which_pages_an_archive_has(archive: Path) -> None:
     )
     assert (moved["kind"], moved["matches"][0]["same_page"]) == ("exact", False)
     assert same["matches"][0]["same_page"]
+    asked = call("archive", "query", "-", str(archive), stdin=crawl.splitlines()[1])
+    assert moved["matches"][0]["keys"] == json.loads(asked.stdout)["matches"][0]["keys"]
+    assert moved["matches"][0]["keys"][0] == "text"
 
 
 def test_query_and_check_know_the_archives_of_the_settings(archive: Path, crawl: Path) -> None:

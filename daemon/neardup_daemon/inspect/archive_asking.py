@@ -16,9 +16,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.events import rounded_ratio
 from neardup_stream.match import MatchKind, View
 from neardup_stream.pipeline.archived import ArchivedMatch
-from neardup_stream.pipeline.asked_keys import keys_in_common
 from neardup_stream.pipeline.consultation import AskingPage, OpenArchive, consult
-from neardup_stream.pipeline.freezing import keyed_record
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["ArchiveAnswer", "FrozenEntry", "FrozenMatch", "frozen_matches", "query_archives", "readable"]
@@ -109,14 +107,11 @@ def frozen_matches(
         CorruptData: an archive is damaged.
     """
     (found,) = consult([page], archives, verdict_config(settings), limit).told
-    return tuple(_match_entry(match, page, archives) for match in found.matches)
+    return tuple(map(_match_entry, found.matches))
 
 
-def _match_entry(archived: ArchivedMatch, page: AskingPage, archives: Sequence[OpenArchive]) -> FrozenMatch:
+def _match_entry(archived: ArchivedMatch) -> FrozenMatch:
     match = archived.match
-    keyed = keyed_record(*page)
-    archive = next(each for each in archives if each.index.header.archive_id.hex() == archived.archive_id)
-    keys = keyed and keys_in_common(keyed, int(match.handle), archive.index, archive.reference)
     return FrozenMatch(
         archive=archived.archive_name,
         id=match.id,
@@ -128,7 +123,7 @@ def _match_entry(archived: ArchivedMatch, page: AskingPage, archives: Sequence[O
         containment=rounded_ratio(match.containment),
         contained_in=rounded_ratio(match.contained_in),
         view=match.view,
-        keys=tuple(keys or ()),
+        keys=archived.keys,
     )
 
 

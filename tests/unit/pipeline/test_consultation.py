@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
+from neardup_stream.archive.keys import BANDS_ONLY, KeyKind, page_keys
+from neardup_stream.pipeline.asked_keys import AskedKeys
 from neardup_stream.pipeline.consultation import AskingPage, OpenArchive, consult
+from neardup_stream.pipeline.freezing import keyed_record
 from neardup_stream.pipeline.likeness import VerdictConfig
 from tests.unit.pipeline.archived_pages import SKETCH, asking, frozen, prose
 
@@ -49,6 +51,38 @@ def test_edited_copies_are_found_by_bands_and_some_by_fuzzy_codes(archive: OpenA
     assert all(page in ([], [str(n)]) for n, page in enumerate(found))
     count = sum(map(len, found))
     assert count == len(TEXTS) if "bands" in archive.index.key_kinds else count > 0
+
+
+def _key_names(page: AskingPage, archive: OpenArchive) -> dict[int, str]:
+    """The keys of a page, by what they are made of."""
+    keyed = keyed_record(*page)
+    assert keyed is not None
+    names = {}
+    if "bands" in archive.index.key_kinds:
+        for number, key in enumerate(page_keys([keyed])[0].tolist()):
+            names[key] = f"band {number - 1}"
+    names[page_keys([keyed._replace(views=())])[0].tolist()[0]] = "text"
+    if archive.reference is not None:
+        for number, key in enumerate(AskedKeys([keyed]).fuzzy(archive.reference).keys.tolist()):
+            names[key] = f"fuzzy {number}"
+    return names
+
+
+def test_matches_name_the_keys_that_both_pages_have(archive: OpenArchive) -> None:
+    asked = [asking(f"edited {n}", f"{text} Corrected") for n, text in enumerate(TEXTS)]
+    asked[7] = asking("copy", TEXTS[7])
+
+    told = consult(asked, [archive], VERDICT, 8).told
+
+    for page, found in zip(asked, told, strict=True):
+        for match in found.matches:
+            frozen_page = asking("x", TEXTS[int(match.match.id.rpartition("/")[2])])
+            others = _key_names(frozen_page, archive)
+            assert list(match.keys) == [
+                name for key, name in _key_names(page, archive).items() if key in others
+            ]
+            assert match.keys
+    assert told[7].matches[0].keys[0] == "text"
 
 
 def test_a_page_of_the_same_words_in_another_order_is_a_candidate_by_fuzzy_codes_only(
