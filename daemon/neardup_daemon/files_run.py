@@ -1,24 +1,32 @@
-"""One run of the pipeline over files: a private store or the shared one, lines of JSON out."""
+"""One run of the pipeline over files: stores of its own or the shared ones, lines of JSON out."""
 
 import asyncio
 import logging
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 from neardup_daemon.cluster_lines import cluster_lines
 from neardup_daemon.gc_tuning import collect_rarely
+from neardup_daemon.local_stores import local_stores
 from neardup_daemon.logs import log_event
-from neardup_daemon.preparing import open_preparation
-from neardup_daemon.service import Stop, redis_url
+from neardup_daemon.loop_wiring import (
+    LoopStores,
+    build_consultation,
+    build_loop,
+    build_retries,
+    line_publication,
+)
+from neardup_daemon.preparing import open_spread_preparation
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.wiring import build_consultation, build_loop, build_retries, line_publication, open_stores
+from neardup_daemon.stopping import Stop
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
+from neardup_stream.pipeline.retries import Retries
 from neardup_stream.streams.files.jsonl import JsonLinesSink
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource
@@ -40,8 +48,9 @@ class FilesRun(NamedTuple):
         events: path, or `-` for standard output.
         dead_letters: path, or None to drop them once they are counted.
         clusters: path for the clusters at the end, or None not to write them.
-        state_dir: where a private store keeps its data, None for a store that ends with the run.
-        uses_redis: whether the Redis in the settings takes the private store's place.
+        state_dir: where a private Redis keeps its data; None for stores that end with the run.
+        uses_redis: whether the stores are in the Redis of the settings.
+        workers: processes that prepare pages.
     """
 
     files: tuple[str, ...]
@@ -50,6 +59,7 @@ class FilesRun(NamedTuple):
     clusters: str | None
     state_dir: Path | None
     uses_redis: bool
+    workers: int = 1
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -119,13 +129,12 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
             )
             for sink in sinks:
                 await stack.enter_async_context(sink)
-            url = await stack.enter_async_context(
-                redis_url(settings, embedded=not run.uses_redis, state_dir=run.state_dir)
-            )
-            stores = await stack.enter_async_context(open_stores(settings, url, retries))
+            stores = await stack.enter_async_context(_open_stores(run, settings, retries))
             archives = await asyncio.to_thread(build_consultation, settings, meters, stores.policy)
             text_parts = archives.text_parts if archives else frozenset[str]()
-            preparation = await stack.enter_async_context(open_preparation(settings, meters, text_parts))
+            preparation = await stack.enter_async_context(
+                open_spread_preparation(settings, meters, text_parts, run.workers)
+            )
             publication = line_publication(events, dead_letters)
 
             def render_dead_letter(record: Record, error: BadPage) -> Message:
@@ -153,6 +162,22 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
                     await clusters.send([Message(key=None, value=line) for line in lines])
             damage = source.damage
     return FilesRunEnd(stop.exit_code, first, damage)
+
+
+@asynccontextmanager
+async def _open_stores(run: FilesRun, settings: Settings, retries: Retries) -> AsyncIterator[LoopStores]:
+    """The stores of a run; clients and servers are loaded only for those that are kept."""
+    if not run.is_kept:
+        yield local_stores(settings)
+        return
+    from neardup_daemon.service import redis_url  # noqa: PLC0415 - half a second less for other runs
+    from neardup_daemon.wiring import open_stores  # noqa: PLC0415
+
+    async with (
+        redis_url(settings, embedded=not run.uses_redis, state_dir=run.state_dir) as url,
+        open_stores(settings, url, retries) as stores,
+    ):
+        yield stores
 
 
 @contextmanager

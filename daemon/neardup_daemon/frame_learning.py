@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from neardup_daemon.inspect.frame_sites import frame_lines, require_site_of
+from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.preparing import build_frames, open_preparation
-from neardup_daemon.service import Stop, redis_url
+from neardup_daemon.service import redis_url
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.wiring import Stores, build_retries, open_stores
+from neardup_daemon.stopping import Stop
+from neardup_daemon.wiring import Stores, open_stores
 from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.frames.table import FrameTable

@@ -11,13 +11,14 @@ from typing import Any, Final, Literal, NamedTuple
 from neardup_daemon.archives import archive_schema, text_schema
 from neardup_daemon.failpoints import failing_steps
 from neardup_daemon.gc_tuning import collect_rarely
+from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.page_freezing import Filled, PageFreezer
 from neardup_daemon.preparing import open_parallel_preparation, sketch_config
-from neardup_daemon.service import Stop
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stopping import Stop
 from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.tally import dead_letter_complaint
-from neardup_daemon.wiring import build_retries, kafka_connection
+from neardup_daemon.wiring import kafka_connection
 from neardup_stream.archive.building import ArchiveBuilder, Built, sorting_bytes
 from neardup_stream.archive.frozen import KEYS
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind

@@ -4,9 +4,9 @@ import asyncio
 from collections import Counter
 from typing import Final
 
+from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.preparing import build_frames
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.wiring import build_retries
 from neardup_stream.archive.building import ArchiveBuilder
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.hashing.handles import KEY_BYTES

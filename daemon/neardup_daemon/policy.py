@@ -4,7 +4,7 @@ from typing import Final
 
 from neardup_daemon.archives import archive_ids
 from neardup_daemon.settings.settings import Settings
-from neardup_stream.stores.redis.namespace import Policy
+from neardup_stream.stores.index_identity import Policy
 
 __all__ = ["agreed_archive_ids", "policy"]
 

@@ -20,9 +20,10 @@ from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.parallel_preparation import ParallelPreparation
-from neardup_stream.pipeline.preparation import OnRecord, Preparation, ReadsLandmarks
+from neardup_stream.pipeline.preparation import OnRecord, Preparation, Prepares, ReadsLandmarks
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.scopes import ScopeOf, scope_by
+from neardup_stream.pipeline.spread_preparation import SpreadPreparation
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.wire.pages import PageDecoder
 
@@ -35,6 +36,7 @@ __all__ = [
     "index_layout",
     "open_parallel_preparation",
     "open_preparation",
+    "open_spread_preparation",
     "simhash_config",
     "site_of",
     "sketch_config",
@@ -187,6 +189,17 @@ async def open_parallel_preparation(
     """The same in several processes, each of which prepares whole batches."""
     workers = [_guarded(settings, NoMeters(), text_parts) for _ in range(worker_count)]
     async with ParallelPreparation(workers) as preparation:
+        await _start(workers[0])
+        yield preparation
+
+
+@asynccontextmanager
+async def open_spread_preparation(
+    settings: Settings, meters: PipelineMeters, text_parts: TextParts, worker_count: int
+) -> AsyncIterator[Prepares]:
+    """The same in several processes that share each batch."""
+    workers = [_guarded(settings, meters, text_parts) for _ in range(worker_count)]
+    with SpreadPreparation(workers) as preparation:
         await _start(workers[0])
         yield preparation
 

@@ -6,89 +6,31 @@ second stops at once, and commits nothing more.
 
 import asyncio
 import logging
-import signal
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from functools import partial
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from neardup_daemon.embedded import EmbeddedServer
-from neardup_daemon.exit_codes import OK, after_signal
+from neardup_daemon.exit_codes import OK
 from neardup_daemon.gc_tuning import collect_rarely
 from neardup_daemon.health import Health, serve_health
 from neardup_daemon.logs import log_event
+from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stopping import Stop
 from neardup_daemon.sweeping import sweeping
 from neardup_daemon.telemetry.tracing import Tracing, build_tracing
 from neardup_daemon.telemetry.watching import watching
-from neardup_daemon.wiring import (
-    build_consultation,
-    build_loop,
-    build_retries,
-    message_publication,
-    open_kafka,
-    open_stores,
-)
+from neardup_daemon.wiring import message_publication, open_kafka, open_stores
 from neardup_stream.errors import DependencyLost, Unavailable
 from neardup_stream.pipeline.loop import Loop
 from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.version import __version__
 
-__all__ = ["Stop", "redis_url", "run_service"]
+__all__ = ["redis_url", "run_service"]
 
 _logger = logging.getLogger(__name__)
-
-_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-
-
-def is_ignored(number: signal.Signals) -> bool:
-    """Whether whoever started us wants it ignored, as nohup does with SIGHUP."""
-    return signal.getsignal(number) is signal.SIG_IGN
-
-
-class Stop:
-    """What the signals asked for.
-
-    Attributes:
-        requested: set by the first signal.
-        is_watched: whether somebody looks at `requested`; until then the first signal cuts short as well.
-        exit_code: 0 after a clean stop, 128 + signal after a second one.
-    """
-
-    def __init__(self) -> None:
-        self.requested = asyncio.Event()
-        self.is_watched = False
-        self.exit_code = OK
-
-    @contextmanager
-    def on_signals(self) -> Iterator[None]:
-        """Listen while the block runs; a second signal cuts it short, and `exit_code` says so."""
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None  # noqa: S101 - a coroutine runs in a task
-        heard = [number for number in _SIGNALS if number != signal.SIGHUP or not is_ignored(number)]
-        for number in heard:
-            loop.add_signal_handler(number, partial(self._receive, number, task))
-        try:
-            yield
-        except asyncio.CancelledError:
-            if not self.requested.is_set():
-                raise
-            task.uncancel()
-        finally:
-            for number in heard:
-                loop.remove_signal_handler(number)
-
-    def _receive(self, number: signal.Signals, task: asyncio.Task[object]) -> None:
-        if not self.requested.is_set():
-            log_event(_logger, "stop_requested", signal=number.name)
-            self.requested.set()
-            if not self.is_watched:
-                task.cancel()
-            return
-        log_event(_logger, "stop_now", level=logging.WARNING, signal=number.name)
-        self.exit_code = after_signal(number)
-        task.cancel()
 
 
 async def run_service(settings: Settings, *, embedded: bool) -> int:

@@ -3,28 +3,23 @@
 Everything opened is closed in reverse. What changes stored bytes is gathered here into the schema.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final
 
-from neardup_daemon.archives import ReloadedArchives
 from neardup_daemon.clocks import StoreClock, require_same_time
 from neardup_daemon.failpoints import with_failpoints
-from neardup_daemon.policy import agreed_archive_ids, policy
+from neardup_daemon.loop_wiring import LoopStores, build_clusters
+from neardup_daemon.policy import policy
 from neardup_daemon.preparing import (
-    build_frames,
-    cluster_rule,
     index_layout,
     simhash_config,
     sketch_config,
-    verdict_config,
 )
 from neardup_daemon.settings.settings import Settings
-from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.unclustered import Unclustered
-from neardup_stream.errors import BadPage, Unavailable
+from neardup_stream.errors import BadPage
 from neardup_stream.events import Event
 from neardup_stream.fingerprints.simhash import schema_fields
 from neardup_stream.fingerprints.sketch import sketch_schema_fields
@@ -32,18 +27,11 @@ from neardup_stream.indexes.layout import ENTRY_FORMAT
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
-from neardup_stream.pipeline.consulting import Consultation
-from neardup_stream.pipeline.decision import EventConfig
-from neardup_stream.pipeline.descriptions import Descriptions
-from neardup_stream.pipeline.judgement import Judgement, JudgementStores
-from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
-from neardup_stream.pipeline.preparation import Prepares
-from neardup_stream.pipeline.reading_gate import ReadingGate
-from neardup_stream.pipeline.retries import Retries, RetryPolicy
+from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.pipeline.loop import Publication
+from neardup_stream.pipeline.retries import Retries
 from neardup_stream.stores.cluster_store import ClusterStore
-from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index
-from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
@@ -51,7 +39,7 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.frames import RedisFrames
 from neardup_stream.stores.redis.input_epochs import InputEpochs
 from neardup_stream.stores.redis.keys import Keys
-from neardup_stream.stores.redis.namespace import Namespace, Policy, enter_index, open_namespace
+from neardup_stream.stores.redis.namespace import Namespace, enter_index, open_namespace
 from neardup_stream.stores.redis.records import RedisRecords
 from neardup_stream.stores.redis.rights import require_rights
 from neardup_stream.stores.redis.servers import inspect_servers
@@ -59,7 +47,6 @@ from neardup_stream.stores.redis.sweep_rounds import RedisSweepRounds
 from neardup_stream.stores.redis.tables import RedisTables
 from neardup_stream.stores.redis.usage import RedisUsage
 from neardup_stream.stores.sweep_rounds import SweepRounds
-from neardup_stream.streams.files.inputs import is_regular
 from neardup_stream.streams.kafka.config import (
     FirstStart,
     KafkaConnection,
@@ -72,22 +59,17 @@ from neardup_stream.streams.kafka.start_offsets import InputHistory
 from neardup_stream.streams.kafka.transactions import KafkaTransactions, KafkaTransactionsConfig
 from neardup_stream.streams.protocol import Sink, Source
 from neardup_stream.streams.transactions import Transactions
-from neardup_stream.traces import NoTracer, Tracer
-from neardup_stream.wire.dead_letters import dead_letter, to_json_line
-from neardup_stream.wire.events import to_message, to_structured
+from neardup_stream.wire.dead_letters import dead_letter
+from neardup_stream.wire.events import to_message
 
 __all__ = [
     "KafkaStreams",
     "Stores",
-    "build_consultation",
-    "build_loop",
-    "build_retries",
     "build_stores",
     "create_stores",
     "kafka_connection",
     "kafka_sink",
     "kafka_source",
-    "line_publication",
     "message_publication",
     "open_kafka",
     "open_stores",
@@ -98,38 +80,26 @@ __all__ = [
 _LONGEST_HEARTBEAT_SECONDS = 3.0
 """How soon, at the latest, a member of the group hears of a rebalance."""
 
-_NOT_COMPARED: Final = Policy(0, {})
 
-
-@dataclass(frozen=True, slots=True)
-class Stores:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores(LoopStores):
     """The stores of one namespace, open.
 
     Attributes:
-        judged: what pages are judged with.
-        frames: the frames of sites.
-        clusters: None where they are switched off.
         cluster_store: what is decided is kept there, with clusters or without.
         namespace: what was founded there.
         epochs: what is remembered of inputs.
         usage: how full Redis is.
         sweep_rounds: shares the sweep among daemons.
-        clock: epoch seconds by Redis.
         server_name: product and version; empty where nobody asked.
-        policy: as it was compared with the one in force; without settings where it was not compared.
     """
 
-    judged: JudgementStores
-    frames: FrameStore
-    clusters: Clusters | None
     cluster_store: ClusterStore
     namespace: Namespace
     epochs: InputEpochs
     usage: RedisUsage
     sweep_rounds: SweepRounds
-    clock: StoreClock = field(default_factory=StoreClock)
     server_name: str = ""
-    policy: Policy = _NOT_COMPARED
 
 
 def schema(settings: Settings) -> dict[str, str | int]:
@@ -213,14 +183,22 @@ def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) 
     records = with_failpoints("records", RedisRecords(client, keys), points)
     cluster_keys = _cluster_keys(settings, namespace)
     cluster_store = _cluster_store(settings, client, cluster_keys, namespace)
-    clusters = _clusters(settings, cluster_store, records)
+    clusters = build_clusters(settings, cluster_store, records)
     decider = with_failpoints("clusters", clusters or Unclustered(cluster_store), points)
     judged = JudgementStores(index, records, decider, namespace.handle_key, namespace.version_floor)
     epochs = InputEpochs(client, settings.redis.namespace, cluster_store, cluster_keys, namespace.token)
     frames = with_failpoints("frames", RedisFrames(client, keys), points)
-    rounds = RedisSweepRounds(client, settings.redis.namespace, namespace.schema_id)
-    usage = RedisUsage(client, keys)
-    return Stores(judged, frames, clusters, cluster_store, namespace, epochs, usage, rounds)
+    return Stores(
+        judged=judged,
+        frames=frames,
+        clusters=clusters,
+        index=namespace.index,
+        cluster_store=cluster_store,
+        namespace=namespace,
+        epochs=epochs,
+        usage=RedisUsage(client, keys),
+        sweep_rounds=RedisSweepRounds(client, settings.redis.namespace, namespace.schema_id),
+    )
 
 
 def _cluster_keys(settings: Settings, namespace: Namespace) -> ClusterKeys:
@@ -239,21 +217,6 @@ def _cluster_store(
     if namespace.is_created:
         store = GuardedClusters(store, namespace.token)
     return with_failpoints("cluster_store", store, settings.failpoints.points())
-
-
-def _clusters(settings: Settings, store: ClusterStore, records: RecordStore) -> Clusters | None:
-    rule = cluster_rule(settings)
-    if rule is None:
-        return None
-    return Clusters(
-        store,
-        Descriptions(records),
-        rule,
-        ClusterConfig(
-            tombstone_ttl_seconds=settings.clusters.tombstone_ttl_seconds,
-            pending_edges=settings.clusters.pending_edges,
-        ),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -375,95 +338,6 @@ def _transactions(
     )
 
 
-def build_retries(
-    settings: Settings, meters: PipelineMeters, on_unavailable: Callable[[Unavailable | None], None]
-) -> Retries:
-    """RetryPolicy with dependencies, as set."""
-    return Retries(RetryPolicy(settings.pipeline.retry_deadline_seconds), meters, on_unavailable)
-
-
-def build_loop(
-    settings: Settings,
-    stores: Stores,
-    source: Source,
-    publication: Publication,
-    retries: Retries,
-    meters: PipelineMeters,
-    preparation: Prepares,
-    *,
-    transactions: Transactions | None = None,
-    archives: Consultation | None = None,
-    tracer: Tracer | None = None,
-    gate: ReadingGate | None = None,
-    is_kept: bool = False,
-    now_seconds: Callable[[], float] | None = None,
-) -> Loop:
-    """The pipeline over opened streams and stores; `is_kept` means files, and stores that outlive the run."""
-    pipeline = settings.pipeline
-    return Loop(
-        source=source,
-        preparation=preparation,
-        judgement=Judgement(
-            stores=stores.judged,
-            verdict=verdict_config(settings),
-            events=EventConfig(
-                namespace=settings.redis.namespace,
-                index=stores.namespace.index,
-                unique=settings.events.unique,
-                contained=settings.events.contained,
-                undecided=settings.events.undecided,
-                matches_limit=settings.verdict.matches_limit,
-            ),
-            retries=retries,
-            meters=meters,
-            now_seconds=now_seconds or stores.clock,
-        ),
-        publication=publication,
-        retries=retries,
-        config=LoopConfig(
-            limits=pipeline.limits(),
-            commit_interval_seconds=pipeline.commit_interval_seconds,
-            drain_seconds=pipeline.drain_seconds,
-            is_read_again=lambda partition: is_kept and is_regular(partition),
-        ),
-        meters=meters,
-        transactions=transactions,
-        frames=build_frames(settings, stores.frames, stores.judged.handle_key, retries, meters, preparation),
-        archives=archives,
-        tracer=tracer or NoTracer(),
-        gate=gate,
-    )
-
-
-def build_consultation(settings: Settings, meters: PipelineMeters, agreed: Policy) -> Consultation | None:
-    """Return what asks the archives of the settings, opened; None where there are none.
-
-    Args:
-        settings: which archives, and how they are asked.
-        meters: told what was found.
-        agreed: the policy that was compared with the one in force.
-
-    Raises:
-        ConfigError: one of them is missing, is no archive, was made with other settings, or is not the one
-            that the policy names.
-        CorruptData: one of them is damaged.
-    """
-    if not settings.archive.files:
-        return None
-    archives = ReloadedArchives(settings, agreed_archive_ids(agreed))
-    config = verdict_config(settings)
-    skips_matches = settings.archive.on_match == "skip"
-    limit = settings.archive.matches_limit
-    return Consultation(
-        archives.current,
-        config,
-        limit,
-        meters,
-        skips_matches=skips_matches,
-        text_parts=archives.text_parts,
-    )
-
-
 def message_publication(events: Sink, dead_letters: Sink) -> Publication:
     """Events as CloudEvents in binary mode, dead letters with their original key, value and headers."""
 
@@ -474,14 +348,3 @@ def message_publication(events: Sink, dead_letters: Sink) -> Publication:
         return to_message(event, events.max_message_bytes)
 
     return Publication(events, dead_letters, render_event, render_dead_letter)
-
-
-def line_publication(events: Sink, dead_letters: Sink) -> Publication:
-    """Both as lines of JSON, for files and pipes."""
-
-    def render_dead_letter(record: Record, error: BadPage) -> Message:
-        return Message(key=None, value=to_json_line(dead_letter(record, error, None)))
-
-    return Publication(
-        events, dead_letters, lambda event: Message(key=None, value=to_structured(event)), render_dead_letter
-    )

@@ -65,6 +65,7 @@ class JudgementStores:
         clusters: decides, and keeps what was decided.
         handle_key: secret of this index.
         version_floor: first versions of pages are above it.
+        outlives_run: whether earlier runs may have filled the stores, and may not have delivered all events.
     """
 
     index: Index
@@ -72,6 +73,7 @@ class JudgementStores:
     clusters: Decider
     handle_key: bytes
     version_floor: int = 0
+    outlives_run: bool = True
 
 
 class Run(NamedTuple):
@@ -241,6 +243,8 @@ class Judgement:
 
         That input may never be read again: a pipe that was cut, or a topic in a former epoch.
         """
+        if not self._stores.outlives_run:
+            return {}
         makers = {
             page.arrival.record.position: page.record.maker
             for page in registered

@@ -9,6 +9,7 @@ from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
 from neardup_stream.stores.cluster_store import DECIDED, Cell, Transaction
 from neardup_stream.stores.frame_store import FrameChange
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost
+from neardup_stream.stores.index_identity import Policy
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
@@ -16,7 +17,6 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.frames import RedisFrames
 from neardup_stream.stores.redis.keys import Keys, meta_key
 from neardup_stream.stores.redis.namespace import (
-    Policy,
     check_policy,
     enter_index,
     found_successor,

@@ -9,6 +9,7 @@ import click
 from msgspec.structs import replace
 
 from neardup_daemon.commands.options import with_settings
+from neardup_daemon.cores import default_workers
 from neardup_daemon.files_run import FilesRun, run_over_files
 from neardup_daemon.logs import configure_logs
 from neardup_daemon.progress import page_progress
@@ -40,8 +41,12 @@ __all__ = ["dedup"]
     metavar="NAME.nda",
     help="Tell which pages are like those of this archive too; may be repeated. Over archive.files.",
 )
+@click.option("--redis", "uses_redis", is_flag=True, help="Keep the index in the Redis that redis.url names.")
 @click.option(
-    "--redis", "uses_redis", is_flag=True, help="Use the Redis that redis.url names, not a private one."
+    "--workers",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Processes that read and fingerprint pages.  [default: one for each core]",
 )
 def dedup(
     settings: Settings,
@@ -51,6 +56,7 @@ def dedup(
     dead_letters: str | None,
     state_dir: Path | None,
     archives: tuple[str, ...],
+    workers: int | None,
     *,
     uses_redis: bool,
 ) -> int:
@@ -71,7 +77,9 @@ def dedup(
     if archives:
         settings = replace(settings, archive=replace(settings.archive, files=archives))
     configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
-    files_run = FilesRun(files, events, dead_letters, clusters, state_dir, uses_redis)
+    files_run = FilesRun(
+        files, events, dead_letters, clusters, state_dir, uses_redis, workers or default_workers()
+    )
     with page_progress() as on_pages:
         tally, start = Tally(on_pages), perf_counter()
         end = asyncio.run(run_over_files(files_run, settings, tally))

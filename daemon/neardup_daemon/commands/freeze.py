@@ -1,15 +1,15 @@
 """`freeze`: the pages of a crawl into one read-only file."""
 
 import asyncio
-import os
 import sys
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Final, cast, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
 import click
 
 from neardup_daemon.commands.options import with_settings, with_state
+from neardup_daemon.cores import MOST_WORKERS, default_workers
 from neardup_daemon.logs import configure_logs
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
@@ -22,12 +22,6 @@ __all__ = ["freeze"]
 
 _MIB = 1 << 20
 _STOPPED = 130
-_MOST_WORKERS: Final = 8
-"""With more, the process that builds the archive is the bottleneck."""
-
-
-def _usable_cores() -> int:
-    return min(len(os.sched_getaffinity(0)), _MOST_WORKERS)
 
 
 @click.command()
@@ -92,10 +86,10 @@ def _usable_cores() -> int:
     "--workers",
     "worker_count",
     type=click.IntRange(min=1),
-    default=_usable_cores,
+    default=default_workers,
     metavar="N",
     help="Processes that read and fingerprint pages, some 150 MB each.  [default: as many as cores, at most"
-    f" {_MOST_WORKERS}]",
+    f" {MOST_WORKERS}]",
 )
 def freeze(
     settings: Settings,

@@ -8,11 +8,12 @@ import msgspec
 from neardup_daemon.cluster_lines import cluster_lines
 from neardup_daemon.demo.facts import DemoRun, StoredCluster
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
+from neardup_daemon.loop_wiring import build_loop, build_retries
 from neardup_daemon.preparing import build_preparation
 from neardup_daemon.service import redis_url
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally
-from neardup_daemon.wiring import Stores, build_loop, build_retries, message_publication, open_stores
+from neardup_daemon.wiring import Stores, message_publication, open_stores
 from neardup_stream.fingerprints.framed import frame_share
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.page import PageId

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from neardup_daemon.service import Stop
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stopping import Stop
 from neardup_daemon.terminal import printable, printable_json
 from neardup_daemon.wiring import kafka_source
 from neardup_stream.errors import CorruptData

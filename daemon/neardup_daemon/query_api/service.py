@@ -6,8 +6,8 @@ from pathlib import Path
 from neardup_daemon.logs import log_event
 from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.query_api.opening import serving_queries
-from neardup_daemon.service import Stop
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stopping import Stop
 from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
 from neardup_daemon.telemetry.process_metrics import ProcessMetrics

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from neardup_daemon.clocks import require_same_time
+from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.sweeping import build_sweeper, retention_config
-from neardup_daemon.wiring import build_retries
 from neardup_stream.clusters.dead_inputs import drop_dead_inputs
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.retention import Sweep

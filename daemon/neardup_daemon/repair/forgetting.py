@@ -7,11 +7,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from time import time
 
+from neardup_daemon.loop_wiring import build_loop, build_retries, line_publication
 from neardup_daemon.preparing import build_preparation
-from neardup_daemon.service import Stop
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.stopping import Stop
 from neardup_daemon.stored_index import open_stored_index
-from neardup_daemon.wiring import build_loop, build_retries, kafka_sink, line_publication
+from neardup_daemon.wiring import kafka_sink
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.streams.files.jsonl import JsonLinesSink

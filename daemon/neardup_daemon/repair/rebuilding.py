@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
-from neardup_daemon.wiring import build_retries
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.judgement import JudgementStores

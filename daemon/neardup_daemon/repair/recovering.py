@@ -19,20 +19,12 @@ from aiokafka import OffsetAndMetadata, TopicPartition
 
 from neardup_daemon.inspect.published_pages import PublishedPages
 from neardup_daemon.logs import log_event
+from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries
 from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_preparation, verdict_config
 from neardup_daemon.repair.correcting import Publisher
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.wiring import (
-    Stores,
-    build_consultation,
-    build_loop,
-    build_retries,
-    create_stores,
-    kafka_connection,
-    message_publication,
-    schema,
-)
+from neardup_daemon.wiring import Stores, create_stores, kafka_connection, message_publication, schema
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Message, Partition, input_id
 from neardup_stream.meters import NoMeters

@@ -1,1 +1,1 @@
-"""The same stores in memory: the simplest correct ones, for tests."""
+"""The same stores in the memory of one process: for runs over files, and for tests."""

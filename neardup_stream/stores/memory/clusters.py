@@ -1,8 +1,9 @@
-"""The reference store of clusters: the simplest correct thing, for tests."""
+"""The store of clusters in the memory of one process: the simplest correct thing."""
 
 from bisect import insort
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice, takewhile
 
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
@@ -124,7 +125,8 @@ class MemoryClusters:
     async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
         """See the contract."""
         now = self._now_seconds()
-        return [aged for since, aged in self._aging if since + tombstone_ttl_seconds <= now][:limit]
+        is_due = takewhile(lambda each: each[0] + tombstone_ttl_seconds <= now, self._aging)
+        return [aged for _, aged in islice(is_due, limit)]
 
     async def sweep(self, due: Sequence[Aged]) -> None:
         """See the contract."""

@@ -1,4 +1,4 @@
-"""Frame tables in memory: the simplest correct thing, for tests."""
+"""Frame tables in the memory of one process: the simplest correct thing."""
 
 from collections.abc import Sequence
 

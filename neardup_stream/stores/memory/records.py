@@ -1,4 +1,4 @@
-"""Page records in memory: the simplest correct thing, for tests."""
+"""Page records in the memory of one process: the simplest correct thing."""
 
 from collections import defaultdict
 from collections.abc import Sequence

@@ -15,12 +15,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from time import time
-from typing import NamedTuple
 
 from neardup_stream.errors import ConfigError, CorruptData, InvariantBroken
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.stores.cluster_store import DECIDED, TRIMMED, Cell, ClusterStore
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost, create_index
+from neardup_stream.stores.index_identity import TIME_DIGITS, Policy, new_token
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.index_formats import differences_of, explain_difference
@@ -29,12 +29,10 @@ from neardup_stream.version import __version__
 
 __all__ = [
     "Namespace",
-    "Policy",
     "check_policy",
     "enter_index",
     "found_successor",
     "install",
-    "new_token",
     "open_namespace",
     "read_namespace",
     "schema_id",
@@ -54,9 +52,8 @@ _TOKEN, _IS_CREATED, _GENERATION, _VERSION_FLOOR = _IDENTITY = (
 
 _CREATED_BY = "created_by"
 
-_TIME_DIGITS = 12
 _GENERATION_DIGITS = 6
-_FORMER_TIME = "0" * _TIME_DIGITS
+_FORMER_TIME = "0" * TIME_DIGITS
 
 _POLICY = "policy:"
 """Fields of the meta record: each policy under its number."""
@@ -90,18 +87,6 @@ class Namespace:
         Those of its events that are out already say nothing either, and both belong to one index.
         """
         return "" if self.token.startswith(_FORMER_TIME) else self.token
-
-
-class Policy(NamedTuple):
-    """What verdicts depend on.
-
-    Attributes:
-        number: from 0; who changes a setting knowingly raises it.
-        settings: by name.
-    """
-
-    number: int
-    settings: Mapping[str, str | float]
 
 
 def schema_id(schema: Schema) -> str:
@@ -234,16 +219,6 @@ async def install(client: RedisClient, namespace: str, schema: Schema, successor
         _VERSION_FLOOR: successor.version_floor,
     }
     await client.execute("HSET", meta_key(namespace), *(each for pair in fields.items() for each in pair))
-
-
-def new_token(now_ms: int, above: str = "") -> str:
-    """The token of a new index: 12 hexadecimal digits of the time, 16 by chance; greater than `above`.
-
-    >>> new_token(1, above=new_token(5))[:12]
-    '000000000006'
-    """
-    least_ms = int(above[:_TIME_DIGITS], 16) + 1 if above else 0
-    return f"{max(now_ms, least_ms):0{_TIME_DIGITS}x}{secrets.token_hex(8)}"
 
 
 async def check_policy(client: RedisClient, namespace: str, policy: Policy) -> None:

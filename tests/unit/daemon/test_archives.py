@@ -10,10 +10,10 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 from neardup_daemon.archives import ReloadedArchives, archive_schema, open_archive
+from neardup_daemon.loop_wiring import build_consultation
 from neardup_daemon.policy import policy
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.settings.verdicts import Sketch, Verdict
-from neardup_daemon.wiring import build_consultation
 
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.gone import gone_path, read_gone, write_gone

@@ -1,0 +1,181 @@
+"""The loop over opened stores and streams, as set, whichever store and streams these are."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from neardup_daemon.archives import ReloadedArchives
+from neardup_daemon.clocks import StoreClock
+from neardup_daemon.policy import agreed_archive_ids
+from neardup_daemon.preparing import build_frames, cluster_rule, verdict_config
+from neardup_daemon.settings.settings import Settings
+from neardup_stream.clusters.clusters import ClusterConfig, Clusters
+from neardup_stream.errors import BadPage, Unavailable
+from neardup_stream.message import Message, Record
+from neardup_stream.meters import PipelineMeters
+from neardup_stream.pipeline.consulting import Consultation
+from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.judgement import Judgement, JudgementStores
+from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
+from neardup_stream.pipeline.preparation import Prepares
+from neardup_stream.pipeline.reading_gate import ReadingGate
+from neardup_stream.pipeline.retries import Retries, RetryPolicy
+from neardup_stream.stores.cluster_store import ClusterStore
+from neardup_stream.stores.frame_store import FrameStore
+from neardup_stream.stores.index_identity import Policy
+from neardup_stream.stores.protocol import RecordStore
+from neardup_stream.streams.files.inputs import is_regular
+from neardup_stream.streams.protocol import Sink, Source
+from neardup_stream.streams.transactions import Transactions
+from neardup_stream.traces import NoTracer, Tracer
+from neardup_stream.wire.dead_letters import dead_letter, to_json_line
+from neardup_stream.wire.events import to_structured
+
+__all__ = [
+    "LoopStores",
+    "build_clusters",
+    "build_consultation",
+    "build_loop",
+    "build_retries",
+    "line_publication",
+]
+
+_NOT_COMPARED: Final = Policy(0, {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopStores:
+    """What the loop keeps, open.
+
+    Attributes:
+        judged: what pages are judged with.
+        frames: the frames of sites.
+        clusters: None where they are switched off.
+        index: what events say of the index.
+        clock: epoch seconds by the store.
+        policy: as it was compared with the one in force; without settings where it was not compared.
+    """
+
+    judged: JudgementStores
+    frames: FrameStore
+    clusters: Clusters | None
+    index: str
+    clock: StoreClock = field(default_factory=StoreClock)
+    policy: Policy = _NOT_COMPARED
+
+
+def build_clusters(settings: Settings, store: ClusterStore, records: RecordStore) -> Clusters | None:
+    """The clusters over a store, as set; None where they are switched off."""
+    rule = cluster_rule(settings)
+    if rule is None:
+        return None
+    return Clusters(
+        store,
+        Descriptions(records),
+        rule,
+        ClusterConfig(
+            tombstone_ttl_seconds=settings.clusters.tombstone_ttl_seconds,
+            pending_edges=settings.clusters.pending_edges,
+        ),
+    )
+
+
+def build_retries(
+    settings: Settings, meters: PipelineMeters, on_unavailable: Callable[[Unavailable | None], None]
+) -> Retries:
+    """RetryPolicy with dependencies, as set."""
+    return Retries(RetryPolicy(settings.pipeline.retry_deadline_seconds), meters, on_unavailable)
+
+
+def build_loop(
+    settings: Settings,
+    stores: LoopStores,
+    source: Source,
+    publication: Publication,
+    retries: Retries,
+    meters: PipelineMeters,
+    preparation: Prepares,
+    *,
+    transactions: Transactions | None = None,
+    archives: Consultation | None = None,
+    tracer: Tracer | None = None,
+    gate: ReadingGate | None = None,
+    is_kept: bool = False,
+    now_seconds: Callable[[], float] | None = None,
+) -> Loop:
+    """The pipeline over opened streams and stores; `is_kept` means files, and stores that outlive the run."""
+    pipeline = settings.pipeline
+    return Loop(
+        source=source,
+        preparation=preparation,
+        judgement=Judgement(
+            stores=stores.judged,
+            verdict=verdict_config(settings),
+            events=EventConfig(
+                namespace=settings.redis.namespace,
+                index=stores.index,
+                unique=settings.events.unique,
+                contained=settings.events.contained,
+                undecided=settings.events.undecided,
+                matches_limit=settings.verdict.matches_limit,
+            ),
+            retries=retries,
+            meters=meters,
+            now_seconds=now_seconds or stores.clock,
+        ),
+        publication=publication,
+        retries=retries,
+        config=LoopConfig(
+            limits=pipeline.limits(),
+            commit_interval_seconds=pipeline.commit_interval_seconds,
+            drain_seconds=pipeline.drain_seconds,
+            is_read_again=lambda partition: is_kept and is_regular(partition),
+        ),
+        meters=meters,
+        transactions=transactions,
+        frames=build_frames(settings, stores.frames, stores.judged.handle_key, retries, meters, preparation),
+        archives=archives,
+        tracer=tracer or NoTracer(),
+        gate=gate,
+    )
+
+
+def build_consultation(settings: Settings, meters: PipelineMeters, agreed: Policy) -> Consultation | None:
+    """Return what asks the archives of the settings, opened; None where there are none.
+
+    Args:
+        settings: which archives, and how they are asked.
+        meters: told what was found.
+        agreed: the policy that was compared with the one in force.
+
+    Raises:
+        ConfigError: one of them is missing, is no archive, was made with other settings, or is not the one
+            that the policy names.
+        CorruptData: one of them is damaged.
+    """
+    if not settings.archive.files:
+        return None
+    archives = ReloadedArchives(settings, agreed_archive_ids(agreed))
+    config = verdict_config(settings)
+    skips_matches = settings.archive.on_match == "skip"
+    limit = settings.archive.matches_limit
+    return Consultation(
+        archives.current,
+        config,
+        limit,
+        meters,
+        skips_matches=skips_matches,
+        text_parts=archives.text_parts,
+    )
+
+
+def line_publication(events: Sink, dead_letters: Sink) -> Publication:
+    """Both as lines of JSON, for files and pipes."""
+
+    def render_dead_letter(record: Record, error: BadPage) -> Message:
+        return Message(key=None, value=to_json_line(dead_letter(record, error, None)))
+
+    return Publication(
+        events, dead_letters, lambda event: Message(key=None, value=to_structured(event)), render_dead_letter
+    )

@@ -1,0 +1,66 @@
+"""How signals end a command: the first one asks, a second one cuts short."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from neardup_daemon.exit_codes import OK, after_signal
+from neardup_daemon.logs import log_event
+
+__all__ = ["Stop", "is_ignored"]
+
+_logger = logging.getLogger(__name__)
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+def is_ignored(number: signal.Signals) -> bool:
+    """Whether whoever started us wants it ignored, as nohup does with SIGHUP."""
+    return signal.getsignal(number) is signal.SIG_IGN
+
+
+class Stop:
+    """What the signals asked for.
+
+    Attributes:
+        requested: set by the first signal.
+        is_watched: whether somebody looks at `requested`; until then the first signal cuts short as well.
+        exit_code: 0 after a clean stop, 128 + signal after a second one.
+    """
+
+    def __init__(self) -> None:
+        self.requested = asyncio.Event()
+        self.is_watched = False
+        self.exit_code = OK
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Listen while the block runs; a second signal cuts it short, and `exit_code` says so."""
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None  # noqa: S101 - a coroutine runs in a task
+        heard = [number for number in _SIGNALS if number != signal.SIGHUP or not is_ignored(number)]
+        for number in heard:
+            loop.add_signal_handler(number, partial(self._receive, number, task))
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self.requested.is_set():
+                raise
+            task.uncancel()
+        finally:
+            for number in heard:
+                loop.remove_signal_handler(number)
+
+    def _receive(self, number: signal.Signals, task: asyncio.Task[object]) -> None:
+        if not self.requested.is_set():
+            log_event(_logger, "stop_requested", signal=number.name)
+            self.requested.set()
+            if not self.is_watched:
+                task.cancel()
+            return
+        log_event(_logger, "stop_now", level=logging.WARNING, signal=number.name)
+        self.exit_code = after_signal(number)
+        task.cancel()

@@ -1,0 +1,105 @@
+"""Prepares the pages of one batch in several worker processes at once."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Final, Self
+
+from neardup_stream.frames.table import LineHashes
+from neardup_stream.message import Record
+from neardup_stream.page import Page
+from neardup_stream.pipeline.arrival import Prepared
+from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
+
+__all__ = ["SpreadPreparation"]
+
+_logger = logging.getLogger(__name__)
+
+_PIECE_RECORDS: Final = 64
+"""What a worker is given at once: enough that handing it over costs little."""
+
+_RECORDS_ALONE: Final = 512
+"""The first worker prepares so many records before the others start: a small input ends before they would
+have loaded."""
+
+
+class SpreadPreparation:
+    """Spreads each batch over worker processes; a context manager that ends them.
+
+    Args:
+        preparations: one for each worker, the first of them started; the others start when the input is
+            long enough.
+    """
+
+    def __init__(self, preparations: Sequence[GuardedPreparation]) -> None:
+        self._preparations = tuple(preparations)
+        self._threads = ThreadPoolExecutor(len(preparations), "prepare")
+        self._idle: SimpleQueue[GuardedPreparation] = SimpleQueue()
+        self._idle.put(preparations[0])
+        self._waiting = list(preparations[1:])
+        self._starting: list[Future[None]] = []
+        self._record_count = 0
+
+    def __enter__(self) -> Self:
+        """Take over the workers."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End all workers, whatever they do."""
+        for preparation in self._preparations:
+            preparation.close()
+        self._threads.shutdown()
+
+    def prepare(self, records: Sequence[Record]) -> Prepared:
+        """See `Prepares`."""
+        self._record_count += len(records)
+        if self._record_count > _RECORDS_ALONE:
+            self._start_others()
+        pieces = [self._threads.submit(self._prepare, piece) for piece in _pieces(records)]
+        prepared = Prepared([], [], [], charset_fallbacks=0)
+        fallbacks = 0
+        for each in pieces:
+            part = each.result()
+            prepared.items.extend(part.items)
+            prepared.rejected.extend(part.rejected)
+            prepared.skipped.extend(part.skipped)
+            fallbacks += part.charset_fallbacks
+        return prepared._replace(charset_fallbacks=fallbacks)
+
+    def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
+        """See `ReadsLandmarks`."""
+        return self._preparations[0].lines_outside_landmarks(page)
+
+    def _prepare(self, records: Sequence[Record]) -> Prepared:
+        preparation = self._idle.get()
+        try:
+            return preparation.prepare(records)
+        finally:
+            self._idle.put(preparation)
+
+    def _start_others(self) -> None:
+        """Start the workers that wait; raise the error of one that failed to start."""
+        if self._waiting:
+            self._starting = [self._threads.submit(self._start, each) for each in self._waiting]
+            self._waiting = []
+        for start in self._starting:
+            if start.done():
+                start.result()
+
+    def _start(self, preparation: GuardedPreparation) -> None:
+        """Start a worker; the others do its work if the system refuses another process."""
+        try:
+            preparation.start()
+        except OSError as error:
+            _logger.warning("worker_start_failed", extra={"fields": {"error": str(error)}})
+            return
+        self._idle.put(preparation)
+
+
+def _pieces(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
+    for start in range(0, len(records), _PIECE_RECORDS):
+        yield records[start : start + _PIECE_RECORDS]

@@ -1,0 +1,1 @@
+"""The tables in arrays of this process: for runs over files, which need no server."""

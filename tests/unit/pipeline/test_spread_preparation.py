@@ -1,0 +1,80 @@
+"""The pages of a batch are prepared in several processes, and come back as they would from one."""
+
+import pytest
+
+from neardup_stream.errors import InvariantBroken
+from neardup_stream.message import Partition, Position, Record
+from neardup_stream.meters import NoMeters, PipelineMeters
+from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
+from neardup_stream.pipeline.preparation import OnRecord, Prepares
+from neardup_stream.pipeline.spread_preparation import SpreadPreparation
+from neardup_stream.pipeline.worker_limits import WorkerLimits
+from tests.bad_work import BadPreparation
+from tests.pipelines import Pipeline, essay, page_json
+
+LIMITS = WorkerLimits(cpu_seconds=0.5, memory_bytes=128 << 20)
+BATCH_PAGES = 300
+BATCHES = 4
+
+
+def build(meters: PipelineMeters, *, on_record: OnRecord) -> BadPreparation:
+    return BadPreparation(Pipeline().preparation(meters), on_record)
+
+
+def build_nothing(meters: PipelineMeters, *, on_record: OnRecord) -> Prepares:  # noqa: ARG001 - see above
+    raise ValueError("there is nothing to load")
+
+
+def batches(deeds: dict[int, str]) -> list[list[Record]]:
+    """Batches of pages, some of which say what is to happen to their worker; every 50th is no page."""
+    values = [
+        page_json(str(number), f"{essay(number % 9)} {deeds.get(number, '')}") if number % 50 else b"{"
+        for number in range(BATCHES * BATCH_PAGES)
+    ]
+    partition = Partition("pages", 0)
+    records = [
+        Record(position=Position(partition, offset), key=None, value=value)
+        for offset, value in enumerate(values)
+    ]
+    return [records[at : at + BATCH_PAGES] for at in range(0, len(records), BATCH_PAGES)]
+
+
+def started() -> GuardedPreparation:
+    preparation = GuardedPreparation(build, LIMITS, NoMeters())
+    preparation.start()
+    return preparation
+
+
+def test_a_batch_comes_back_in_order_with_only_the_page_refused_that_ends_a_worker() -> None:
+    of = batches({BATCH_PAGES + 77: "-vanish-", 2 * BATCH_PAGES + 7: "-fail-"})
+    alone = started()
+    workers = [started(), GuardedPreparation(build, LIMITS, NoMeters())]
+
+    with SpreadPreparation(workers) as spread:
+        together = [spread.prepare(batch) for batch in of]
+    expected = [alone.prepare(batch) for batch in of]
+    alone.close()
+
+    for one, other in zip(together, expected, strict=True):
+        assert [(item.record.position, item.page_ids) for item in one.items] == [
+            (item.record.position, item.page_ids) for item in other.items
+        ]
+        assert [(each.record.position, str(each.error)) for each in one.rejected] == [
+            (each.record.position, str(each.error)) for each in other.rejected
+        ]
+    refused = {each.record.position.offset for batch in together for each in batch.rejected}
+    assert {offset for offset in refused if offset % 50} == {BATCH_PAGES + 77, 2 * BATCH_PAGES + 7}
+
+
+def prepare_for_ever(spread: SpreadPreparation) -> None:
+    while True:
+        spread.prepare(batches({})[0])
+
+
+def test_a_worker_that_cannot_load_ends_the_run(capfd: pytest.CaptureFixture[str]) -> None:
+    broken = GuardedPreparation(build_nothing, LIMITS, NoMeters())
+
+    with SpreadPreparation([started(), broken]) as spread, pytest.raises(InvariantBroken, match="not start"):
+        prepare_for_ever(spread)
+
+    assert "there is nothing to load" in capfd.readouterr().err
