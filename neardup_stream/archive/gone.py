@@ -102,7 +102,8 @@ def require_no_other_forgets(archive: Path, rows_id: bytes) -> None:
 def write_gone(archive: Path, header: Header, rows: Iterable[int], on_step: OnStep = no_step) -> int:
     """Add pages to those that are forgotten; return how many of them were not before.
 
-    Processes that do so at the same time, or replace the archive, wait for each other. What is added is
+    Processes that do so at the same time, or replace the archive, wait for each other. `mv` waits for no
+    lock: if another archive is at this path afterwards, the former file is restored. What is added is
     durable.
 
     Raises:
@@ -114,13 +115,33 @@ def write_gone(archive: Path, header: Header, rows: Iterable[int], on_step: OnSt
         _require_rows(archive, header)
         gone = read_gone(archive, header)
         before = int(gone.sum())
+        former = _packed_flags(gone, header) if gone_path(archive).exists() else None
         gone[list(rows)] = True
         added = int(gone.sum()) - before
         if added:
-            packed = _packed(np.packbits(gone, bitorder="little").tobytes(), header)
+            packed = _packed_flags(gone, header)
             _replace(gone_path(archive), packed, on_step)
-            _require_rows(archive, header)  # `mv` waits for no lock
+            try:
+                _require_rows(archive, header)
+            except ConfigError:
+                _restore(gone_path(archive), packed, former)
+                raise
     return added
+
+
+def _restore(path: Path, written: bytes, former: bytes | None) -> None:
+    """Undo a replacement, unless the file was replaced once more meanwhile."""
+    try:
+        if path.read_bytes() != written:
+            return
+        if former is None:
+            path.unlink()
+            return
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise _unwritten(path, error) from error
+    _replace(path, former, no_step)
 
 
 def _require_rows(archive: Path, header: Header) -> None:
@@ -185,6 +206,10 @@ def _replace(path: Path, content: bytes, on_step: OnStep) -> None:
 
 def _unwritten(path: Path, error: OSError) -> StreamUnavailable:
     return StreamUnavailable(f"cannot write {path}: {error.strerror}", "disk")
+
+
+def _packed_flags(gone: NDArray[np.bool_], header: Header) -> bytes:
+    return _packed(np.packbits(gone, bitorder="little").tobytes(), header)
 
 
 def _packed(bits: bytes, header: Header) -> bytes:

@@ -78,6 +78,56 @@ def test_of_a_forget_and_a_replacement_at_the_same_time_one_is_refused(path: Pat
     assert forgotten(path) == ([frozen_page(2).logged.url] if is_former else [])
 
 
+@pytest.mark.parametrize("step", ["forget", "forgotten"])
+@pytest.mark.parametrize("has_forgets", [False, True])
+def test_a_forget_leaves_nothing_where_its_archive_is_moved_over_meanwhile(
+    path: Path, step: str, *, has_forgets: bool
+) -> None:
+    """`mv` waits for no lock, so this is found out when the forget is written."""
+    former, other = header_of(path), path.with_name("other.nda")
+    build_archive(other, [frozen_page(3), frozen_page(4)])
+    if has_forgets:
+        write_gone(path, former, [0])
+    before = gone_path(path).read_bytes() if has_forgets else None
+
+    def move(at: str) -> None:
+        if at == step and other.exists():
+            other.replace(path)
+
+    with pytest.raises(ReplacedMeanwhile, match="forget them again"):
+        write_gone(path, former, [1], move)
+
+    assert (gone_path(path).read_bytes() if gone_path(path).exists() else None) == before
+
+
+def test_a_page_of_the_archive_that_was_moved_over_another_is_forgotten_all_the_same(path: Path) -> None:
+    url, other = frozen_page(2).logged.url, path.with_name("other.nda")
+    build_archive(other, [frozen_page(0), frozen_page(2), frozen_page(5)])
+
+    def move(_: str) -> None:
+        if other.exists():
+            other.replace(path)
+
+    assert forget_in_archive([url], path, move) == (1, 0, [])
+    assert forgotten(path) == [url]
+
+
+def test_forgets_that_were_moved_beside_the_new_archive_meanwhile_stay(path: Path) -> None:
+    former, other = header_of(path), path.with_name("other.nda")
+    build_archive(other, [frozen_page(3), frozen_page(4)])
+    write_gone(other, header_of(other), [0])
+
+    def move(at: str) -> None:
+        if at == "forgotten":
+            other.replace(path)
+            gone_path(other).replace(gone_path(path))
+
+    with pytest.raises(ReplacedMeanwhile):
+        write_gone(path, former, [1], move)
+
+    assert forgotten(path) == [frozen_page(3).logged.url]
+
+
 def test_forgets_made_while_an_archive_is_rewritten_hold_for_the_rewritten_one(path: Path) -> None:
     rewritten = path.with_name("rewritten.nda")
     write_gone(path, header_of(path), [0])
