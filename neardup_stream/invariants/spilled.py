@@ -1,14 +1,16 @@
 """Keep sequences in a temporary file: eight bytes of memory for each item of any size."""
 
 import os
+import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from tempfile import TemporaryFile
+from contextlib import contextmanager
 from typing import Final, Generic, TypeVar, overload
 from weakref import finalize
 
 import msgspec
 
+from neardup_stream.errors import StreamUnavailable
 from neardup_stream.invariants.inputs import Input
 from neardup_stream.message import Message
 
@@ -23,11 +25,16 @@ _BLOCK_BYTES: Final = 1 << 20
 class SpilledBytes:
     """Byte strings by number, in an anonymous file of the directory for temporary files.
 
+    Raises:
+        StreamUnavailable: no directory for temporary files can be written; also raised by each method that
+            writes or reads, where the disk is full or failed.
+
     Cost: 8 bytes of memory and 2 µs for each string that is read; 0.3 µs in an iteration.
     """
 
     def __init__(self) -> None:
-        self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the last reference
+        with _disk_errors():
+            self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed with the last reference
         finalize(self, self._file.close)
         self._ends = array("Q", [0])
         self._unwritten = bytearray()
@@ -61,15 +68,31 @@ class SpilledBytes:
             number = stop
 
     def _write(self) -> None:
-        while self._unwritten:
-            del self._unwritten[: os.write(self._file.fileno(), self._unwritten)]
+        with _disk_errors():
+            while self._unwritten:
+                del self._unwritten[: os.write(self._file.fileno(), self._unwritten)]
 
     def _read(self, start: int, end: int) -> bytes:
         parts = []
-        while start < end and (part := os.pread(self._file.fileno(), end - start, start)):
-            parts.append(part)
-            start += len(part)
+        with _disk_errors():
+            while start < end and (part := os.pread(self._file.fileno(), end - start, start)):
+                parts.append(part)
+                start += len(part)
         return b"".join(parts)
+
+
+@contextmanager
+def _disk_errors() -> Iterator[None]:
+    """Raise StreamUnavailable, with the directory and the remedy, in the place of an error of the disk."""
+    try:
+        yield
+    except OSError as error:
+        directory = tempfile.tempdir or "any directory for temporary files"
+        raise StreamUnavailable(
+            f"cannot keep temporary files in {directory}: {error.strerror or error};"
+            " make room there, or set TMPDIR to a directory with room",
+            "disk",
+        ) from error
 
 
 class Spilled(Sequence[_T], Generic[_T]):

@@ -2,11 +2,13 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 from tests.pipelines import essay, page_json
 from tests.system.conftest import call
+from tests.system.test_full_disk import PRIVATE_MOUNTS
 
 PAGES = b"".join(
     page_json(f"p{number}", essay(number % 20, edits=[number % 5])) + b"\n" for number in range(60)
@@ -43,6 +45,19 @@ def test_a_run_over_files_is_judged_and_a_lost_event_is_found(tmp_path: Path) ->
     spoiled = call("verify", *flags)
     assert judged(spoiled)[1]["state"] == judged(spoiled)[4]["state"] == "violated"
     assert spoiled.returncode == 4
+
+
+def test_a_full_directory_for_temporary_files_ends_it_with_3_and_is_named(tmp_path: Path) -> None:
+    flags, full = run_dedup(tmp_path), tmp_path / "full"
+    full.mkdir()
+    mounted = 'export TMPDIR="$0"; mount -t tmpfs -o size=64k,mode=700 tmpfs "$0" && exec "$@"'
+    command = [*PRIVATE_MOUNTS, "sh", "-c", mounted, str(full), sys.executable, "-m", "neardup_daemon"]
+
+    run = subprocess.run([*command, "verify", *flags], capture_output=True, timeout=90, check=False)
+
+    assert run.returncode == 3, run.stderr
+    assert f"in {full}: No space left on device; make room there, or set TMPDIR" in run.stderr.decode()
+    assert run.stdout == b""
 
 
 def test_files_that_do_not_belong_together_are_refused(tmp_path: Path) -> None:

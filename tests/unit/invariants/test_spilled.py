@@ -1,11 +1,13 @@
 """Sequences in temporary files, and numbers by hashed keys: the same as a list and a dict of lists."""
 
 import gc
+import tempfile
 from array import array
 from pathlib import Path
 
 import pytest
 
+from neardup_stream.errors import StreamUnavailable
 from neardup_stream.invariants.hashed import Numbers, hash64
 from neardup_stream.invariants.inputs import Content, Input
 from neardup_stream.invariants.packed_records import PackedRecords, RecordsById
@@ -42,6 +44,15 @@ def test_items_may_be_added_after_others_were_read() -> None:
     kept.append(b"second")
 
     assert list(kept) == [b"first", b"second"]
+
+
+def test_a_directory_that_cannot_be_written_is_named_with_its_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+
+    with pytest.raises(StreamUnavailable, match=r"none: No such file .*; make room there, or set TMPDIR to"):
+        SpilledBytes()
 
 
 def open_files() -> int:
