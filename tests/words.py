@@ -15,6 +15,7 @@ from typing import Final, NamedTuple
 _ROOT: Final = Path(__file__).parents[1]
 _KINDS: Final = {".py", ".md", ".lua", ".toml", ".yaml", ".yml", ".conf", ".service", ".txt"}
 CHECKED: Final = (
+    "neardup_stream/archive/",
     "neardup_stream/bits/",
     "neardup_stream/fingerprints/",
     "neardup_stream/frames/",

@@ -1,1 +1,1 @@
-"""Frozen archives: a crawl that is over, kept in one read-only file that answers in microseconds."""
+"""Frozen archives: a finished crawl in one read-only file with microsecond lookups."""

@@ -1,9 +1,4 @@
-"""Builds an archive in bounded memory: pages in any order in, one file out.
-
-    pages ──► sorted by URL ──► without repeats ──► log, and the parts asked for ──► sections ──► file
-
-The same pages in the same order give the same bytes, whatever memory there is.
-"""
+"""Build an archive in bounded memory: pages in any order in, one file out."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -55,7 +50,7 @@ class Built(NamedTuple):
 
 
 def sorting_bytes(memory_bytes: int) -> int:
-    """How much of the memory that the process may take is for sorting; half of that is for the pages.
+    """Return how much of the memory that the process may take is for sorting; half of that is for the pages.
 
     Args:
         memory_bytes: what the process may take, from LEAST_MEMORY_BYTES; below some 650 MB it takes more.
@@ -133,7 +128,7 @@ class ArchiveBuilder:
 
         Args:
             facts: of the archive; its `schema` decides what may be compared with it. Counts are added.
-            on_pages: told the number of pages written so far.
+            on_pages: called with the number of pages written so far.
 
         Raises:
             StreamUnavailable: the disk is full or failed.
@@ -168,7 +163,7 @@ class ArchiveBuilder:
         self._latest_ms = max(self._latest_ms, *(page.logged.fetched_ms for page in pages))
 
     def _living(self) -> Iterator[SortedRow]:
-        """The pages in the order of their keys, without those of which a later one has the id."""
+        """Return the pages in the order of their keys, without those of which a later one has the id."""
         repeated = self._repeated()
         self.reach("spill")
         return (row for row in self._rows.in_order() if not repeated[row.number])

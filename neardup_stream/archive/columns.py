@@ -1,8 +1,4 @@
-"""Columns of an archive: what is kept of each page beside its URL, in the order of the document log.
-
-Pages without a frame have no whole text apart from their content; where no page has one, the sections
-`whole*` are missing, and so is `scope` where all pages are compared with each other.
-"""
+"""Write and read the columns of an archive: what is stored of each page besides its URL, in log order."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack

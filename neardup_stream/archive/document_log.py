@@ -1,4 +1,7 @@
-"""The document log: URL, id and time of every page, compressed in blocks that are found by binary search."""
+"""Write and read the document log.
+
+URL, id and time of every page, in compressed blocks with binary search.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -134,7 +137,7 @@ class DocumentLog:
         self._block = lru_cache(maxsize=_CACHED_BLOCKS)(self._read_block)
 
     def page(self, row: int) -> LoggedPage:
-        """What the log says of a page.
+        """Return what the log says of a page.
 
         Raises:
             CorruptData: the log is damaged.
@@ -144,12 +147,12 @@ class DocumentLog:
         return self._block(row // BLOCK_PAGES)[row % BLOCK_PAGES]
 
     def all_pages(self) -> Iterator[LoggedPage]:
-        """All pages in their order. Cost: 4 µs a page."""
+        """Yield all pages in their order. Cost: 4 µs a page."""
         for number in range(self._block_count):
             yield from self._read_block(number)
 
     def find(self, page_ids: Sequence[str]) -> Mapping[str, int]:
-        """The rows of the pages that have these ids.
+        """Return the rows of the pages that have these ids.
 
         Raises:
             CorruptData: the log is damaged.
@@ -165,7 +168,7 @@ class DocumentLog:
         return found
 
     def _row_of_url(self, page_id: str) -> int | None:
-        """The row of a page whose id is a URL: its block is the last that begins at or before it."""
+        """Return the row of a page whose id is a URL: its block is the last that begins at or before it."""
         wanted = log_key(LoggedPage(page_id, page_id, 0))
         low, high = 0, self._block_count
         while low < high:

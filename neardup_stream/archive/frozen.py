@@ -1,4 +1,4 @@
-"""An index over an archive file: which frozen pages share a key with a page, and what is kept of them."""
+"""Look up pages in an archive: which frozen pages share a key with a page, and what is stored of them."""
 
 from pathlib import Path
 from types import ModuleType
@@ -80,7 +80,7 @@ class FrozenIndex(LoggedArchive):
         self.key_kinds = self._read_key_kinds()
 
     def values(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """What the slot of each key holds, and -1 where a key is not among those of the archive.
+        """Return what the slot of each key holds, and -1 where a key is not among those of the archive.
 
         Of unknown keys one in 65,536 is taken for a known one.
 
@@ -103,7 +103,7 @@ class FrozenIndex(LoggedArchive):
         return values
 
     def probe(self, keys: NDArray[np.uint64], queries: NDArray[np.int64]) -> Candidates:
-        """The pages that have some of these keys.
+        """Return the pages that have some of these keys.
 
         Args:
             keys: of all queries.
@@ -129,7 +129,7 @@ class FrozenIndex(LoggedArchive):
         return Candidates(pairs >> 32, pairs & 0xFFFFFFFF, sampled_count)
 
     def sketches(self, rows: NDArray[np.int64]) -> list[FrozenSketch]:
-        """What is kept of these pages.
+        """Return what is kept of these pages.
 
         Raises:
             CorruptData: a page of the file that was needed is damaged, or there is no such row.
@@ -172,7 +172,7 @@ class FrozenIndex(LoggedArchive):
         return [self._whole(row) for row in rows.tolist()]
 
     def _whole(self, row: int) -> bytes:
-        """Its place follows from where its group of rows begins, and the sizes before it there."""
+        """Return its place follows from where its group of rows begins, and the sizes before it there."""
         file, group = self.file, row // WHOLE_ROWS
         sizes = file.bytes_of(file.require("whole.sizes"), group * WHOLE_ROWS, row + 1)
         starts = file.bytes_of(file.require("whole.starts"), 8 * group, 8 * group + 8)
@@ -180,7 +180,7 @@ class FrozenIndex(LoggedArchive):
         return file.bytes_of(file.require("whole"), start, start + int(sizes[-1])).tobytes()
 
     def _read_key_kinds(self) -> frozenset[KeyKind]:
-        """The archive's schema names them only where they are others than bands."""
+        """Return the archive's schema names them only where they are others than bands."""
         schema = self.facts.get("schema")
         named = schema.get(KEY_KINDS) if isinstance(schema, dict) else None
         if named is None:
@@ -217,7 +217,7 @@ class FrozenIndex(LoggedArchive):
 
 
 def _holds(section: Section, item_bits: int, items: int | None = None) -> bool:
-    """Whether a section is as large as its items need, and has as many as it must."""
+    """Return whether a section is as large as its items need, and has as many as it must."""
     needed = -(-section.item_count * item_bits // 8)
     return (
         section.item_bits == item_bits

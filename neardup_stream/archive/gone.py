@@ -1,11 +1,4 @@
-"""Pages of an archive that are to be forgotten: a small file beside it, because the archive never changes.
-
-    magic, 8 bytes │ rows id, 16 bytes │ one bit a page, the lowest first │ BLAKE2b of these, 16 bytes
-
-`NAME.nda.gone` stands beside `NAME.nda`. It is replaced as a whole: readers see the former or the new one.
-Writers, and those who replace `NAME.nda`, take turns by a lock on `.NAME.nda.gone.lock`, an empty file that
-stays. The rows id is the same for an archive and those rewritten from it: forgets of one hold for all.
-"""
+"""List the forgotten pages of an archive in a small file next to it, because the archive never changes."""
 
 import fcntl
 import os
@@ -41,7 +34,7 @@ class ReplacedMeanwhile(ConfigError):  # noqa: N818 - as the errors of neardup_s
 
 
 def gone_path(archive: Path) -> Path:
-    """Where the forgets of an archive are kept."""
+    """Return where the forgets of an archive are kept."""
     return archive.with_name(archive.name + ".gone")
 
 
@@ -185,7 +178,7 @@ def forgets_locked(archive: Path) -> Iterator[None]:
 
 def _replace(path: Path, content: bytes, on_step: OnStep) -> None:
     """Replace a file durably: both its content and its name are on disk afterwards."""
-    partial = path.with_name(f".{path.name}.tmp")  # of whoever has the lock; a killed process may leave one
+    partial = path.with_name(f".{path.name}.tmp")  # of the process with the lock; a killed one may leave it
     try:
         with partial.open("wb") as file:
             file.write(content)

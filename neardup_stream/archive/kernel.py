@@ -1,10 +1,4 @@
-"""The compiled archive kernel: probes into a mapped file, each 4 KiB page checked before its first use.
-
-    key ──► slot (kernel_perfect) ──► its check and value ──► a page, or a list of pages
-
-Functions that read the file return the number of the first damaged page, or SOUND. `frozen.py` hands them
-arrays; docs/archive-format.md says what every number means.
-"""
+"""Probe a mapped archive file with compiled code, verifying each 4 KiB page before its first use."""
 
 import numpy as np
 from numba import njit
@@ -80,7 +74,7 @@ def _slot(
     part_bits: int,
     key: np.uint64,
 ) -> tuple[int, int]:
-    """The slot of a key, and the first damaged page; any slot, or ABSENT, for a key that is unknown."""
+    """Return the slot of a key, and the first damaged page; any slot, or ABSENT, for an unknown key."""
     part = signed(key >> np.uint64(64 - part_bits)) if part_bits else 0
     row = parts_at + 32 * part
     bad = touch(words, checks, seen, row, row + 32)
@@ -169,7 +163,7 @@ def _number(
     at: int,
     end: int,
 ) -> tuple[int, int, int]:
-    """The LEB128 number at a byte, where the next one begins, and the first damaged page."""
+    """Return the LEB128 number at a byte, where the next one begins, and the first damaged page."""
     number = shift = 0
     while at < end and shift < 63:
         bad = touch(words, checks, seen, at, at + 1)

@@ -1,8 +1,4 @@
-"""Compiled words and pages of an archive: mixing, and the checksums of 4 KiB pages.
-
-Compiled code of the archive is in the files kernel*.py, and they import nothing else of ours: the compiler's
-cache is named by what is in them (`kernels.py`).
-"""
+"""Mix words and verify the checksums of 4 KiB pages with compiled code."""
 
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast
@@ -62,7 +58,7 @@ def mix(word: np.uint64) -> np.uint64:
 
 @inlined
 def popcount(word: np.uint64) -> np.uint64:
-    """How many bits are set."""
+    """Return how many bits are set."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
     word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)

@@ -22,7 +22,7 @@ _ONE = np.uint64(1)
 
 @inlined
 def _item(words: NDArray[np.uint64], begin: int, item_bits: int, number: int) -> np.uint64:
-    """A packed item; `begin` is the word where the items of the block begin."""
+    """Return a packed item; `begin` is the word where the items of the block begin."""
     bit = number * item_bits
     word, shift = begin + (bit >> 6), np.uint64(bit & 63)
     item = words[word] >> shift
@@ -143,7 +143,7 @@ def _block_before(
     block_count: int,
     wanted: np.uint64,
 ) -> tuple[int, int]:
-    """The last block that begins below a hash, or the first one; and the first damaged page."""
+    """Return the last block that begins below a hash, or the first one; and the first damaged page."""
     low, high = 0, block_count
     while low < high:
         middle = (low + high) >> 1
@@ -162,7 +162,7 @@ def _block_before(
 def _run_in_block(
     words: NDArray[np.uint64], begin: int, first: np.uint64, wanted: np.uint64, page_bits: int, low_bits: int
 ) -> tuple[int, int]:
-    """The first entry of a block that has a hash, and how many have it; -1 as a number if it is no block."""
+    """Return the first entry of a block with a hash, and how many have it; -1 if it is no block."""
     entries, mark_words = (
         signed(words[begin] & _COUNT_MASK),
         signed((words[begin] >> np.uint64(16)) & _COUNT_MASK),

@@ -26,7 +26,7 @@ _MOST_EDGES = 255
 
 @inlined
 def vertices_of(key: np.uint64, seed: int, segments: int, segment_bits: int) -> tuple[int, int, int]:
-    """The three vertices of a key, in three consecutive segments."""
+    """Return the three vertices of a key, in three consecutive segments."""
     word = mix(key + np.uint64(seed) * LANE)
     size = 1 << segment_bits
     first = signed(((word >> np.uint64(32)) * np.uint64(segments << segment_bits)) >> np.uint64(32))
@@ -86,7 +86,7 @@ def _peel(
 def build_part(
     keys: NDArray[np.uint64], seed: int, segments: int, segment_bits: int, owners: NDArray[np.uint8]
 ) -> bool:
-    """Give each key a vertex of its own: one of its three, told by the sum of what the three hold.
+    """Give each key a vertex of its own: one of its three, encoded by the sum of their values.
 
     Keys are edges of a graph. A vertex with one edge owns it; both are taken out, which leaves others with
     one edge, until none is left (or this seed fails).
@@ -126,14 +126,14 @@ def rank_vertices(owners: NDArray[np.uint8], packed: NDArray[np.uint64], ranks: 
 
 @inlined
 def _owning(word: np.uint64) -> np.uint64:
-    """How many of 32 packed vertices own a key."""
+    """Return how many of 32 packed vertices own a key."""
     free = word & (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     return np.uint64(32) - popcount(free)
 
 
 @compiled
 def owner_of(words: NDArray[np.uint64], first_word: int, places: tuple[int, int, int]) -> int:
-    """Which of a key's three vertices is its own."""
+    """Return which of a key's three vertices is its own."""
     total = 0
     for vertex in places:
         total += signed((words[first_word + (vertex >> 5)] >> np.uint64(2 * (vertex & 31))) & np.uint64(3))
@@ -143,7 +143,7 @@ def owner_of(words: NDArray[np.uint64], first_word: int, places: tuple[int, int,
 
 @compiled
 def owned_before(words: NDArray[np.uint64], first_word: int, vertex: int) -> int:
-    """How many vertices own a key among those before a vertex in its block of 512."""
+    """Return how many vertices own a key among those before a vertex in its block of 512."""
     last = first_word + (vertex >> 5)
     count = np.uint64(0)
     for word in range(first_word + (vertex >> 9 << 4), last):

@@ -19,14 +19,14 @@ _NOT_FOUND = -1
 
 @inlined
 def _slice_of(term: np.uint64, number: int, width: int) -> int:
-    """The slice in which the term sets the bit of this number, from 0, in signatures of this width."""
+    """Return the slice in which the term sets the bit of this number, from 0, in signatures of this width."""
     mixed = mix(term + np.uint64(number + 1) * LANE)
     return signed(((mixed >> np.uint64(32)) * np.uint64(width)) >> np.uint64(32))
 
 
 @compiled
 def _private_slice(term: np.uint64, table: NDArray[np.uint64], numbers: NDArray[np.int64]) -> int:
-    """The number of the slice that a frequent term has for itself, or _NOT_FOUND."""
+    """Return the number of the slice that a frequent term has for itself, or _NOT_FOUND."""
     last = np.uint64(table.size - 1)
     slot = term & last
     while numbers[slot] != _NOT_FOUND:

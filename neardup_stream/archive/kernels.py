@@ -1,4 +1,4 @@
-"""Loads the compiled kernels of archives, their cache directory chosen before the compiler is imported."""
+"""Load the compiled kernels of archives, with their cache directory set before the compiler is imported."""
 
 import functools
 from pathlib import Path
@@ -15,14 +15,14 @@ _SEARCH_SOURCES = ("kernel_search.py", "kernel_pages.py")
 
 @functools.cache
 def load_archive_kernel() -> ModuleType:
-    """The kernel's module. The first call of a process takes 0.1 s, or 5 s to compile it."""
+    """Return the kernel's module. The first call of a process takes 0.1 s, or 5 s to compile it."""
     sources = [Path(__file__).with_name(name) for name in _SOURCES]
     return load_compiled("archive", "neardup_stream.archive.kernel", sources)
 
 
 @functools.cache
 def load_search_kernel() -> ModuleType:
-    """The search kernel's module. The first call of a process takes 0.1 s, or 3 s to compile it."""
+    """Return the search kernel's module. The first call of a process takes 0.1 s, or 3 s to compile it."""
     load_archive_kernel()  # what both are made of is kept with the first that is loaded
     sources = [Path(__file__).with_name(name) for name in _SEARCH_SOURCES]
     return load_compiled("search", "neardup_stream.archive.kernel_search", sources)

@@ -1,4 +1,4 @@
-"""The keys under which pages are frozen and looked for: 64 bits each, of text, bands and fuzzy codes."""
+"""Compute the keys of frozen pages: 64 bits each, of text, bands and fuzzy codes."""
 
 from collections.abc import Sequence
 from typing import Final, Literal, NamedTuple
@@ -91,7 +91,7 @@ def _bands(
 
 
 def fuzzy_keys(codes: NDArray[np.uint64], scopes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The keys of fuzzy codes, uint64[pages, schemes].
+    """Return the keys of fuzzy codes, uint64[pages, schemes].
 
     Args:
         codes: uint64[pages, schemes].

@@ -1,10 +1,4 @@
-"""The header of an archive file: what it holds, and where. Pure.
-
-    header, 4,096 bytes │ section, padded to 4,096 │ … │ checks: 32 bits for each 4,096 bytes before it
-
-docs/archive-format.md describes every field. A section is found by its name; a reader ignores names that it
-does not know, so sections may be added within one version of the format.
-"""
+"""Encode and decode the header of an archive file, which lists its sections. Pure."""
 
 import struct
 from collections.abc import Mapping, Sequence
@@ -100,7 +94,7 @@ class Header:
 
     @property
     def rows_id(self) -> bytes:
-        """The same for archives whose rows have the same numbers, so that forgets of one hold for all.
+        """Return the same for archives whose rows have the same numbers, so that forgets of one hold for all.
 
         It is the id of the archive that was frozen, and of those that were rewritten from it.
         """
@@ -108,11 +102,11 @@ class Header:
 
     @property
     def by_name(self) -> Mapping[str, Section]:
-        """The sections by their names."""
+        """Return the sections by their names."""
         return {section.name: section for section in self.sections}
 
     def pack(self) -> bytes:
-        """The first PAGE_BYTES bytes of the file."""
+        """Return the first PAGE_BYTES bytes of the file."""
         fixed = _FIXED.pack(
             MAGIC,
             FORMAT_VERSION,
@@ -169,12 +163,12 @@ class Header:
 
 
 def padded(size_bytes: int) -> int:
-    """The next multiple of PAGE_BYTES."""
+    """Return the next multiple of PAGE_BYTES."""
     return -(-size_bytes // PAGE_BYTES) * PAGE_BYTES
 
 
 def checksums(pages: bytes, number: int) -> NDArray[np.uint32]:
-    """One checksum for each PAGE_BYTES bytes; `number` is that of the first page in its file.
+    """Return one checksum for each PAGE_BYTES bytes; `number` is that of the first page in its file.
 
     Cost: 0.3 µs a page.
     """

@@ -1,4 +1,4 @@
-"""LEB128: whole numbers as bytes, seven bits to a byte, the lowest first, the last byte below 0x80."""
+"""Encode integers as LEB128: seven bits to a byte, the lowest first, the last byte below 0x80."""
 
 from collections.abc import Iterable
 
@@ -31,7 +31,7 @@ class NumberReader:
         self._at = 0
 
     def numbers(self, count: int) -> list[int]:
-        """The next numbers.
+        """Return the next numbers.
 
         Raises:
             CorruptData: there are fewer.
@@ -39,7 +39,7 @@ class NumberReader:
         return [self.number() for _ in range(count)]
 
     def number(self) -> int:
-        """The next number.
+        """Return the next number.
 
         Raises:
             CorruptData: there is none.
@@ -57,7 +57,7 @@ class NumberReader:
             raise self._cut_off() from error
 
     def take(self, size: int) -> bytes:
-        """The next bytes.
+        """Return the next bytes.
 
         Raises:
             CorruptData: there are fewer.

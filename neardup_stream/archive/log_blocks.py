@@ -1,11 +1,4 @@
-"""Blocks of the document log: URL, id and time of 64 pages that stand next to each other. Pure.
-
-A block holds its pages by column, all numbers LEB128:
-
-    pages │ shared │ lengths │ suffixes │ unit, base, times │ kinds │ other lengths │ others
-
-Keys are front-coded: each shares so many bytes with the one before it. See docs/archive-format.md.
-"""
+"""Encode and decode blocks of the document log: URL, id and time of 64 consecutive pages. Pure."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -38,12 +31,12 @@ class LoggedPage(NamedTuple):
 
 
 def log_key(page: LoggedPage) -> bytes:
-    """Where a page stands in the log: by its id if that is a URL, else by its URL."""
+    """Return where a page stands in the log: by its id if that is a URL, else by its URL."""
     return surt_key(page.id if _is_url(page.id) else page.url)
 
 
 def pack_block(pages: Sequence[LoggedPage], keys: Sequence[bytes]) -> bytes:
-    """The bytes of a block, not yet compressed.
+    """Return the bytes of a block, not yet compressed.
 
     Args:
         pages: up to BLOCK_PAGES, in the order of their keys.

@@ -1,4 +1,4 @@
-"""What every archive has, whatever parts it was frozen with: its header, its facts, and the document log."""
+"""Read what every archive has, regardless of its parts: the header, the facts and the document log."""
 
 from collections.abc import Mapping
 from functools import cached_property
@@ -40,7 +40,7 @@ class LoggedArchive:
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
-        """What the archive was made of, see docs/archive-format.md.
+        """Return what the archive was made of, see docs/archive-format.md.
 
         Raises:
             CorruptData: they cannot be read.
@@ -53,12 +53,12 @@ class LoggedArchive:
 
     @property
     def key_count(self) -> int:
-        """Distinct keys under which pages are found; 0 where none were frozen."""
+        """Return the distinct keys under which pages are found; 0 where none were frozen."""
         slots = self.file.sections.get("key.slots")
         return slots.item_count if slots else 0
 
     def require_part(self, part: str, section: str) -> Section:
-        """The entry of a section that archives have only if they were frozen with a part.
+        """Return the entry of a section that archives have only if they were frozen with a part.
 
         Args:
             part: as `freeze --with` names it.

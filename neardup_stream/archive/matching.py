@@ -1,4 +1,4 @@
-"""The part of an archive that finds near-duplicates: columns of what is kept of each page, and its keys."""
+"""Write the part of an archive that finds near-duplicates: columns and keys."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -37,7 +37,7 @@ class LateKeys(Protocol):
         """See `PartWriter`."""
 
     def made(self) -> Iterator[KeysOfRows]:
-        """The keys of all pages that came, in their order."""
+        """Return the keys of all pages that came, in their order."""
 
     def write(self, writer: ArchiveWriter) -> None:
         """Write what a reader must know to make such keys, after `made`.

@@ -1,4 +1,4 @@
-"""What an archive keeps of a page."""
+"""Define what an archive stores of a page."""
 
 from typing import NamedTuple
 
@@ -48,7 +48,7 @@ class FrozenPage(NamedTuple):
 
 
 def pack_page(page: FrozenPage) -> bytes:
-    """The page on its way through a temporary file."""
+    """Return the page on its way through a temporary file."""
     return _encoder.encode(page)
 
 

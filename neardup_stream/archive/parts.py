@@ -1,4 +1,4 @@
-"""What the builder of an archive asks of a part: of everything that `freeze --with` adds beside the log."""
+"""Define the protocol of an archive's parts: everything that `freeze --with` adds to the log."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self
@@ -35,7 +35,7 @@ class PartWriter(Protocol):
         """
 
     def facts(self) -> Mapping[str, Any]:
-        """What the section `facts` says of the part, once all pages came; JSON."""
+        """Return what the section `facts` says of the part, once all pages came; JSON."""
 
     def write(self, writer: ArchiveWriter, page_count: int) -> None:
         """Write the sections.

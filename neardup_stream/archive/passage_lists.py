@@ -1,6 +1,6 @@
-"""Selective fingerprints of an archive's pages: which pages have a hash, in sorted blocks of 4 KiB.
+"""Write selective fingerprints of an archive's pages: which pages have a hash, in sorted blocks of 4 KiB.
 
-Hashes that more pages have than a limit are set apart with their counts: they tell nothing of a page, and
+Hashes on more pages than a limit are stored separately with their counts: they identify no page, and
 would take most of the time of a query.
 """
 
@@ -52,7 +52,7 @@ class ListGeometry(NamedTuple):
     Attributes:
         hash_bits: leading bits of a hash that are kept.
         page_bits: of a row.
-        low_bits: of a hash, kept beside the row; the other bits are told by where an entry stands.
+        low_bits: of a hash, kept beside the row; the position of the entry gives the other bits.
     """
 
     hash_bits: int
@@ -61,7 +61,7 @@ class ListGeometry(NamedTuple):
 
     @classmethod
     def of(cls, page_count: int, entry_count: int) -> "ListGeometry":
-        """The widths for so many pages and entries, entries of common hashes included."""
+        """Return the widths for so many pages and entries, entries of common hashes included."""
         page_bits = bits_for(max(page_count, 1) - 1)
         hash_bits = min(_HASH_BITS + max(0, page_bits - _PAGE_BITS), 63 - page_bits)
         low_bits = max(0, hash_bits - (max(entry_count, 1) - 1).bit_length())
@@ -179,7 +179,7 @@ class PassagesWriter:
         self._unindexed_count += int(np.count_nonzero(counts == 0))
 
     def facts(self) -> Mapping[str, Any]:
-        """The recipe, and what is needed to read the lists."""
+        """Return the recipe, and what is needed to read the lists."""
         return {
             **self._recipe,
             "common": self._common_pages,
@@ -211,7 +211,7 @@ class PassagesWriter:
         writer.add("passages.tokens", tokens, page_count, width)
 
     def _partitions(self, geometry: ListGeometry) -> Iterator[NDArray[np.uint64]]:
-        """All entries as keys, ascending, each once."""
+        """Yield all entries as keys, ascending, each once."""
         drop = np.uint64(64 - geometry.hash_bits)
         for number in range(PARTITIONS):
             entries = self._entries.partition(number)
@@ -220,7 +220,7 @@ class PassagesWriter:
 
 
 def stored_keys(archive: LoggedArchive, geometry: ListGeometry) -> Iterator[NDArray[np.uint64]]:
-    """All entries of an archive in their order, a block at a time.
+    """Yield all entries of an archive in their order, a block at a time.
 
     Raises:
         CorruptData: the archive is damaged.
@@ -241,6 +241,6 @@ def stored_keys(archive: LoggedArchive, geometry: ListGeometry) -> Iterator[NDAr
 
 @functools.cache
 def load_passage_kernel() -> ModuleType:
-    """The kernel's module. The first call of a process takes 0.1 s, or 5 s to compile it."""
+    """Return the kernel's module. The first call of a process takes 0.1 s, or 5 s to compile it."""
     sources = [Path(__file__).with_name(name) for name in ("kernel_passages.py", "kernel_pages.py")]
     return load_compiled("passages", "neardup_stream.archive.kernel_passages", sources)

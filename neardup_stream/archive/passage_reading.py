@@ -1,4 +1,4 @@
-"""Reads which pages of an archive have a hash of a selective fingerprint."""
+"""Look up which pages of an archive have a hash of a selective fingerprint."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -51,7 +51,7 @@ class SharedHashes(NamedTuple):
 
 
 def geometry_of(archive: LoggedArchive) -> ListGeometry:
-    """How wide the entries of an archive are.
+    """Return how wide the entries of an archive are.
 
     Raises:
         CorruptData: it does not say so.
@@ -89,7 +89,7 @@ class PassageLists:
         self._common, self._common_counts = pairs[:, 0], pairs[:, 1].astype(np.int64)
 
     def find(self, hashes: NDArray[np.uint64], common_pages: int) -> SharedHashes:
-        """The pages that have these hashes.
+        """Return the pages that have these hashes.
 
         Args:
             hashes: whole ones, of which the leading bits are looked for.
@@ -122,7 +122,7 @@ class PassageLists:
         return SharedHashes(queries[is_page], rows[is_page], page_counts, is_common)
 
     def token_counts(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many tokens these pages have.
+        """Return how many tokens these pages have.
 
         Raises:
             CorruptData: a page of the file that was needed is damaged.

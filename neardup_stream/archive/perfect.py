@@ -1,4 +1,4 @@
-"""Builds minimal perfect hash functions: each of n known keys gets a slot of its own, 0 to n - 1.
+"""Build minimal perfect hash functions: each of n known keys gets a slot of its own, 0 to n - 1.
 
 The keys are cut by their leading bits into parts that are hashed one by one, so that memory is bounded.
 In a part a key is an edge of three vertices that lie in three consecutive segments, as in a fuse filter, and
@@ -35,7 +35,7 @@ _VERTICES_TO_A_WORD = 32
 
 
 def part_bits_for(key_count: int) -> int:
-    """How many leading bits of a key tell its part: the fewest with which a part has at most 2**19 keys."""
+    """Return how many leading bits of a key select its part, so that a part has at most 2**19 keys."""
     return max(0, (max(key_count, 1) - 1) // _PART_KEYS).bit_length()
 
 
@@ -109,7 +109,7 @@ class PartHasher:
         return part
 
     def _owners(self, keys: NDArray[np.uint64]) -> tuple[int, _Shape, NDArray[np.uint8]]:
-        """The first seed with which every key owns a vertex, the shape, and what each vertex holds."""
+        """Return the first seed with which every key owns a vertex, the shape, and what each vertex holds."""
         for seed, shape in enumerate(_shapes(keys.size), start=1):
             owners = np.empty(shape.vertex_count, np.uint8)
             if self._kernel.build_part(keys, seed, shape.segments, shape.segment_bits, owners):
@@ -137,7 +137,7 @@ class PartHasher:
 
 
 def _shapes(key_count: int) -> Iterator[_Shape]:
-    """The shapes to try, the tightest first: 1.14 vertices a key for 2**19 keys, 1.28 for 1,000."""
+    """Yield the shapes to try, the tightest first: 1.14 vertices a key for 2**19 keys, 1.28 for 1,000."""
     log = math.log(max(key_count, 2))
     segment_bits = max(2, math.floor(log / math.log(3.33) + 1.25))
     tightest = round(key_count * (0.99 + 2 / log) / (1 << segment_bits))

@@ -1,4 +1,4 @@
-"""Archive files as they are read: mapped into memory, every 4 KiB page checked before its first use."""
+"""Read archive files: mapped into memory, with every 4 KiB page verified before its first use."""
 
 import os
 from hashlib import blake2b
@@ -22,7 +22,7 @@ class ArchiveFile:
     """One archive file, mapped read-only. What it returns was checked, or it raises.
 
     The mapping stays valid when the file is replaced or removed; a process that overwrites the file in place
-    kills its readers (SIGBUS), so nobody may.
+    kills its readers (SIGBUS), so no process may do it.
 
     Args:
         path: of the file.
@@ -52,7 +52,7 @@ class ArchiveFile:
         self.checks = self._read_checks()
 
     def require(self, name: str) -> Section:
-        """The entry of a section.
+        """Return the entry of a section.
 
         Raises:
             CorruptData: there is none.
@@ -62,7 +62,7 @@ class ArchiveFile:
         return self.sections[name]
 
     def section(self, name: str) -> NDArray[np.uint8]:
-        """All bytes of a section, checked; none for one that is not there.
+        """Return all bytes of a section, checked; none for one that is not there.
 
         Raises:
             CorruptData: a page of it is damaged.
@@ -71,7 +71,7 @@ class ArchiveFile:
         return self.bytes_of(section, 0, section.size_bytes) if section else np.empty(0, np.uint8)
 
     def bytes_of(self, section: Section, start: int, end: int) -> NDArray[np.uint8]:
-        """Some bytes of a section, checked.
+        """Return some bytes of a section, checked.
 
         Raises:
             CorruptData: a page of them is damaged, or they end behind the section.
@@ -83,7 +83,7 @@ class ArchiveFile:
         return self.data[first:last]
 
     def rows_of(self, section: Section, rows: NDArray[np.int64]) -> NDArray[np.uint8]:
-        """Items of a section whose items are whole bytes, checked, uint8[rows, bytes of an item].
+        """Return the items of a section whose items are whole bytes, checked, uint8[rows, bytes of an item].
 
         Raises:
             CorruptData: a page of them is damaged, or there is no such item.

@@ -1,6 +1,6 @@
-"""Writes an archive without the bytes of forgotten pages.
+"""Write an archive again without the data of forgotten pages.
 
-Rows keep their numbers, so the keys, which tell nothing of a page but 16 bits of a hash, stay as they are. A
+Rows keep their numbers, so the keys, which hold only 16 bits of a hash of a page, stay unchanged. A
 forgotten row is left empty: no URL, no id, no time, no fingerprint, no sketch, no text,
 no passage.
 """
@@ -101,7 +101,7 @@ def _add_block(log: LogWriter, pages: list[LoggedPage], gone: NDArray[np.bool_],
 
 
 def _rows(index: LoggedArchive, section: Section, gone: NDArray[np.bool_]) -> Iterator[bytes]:
-    """A column with empty items for forgotten pages; a multiple of 8 items at once fills whole bytes."""
+    """Yield a column with empty items for forgotten pages, a multiple of 8 items at once."""
     file = index.file
     for start in range(0, section.item_count, _ROWS_AT_ONCE):
         rows = np.arange(start, min(start + _ROWS_AT_ONCE, section.item_count))

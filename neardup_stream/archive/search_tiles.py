@@ -107,17 +107,17 @@ class SearchTiles:
 
     @property
     def bitmap_bytes(self) -> int:
-        """Size of a bitmap."""
+        """Return the size of a bitmap."""
         return self._columns.item_count // 8
 
     @property
     def private_count(self) -> int:
-        """Frequent terms, each with a slice of its own."""
+        """Return the frequent terms, each with a slice of its own."""
         return self._terms.size
 
     @cached_property
     def pages(self) -> Bitmap:
-        """The columns that a page has; computed by whoever asks first.
+        """Return the columns that a page has; computed at the first call.
 
         Raises:
             CorruptData: a page of the file that was needed is damaged.
@@ -126,7 +126,7 @@ class SearchTiles:
         return np.packbits(rows != NO_PAGE, bitorder="little")
 
     def rows(self, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The rows of the pages in these columns.
+        """Return the rows of the pages in these columns.
 
         Raises:
             CorruptData: a page of the file that was needed is damaged.
@@ -137,12 +137,12 @@ class SearchTiles:
         return rows
 
     def private_slice(self, term: int) -> int:
-        """The number of the slice that a frequent term has for itself; -1 for other terms."""
+        """Return the number of the slice that a frequent term has for itself; -1 for other terms."""
         place = int(np.searchsorted(self._terms, np.uint64(term)))
         return place if place < self._terms.size and int(self._terms[place]) == term else -1
 
     def find(self, term: int) -> Bitmap:
-        """The columns of the pages that have all bits of a term.
+        """Return the columns of the pages that have all bits of a term.
 
         Raises:
             CorruptData: a page of the file that was needed is damaged.
@@ -160,7 +160,7 @@ class SearchTiles:
         return found
 
     def own_slices(self, term: int, others: Sequence[int]) -> NDArray[np.int64]:
-        """How many distinct slices of each tile a term is in, and none of some other terms, int64[tiles].
+        """Return how many slices of each tile only this term sets, none of some others, int64[tiles].
 
         Args:
             term: without a slice of its own.
@@ -172,7 +172,7 @@ class SearchTiles:
         return counts
 
     def drop_rates(self, slice_counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        """How likely a page of each tile has the bits of so many slices by chance, float64[tiles]."""
+        """Return how likely a page of each tile has the bits of so many slices by chance, float64[tiles]."""
         rates = self.moments[np.arange(slice_counts.size), np.clip(slice_counts, 1, MOMENTS) - 1]
         return np.where(self._widths == 0, 0.0, np.where(slice_counts == 0, 1.0, rates))
 
@@ -205,7 +205,7 @@ class SearchTiles:
 
 
 def cleared_columns(tiles: SearchTiles, gone: NDArray[np.bool_]) -> bytes:
-    """The section `search.columns` without the pages that are gone."""
+    """Return the section `search.columns` without the pages that are gone."""
     file = tiles.archive.file
     rows = file.section("search.columns").view("<u4").copy()
     taken = np.flatnonzero(rows != NO_PAGE)
@@ -214,7 +214,7 @@ def cleared_columns(tiles: SearchTiles, gone: NDArray[np.bool_]) -> bytes:
 
 
 def cleared_bits(tiles: SearchTiles, gone: NDArray[np.bool_]) -> Iterator[bytes]:
-    """The section `search.bits` without the bits of the pages that are gone."""
+    """Yield the section `search.bits` without the bits of the pages that are gone."""
     file, section = tiles.archive.file, tiles.archive.file.require("search.bits")
     rows = np.frombuffer(cleared_columns(tiles, gone), "<u4")
     kept = np.packbits(rows != NO_PAGE, bitorder="little")

@@ -87,7 +87,7 @@ class KeyTables:
         writer.add("key.posts", columns["posts"].chunks(), columns["posts"].size_bytes, 8)
 
     def _parts(self, part_bits: int) -> Iterator[NDArray[Any]]:
-        """The pairs of each part, sorted by key and page."""
+        """Yield the pairs of each part, sorted by key and page."""
         if part_bits <= PARTITION_BITS:
             step = PARTITIONS >> part_bits
             for first in range(0, PARTITIONS, step):
@@ -113,7 +113,7 @@ class KeyTables:
     def _items(
         self, pairs: NDArray[Any], keys: NDArray[np.uint64], starts: NDArray[np.intp]
     ) -> NDArray[np.uint64]:
-        """What the slot of each key holds."""
+        """Return what the slot of each key holds."""
         pages = pairs["page"]
         ends = np.append(starts[1:], pages.size)
         values = pages[starts].astype(np.uint64) << np.uint64(1)
@@ -125,7 +125,7 @@ class KeyTables:
         return checks | values << np.uint64(CHECK_BITS)
 
     def _listed(self, pages: NDArray[np.uint32]) -> int:
-        """Where the list of these pages begins."""
+        """Return where the list of these pages begins."""
         name = pages.tobytes()
         at = self._remembered.get(name)
         if at is None:

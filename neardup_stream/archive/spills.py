@@ -1,4 +1,4 @@
-"""Sorts more than fits into memory: what is too much goes to a temporary file that no name leads to.
+"""Sort more than fits into memory, with an anonymous temporary file.
 
 Such a file is gone when the process ends, however it ends.
 """
@@ -120,7 +120,7 @@ class SortedRows:
             self._spill()
 
     def in_order(self) -> Iterator[SortedRow]:
-        """All rows, once."""
+        """Yield all rows, once."""
         self._held.sort()
         held, self._held = self._held, []
         yield from heapq.merge(*(self._read(*run) for run in self._runs), held)
@@ -203,7 +203,7 @@ class PartitionedRows:
             self._spill()
 
     def partition(self, number: int) -> NDArray[Any]:
-        """The rows whose first field begins with the bits of `number`."""
+        """Return the rows whose first field begins with the bits of `number`."""
         self._spill()
         pieces = [self._file.read(start, end - start) for start, end in self._extents[number]]
         return np.frombuffer(b"".join(pieces), self._dtype)
@@ -251,7 +251,7 @@ class SpilledColumn:
             self._held.clear()
 
     def chunks(self, multiple: int = 1) -> Iterator[bytes]:
-        """All bytes, in pieces whose sizes are multiples of `multiple`, but for the last."""
+        """Yield all bytes, in pieces whose sizes are multiples of `multiple`, but for the last."""
         size = max(1, _CHUNK_BYTES // multiple) * multiple
         for start in range(0, self.size_bytes, size):
             yield self.read(start, min(size, self.size_bytes - start))

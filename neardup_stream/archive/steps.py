@@ -1,4 +1,4 @@
-"""The steps in which archives and their forgets are written, so that a test of crashes can choose one."""
+"""Name the steps in which archives and their lists of forgotten pages are written, for tests of crashes."""
 
 from collections.abc import Callable
 from typing import Literal

@@ -1,4 +1,4 @@
-"""Sort-friendly keys of URLs: the host's labels in reverse, so that the pages of a domain stand together.
+"""Convert URLs to sort keys with reversed host labels, so that the pages of a domain are adjacent.
 
     https://www.example.com/a?b=1   ◄──►   com,example,www)/a?b=1 + TAB + https
 
@@ -16,7 +16,7 @@ _OTHER = "\t"
 
 
 def surt_key(url: str) -> bytes:
-    r"""The key of a URL, or of any other string; distinct strings have distinct keys.
+    r"""Return the key of a URL, or of any other string; distinct strings have distinct keys.
 
     >>> surt_key("https://www.example.com/a?b=1")
     b'com,example,www)/a?b=1\thttps'
@@ -30,7 +30,7 @@ def surt_key(url: str) -> bytes:
 
 
 def url_of_key(key: bytes) -> str:
-    r"""The string that a key was made of.
+    r"""Return the string that a key was made of.
 
     >>> url_of_key(b"com,example,www)/a?b=1\thttps")
     'https://www.example.com/a?b=1'

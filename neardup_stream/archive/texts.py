@@ -1,4 +1,4 @@
-"""Visible texts of an archive's pages: compressed in blocks of neighbors in the log, read back by row.
+"""Store the visible texts of an archive's pages: compressed in blocks of adjacent pages, read by row.
 
 Pages of one site stand together, so what they have in common is stored once a block.
 """
@@ -72,7 +72,7 @@ class TextsWriter:
             self._close_block()
 
     def facts(self) -> Mapping[str, Any]:
-        """How many bytes of text there are."""
+        """Return how many bytes of text there are."""
         return {"text_bytes": self._text_bytes + self._block_bytes}
 
     def write(self, writer: ArchiveWriter, page_count: int) -> None:  # noqa: ARG002 - one text came for each
@@ -121,7 +121,7 @@ class KeptTexts:
         self._block = lru_cache(maxsize=_CACHED_BLOCKS)(self._read_block)
 
     def text(self, row: int) -> str:
-        """The visible text of a page, as it was frozen; empty for a page that a rewrite left out.
+        """Return the visible text of a page, as it was frozen; empty for a page that a rewrite left out.
 
         Raises:
             CorruptData: it is damaged.
@@ -131,7 +131,7 @@ class KeptTexts:
         return self.packed_text(row).decode("utf-8", "surrogatepass")
 
     def packed_text(self, row: int) -> bytes:
-        """The same as it is stored.
+        """Return the same as it is stored.
 
         Raises:
             CorruptData: it is damaged.

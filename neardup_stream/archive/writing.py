@@ -1,4 +1,4 @@
-"""Writes archive files: section by section, beside their place, and linked into it once all is on disk."""
+"""Write archive files section by section under a temporary name, and link them once all is on disk."""
 
 import errno
 import fcntl
@@ -200,7 +200,7 @@ class ArchiveWriter:
         return self._file
 
     def _add_checks(self) -> None:
-        """The checksums of all pages but the header's and their own; they are the last section."""
+        """Write the checksums of all pages except the header's and their own, as the last section."""
         checks = np.concatenate([np.zeros(1, "<u4"), np.array(self._checks, "<u4")]).tobytes()
         self.add(CHECKS, [checks], len(checks) // 4, 32)
 
@@ -241,7 +241,7 @@ def _create_partial(path: Path) -> tuple[int, Path]:
 def _remove_abandoned(path: Path) -> None:
     """Remove what killed processes left beside an archive."""
     pattern = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]+\.tmp")
-    with suppress(OSError):  # of a directory that may not be read; writing to it tells more
+    with suppress(OSError):  # a directory that may not be read; writing to it raises a better error
         for partial in [each for each in path.parent.iterdir() if pattern.fullmatch(each.name)]:
             _remove_unless_locked(partial)
 
