@@ -35,7 +35,7 @@ def _keys(namespace: str) -> Keys:
         schema_id="bench",
         shard_bits=LAYOUT.shard_bits,
         table_count=LAYOUT.table_count,
-        bucket_bits=LAYOUT.bucket_bits,
+        bucket_bits=LAYOUT.key_bucket_bits,
         slot_bits=LAYOUT.slot_bits,
     )
 

@@ -49,6 +49,7 @@ SKETCH = SketchConfig()
 PARTITION = Partition("pages", 0)
 ROW = bytes(12)
 CHANGED_BANDS = 3
+CLUSTER_FILL = 64
 COPIED_OF, COPY_DISTANCE = 5, 2_000
 """Every fifth page nearly equals the one so many pages before it."""
 
@@ -102,9 +103,8 @@ class Stores:
             bucket_bits=layout.bucket_bits,
             slot_bits=layout.slot_bits,
         )
-        cluster_keys = ClusterKeys(
-            namespace="pages", schema_id="bench0", slot_bits=layout.slot_bits + layout.shard_bits
-        )
+        cluster_slot_bits = (expected_pages // CLUSTER_FILL).bit_length()
+        cluster_keys = ClusterKeys(namespace="pages", schema_id="bench0", slot_bits=cluster_slot_bits)
         self.records = RedisRecords(client, keys)
         self.index = PermutedIndex(RedisTables(client, keys), layout)
         self.clusters = Clusters(

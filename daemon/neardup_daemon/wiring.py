@@ -175,7 +175,7 @@ def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) 
         schema_id=namespace.schema_id,
         shard_bits=layout.shard_bits,
         table_count=layout.table_count,
-        bucket_bits=layout.bucket_bits,
+        bucket_bits=layout.key_bucket_bits,
         slot_bits=layout.slot_bits,
     )
     points = settings.failpoints.points()
@@ -206,7 +206,7 @@ def _cluster_keys(settings: Settings, namespace: Namespace) -> ClusterKeys:
     return ClusterKeys(
         namespace=settings.redis.namespace,
         schema_id=namespace.schema_id,
-        slot_bits=layout.shard_bits + layout.slot_bits,
+        slot_bits=layout.cluster_slot_bits,
     )
 
 

@@ -11,7 +11,9 @@ leading byte and bucket:
 
 A sorted set stays packed (some 20 bytes an entry) up to a limit and costs over 100 bytes an entry above it.
 The bits of real pages are not uniform, so the fullest buckets hold several times the mean: b is chosen for a
-mean fill of 32 to 64 at the planned number of pages, and the limit is 512 (`stores/redis/namespace.py`).
+mean fill of 16 to 32 at the planned number of pages, and the limit is 512 (`stores/redis/servers.py`). Redis
+scans what is packed from its start, so a lower fill takes less time; it takes more bytes, because a key takes
+some 90.
 
 A band, 32 bits, matches as a whole. It is split in the same way, with at most 16 bits of suffix: its bucket
 is a hash of words, each with its members.
@@ -25,13 +27,29 @@ from typing import NamedTuple
 from neardup_stream.bits.permutations import MAX_TABLES, Permutation, PermutedConfig, permutations
 from neardup_stream.errors import ConfigError
 
-__all__ = ["ENTRY_FORMAT", "MAX_BANDS", "MEAN_FILL", "IndexConfig", "IndexLayout", "TableCut"]
+__all__ = [
+    "ENTRY_FORMAT",
+    "MAX_BANDS",
+    "MEAN_FILL",
+    "PERMUTED_FILL",
+    "RECORD_FILL",
+    "IndexConfig",
+    "IndexLayout",
+    "TableCut",
+]
 
-ENTRY_FORMAT = 4
+ENTRY_FORMAT = 5
 """Increased whenever equal settings give other keys or members."""
 
 MEAN_FILL = 64
-"""Average entries of a bucket, and records of a hash, at the planned number of pages."""
+"""Most words of a bucket of a band, and pages of a hash of clusters, on average, at the planned number of
+pages."""
+
+PERMUTED_FILL = 32
+"""Most entries of a bucket of a permuted table, on average; Redis compares them one by one."""
+
+RECORD_FILL = 16
+"""Most page records of a hash, on average; each of them is several cache lines long."""
 
 MAX_BANDS = 32
 """More bands would use more memory than the page records."""
@@ -47,8 +65,8 @@ _MAX_EXPECTED_PAGES = 10**12
 class IndexConfig:
     """The configuration of an index.
 
-    Measured at 200,000 pages, buckets filled as planned, Redis 7.0: a permuted table takes 24 bytes a page, a
-    band 17 (4 tables: 95 bytes; with 12 bands: 298). Probe and insert take some 8 µs of the server for each
+    Measured at 200,000 pages, buckets filled as planned, Redis 7.0: a permuted table takes 26 bytes a page, a
+    band 17 (4 tables: 105 bytes; with 12 bands: 308). Probe and insert take some 8 µs of the server for each
     table, 3 for each band.
 
     Attributes:
@@ -154,17 +172,28 @@ class IndexLayout:
     @property
     def bucket_bits(self) -> int:
         """Return the bits of a bucket number: enough for the mean fill, at most those of the prefix."""
-        return min(_bits_for(self.config.expected_pages, _LEADING_BITS), self._prefix_bits - _LEADING_BITS)
+        wanted = _bits_for(self.config.expected_pages, PERMUTED_FILL, _LEADING_BITS)
+        return min(wanted, self._prefix_bits - _LEADING_BITS)
 
     @property
     def slot_bits(self) -> int:
         """Return log2 of the number of record hashes in a shard."""
-        return _bits_for(self.config.expected_pages, self.shard_bits)
+        return _bits_for(self.config.expected_pages, RECORD_FILL, self.shard_bits)
+
+    @property
+    def cluster_slot_bits(self) -> int:
+        """Return log2 of the number of hashes of clusters, all of which are in one shard."""
+        return _bits_for(self.config.expected_pages, MEAN_FILL, 0)
 
     @property
     def band_bucket_bits(self) -> int:
         """Return the bits of a bucket number of a band's word, which matches as a whole."""
-        return min(_bits_for(self.config.expected_pages, _LEADING_BITS), _MAX_BAND_BUCKET_BITS)
+        return min(_bits_for(self.config.expected_pages, MEAN_FILL, _LEADING_BITS), _MAX_BAND_BUCKET_BITS)
+
+    @property
+    def key_bucket_bits(self) -> int:
+        """Return the bits of a bucket number in a key, which are the same for all tables."""
+        return max(self.bucket_bits, self.band_bucket_bits if self.config.bands else 0)
 
     @property
     def band_suffix_bits(self) -> int:
@@ -196,9 +225,9 @@ class IndexLayout:
         return min(table.prefix_bits for table in self.tables)
 
 
-def _bits_for(pages: int, spread_bits: int) -> int:
-    """Return the bits that divide `pages` into groups of at most MEAN_FILL on average.
+def _bits_for(pages: int, fill: int, spread_bits: int) -> int:
+    """Return the bits that divide `pages` into groups of at most `fill` on average.
 
     The pages are already spread over 2**spread_bits keys.
     """
-    return max(0, ceil(log2(pages / MEAN_FILL)) - spread_bits)
+    return max(0, ceil(log2(pages / fill)) - spread_bits)

@@ -66,12 +66,10 @@ async def stored(redis_server: RedisServer, namespace: str) -> AsyncIterator[Sto
         schema_id="5c",
         shard_bits=LAYOUT.shard_bits,
         table_count=LAYOUT.table_count,
-        bucket_bits=LAYOUT.bucket_bits,
+        bucket_bits=LAYOUT.key_bucket_bits,
         slot_bits=LAYOUT.slot_bits,
     )
-    cluster_keys = ClusterKeys(
-        namespace=namespace, schema_id="5c", slot_bits=LAYOUT.shard_bits + LAYOUT.slot_bits
-    )
+    cluster_keys = ClusterKeys(namespace=namespace, schema_id="5c", slot_bits=LAYOUT.cluster_slot_bits)
     async with CountingClient(RedisConfig(redis_server.url)) as client:
         records = RedisRecords(client, keys)
         for numbers in in_chunks(range(1, PAGES + 1), 500):

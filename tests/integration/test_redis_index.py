@@ -38,7 +38,7 @@ def index_on(client: RedisClient, namespace: str, layout: IndexLayout) -> Permut
         schema_id="00",
         shard_bits=layout.shard_bits,
         table_count=layout.table_count,
-        bucket_bits=layout.bucket_bits,
+        bucket_bits=layout.key_bucket_bits,
         slot_bits=layout.slot_bits,
     )
     return PermutedIndex(RedisTables(client, keys), layout)

@@ -28,7 +28,7 @@ from neardup_stream.stores.cluster_store import (
 )
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.cluster_keys import ClusterKeys
-from neardup_stream.stores.redis.walking import WALKED_SLOTS, walk_hashes
+from neardup_stream.stores.redis.walking import WalkWidth, walk_hashes
 
 __all__ = ["RedisClusters"]
 
@@ -75,6 +75,7 @@ class RedisClusters:
         self._client = client
         self._keys = keys
         self.slot_count = keys.slot_count
+        self._walk_width = WalkWidth()
 
     async def read(
         self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
@@ -178,8 +179,9 @@ class RedisClusters:
 
     async def walk(self, slot: int) -> WalkedClusters:
         """See the contract."""
-        slots = range(slot, min(slot + WALKED_SLOTS, self.slot_count))
+        slots = range(slot, min(slot + self._walk_width.slots, self.slot_count))
         walked = await walk_hashes(self._client, self._keys.clusters(slots))
+        self._walk_width.learn(len(slots), walked.read_count)
         return WalkedClusters(walked.fields, slot + walked.read_count)
 
     def _limits(self, transaction: Transaction) -> Iterator[_Item]:

@@ -8,7 +8,7 @@ from neardup_stream.version import __version__
 __all__ = ["differences_of", "explain_difference"]
 
 _FORMAT: Final = "entry_format"
-_UNRELEASED: Final = 4
+_UNRELEASED: Final = 5
 """The format of the first release; indexes of earlier formats were written by versions before it."""
 
 

@@ -13,7 +13,11 @@ from collections.abc import Callable, Iterable
 from functools import cached_property, lru_cache
 from itertools import count
 
+import numpy as np
+from numpy.typing import NDArray
 from redis.crc import key_slot
+
+from neardup_stream.errors import InvariantBroken
 
 __all__ = ["MAX_SHARD_BITS", "Keys", "meta_key", "shard_tag"]
 
@@ -21,6 +25,8 @@ MAX_SHARD_BITS = 8
 """A shard is made of bits of one leading byte."""
 
 _SLOTS = 16384
+
+_HEX_DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 
 _MAX_SUFFIXES = 1 << 16
 """Remembered names of buckets: all of them up to some 10**9 pages."""
@@ -52,7 +58,7 @@ class Keys:
         schema_id: short name of everything that changes stored bytes.
         shard_bits: log2 of the number of shards, 0 to 8.
         table_count: how many permuted tables there are.
-        bucket_bits: bits of a bucket number, which follow the leading byte.
+        bucket_bits: most bits of a bucket number of any table, which follow the leading byte.
         slot_bits: log2 of the number of record hashes in a shard.
     """
 
@@ -71,6 +77,7 @@ class Keys:
         self._table_count = table_count
         self._bucket_digits = -(-bucket_bits // 4)
         self._slot_bits = slot_bits
+        self._slot_digits = max(1, -(-slot_bits // 4))
 
     @property
     def shard_count(self) -> int:
@@ -100,6 +107,20 @@ class Keys:
             )
         ]
 
+    def packed_buckets(
+        self, tables: NDArray[np.uint8], leading_bytes: NDArray[np.uint8], numbers: NDArray[np.uint32]
+    ) -> NDArray[np.uint8]:
+        """The same as one row of bytes for each: the size of the name, zeros, and the name at the end.
+
+        Cost: 0.02 µs each.
+        """
+        if numbers.size and int(numbers.max()) >> 4 * self._bucket_digits:
+            raise InvariantBroken(f"a bucket has more than {self._bucket_digits} hexadecimal digits")
+        packed: NDArray[np.uint8] = self._packed_stems[tables.astype(np.intp) << 8 | leading_bytes]
+        for digit in range(self._bucket_digits):
+            packed[:, -1 - digit] = _HEX_DIGITS[numbers >> np.uint32(4 * digit) & np.uint32(15)]
+        return packed
+
     @property
     def slot_count(self) -> int:
         """How many hashes of page records there are, in all shards."""
@@ -115,7 +136,8 @@ class Keys:
 
     def record_slot(self, slot: int) -> str:
         """One hash of page records; `slot` counts through all shards, from 0."""
-        return f"{self._record_stems[slot >> self._slot_bits]}{slot & ((1 << self._slot_bits) - 1):x}"
+        stem, number = self._record_stems[slot >> self._slot_bits], slot & ((1 << self._slot_bits) - 1)
+        return f"{stem}{number:0{self._slot_digits}x}"
 
     def record_slots(self, slots: range) -> list[str]:
         """Some hashes of page records, all of one shard.
@@ -124,7 +146,7 @@ class Keys:
         """
         mask = (1 << self._slot_bits) - 1
         stem, first = self._record_stems[slots.start >> self._slot_bits], slots.start & mask
-        return [f"{stem}{number:x}" for number in range(first, first + len(slots))]
+        return [f"{stem}{number:0{self._slot_digits}x}" for number in range(first, first + len(slots))]
 
     def frame_table(self, site: int) -> str:
         """The frame table of a site, by the keyed hash of its name; the site's shard is that of its hash."""
@@ -153,6 +175,14 @@ class Keys:
             for table in range(self._table_count)
             for leading in range(256)
         ]
+
+    @cached_property
+    def _packed_stems(self) -> NDArray[np.uint8]:
+        """The same in rows of bytes, as `packed_buckets` returns them, with zeros for the bucket."""
+        names = [stem.encode() + bytes(self._bucket_digits) for stem in self._bucket_stems]
+        width = max(map(len, names))
+        rows = b"".join(bytes([len(name)]) + name.rjust(width, b"\0") for name in names)
+        return np.frombuffer(rows, dtype=np.uint8).reshape(len(names), 1 + width)
 
     @cached_property
     def _record_stems(self) -> list[str]:

@@ -1,11 +1,14 @@
 -- Probes the bucket of each entry, then inserts its member, in order; or only probes.
 --
--- KEYS[i]  the bucket of entry i
+-- KEYS     the bucket of each entry, or, where one server has all of them, only the first: a name takes less
+--          time in ARGV[7]
 -- ARGV[1]  distance_bits  ARGV[2] bucket_cap; of an oversized bucket, which is larger: ARGV[3] members considered,
 --          ARGV[4] of one rest, ARGV[5] pages reported of all the oversized buckets that a page meets
 -- ARGV[6]  "1" to insert
--- ARGV[7]  the entries, 34 bytes each, integers big-endian, those of a page one behind the other:
+-- ARGV[7]  the entries, of one size each, integers big-endian, those of a page one behind the other:
 --          suffix_bytes (1) | low rest (8) | high rest (8) | rest (8) | handle (8) | version byte (1)
+--          and, where KEYS does not name the buckets: size of the name (1), zeros, the name
+-- ARGV[8]  bytes of an entry
 -- returns  { found, truncated, cap_hits, done }; found is packed (entry (4), rest (8), handle (8),
 --          version byte (1)) for each member that is reported, truncated is packed (entry (4)); entries are counted
 --          from 0; done is how many were probed: one, and more until they come to @WORK@ units of work
@@ -18,7 +21,7 @@
 -- ordered by bytes; big-endian rests make byte order numeric order.
 local distance_bits, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
 local considered_limit, same_suffix_limit, page_limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local inserts, entries = ARGV[6] == '1', ARGV[7]
+local inserts, entries, stride = ARGV[6] == '1', ARGV[7], tonumber(ARGV[8])
 local call, byte, sub, bxor, pack = redis.call, string.byte, string.sub, bit.bxor, struct.pack
 
 -- Number of set bits of each byte value: a literal, because building a table costs more than the probes.
@@ -26,7 +29,8 @@ local ONES = '@ONES@'
 -- Above every handle and version: makes a bound the last member of its rest.
 local LAST = '\255\255\255\255\255\255\255\255\255'
 local ZEROS = '\0\0\0\0\0\0\0\0'
-local STRIDE = 34
+-- Bytes of an entry up to its version byte.
+local ENTRY = 34
 -- Bytes of a member of a word, and of a full word.
 local TAIL, FULL = 9, 9 * (cap + 1)
 -- How many members of a range are read at first. A string, because Redis prints a number with 17 digits, at a
@@ -114,7 +118,7 @@ local function probe_oversized(key, word, stored, number, head, tail, handle)
 end
 
 local function meet_word(key, index, at)
-  local word, tail = sub(entries, at + 24, at + 25), sub(entries, at + 26, at + STRIDE)
+  local word, tail = sub(entries, at + 24, at + 25), sub(entries, at + 26, at + ENTRY)
   if inserts and call('HSETNX', key, word, tail) == 1 then
     return
   end
@@ -215,7 +219,7 @@ local function sample_range(key, near, number, head, mine, handle, high)
 end
 
 local function meet_range(key, index, at, suffix_bytes)
-  local member = sub(entries, at + 26 - suffix_bytes, at + STRIDE)
+  local member = sub(entries, at + 26 - suffix_bytes, at + ENTRY)
   local low = '[' .. sub(entries, at + 10 - suffix_bytes, at + 9)
   local high = '[' .. sub(entries, at + 18 - suffix_bytes, at + 17) .. LAST
   local handle = sub(entries, at + 26, at + 33)
@@ -237,15 +241,20 @@ local function meet_range(key, index, at, suffix_bytes)
   end
 end
 
-local done = 0
-while done < #KEYS and work < @WORK@ do
+local done, count = 0, #entries / stride
+while done < count and work < @WORK@ do
   local i = done + 1
-  local at = (i - 1) * STRIDE
-  local suffix_bytes = byte(entries, at + 1)
-  if suffix_bytes == 0 then
-    meet_word(KEYS[i], i - 1, at)
+  local at = (i - 1) * stride
+  local suffix_bytes, key = byte(entries, at + 1), nil
+  if stride == ENTRY then
+    key = KEYS[i]
   else
-    meet_range(KEYS[i], i - 1, at, suffix_bytes)
+    key = sub(entries, at + stride - byte(entries, at + ENTRY + 1) + 1, at + stride)
+  end
+  if suffix_bytes == 0 then
+    meet_word(key, i - 1, at)
+  else
+    meet_range(key, i - 1, at, suffix_bytes)
   end
   done, work = i, work + ENTRY_WORK
 end

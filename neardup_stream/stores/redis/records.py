@@ -1,4 +1,4 @@
-"""Page records in Redis: small hashes that stay packed, about 64 records each.
+"""Page records in Redis: small hashes that stay packed, at most 16 records each as planned.
 
 A slot is one hash: handle → record, and under the empty field, which can be no handle, the slot's version
 floor, followed by a colon and the last two bytes of each handle whose record was dropped, or by an asterisk
@@ -16,7 +16,7 @@ from neardup_stream.stores.page_record import record_header
 from neardup_stream.stores.protocol import RankWrite, RecordAnswer, RecordChange, RecordDrop, WalkedRecords
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import Keys
-from neardup_stream.stores.redis.walking import WALKED_SLOTS, walk_hashes
+from neardup_stream.stores.redis.walking import WalkWidth, walk_hashes
 
 __all__ = ["DROPPED_HANDLES", "KNOWN_FLOORS", "RedisRecords"]
 
@@ -27,9 +27,9 @@ _DROP = Script.load("drop_records")
 
 _FLOOR_FIELD = b""
 
-DROPPED_HANDLES: Final = 512
+DROPPED_HANDLES: Final = 128
 """Of which a slot remembers that they had a record; after more, any page there may have had one. A slot holds
-some 64 pages, and a page that had none is taken for one that had in 1 of 128 cases at most."""
+some 16 pages, and a page that had none is taken for one that had in 1 of 512 cases at most."""
 
 RECORDS_PER_CALL: Final = 500
 """One script call holds its server for some 2 ms: up to 4 µs a record were measured."""
@@ -50,6 +50,7 @@ class RedisRecords:
         self._client = client
         self._keys = keys
         self._floors: dict[int, int] = {}
+        self._walk_width = WalkWidth()
 
     @property
     def slot_count(self) -> int:
@@ -94,8 +95,9 @@ class RedisRecords:
     async def walk(self, slot: int, slot_limit: int) -> WalkedRecords:
         """See the contract."""
         of_a_shard = self.slot_count // self._keys.shard_count
-        end = min(slot + min(slot_limit, WALKED_SLOTS), (slot // of_a_shard + 1) * of_a_shard)
+        end = min(slot + min(slot_limit, self._walk_width.slots), (slot // of_a_shard + 1) * of_a_shard)
         walked = await walk_hashes(self._client, self._keys.record_slots(range(slot, end)))
+        self._walk_width.learn(end - slot, walked.read_count)
         records = [
             (Handle(int.from_bytes(field, "big")), value)
             for field, value in walked.fields

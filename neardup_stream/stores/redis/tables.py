@@ -81,10 +81,18 @@ class RedisTables:
 
         A call that meets large buckets leaves some of its entries, which are sent again with all behind them.
         """
-        names, packed = self._names(entries.members), _pack_entries(entries)
+        members, packed = entries.members, _pack_entries(entries)
+        if not self._client.is_cluster:
+            packed = np.hstack(
+                [packed, self._keys.packed_buckets(members.tables, members.leading_bytes, members.buckets)]
+            )
+        stride = packed.shape[1]
 
         def call(part: Rows) -> ScriptCall:
-            return ScriptCall([names[i] for i in part], (*limits, int(insert), packed[part].tobytes()))
+            """A cluster needs every key declared; one server takes the names among the entries, for less."""
+            named = members.take(part if self._client.is_cluster else part[:1])
+            arguments = (*limits, int(insert), packed[part].tobytes(), stride)
+            return ScriptCall(self._names(named), arguments)
 
         done: list[Rows] = []
         answers: list[_Answer] = []
@@ -114,14 +122,14 @@ class RedisTables:
         return [np.flatnonzero(shards == shard) for shard in np.unique(shards)]
 
 
-def _pack_entries(entries: TableEntries) -> NDArray[np.void]:
-    """One record per entry, as the script reads them."""
+def _pack_entries(entries: TableEntries) -> NDArray[np.uint8]:
+    """Return one row of bytes per entry, as the script reads them."""
     packed = np.empty(len(entries.rows), dtype=_ENTRY)
     members = entries.members
     packed["low"] = entries.lows
     packed["high"] = entries.highs
     _fill_members(packed, members)
-    return packed
+    return packed.view(np.uint8).reshape(len(packed), _ENTRY.itemsize)
 
 
 def _pack_removed(members: TableMembers) -> NDArray[np.void]:

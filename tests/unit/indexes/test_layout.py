@@ -5,12 +5,12 @@ import pytest
 
 from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.errors import ConfigError
-from neardup_stream.indexes.layout import MEAN_FILL, IndexConfig, IndexLayout
+from neardup_stream.indexes.layout import MEAN_FILL, PERMUTED_FILL, RECORD_FILL, IndexConfig, IndexLayout
 
 
 @pytest.mark.parametrize(
     ("expected_pages", "bucket_bits"),
-    [(1, 0), (64 * 256, 0), (64 * 256 + 1, 1), (200_000, 4), (1_000_000, 6), (10**9, 8)],
+    [(1, 0), (32 * 256, 0), (32 * 256 + 1, 1), (200_000, 5), (1_000_000, 7), (10**9, 8)],
     ids=["one-page", "all-buckets-full", "one-more", "a-site", "default", "prefix-ends"],
 )
 def test_bucket_bits_keep_the_mean_fill_as_far_as_the_prefix_reaches(
@@ -21,11 +21,26 @@ def test_bucket_bits_keep_the_mean_fill_as_far_as_the_prefix_reaches(
     assert layout.bucket_bits == bucket_bits
 
 
-@pytest.mark.parametrize("expected_pages", [16_385, 10**5, 10**6, 4 * 10**6])
+@pytest.mark.parametrize("expected_pages", [16_385, 10**5, 10**6, 2 * 10**6])
 def test_the_mean_fill_at_the_stated_size_is_above_half_and_at_most_full(expected_pages: int) -> None:
-    layout = IndexLayout(IndexConfig(expected_pages=expected_pages))
+    layout = IndexLayout(IndexConfig(expected_pages=expected_pages, bands=12))
 
-    assert MEAN_FILL / 2 < expected_pages / 2 ** (8 + layout.bucket_bits) <= MEAN_FILL
+    for bits, fill in (
+        (8 + layout.bucket_bits, PERMUTED_FILL),
+        (8 + layout.band_bucket_bits, MEAN_FILL),
+        (layout.shard_bits + layout.slot_bits, RECORD_FILL),
+        (layout.cluster_slot_bits, MEAN_FILL),
+    ):
+        assert fill / 2 < expected_pages / 2**bits <= fill
+
+
+@pytest.mark.parametrize(
+    ("expected_pages", "bands", "bits"), [(10**6, 12, 7), (10**8, 12, 13), (10**8, 0, 8)]
+)
+def test_a_bucket_number_in_a_key_has_the_most_bits_of_any_table(
+    expected_pages: int, bands: int, bits: int
+) -> None:
+    assert IndexLayout(IndexConfig(expected_pages=expected_pages, bands=bands)).key_bucket_bits == bits
 
 
 @pytest.mark.parametrize(
