@@ -17,7 +17,7 @@ import redis
 from neardup_stream.message import Message
 from tests.chaos.arena import Arena, build_arena
 from tests.chaos.judging import uncommitted_count
-from tests.chaos.slow_calls import SLOW_LOG, put_first, report_long_calls
+from tests.chaos.slow_calls import SLOW_LOG, SlowCalls, put_first
 from tests.pipelines import essay, page_json
 from tests.servers.daemon import Daemon, start_daemon
 from tests.servers.kafka import start_kafka
@@ -68,12 +68,14 @@ class Sample(NamedTuple):
 def test_nothing_grows_under_full_load() -> None:
     with start_kafka(BROKER) as broker, start_redis(options=SLOW_LOG) as store:
         put_first([store])
+        slow_calls = SlowCalls()
         arena = build_arena(broker, store, topic_configs=TOPIC)
         with start_daemon([*arena.settings, *SETTINGS]) as daemon:
             daemon.wait_until_ready()
-            samples = list(soak(arena, daemon, store))
+            samples = list(soak(arena, daemon, store, slow_calls))
             assert daemon.stop() == 0
-        long_calls = report_long_calls([store])
+        slow_calls.collect(store)
+        long_calls = slow_calls.report()
 
     third = len(samples) // 3
     before, after = summary(samples[third : 2 * third]), summary(samples[2 * third :])
@@ -88,7 +90,7 @@ def test_nothing_grows_under_full_load() -> None:
     assert long_calls == []
 
 
-def soak(arena: Arena, daemon: Daemon, store: RedisServer) -> Iterator[Sample]:
+def soak(arena: Arena, daemon: Daemon, store: RedisServer, slow_calls: SlowCalls) -> Iterator[Sample]:
     """Never let the daemon run out of pages, and look at it after each portion."""
     end = time.monotonic() + SOAK_SECONDS
     portions = crawl()
@@ -96,6 +98,7 @@ def soak(arena: Arena, daemon: Daemon, store: RedisServer) -> Iterator[Sample]:
         backlog = uncommitted_count(arena.settings)
         if backlog < BACKLOG:
             arena.publish(next(portions))
+        slow_calls.collect(store)
         yield sample(daemon, store, backlog)
 
 

@@ -13,6 +13,7 @@ import redis
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.errors import TopicAlreadyExistsError
 
+from tests.chaos.slow_calls import LONG_MICROSECONDS, SLOW_LOG, SlowCalls
 from tests.servers.kafka import KafkaBroker
 from tests.servers.process import (
     ServerFailed,
@@ -32,6 +33,24 @@ def test_redis_answers(redis_server: RedisServer) -> None:
     with redis.Redis.from_url(redis_server.url) as client:
         assert client.ping()
         assert client.info("server")["process_id"] == redis_server.pid
+
+
+def test_slow_calls_are_kept_while_the_slow_log_is_emptied() -> None:
+    """In a run of minutes the log would take most of the server's memory."""
+    calls = SlowCalls()
+    busy = "local n = 0; for i = 1, {} do n = n + i end; return n"
+    with start_redis(options=SLOW_LOG) as server, redis.Redis.from_url(server.url) as client:
+        client.eval(busy.format(20_000_000), 0)
+        calls.collect(server)
+        lengths = [client.slowlog_len()]
+        client.eval(busy.format(1), 0)
+        calls.collect(server)
+        lengths.append(client.slowlog_len())
+
+    (long_call,) = calls.report()
+    assert lengths == [0, 0]
+    assert long_call.microseconds > LONG_MICROSECONDS
+    assert long_call.command.startswith("EVAL local n = 0;")
 
 
 def test_valkey_answers(valkey_server: RedisServer) -> None:
