@@ -151,27 +151,27 @@ _BOTTLENECK: Final = Row(
             ),
         ),
         Panel(
-            "Milliseconds per record, by step",
-            "What one record costs in each step.",
+            "Milliseconds per record, by stage",
+            "What one record costs in each stage.",
             "ms",
             (
                 Query(
-                    '1000 * sum by (step) (rate(neardup_step_duration_seconds_sum{job=~"$job"}[$__rate_interval]))'
-                    ' / ignoring (step) group_left sum(rate(neardup_pages_total{job=~"$job"}[$__rate_interval]))',
-                    "{{step}}",
+                    '1000 * sum by (stage) (rate(neardup_stage_duration_seconds_sum{job=~"$job"}[$__rate_interval]))'
+                    ' / ignoring (stage) group_left sum(rate(neardup_pages_total{job=~"$job"}[$__rate_interval]))',
+                    "{{stage}}",
                 ),
             ),
             is_stacked=True,
         ),
         Panel(
-            "Slowest batches, by step",
+            "Slowest batches, by stage",
             "95th percentile of the time of one batch.",
             "s",
             (
                 Query(
-                    "histogram_quantile(0.95, sum by (le, step)"
-                    ' (rate(neardup_step_duration_seconds_bucket{job=~"$job"}[$__rate_interval])))',
-                    "{{step}}",
+                    "histogram_quantile(0.95, sum by (le, stage)"
+                    ' (rate(neardup_stage_duration_seconds_bucket{job=~"$job"}[$__rate_interval])))',
+                    "{{stage}}",
                 ),
             ),
         ),

@@ -5,12 +5,13 @@ tests bind them to lists.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from neardup_stream.errors import LimitName
 from neardup_stream.message import Partition, Record, RecordMetadata
 
 __all__ = [
+    "STEPS",
     "Activity",
     "Delivered",
     "Dependency",
@@ -53,12 +54,40 @@ Step = Literal[
     "commit",
     "trim",
 ]
-"""A step of a batch, as timed. `consult` searches frozen archives; `look_up` finds out which records are
-decided already; `follow_up` writes ranks to page records and removes the index entries of former versions.
+"""A step of a stage, as timed. `frames` takes the frames of sites out of pages; `consult` searches frozen
+archives; `look_up` reads which records are decided already; `follow_up` writes ranks to page records and
+removes the index entries of former versions; `trim` removes decision records.
 """
 
-Stage = Literal["read", "prepare", "view", "register", "probe", "verify", "decide", "deliver"]
-"""A task of the loop. All stages work concurrently, each on a batch of its own."""
+Stage = Literal[
+    "read",
+    "decode",
+    "extract",
+    "fingerprint",
+    "register",
+    "probe",
+    "verify",
+    "decide",
+    "deliver",
+    "commit",
+]
+"""A stage in the journey of a batch, in order; `pipeline.stages` is the table of them. Stages work
+concurrently, each on a batch of its own, except that decode and extract are one call, and commit follows
+deliver.
+"""
+
+STEPS: Final[Mapping[Stage, tuple[Step, ...]]] = {
+    "decode": ("decode",),
+    "extract": ("extract",),
+    "fingerprint": ("fingerprint", "frames", "consult"),
+    "register": ("look_up", "register"),
+    "probe": ("probe",),
+    "verify": ("verify",),
+    "decide": ("decide",),
+    "deliver": ("follow_up", "deliver"),
+    "commit": ("commit", "trim"),
+}
+"""The steps of each stage; a read is not timed, because it waits for records."""
 
 Activity = Literal["busy", "waiting_for_input", "waiting_for_output"]
 """The state of a stage: it works, or waits for the stage before it, or for the stage after it."""

@@ -11,8 +11,8 @@ from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.frames.table import LineHashes
 from neardup_stream.page import Page
+from neardup_stream.pipeline.extract import Extract
 from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES
-from neardup_stream.pipeline.preparation import lines_outside_landmarks
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["SKETCH", "framed_record", "outside_landmarks", "prose"]
@@ -22,7 +22,8 @@ SKETCH = SketchConfig()
 
 def outside_landmarks(page: Page) -> LineHashes:
     """The lines of a page outside its landmarks, read in this process."""
-    return lines_outside_landmarks(page, "all_text", SimhashConfig())
+    _, (lines,) = fingerprint_lines([Extract("all_text").text_outside_landmarks(page)], SimhashConfig())
+    return lines.hashes
 
 
 def framed_record(content: Sequence[str], frame: Collection[str] = (), url: str = "page") -> PageRecord:

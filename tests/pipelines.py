@@ -22,17 +22,23 @@ from neardup_stream.meters import NoMeters, Outcome, PipelineMeters
 from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.decode import Decode
+from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.extract import Extract
+from neardup_stream.pipeline.fingerprint import Fingerprint
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.pipeline.judgement import Judgement, JudgementStores
 from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
+from neardup_stream.pipeline.loop import Loop
+from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.preparation import OnRecord, Preparation
 from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
+from neardup_stream.pipeline.stages import PageWork, Runtime, StoreWork
+from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.memory.clusters import MemoryClusters
@@ -131,15 +137,16 @@ class Pipeline:
     ) -> Preparation:
         """Turns records into arrivals."""
         return Preparation(
-            decoder=PageDecoder(statuses=self.statuses),
-            extraction="all_text",
-            limits=limits,
-            simhash=SimhashConfig(),
-            sketch=self.sketch,
-            scope_of=scope_by(self.scope),
-            site_of=None if self.site is None else scope_by(self.site),
-            meters=meters or self.meters,
-            on_record=on_record,
+            Decode(PageDecoder(statuses=self.statuses)),
+            Extract("all_text", limits),
+            Fingerprint(
+                SimhashConfig(),
+                self.sketch,
+                scope_by(self.scope),
+                None if self.site is None else scope_by(self.site),
+            ),
+            meters or self.meters,
+            on_record,
         )
 
     def loop(
@@ -157,29 +164,34 @@ class Pipeline:
         retries = Retries(self.retry_policy, meters, lambda _error: None)
         return Loop(
             source=source,
-            preparation=self.preparation(meters),
-            judgement=Judgement(
-                stores=JudgementStores(
-                    PermutedIndex(self.tables, self.layout), self.records, self.decider(), bytes(16)
+            publication=Publication(
+                self.events,
+                self.dead_letters,
+                to_message,
+                self._render_dead_letter,
+                self._transactions(source) if self.is_exactly_once else None,
+            ),
+            pages=PageWork(
+                self.preparation(meters),
+                self._frames(retries),
+                self.archives
+                and Consultation(self.archives, self.verdict, 8, meters, skips_matches=self.skips_matches),
+            ),
+            work=StoreWork(
+                PageStores(PermutedIndex(self.tables, self.layout), self.records, self.decider(), bytes(16)),
+                self.verdict,
+                self.event_config,
+                lambda: self.now_seconds,
+            ),
+            runtime=Runtime(
+                LoopConfig(
+                    self.limits, self.commit_interval_seconds, drain_seconds, lambda _partition: is_read_again
                 ),
-                verdict=self.verdict,
-                events=self.event_config,
-                retries=retries,
-                meters=meters,
-                now_seconds=lambda: self.now_seconds,
+                retries,
+                meters,
+                tracer or NoTracer(),
+                gate,
             ),
-            publication=Publication(self.events, self.dead_letters, to_message, self._render_dead_letter),
-            retries=retries,
-            config=LoopConfig(
-                self.limits, self.commit_interval_seconds, drain_seconds, lambda _partition: is_read_again
-            ),
-            meters=meters,
-            transactions=self._transactions(source) if self.is_exactly_once else None,
-            frames=self._frames(retries),
-            archives=self.archives
-            and Consultation(self.archives, self.verdict, 8, meters, skips_matches=self.skips_matches),
-            tracer=tracer or NoTracer(),
-            gate=gate,
         )
 
     def _frames(self, retries: Retries) -> Frames | None:

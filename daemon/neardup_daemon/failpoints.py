@@ -1,9 +1,11 @@
 """Points at which the daemon kills or stops itself, so that a test of crashes can choose the moment.
 
-A point is a call of a store, a sink, the transactions or the source: `before records.replace`,
-`after cluster_store.commit 3`, the number being which call of this process it is, counted from 1. Killed is
-SIGKILL: nothing is finished, nothing flushed. Stopped is SIGSTOP: the process stands still, perhaps until
-others have taken its partitions, and goes on at this very call when somebody sends SIGCONT.
+A point is a stage, `before register` or `after decide 2`, the number being which batch, or run, of this
+process it is, counted from 1; or a call of a store, a sink, the transactions or the source:
+`before records.replace`, `after cluster_store.commit 3`. Decode and extract are one call of a worker process,
+so the points before them coincide, and those after them. Killed is SIGKILL: nothing is finished, nothing
+flushed. Stopped is SIGSTOP: the process is paused, perhaps until other daemons have taken its partitions, and
+resumes at this very call after a SIGCONT.
 
 The steps in which `freeze` and `archive` write (`neardup_stream/archive/steps.py`) are points too, such as
 `before archive.section 3`; there is a `before` of each only.
@@ -22,6 +24,8 @@ from neardup_stream.archive.steps import BuildStep, OnStep, no_step
 from neardup_stream.clusters.protocol import Decider
 from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.protocol import Index
+from neardup_stream.meters import Stage
+from neardup_stream.pipeline.stage_task import Moment, OnStage, no_stage
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.protocol import RecordStore
@@ -33,12 +37,12 @@ __all__ = [
     "Failpoint",
     "Moment",
     "Target",
+    "failing_stages",
     "failing_steps",
     "parse_failpoints",
     "with_failpoints",
 ]
 
-Moment = Literal["before", "after"]
 Target = Literal[
     "records",
     "index",
@@ -50,6 +54,7 @@ Target = Literal[
     "transactions",
     "source",
     "archive",
+    "stage",
 ]
 
 _PROTOCOLS: Final[Mapping[Target, type]] = {
@@ -91,12 +96,14 @@ def _methods(protocol: type) -> list[str]:
     return sorted(name for name, member in members if iscoroutinefunction(member))
 
 
-FAILPOINTS: Final = tuple(
+FAILPOINTS: tuple[str, ...] = tuple(
     f"{moment} {target}.{method}"
     for target, protocol in _PROTOCOLS.items()
     for method in _methods(protocol)
     for moment in get_args(Moment)
-) + tuple(f"before archive.{step}" for step in get_args(BuildStep))
+)
+FAILPOINTS += tuple(f"{moment} {stage}" for stage in get_args(Stage) for moment in get_args(Moment))
+FAILPOINTS += tuple(f"before archive.{step}" for step in get_args(BuildStep))
 """Every point there is, without its turn."""
 
 
@@ -123,14 +130,32 @@ def _parse(written: str, number: signal.Signals) -> Failpoint:
         raise ConfigError(f"there is no failpoint {written!r}; there are {', '.join(FAILPOINTS)}")
     if turn and not (turn.isdecimal() and int(turn)):
         raise ConfigError(f"failpoint {written!r}: a turn is a number from 1")
-    target, _, method = place.partition(".")
-    return Failpoint(cast("Moment", moment), cast("Target", target), method, int(turn or 1), number)
+    target, _, method = place.rpartition(".")
+    return Failpoint(
+        cast("Moment", moment), cast("Target", target or "stage"), method, int(turn or 1), number
+    )
 
 
 def with_failpoints(name: Target, target: _T, points: Sequence[Failpoint]) -> _T:
     """The target itself if none of the points is at one of its calls, else the same with its points."""
     own = [point for point in points if point.target == name]
     return cast("_T", _Armed(target, own)) if own else target
+
+
+def failing_stages(points: Sequence[Failpoint]) -> OnStage:
+    """Return what is called before and after each stage."""
+    armed = [point for point in points if point.target == "stage"]
+    if not armed:
+        return no_stage
+    turns: Counter[tuple[Moment, Stage]] = Counter()
+
+    def reach(moment: Moment, stage: Stage) -> None:
+        turns[moment, stage] += 1
+        for point in armed:
+            if (point.moment, point.method, point.turn) == (moment, stage, turns[moment, stage]):
+                os.kill(os.getpid(), point.signal)
+
+    return reach
 
 
 def failing_steps(points: Sequence[Failpoint]) -> OnStep:

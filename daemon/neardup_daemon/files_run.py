@@ -19,6 +19,7 @@ from neardup_daemon.loop_wiring import (
     build_loop,
     build_retries,
     line_publication,
+    loop_config,
 )
 from neardup_daemon.preparing import open_spread_preparation
 from neardup_daemon.settings.settings import Settings
@@ -27,6 +28,7 @@ from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.retries import Retries
+from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.streams.files.jsonl import JsonLinesSink
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource
@@ -145,17 +147,8 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
             shown = publication._replace(render_dead_letter=render_dead_letter)
             stop.is_watched = True
             collect_rarely()
-            loop = build_loop(
-                settings,
-                stores,
-                source,
-                shown,
-                retries,
-                meters,
-                preparation,
-                archives=archives,
-                is_kept=run.is_kept,
-            )
+            runtime = Runtime(loop_config(settings, is_kept=run.is_kept), retries, meters)
+            loop = build_loop(settings, stores, source, shown, preparation, runtime, archives=archives)
             await loop.run(stop.requested)
             if run.clusters is not None and stores.clusters is not None:
                 async for lines in cluster_lines(stores.clusters, stores.judged.records):

@@ -11,7 +11,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.indexes.permuted import PermutedIndex
-from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.arrays.tables import ArrayTables
 from neardup_stream.stores.index_identity import new_token
 from neardup_stream.stores.memory.clusters import MemoryClusters
@@ -31,7 +31,7 @@ def local_stores(settings: Settings) -> LoopStores:
     clusters = build_clusters(settings, cluster_store, records)
     decider = with_failpoints("clusters", clusters or Unclustered(cluster_store), points)
     return LoopStores(
-        judged=JudgementStores(index, records, decider, secrets.token_bytes(KEY_BYTES), outlives_run=False),
+        judged=PageStores(index, records, decider, secrets.token_bytes(KEY_BYTES), outlives_run=False),
         frames=with_failpoints("frames", MemoryFrames(), points),
         clusters=clusters,
         index=new_token(int(1000 * time())),

@@ -15,20 +15,20 @@ from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.descriptions import Descriptions
-from neardup_stream.pipeline.judgement import Judgement, JudgementStores
-from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
+from neardup_stream.pipeline.loop import Loop
+from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.preparation import Prepares
-from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.retries import Retries, RetryPolicy
+from neardup_stream.pipeline.stages import PageWork, Runtime, StoreWork
+from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.index_identity import Policy
 from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.streams.files.inputs import is_regular
 from neardup_stream.streams.protocol import Sink, Source
-from neardup_stream.streams.transactions import Transactions
-from neardup_stream.traces import NoTracer, Tracer
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
 from neardup_stream.wire.events import to_structured
 
@@ -39,6 +39,7 @@ __all__ = [
     "build_loop",
     "build_retries",
     "line_publication",
+    "loop_config",
 ]
 
 _NOT_COMPARED: Final = Policy(0, {})
@@ -57,7 +58,7 @@ class LoopStores:
         policy: as it was compared with the one in force; without settings where it was not compared.
     """
 
-    judged: JudgementStores
+    judged: PageStores
     frames: FrameStore
     clusters: Clusters | None
     index: str
@@ -88,56 +89,60 @@ def build_retries(
     return Retries(RetryPolicy(settings.pipeline.retry_deadline_seconds), meters, on_unavailable)
 
 
+def loop_config(settings: Settings, *, is_kept: bool = False) -> LoopConfig:
+    """Return how the loop paces itself; `is_kept` means files, and stores that outlive the run."""
+    pipeline = settings.pipeline
+    return LoopConfig(
+        limits=pipeline.limits(),
+        commit_interval_seconds=pipeline.commit_interval_seconds,
+        drain_seconds=pipeline.drain_seconds,
+        is_read_again=lambda partition: is_kept and is_regular(partition),
+    )
+
+
 def build_loop(
     settings: Settings,
     stores: LoopStores,
     source: Source,
     publication: Publication,
-    retries: Retries,
-    meters: PipelineMeters,
     preparation: Prepares,
+    runtime: Runtime,
     *,
-    transactions: Transactions | None = None,
     archives: Consultation | None = None,
-    tracer: Tracer | None = None,
-    gate: ReadingGate | None = None,
-    is_kept: bool = False,
     now_seconds: Callable[[], float] | None = None,
 ) -> Loop:
-    """The pipeline over opened streams and stores; `is_kept` means files, and stores that outlive the run."""
-    pipeline = settings.pipeline
+    """Return the pipeline over opened streams and stores.
+
+    Args:
+        settings: what is compared, and published.
+        stores: open.
+        source: open.
+        publication: where messages are sent.
+        preparation: of pages, in worker processes.
+        runtime: how stages run.
+        archives: finds the matches of pages in frozen archives.
+        now_seconds: the wall clock; None for that of the stores.
+    """
+    retries, meters, key = runtime.retries, runtime.meters, stores.judged.handle_key
+    frames = build_frames(settings, stores.frames, key, retries, meters, preparation)
+    clock = now_seconds or stores.clock
     return Loop(
         source=source,
-        preparation=preparation,
-        judgement=Judgement(
-            stores=stores.judged,
-            verdict=verdict_config(settings),
-            events=EventConfig(
-                namespace=settings.redis.namespace,
-                index=stores.index,
-                unique=settings.events.unique,
-                contained=settings.events.contained,
-                undecided=settings.events.undecided,
-                matches_limit=settings.verdict.matches_limit,
-            ),
-            retries=retries,
-            meters=meters,
-            now_seconds=now_seconds or stores.clock,
-        ),
         publication=publication,
-        retries=retries,
-        config=LoopConfig(
-            limits=pipeline.limits(),
-            commit_interval_seconds=pipeline.commit_interval_seconds,
-            drain_seconds=pipeline.drain_seconds,
-            is_read_again=lambda partition: is_kept and is_regular(partition),
-        ),
-        meters=meters,
-        transactions=transactions,
-        frames=build_frames(settings, stores.frames, stores.judged.handle_key, retries, meters, preparation),
-        archives=archives,
-        tracer=tracer or NoTracer(),
-        gate=gate,
+        pages=PageWork(preparation, frames, archives),
+        work=StoreWork(stores.judged, verdict_config(settings), _event_config(settings, stores), clock),
+        runtime=runtime,
+    )
+
+
+def _event_config(settings: Settings, stores: LoopStores) -> EventConfig:
+    return EventConfig(
+        namespace=settings.redis.namespace,
+        index=stores.index,
+        unique=settings.events.unique,
+        contained=settings.events.contained,
+        undecided=settings.events.undecided,
+        matches_limit=settings.verdict.matches_limit,
     )
 
 

@@ -23,6 +23,7 @@ from neardup_stream.events import EventName
 from neardup_stream.match import MatchKind
 from neardup_stream.message import Partition, Record, RecordMetadata, topic_of
 from neardup_stream.meters import (
+    STEPS,
     Activity,
     Delivered,
     Dependency,
@@ -131,9 +132,13 @@ class Metrics:
         """How long things take, and what waits."""
         counter, gauge = self.registry.counter, self.registry.gauge
         steps = self.registry.histogram(
-            "step_duration_seconds", "Time of one batch in one step.", "step", buckets=_STEP_BUCKETS_SECONDS
+            "stage_duration_seconds",
+            "Time of one batch in one step of a stage.",
+            "stage",
+            "step",
+            buckets=_STEP_BUCKETS_SECONDS,
         )
-        self._steps = {step: steps.labels(step) for step in get_args(Step)}
+        self._steps = {step: steps.labels(stage, step) for stage, own in STEPS.items() for step in own}
         self._delivery_delay = self.registry.histogram(
             "delivery_delay_seconds",
             "From a record's timestamp to the acknowledgement of its events.",

@@ -14,6 +14,9 @@ from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.match import Match
 from neardup_stream.meters import NoMeters, PipelineMeters
+from neardup_stream.pipeline.decode import Decode
+from neardup_stream.pipeline.extract import Extract
+from neardup_stream.pipeline.fingerprint import Fingerprint
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import WINDOW_PAGES, Frames
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
@@ -151,21 +154,24 @@ def build_preparation(
 ) -> Preparation:
     """Everything that a page needs no store for; for an archive with what its parts keep of texts."""
     return Preparation(
-        decoder=PageDecoder(
-            settings.limits.config(),
-            settings.page.fields.mapping(),
-            frozenset(settings.pages.status),
-            settings.page.preset,
+        Decode(
+            PageDecoder(
+                settings.limits.config(),
+                settings.page.fields.mapping(),
+                frozenset(settings.pages.status),
+                settings.page.preset,
+            )
         ),
-        extraction=settings.text.extraction,
-        limits=settings.limits.text(),
-        simhash=simhash_config(settings),
-        sketch=sketch_config(settings),
-        scope_of=scope_by(settings.verdict.scope),
-        site_of=site_of(settings),
-        text_parts=text_parts,
-        meters=meters,
-        on_record=on_record,
+        Extract(settings.text.extraction, settings.limits.text()),
+        Fingerprint(
+            simhash_config(settings),
+            sketch_config(settings),
+            scope_by(settings.verdict.scope),
+            site_of(settings),
+            text_parts,
+        ),
+        meters,
+        on_record,
     )
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from neardup_daemon.embedded import EmbeddedServer
 from neardup_daemon.exit_codes import OK
+from neardup_daemon.failpoints import failing_stages
 from neardup_daemon.gc_tuning import collect_rarely
 from neardup_daemon.health import Health, serve_health
 from neardup_daemon.logs import log_event
-from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries
+from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
@@ -26,6 +27,7 @@ from neardup_daemon.wiring import message_publication, open_kafka, open_stores
 from neardup_stream.errors import DependencyLost, Unavailable
 from neardup_stream.pipeline.loop import Loop
 from neardup_stream.pipeline.reading_gate import ReadingGate
+from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.version import __version__
 
 __all__ = ["redis_url", "run_service"]
@@ -88,21 +90,12 @@ async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Sto
         # What has to be compiled is, before partitions are ours and wait.
         preparation = await stack.enter_async_context(open_preparation(settings, metrics, text_parts))
         streams = await stack.enter_async_context(open_kafka(settings, stores.epochs, retries, metrics))
-        publication = message_publication(streams.events, streams.dead_letters)
+        publication = message_publication(streams.events, streams.dead_letters, streams.transactions)
         gate = ReadingGate(metrics.sweep.reading_waited)
-        loop = build_loop(
-            settings,
-            stores,
-            streams.source,
-            publication,
-            retries,
-            metrics,
-            preparation,
-            transactions=streams.transactions,
-            archives=archives,
-            tracer=tracing.tracer,
-            gate=gate,
-        )
+        on_stage = failing_stages(settings.failpoints.points())
+        runtime = Runtime(loop_config(settings), retries, metrics, tracing.tracer, gate, on_stage)
+        source = streams.source
+        loop = build_loop(settings, stores, source, publication, preparation, runtime, archives=archives)
         collect_rarely()
         metrics.process.service(settings, stores.namespace.schema_id)
         health.become("ready")

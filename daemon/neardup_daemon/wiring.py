@@ -27,9 +27,9 @@ from neardup_stream.indexes.layout import ENTRY_FORMAT
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
-from neardup_stream.pipeline.judgement import JudgementStores
-from neardup_stream.pipeline.loop import Publication
+from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.retries import Retries
+from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index
 from neardup_stream.stores.redis.client import RedisClient
@@ -185,7 +185,7 @@ def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) 
     cluster_store = _cluster_store(settings, client, cluster_keys, namespace)
     clusters = build_clusters(settings, cluster_store, records)
     decider = with_failpoints("clusters", clusters or Unclustered(cluster_store), points)
-    judged = JudgementStores(index, records, decider, namespace.handle_key, namespace.version_floor)
+    judged = PageStores(index, records, decider, namespace.handle_key, namespace.version_floor)
     epochs = InputEpochs(client, settings.redis.namespace, cluster_store, cluster_keys, namespace.token)
     frames = with_failpoints("frames", RedisFrames(client, keys), points)
     return Stores(
@@ -338,7 +338,9 @@ def _transactions(
     )
 
 
-def message_publication(events: Sink, dead_letters: Sink) -> Publication:
+def message_publication(
+    events: Sink, dead_letters: Sink, transactions: Transactions | None = None
+) -> Publication:
     """Events as CloudEvents in binary mode, dead letters with their original key, value and headers."""
 
     def render_dead_letter(record: Record, error: BadPage) -> Message:
@@ -347,4 +349,4 @@ def message_publication(events: Sink, dead_letters: Sink) -> Publication:
     def render_event(event: Event) -> Message:
         return to_message(event, events.max_message_bytes)
 
-    return Publication(events, dead_letters, render_event, render_dead_letter)
+    return Publication(events, dead_letters, render_event, render_dead_letter, transactions)

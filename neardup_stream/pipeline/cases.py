@@ -1,7 +1,7 @@
 """From a registered page or forget to what is asked of the clusters, and how their answer is told. Pure."""
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from neardup_stream.clusters.placements import Placement
 from neardup_stream.clusters.requests import (
@@ -16,7 +16,7 @@ from neardup_stream.clusters.requests import (
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Message, Position
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.arrival import Judged, Verdict
+from neardup_stream.pipeline.arrival import Judged
 from neardup_stream.pipeline.decision import EventConfig, RenderEvent, gone_row, page_row
 from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.pipeline.frame_views import is_distinct
@@ -24,10 +24,7 @@ from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["QUIET", "Case", "forget_case", "page_case"]
-
-QUIET: Final[frozenset[Verdict]] = frozenset({"unchanged", "superseded"})
-"""Pages that need not be compared."""
+__all__ = ["Case", "forget_case", "page_case"]
 
 
 class Case(NamedTuple):

@@ -1,37 +1,21 @@
 """From what was decided of a batch to what is counted, told and still to be done. Pure."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from neardup_stream.clusters.placements import Decided
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Partition, Position
 from neardup_stream.meters import Outcome
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Lesson, Prepared
+from neardup_stream.pipeline.batch import Decisions
 from neardup_stream.pipeline.delivery import OutgoingMessage
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.protocol import RankWrite
 
-__all__ = ["Conclusion", "DecidedRun", "FollowUp", "conclude", "without_partitions"]
-
-
-class DecidedRun(NamedTuple):
-    """A run of which everything is decided.
-
-    Attributes:
-        positions: of its records, in order.
-        decided: what is stored of them; a record that was finished long ago is left out.
-        former: the versions that its pages have replaced, whose entries are to leave the index.
-        distinct: the records whose pages nearly equal no other.
-    """
-
-    positions: Sequence[Position]
-    decided: Mapping[Position, Decided]
-    former: Sequence[IndexedPage]
-    distinct: AbstractSet[Position] = frozenset()
+__all__ = ["Conclusion", "FollowUp", "conclude", "without_partitions"]
 
 
 class FollowUp(NamedTuple):
@@ -66,7 +50,7 @@ class Conclusion(NamedTuple):
     duplicates: AbstractSet[Position] = frozenset()
 
 
-def conclude(prepared: Prepared, runs: Iterable[DecidedRun]) -> Conclusion:
+def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
     """Add up a batch, of which these are all the runs.
 
     Raises:
@@ -100,8 +84,8 @@ def conclude(prepared: Prepared, runs: Iterable[DecidedRun]) -> Conclusion:
 
 
 def without_partitions(
-    prepared: Prepared, runs: Iterable[DecidedRun], lost: Collection[Partition]
-) -> tuple[Prepared, list[DecidedRun]]:
+    prepared: Prepared, runs: Iterable[Decisions], lost: Collection[Partition]
+) -> tuple[Prepared, list[Decisions]]:
     """Return a batch and its runs without the records of some partitions."""
     kept = prepared._replace(
         items=[each for each in prepared.items if each.record.position.partition not in lost],

@@ -10,7 +10,7 @@ from neardup_stream.pipeline.consultation import OpenArchive, consult_keyed
 from neardup_stream.pipeline.freezing import arrival_record, keyed_arrival
 from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.preparation import timed
+from neardup_stream.pipeline.timing import timed
 
 __all__ = ["Consultation"]
 

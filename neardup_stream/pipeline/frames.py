@@ -22,8 +22,8 @@ from neardup_stream.page import PageId
 from neardup_stream.pipeline.arrival import Arrival, Lesson, Prepared
 from neardup_stream.pipeline.frame_reading import SETTLED_PAGES
 from neardup_stream.pipeline.frame_views import FrameViewer
-from neardup_stream.pipeline.preparation import timed
 from neardup_stream.pipeline.retries import Retries
+from neardup_stream.pipeline.timing import timed
 from neardup_stream.stores.frame_store import FrameChange, FrameStore
 
 __all__ = ["WINDOW_PAGES", "Frames", "site_hash"]

@@ -11,7 +11,7 @@ from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.indexed import scope_hash
 from neardup_stream.pipeline.kept_text import NOTHING_KEPT
-from neardup_stream.pipeline.registration import plan
+from neardup_stream.pipeline.register import plan
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = [

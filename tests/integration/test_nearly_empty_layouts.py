@@ -15,8 +15,8 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
-from neardup_stream.pipeline.judgement import JudgementStores
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
+from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange, all_records
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
@@ -109,7 +109,7 @@ async def test_all_records_and_clusters_are_read_in_few_calls(stored: Stored) ->
 
 
 async def test_a_rebuild_takes_few_calls_more_than_reading_the_records(stored: Stored) -> None:
-    stores = JudgementStores(
+    stores = PageStores(
         PermutedIndex(stored.tables, LAYOUT), stored.records, Unclustered(stored.clusters), bytes(16)
     )
     slot, count = 0, 0

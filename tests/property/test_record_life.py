@@ -10,7 +10,7 @@ from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import Fingerprint64, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.forgetting import plan_forget
-from neardup_stream.pipeline.registration import plan
+from neardup_stream.pipeline.register import plan
 from neardup_stream.stores.page_record import PageRecord
 
 NOW = 1_790_000_000

@@ -4,7 +4,7 @@ They show that the runs would notice. What is taken away here is what `docs/deli
 """
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
@@ -17,11 +17,10 @@ from neardup_stream.clusters.cells import PageCell
 from neardup_stream.events import Event, Gone
 from neardup_stream.fingerprints.framed import WholeOverlaps, whole_overlaps
 from neardup_stream.message import Message, Partition, Record
-from neardup_stream.pipeline import decision, likeness, registration
-from neardup_stream.pipeline.arrival import Arrival
-from neardup_stream.pipeline.judgement import Judgement
+from neardup_stream.pipeline import decision, likeness, register
+from neardup_stream.pipeline.arrival import Arrival, Registered
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.pipeline.registration import Plan
+from neardup_stream.pipeline.register import Plan
 from neardup_stream.stores.cluster_store import AGED, PAGES, SWEPT, TRIMMED, Aged, Cell, Transaction
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
@@ -76,17 +75,14 @@ class _Lazy(_Part):
         await self._real.send(messages)
 
 
-class _TakesForUnchanged(Judgement):
-    """Takes the version that this very position made, and that nobody has decided yet, for unchanged."""
-
-    async def _register_run(self, *arguments: Any) -> Any:
-        run = await super()._register_run(*arguments)
-        return run._replace(
-            registered=[
-                each._replace(verdict="unchanged") if each.verdict == "replayed" else each
-                for each in run.registered
-            ]
-        )
+async def _take_for_unchanged(
+    *arguments: Any, register: Callable[..., Awaitable[list[Registered]]] = register.register
+) -> list[Registered]:
+    """Takes the version that this very position made, and that is not decided yet, for unchanged."""
+    return [
+        each._replace(verdict="unchanged") if each.verdict == "replayed" else each
+        for each in await register(*arguments)
+    ]
 
 
 @contextmanager
@@ -104,7 +100,7 @@ def _plan_again(
     arrival: Arrival,
     stored: PageRecord | None,
     *rest: int,
-    plan: Callable[..., Plan] = registration.plan,
+    plan: Callable[..., Plan] = register.plan,
 ) -> Plan:
     """Applies an offset that was applied already, unless it made the living version."""
     if stored is not None:
@@ -119,7 +115,7 @@ def _plan_with_new_views(
     arrival: Arrival,
     stored: PageRecord | None,
     *rest: int,
-    plan: Callable[..., Plan] = registration.plan,
+    plan: Callable[..., Plan] = register.plan,
 ) -> Plan:
     """Writes the views of a redelivered page anew, with what is known of its site's frame by now."""
     planned = plan(arrival, stored, *rest)
@@ -290,8 +286,10 @@ def _with_tables(stores: Stores) -> Stores:
 BROKEN: Final[Mapping[str, Protocol]] = {
     "claim before work": Protocol(source=_Claiming),
     "commit before produce": Protocol(events=_Lazy),
-    "an undecided version taken for unchanged": Protocol(judgement=_TakesForUnchanged),
-    "an equal offset applied twice": Protocol(sabotage=lambda: _swapped(registration, "plan", _plan_again)),
+    "an undecided version taken for unchanged": Protocol(
+        sabotage=lambda: _swapped(register, "register", _take_for_unchanged)
+    ),
+    "an equal offset applied twice": Protocol(sabotage=lambda: _swapped(register, "plan", _plan_again)),
     "outcomes not set once": _with_clusters(_ForgetsRows),
     "trim without the fence": _with_clusters(_WithoutFence),
     "no tombstones": _with_clusters(_WithoutGraves),
@@ -299,7 +297,7 @@ BROKEN: Final[Mapping[str, Protocol]] = {
     "entries without versions": Protocol(stores=_with_tables),
     "gone without a version of its own": Protocol(render=_gone_as_it_was),
     "views made anew on redelivery": Protocol(
-        sabotage=lambda: _swapped(registration, "plan", _plan_with_new_views)
+        sabotage=lambda: _swapped(register, "plan", _plan_with_new_views)
     ),
     "no comparison of whole texts": Protocol(
         sabotage=lambda: _swapped(likeness, "_judge_wholes", _judge_no_wholes)

@@ -20,17 +20,23 @@ from neardup_stream.message import Message, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.decode import Decode
+from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.extract import Extract
+from neardup_stream.pipeline.fingerprint import Fingerprint
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.pipeline.judgement import Judgement, JudgementStores
 from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.loop import Loop, LoopConfig, Publication
+from neardup_stream.pipeline.loop import Loop
+from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
+from neardup_stream.pipeline.stages import PageWork, Runtime, StoreWork
+from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import RANK_BYTES
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters
 from neardup_stream.stores.memory.clusters import MemoryClusters
@@ -86,13 +92,15 @@ class Reading:
     def preparation(self) -> Preparation:
         """Turns records into arrivals."""
         return Preparation(
-            decoder=PageDecoder(),
-            extraction="all_text",
-            simhash=SimhashConfig(),
-            sketch=self.sketch,
-            scope_of=scope_by(EVERYTHING),
-            site_of=scope_by("host") if self.has_frames else None,
-            meters=NoMeters(),
+            Decode(PageDecoder()),
+            Extract("all_text"),
+            Fingerprint(
+                SimhashConfig(),
+                self.sketch,
+                scope_by(EVERYTHING),
+                scope_by("host") if self.has_frames else None,
+            ),
+            NoMeters(),
         )
 
 
@@ -124,7 +132,6 @@ class Protocol:
         source: made of the member.
         events: made of the sink.
         render: an event's bytes.
-        judgement: which class judges.
         guard: made of the cluster store and the token of the index.
         clocks: made of those that a daemon sees.
         sabotage: around the whole run.
@@ -134,7 +141,6 @@ class Protocol:
     source: Callable[[Any], Any] = _as_it_is
     events: Callable[[Any], Any] = _as_it_is
     render: Callable[[Any], Message] = to_message
-    judgement: type[Judgement] = Judgement
     guard: Callable[[Any, str], Any] = GuardedClusters
     clocks: Callable[[Clocks], Clocks] = _as_it_is
     sabotage: Callable[[], AbstractContextManager[object]] = nullcontext
@@ -269,43 +275,45 @@ def _loop(
     name: str,
 ) -> Loop:
     reading = shared.reading
-    protocol, meters = shared.protocol, NoMeters()
+    protocol = shared.protocol
     broker, network, batch_pages = shared.broker, shared.network, shared.story.batch_pages
     return Loop(
         source=protocol.source(member),
-        preparation=reading.preparation,
-        judgement=protocol.judgement(
-            stores=JudgementStores(
+        pages=PageWork(
+            reading.preparation,
+            frames,
+            _archives(shared, name) if shared.fault_profile.archive_use else None,
+        ),
+        work=StoreWork(
+            PageStores(
                 PermutedIndex(stores.tables, reading.layout),
                 stores.records,
                 shared.decider(stores),
                 shared.handle_key,
             ),
-            verdict=reading.verdict,
-            events=EventConfig(index=shared.index),
-            retries=retries,
-            meters=meters,
-            now_seconds=now_seconds,
+            reading.verdict,
+            EventConfig(index=shared.index),
+            now_seconds,
         ),
         publication=Publication(
             protocol.events(TopicSink(EVENTS, broker, network)),
             TopicSink(DEAD_LETTERS, broker, network),
             protocol.render,
             _render_dead_letter,
+            TopicTransactions((EVENTS, DEAD_LETTERS), broker, network)
+            if shared.fault_profile.is_exactly_once
+            else None,
         ),
-        retries=retries,
-        config=LoopConfig(
-            InFlightLimits(batch_pages, max_in_flight_pages=4 * batch_pages),
-            commit_interval_seconds=shared.story.commit_interval_seconds,
-            drain_seconds=3.0,
+        runtime=Runtime(
+            LoopConfig(
+                InFlightLimits(batch_pages, max_in_flight_pages=4 * batch_pages),
+                commit_interval_seconds=shared.story.commit_interval_seconds,
+                drain_seconds=3.0,
+            ),
+            retries,
+            NoMeters(),
+            StrictTracer() if shared.fault_profile.is_traced else NoTracer(),
         ),
-        meters=meters,
-        transactions=TopicTransactions((EVENTS, DEAD_LETTERS), broker, network)
-        if shared.fault_profile.is_exactly_once
-        else None,
-        frames=frames,
-        archives=_archives(shared, name) if shared.fault_profile.archive_use else None,
-        tracer=StrictTracer() if shared.fault_profile.is_traced else NoTracer(),
     )
 
 

@@ -8,7 +8,7 @@ import msgspec
 from neardup_daemon.cluster_lines import cluster_lines
 from neardup_daemon.demo.facts import DemoRun, StoredCluster
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
-from neardup_daemon.loop_wiring import build_loop, build_retries
+from neardup_daemon.loop_wiring import build_loop, build_retries, loop_config
 from neardup_daemon.preparing import build_preparation
 from neardup_daemon.service import redis_url
 from neardup_daemon.settings.settings import Settings
@@ -18,6 +18,7 @@ from neardup_stream.fingerprints.framed import frame_share
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.page_places import find_places
+from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.streams.memory.streams import MemorySink, MemorySource
 from neardup_stream.wire.events import from_message
 
@@ -38,7 +39,8 @@ async def run_demo(crawl: SampleCrawl, settings: Settings) -> DemoRun:
         publication = message_publication(events, MemorySink())
         start = perf_counter()
         preparation = build_preparation(settings, tally)
-        loop = build_loop(settings, stores, source, publication, retries, tally, preparation)
+        runtime = Runtime(loop_config(settings), retries, tally)
+        loop = build_loop(settings, stores, source, publication, preparation, runtime)
         await loop.run(asyncio.Event())
         seconds = perf_counter() - start
         clusters = await _stored_clusters(stores)

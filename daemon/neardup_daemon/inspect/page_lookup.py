@@ -17,11 +17,11 @@ from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.consultation import AskingPage
 from neardup_stream.pipeline.frames import site_hash
-from neardup_stream.pipeline.judgement import JudgementStores
 from neardup_stream.pipeline.kept_text import NOTHING_KEPT, PREFIXES
 from neardup_stream.pipeline.page_places import find_places
 from neardup_stream.pipeline.preparation import Prepares, ReadsLandmarks
-from neardup_stream.pipeline.registration import plan
+from neardup_stream.pipeline.register import plan
+from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.pages import forget_ids
@@ -85,7 +85,7 @@ def named_ids(name: str) -> tuple[PageId, ...]:
         raise ConfigError(f"{name!r} is no page id: {error.detail}") from error
 
 
-async def find_stored(name: str, stores: JudgementStores) -> AskedPage:
+async def find_stored(name: str, stores: PageStores) -> AskedPage:
     """Find a page by its id, or by any spelling of its URL if it has no id of its own.
 
     Raises:
@@ -151,7 +151,7 @@ def prepared_page(record: Record, preparation: Prepares) -> AskedPage | Skipped:
 async def place_given(
     page: AskedPage,
     settings: Settings,
-    stores: JudgementStores,
+    stores: PageStores,
     frames: FrameStore,
     landmarks: ReadsLandmarks | None = None,
 ) -> AskedPage:

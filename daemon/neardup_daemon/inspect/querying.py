@@ -21,10 +21,10 @@ from neardup_daemon.wiring import Stores
 from neardup_stream.events import EventCluster
 from neardup_stream.match import View
 from neardup_stream.pipeline.consultation import OpenArchive
-from neardup_stream.pipeline.detector import fetch_candidates
 from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.probing import ProbingPage, probe
+from neardup_stream.pipeline.probe import ProbingPage, probe
 from neardup_stream.pipeline.verification import Verdict, verify
+from neardup_stream.pipeline.verify import fetch_candidates
 
 __all__ = ["Answer", "answer_about", "query_page", "readable"]
 

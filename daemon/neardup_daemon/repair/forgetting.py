@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from time import time
 
-from neardup_daemon.loop_wiring import build_loop, build_retries, line_publication
+from neardup_daemon.loop_wiring import build_loop, build_retries, line_publication, loop_config
 from neardup_daemon.preparing import build_preparation
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
@@ -15,6 +15,7 @@ from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.wiring import kafka_sink
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.meters import PipelineMeters
+from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.streams.files.jsonl import JsonLinesSink
 from neardup_stream.streams.memory.streams import MemorySource
 
@@ -64,7 +65,8 @@ async def forget_in_state(
             stop.is_watched = True
             publication = line_publication(told, refused)
             preparation = build_preparation(settings, meters)
-            loop = build_loop(settings, stores, source, publication, retries, meters, preparation)
+            runtime = Runtime(loop_config(settings), retries, meters)
+            loop = build_loop(settings, stores, source, publication, preparation, runtime)
             await loop.run(stop.requested)
     return stop.exit_code
 

@@ -11,8 +11,8 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.judgement import JudgementStores
-from neardup_stream.pipeline.probing import insert
+from neardup_stream.pipeline.probe import insert
+from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["Rebuilt", "rebuild_index", "rebuild_slots"]
@@ -61,7 +61,7 @@ async def rebuild_index(
     return counts
 
 
-async def rebuild_slots(stores: JudgementStores, slot: int) -> tuple[Counter[Rebuilt], int]:
+async def rebuild_slots(stores: PageStores, slot: int) -> tuple[Counter[Rebuilt], int]:
     """The same for some hashes of records from `slot` on.
 
     Returns:

@@ -19,7 +19,7 @@ from aiokafka import OffsetAndMetadata, TopicPartition
 
 from neardup_daemon.inspect.published_pages import PublishedPages
 from neardup_daemon.logs import log_event
-from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries
+from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
 from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_preparation, verdict_config
 from neardup_daemon.repair.correcting import Publisher
@@ -29,6 +29,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.message import Message, Partition, input_id
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.corrections import Corrections
+from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.namespace import (
     Namespace,
@@ -194,9 +195,8 @@ async def _judge_again(
             stores,
             source,
             message_publication(silent, silent),
-            retries,
-            meters,
             preparation,
+            Runtime(loop_config(settings), retries, meters),
             archives=archives,
             now_seconds=lambda: source.timestamp_seconds,
         )

@@ -17,7 +17,7 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.frames import site_hash
-from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.frame_store import FrameChange
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.frames import MemoryFrames
@@ -47,7 +47,7 @@ async def frames_of(*sites: str) -> MemoryFrames:
 async def placed(folder: Path, page: bytes, frames: MemoryFrames) -> AskedPage:
     (folder / "page.json").write_bytes(page)
     index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig()))
-    stores = JudgementStores(index, MemoryRecords(), Unclustered(MemoryClusters()), KEY)
+    stores = PageStores(index, MemoryRecords(), Unclustered(MemoryClusters()), KEY)
     given = read_given(str(folder / "page.json"), SETTINGS)
     return await place_given(given, SETTINGS, stores, frames)
 

@@ -6,7 +6,7 @@ from inspect import iscoroutinefunction
 from typing import get_args
 
 import pytest
-from neardup_daemon.failpoints import FAILPOINTS, Failpoint, parse_failpoints, with_failpoints
+from neardup_daemon.failpoints import FAILPOINTS, Failpoint, failing_stages, parse_failpoints, with_failpoints
 from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.archive.steps import BuildStep
@@ -14,6 +14,7 @@ from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message
+from neardup_stream.meters import Stage
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.frames import RedisFrames
 from neardup_stream.stores.redis.records import RedisRecords
@@ -46,13 +47,10 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[signal.Signals]:
 
 @pytest.mark.parametrize("name", FAILPOINTS)
 def test_every_point_is_a_call_of_what_the_daemon_is_made_of(name: str) -> None:
-    target, _, method = name.partition(" ")[2].partition(".")
+    target, _, method = name.partition(" ")[2].rpartition(".")
+    names = {"archive": get_args(BuildStep), "": get_args(Stage)}
 
-    assert (
-        method in get_args(BuildStep)
-        if target == "archive"
-        else iscoroutinefunction(getattr(WIRED[target], method))
-    )
+    assert method in names[target] if target in names else iscoroutinefunction(getattr(WIRED[target], method))
 
 
 def test_with_nothing_set_nothing_is_wrapped() -> None:
@@ -71,9 +69,10 @@ def test_what_has_no_point_of_its_own_is_not_wrapped() -> None:
     ("written", "point"),
     [
         ("before records.mark", Failpoint("before", "records", "mark", 1, signal.SIGKILL)),
+        ("after decide 2", Failpoint("after", "stage", "decide", 2, signal.SIGKILL)),
         ("after cluster_store.commit 3", Failpoint("after", "cluster_store", "commit", 3, signal.SIGKILL)),
     ],
-    ids=["the first call", "a later call"],
+    ids=["the first call", "a stage", "a later call"],
 )
 def test_a_point_is_written_as_moment_call_and_turn(written: str, point: Failpoint) -> None:
     settings = Settings.load(overrides=[f"failpoints.kill={written}", f"failpoints.stop={written}"])
@@ -89,6 +88,8 @@ def test_a_point_is_written_as_moment_call_and_turn(written: str, point: Failpoi
         "during records.mark",
         "before records.burn",
         "before pages.mark",
+        "before stage.decide",
+        "before prepare",
         "before records.mark 0",
         "before records.mark -1",
         "before records.mark twice",
@@ -135,3 +136,15 @@ def test_what_is_no_call_is_passed_on() -> None:
 
     assert armed.max_message_bytes is sink.max_message_bytes
     assert armed.messages is sink.messages
+
+
+def test_a_stage_has_its_own_turns_before_and_after(sent: list[signal.Signals]) -> None:
+    reach = failing_stages(parse_failpoints(["before register 2"], ["after register"]))
+
+    for _ in range(2):
+        reach("before", "register")
+        reach("before", "probe")
+    assert sent == [signal.SIGKILL]
+    reach("after", "register")
+
+    assert sent == [signal.SIGKILL, signal.SIGSTOP]

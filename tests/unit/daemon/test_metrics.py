@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from neardup_stream.errors import BadPageReason, StoreReason
 from neardup_stream.events import EventName
 from neardup_stream.message import Partition, Position, Record
-from neardup_stream.meters import Delivered, Outcome, PipelineMeters, Stage, Step
+from neardup_stream.meters import STEPS, Delivered, Outcome, PipelineMeters, Stage, Step
 from neardup_stream.pipeline.arrival import metadata_of
 from neardup_stream.stores.redis.usage import Usage
 
@@ -61,8 +61,8 @@ def test_metrics_are_the_meters_of_the_pipeline(metrics: Metrics) -> None:
     assert found["neardup_outcomes_total", "dead_letter"] == 2
     assert found["neardup_outcomes_total", "unique"] == 1
     assert found["neardup_outcome_reasons_total", "dead_letter", "not_json"] == 2
-    assert found["neardup_step_duration_seconds_count", "probe"] == 1
-    assert found["neardup_step_duration_seconds_sum", "probe"] == 0.02
+    assert found["neardup_stage_duration_seconds_count", "probe", "probe"] == 1
+    assert found["neardup_stage_duration_seconds_sum", "probe", "probe"] == 0.02
     assert found["neardup_rebalances_total",] == 1
     assert found["neardup_assigned_partitions",] == 2
     assert found["neardup_topic_partitions",] == 6
@@ -92,7 +92,13 @@ def test_every_label_value_of_a_closed_set_starts_at_zero(metrics: Metrics) -> N
     assert {found["neardup_events_total", name] for name in get_args(EventName)} == {0}
     stages = {found["neardup_stage_time_seconds_total", "busy", stage] for stage in get_args(Stage)}
     assert stages == {0}
-    assert {found["neardup_step_duration_seconds_count", stage] for stage in get_args(Step)} == {0}
+    steps = {
+        found["neardup_stage_duration_seconds_count", stage, step]
+        for stage, own in STEPS.items()
+        for step in own
+    }
+    assert steps == {0}
+    assert sorted(step for own in STEPS.values() for step in own) == sorted(get_args(Step))
     reasons = get_args(BadPageReason)
     assert {found["neardup_outcome_reasons_total", "dead_letter", reason] for reason in reasons} == {0}
     reasons = get_args(StoreReason)

@@ -10,7 +10,7 @@ from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.frames import MemoryFrames
 from neardup_stream.stores.memory.records import MemoryRecords
@@ -29,10 +29,10 @@ def given(folder: Path, page: bytes = PAGE, *overrides: str) -> AskedPage:
     return read_given(str(folder / "page.json"), Settings.load(overrides=overrides))
 
 
-async def holding(records: dict[Handle, PageRecord]) -> JudgementStores:
+async def holding(records: dict[Handle, PageRecord]) -> PageStores:
     store = MemoryRecords()
     await store.replace([RecordChange(handle, None, record.pack()) for handle, record in records.items()])
-    return JudgementStores(
+    return PageStores(
         PermutedIndex(MemoryTables(), IndexLayout(IndexConfig())), store, Unclustered(MemoryClusters()), KEY
     )
 

@@ -9,7 +9,7 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.indexed import banded_page
-from neardup_stream.pipeline.judgement import JudgementStores
+from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange, all_records
@@ -17,14 +17,14 @@ from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
 
-def emptied(pipeline: Pipeline) -> tuple[JudgementStores, PermutedIndex]:
+def emptied(pipeline: Pipeline) -> tuple[PageStores, PermutedIndex]:
     """The stores of a pipeline, but that its tables are lost."""
     sketch = pipeline.sketch
     index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig(bands=sketch.bands if sketch else 0)))
-    return JudgementStores(index, pipeline.records, pipeline.decider(), bytes(16)), index
+    return PageStores(index, pipeline.records, pipeline.decider(), bytes(16)), index
 
 
-async def rebuilt(stores: JudgementStores) -> Counter[Rebuilt]:
+async def rebuilt(stores: PageStores) -> Counter[Rebuilt]:
     counts: Counter[Rebuilt] = Counter()
     slot = 0
     while slot < stores.records.slot_count:

@@ -22,7 +22,7 @@ from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource
 from tests.pipelines import Pipeline, essay, page_json
 
-STAGES = ["prepare", "view", "register", "probe", "verify", "decide", "deliver"]
+STAGES = ["decode", "fingerprint", "register", "probe", "verify", "decide", "deliver", "commit"]
 TRACE_IDS = ["0af7651916cd43dd8448eb211c80319c", "4bf92f3577b34da6a3ce929d0e0e4736"]
 SPAN_ID = "00f067aa0ba902b7"
 
@@ -170,7 +170,7 @@ async def test_spans_hold_the_seconds_of_the_steps_and_what_became_of_the_record
     (batch,) = spans.batches
     stages = {span.name: facts(span) for span in spans.stages_of(batch)}
     assert {"decode", "extract", "fingerprint"} == {
-        name.removeprefix("neardup.step_seconds.") for name in stages["prepare"]
+        name.removeprefix("neardup.step_seconds.") for name in stages["decode"]
     }
     outcomes = {name: value for name, value in stages["deliver"].items() if ".outcomes." in name}
     assert outcomes == {
@@ -188,7 +188,9 @@ async def test_batches_at_work_at_once_keep_their_stages_apart() -> None:
     await run(spans, MemorySource([record(number, topic=number) for number in range(20)]), pipeline)
 
     assert len(spans.batches) == 20
-    assert [[span.name for span in spans.stages_of(batch)] for batch in spans.batches] == [STAGES] * 20
+    for batch in spans.batches:
+        names = [span.name for span in spans.stages_of(batch)]
+        assert names in (STAGES, STAGES[:-1])
 
 
 async def test_a_dependency_that_failed_and_came_back_is_an_event_of_the_stage_that_waited() -> None:
@@ -272,7 +274,7 @@ async def test_a_close_that_is_cancelled_leaves_the_collector(caplog: pytest.Log
     assert collector.has_answered.wait(10)
 
 
-@pytest.mark.parametrize(("ratio", "expected"), [("0", 0), ("1", 8)])
+@pytest.mark.parametrize(("ratio", "expected"), [("0", 0), ("1", 1 + len(STAGES))])
 async def test_the_ratio_decides_how_many_batches_are_traced(ratio: str, expected: int) -> None:
     spans = Spans(f"tracing.ratio={ratio}")
 

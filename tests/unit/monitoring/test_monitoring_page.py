@@ -40,4 +40,6 @@ def test_the_number_of_alerts_is_the_one_told() -> None:
 def test_the_table_of_spans_names_every_stage_that_has_one() -> None:
     _, _, table = PAGE.partition("| span | holds |")
 
-    assert [stage for stage in get_args(Stage) if stage != "read" and f"`{stage}`" not in table] == []
+    without_span = ("read", "extract")
+    named = [stage for stage in get_args(Stage) if stage not in without_span]
+    assert [stage for stage in named if f"`{stage}`" not in table] == []

@@ -18,6 +18,9 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.page import Fingerprint64, Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.batch_views import Viewed
+from neardup_stream.pipeline.decode import Decode
+from neardup_stream.pipeline.extract import Extract
+from neardup_stream.pipeline.fingerprint import Fingerprint
 from neardup_stream.pipeline.frame_reading import SETTLED_PAGES, TAUGHT_OF_SETTLED
 from neardup_stream.pipeline.frame_views import FrameViewer, is_distinct
 from neardup_stream.pipeline.likeness import VerdictConfig
@@ -42,13 +45,10 @@ def viewer(config: FrameConfig | None = None) -> FrameViewer:
 def arrive(pages: Sequence[bytes], first: int = 0, scope: str = "host") -> list[Arrival]:
     """Pages as they come out of preparation, at offsets from `first` on."""
     preparation = Preparation(
-        decoder=PageDecoder(),
-        extraction="all_text",
-        simhash=SimhashConfig(),
-        sketch=SKETCH,
-        scope_of=scope_by("everything"),
-        site_of=scope_by(scope),
-        meters=NoMeters(),
+        Decode(PageDecoder()),
+        Extract("all_text"),
+        Fingerprint(SimhashConfig(), SKETCH, scope_by("everything"), scope_by(scope)),
+        NoMeters(),
     )
     records = [
         Record(position=Position(Partition("pages", 0), first + row), key=None, value=page)

@@ -13,6 +13,9 @@ from neardup_stream.frames.table import FrameTable
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival, Forget, Lesson, Prepared
+from neardup_stream.pipeline.decode import Decode
+from neardup_stream.pipeline.extract import Extract
+from neardup_stream.pipeline.fingerprint import Fingerprint
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import WINDOW_PAGES, Frames, site_hash
 from neardup_stream.pipeline.likeness import VerdictConfig
@@ -122,13 +125,10 @@ class Daemon:
 
 def prepared(pages: Sequence[bytes | None]) -> Prepared:
     preparation = Preparation(
-        decoder=PageDecoder(),
-        extraction="all_text",
-        simhash=SimhashConfig(),
-        sketch=SKETCH,
-        scope_of=scope_by("everything"),
-        site_of=scope_by("host"),
-        meters=NoMeters(),
+        Decode(PageDecoder()),
+        Extract("all_text"),
+        Fingerprint(SimhashConfig(), SKETCH, scope_by("everything"), scope_by("host")),
+        NoMeters(),
     )
     return preparation.prepare(
         [

@@ -59,7 +59,7 @@ async def test_they_are_compared_again_and_told_once(
 
     assert pipeline.pairs() == [("https://example.com/b", ["https://example.com/a"])]
     assert pipeline.meters.outcomes == {"unique": 1, "duplicate": 1}
-    assert "stale_reads" in caplog.messages
+    assert "decide_stale_read" in caplog.messages
 
 
 async def test_where_that_never_ends_the_process_does_and_names_the_setting() -> None:

@@ -8,6 +8,9 @@ from neardup_stream.errors import ConfigError, InvariantBroken
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.decode import Decode
+from neardup_stream.pipeline.extract import Extract
+from neardup_stream.pipeline.fingerprint import Fingerprint
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.near_copies import NearCopies, SeenPage
 from neardup_stream.pipeline.preparation import Preparation
@@ -23,13 +26,10 @@ SHOP = "shop.example"
 
 def seen(*pages: bytes) -> list[SeenPage]:
     preparation = Preparation(
-        decoder=PageDecoder(),
-        extraction="all_text",
-        simhash=SimhashConfig(),
-        sketch=SketchConfig(),
-        scope_of=scope_by(EVERYTHING),
-        site_of=scope_by("host"),
-        meters=NoMeters(),
+        Decode(PageDecoder()),
+        Extract("all_text"),
+        Fingerprint(SimhashConfig(), SketchConfig(), scope_by(EVERYTHING), scope_by("host")),
+        NoMeters(),
     )
     return [
         SeenPage(arrival, arrival, is_young=True)

@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.registration import register
+from neardup_stream.pipeline.register import register
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordDrop
 from tests.page_histories import PARTITION, Content, Op, PageHistory, Sweep, page_url, sharp_pipeline
-from tests.unit.pipeline.test_registration import KEY, NOW, arrival
+from tests.unit.pipeline.test_register import KEY, NOW, arrival
 
 PAGES = range(5)
 

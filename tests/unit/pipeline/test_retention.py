@@ -19,7 +19,7 @@ from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Forget, Registered
 from neardup_stream.pipeline.forgetting import forget
 from neardup_stream.pipeline.indexed import indexed_pages
-from neardup_stream.pipeline.registration import register
+from neardup_stream.pipeline.register import register
 from neardup_stream.pipeline.retention import SWEPT_AT_ONCE, RetentionConfig, Sweeper, due
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.memory.tables import MemoryTables

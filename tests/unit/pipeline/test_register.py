@@ -8,7 +8,7 @@ from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import Fingerprint64, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival
-from neardup_stream.pipeline.registration import plan, register
+from neardup_stream.pipeline.register import plan, register
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RankWrite, RecordChange, RecordDrop

@@ -11,7 +11,7 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.indexed import indexed_pages
-from neardup_stream.pipeline.probing import ProbingPage, insert, probe, probe_and_insert
+from neardup_stream.pipeline.probe import ProbingPage, insert, probe, probe_and_insert
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
 from tests.framed_pages import SKETCH, framed_record, prose

@@ -1,27 +1,32 @@
-"""From registered and probed pages to matches: fetch the candidates' records, verify.
+"""The verify stage: fetch the page records of candidates, and compare each with its page.
 
 A stale candidate (a candidate whose page has changed or gone) is removed from the tables when it is met.
-Where a probe left entries unread, stale may have hidden living pages, so that page is probed again.
+Where a probe left entries unread, stale ones may have hidden living pages, so that page is probed again.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from neardup_stream.indexes.protocol import Index, Probed
 from neardup_stream.match import Candidate
-from neardup_stream.meters import Rejection
+from neardup_stream.meters import PipelineMeters, Rejection
 from neardup_stream.page import Handle
-from neardup_stream.pipeline import probing
 from neardup_stream.pipeline.arrival import Judged, Registered
+from neardup_stream.pipeline.batch import Run
 from neardup_stream.pipeline.fetching import fetch_records
 from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.probing import ProbingPage
+from neardup_stream.pipeline.page_locks import PageLocks
+from neardup_stream.pipeline.probe import probe, probing_pages
+from neardup_stream.pipeline.retries import Retries
+from neardup_stream.pipeline.stores import PageStores
+from neardup_stream.pipeline.timing import timed
 from neardup_stream.pipeline.verification import Verdict, Verification, verify
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 
-__all__ = ["Detected", "detect", "fetch_candidates", "probe_and_insert"]
+__all__ = ["Detected", "Verify", "detect", "fetch_candidates"]
 
 _MAX_REPEATS = 8
 """How often a page is probed again behind stale; each time removes some, so later pages see further."""
@@ -37,13 +42,60 @@ class Detected(NamedTuple):
     truncated_count: int = 0
 
 
-async def probe_and_insert(registered: Sequence[Registered], index: Index) -> Probed:
-    """Find the candidates of each page of a batch, and store it.
+class Verify:
+    """Verifies the candidates of runs.
 
-    Raises:
-        StoreUnavailable: the index may have been filled; probing again gives the same candidates.
+    Args:
+        stores: where candidates and their page records are.
+        config: when two pages are alike.
+        locks: released by the pages that are verified.
+        retries: while the store is unavailable.
+        meters: receives the times, candidates and rejections.
     """
-    return await probing.probe_and_insert(_probing(registered), index)
+
+    def __init__(
+        self,
+        stores: PageStores,
+        config: VerdictConfig,
+        locks: PageLocks,
+        retries: Retries,
+        meters: PipelineMeters,
+    ) -> None:
+        self._stores = stores
+        self._config = config
+        self._locks = locks
+        self._retries = retries
+        self._meters = meters
+
+    async def run(self, run: Run) -> None:
+        """Set `judged`, and release the page locks.
+
+        Raises:
+            DependencyLost: the store stayed unavailable.
+        """
+        if run.items:
+            await self._retries.retry(partial(self.verify, run))
+            await self._locks.leave(run.page_ids)
+
+    async def verify(self, run: Run) -> None:
+        """Set `judged`; may be repeated.
+
+        Raises:
+            StoreUnavailable: verify again.
+        """
+        if run.probed is None:
+            return
+        with timed(self._meters, "verify"):
+            detected = await detect(*run.probed, self._stores.index, self._stores.records, self._config)
+        self._count(detected)
+        run.judged = detected.judged
+
+    def _count(self, detected: Detected) -> None:
+        self._meters.candidates(detected.candidate_count)
+        for rejection, count in detected.rejections.items():
+            self._meters.rejected_candidates(rejection, count)
+        self._meters.bucket_cap_hits(detected.bucket_cap_hits)
+        self._meters.truncated_probes(detected.truncated_count)
 
 
 async def detect(
@@ -72,7 +124,7 @@ async def detect(
     truncated_count = 0
     for repeat in range(_MAX_REPEATS):
         if repeat:
-            probed = await probing.probe(_probing([registered[row] for row in rows]), index)
+            probed = await probe(probing_pages([registered[row] for row in rows]), index)
         found = await _verified(registered, rows, probed.candidates, store, config)
         for row, verdict in zip(rows, found.verdicts, strict=True):
             verdicts[row] = verdict
@@ -97,14 +149,6 @@ async def detect(
         for page, verdict in zip(registered, verdicts, strict=True)
     ]
     return detected._replace(judged=judged, truncated_count=truncated_count + len(rows))
-
-
-def _probing(registered: Sequence[Registered]) -> list[ProbingPage]:
-    """A page that is processed again may have more of a frame in its record than it has now, or less."""
-    return [
-        ProbingPage(page.handle, page.record, page.arrival.whole_bands or page.arrival.bands)
-        for page in registered
-    ]
 
 
 async def _verified(

@@ -1,23 +1,106 @@
-"""Registers arriving pages: is this page new, changed, back again, unchanged, or older than what we know?
+"""The register stage: create or update the page record of each page, unless it is decided already.
 
-The decision is `plan`, a pure function of the arrival and the stored record. Writing is compare and set: most
-pages are new, so the first round assumes so and learns what is stored where that was wrong.
+`plan` is pure: a page is new, changed, returned, unchanged, or older than its stored record. Writing is
+compare and set: most pages are new, so the first round assumes so and reads what is stored if it was wrong.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
 
 from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.hashing.handles import handle_of, next_handle
-from neardup_stream.message import Position
+from neardup_stream.message import Message, Position
+from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.arrival import Arrival, Registered, Verdict
+from neardup_stream.pipeline.arrival import Arrival, Forget, Registered, Verdict
+from neardup_stream.pipeline.batch import Registration, Run
+from neardup_stream.pipeline.forgetting import forget
+from neardup_stream.pipeline.page_locks import PageLocks
+from neardup_stream.pipeline.retries import Retries
+from neardup_stream.pipeline.rows import Row
+from neardup_stream.pipeline.stores import PageStores
+from neardup_stream.pipeline.timing import timed
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordStore
 
-__all__ = ["Plan", "plan", "register"]
+__all__ = ["Plan", "Register", "plan", "register"]
+
+
+class Register:
+    """Registers the pages and forgets of runs.
+
+    Args:
+        stores: where page records and decision records are.
+        locks: held by a page from here until its candidates are verified.
+        retries: while the store is unavailable.
+        meters: receives the times.
+        now_seconds: the wall clock, epoch seconds.
+    """
+
+    def __init__(
+        self,
+        stores: PageStores,
+        locks: PageLocks,
+        retries: Retries,
+        meters: PipelineMeters,
+        now_seconds: Callable[[], float],
+    ) -> None:
+        self._stores = stores
+        self._locks = locks
+        self._retries = retries
+        self._meters = meters
+        self._now_seconds = now_seconds
+
+    async def run(self, run: Run) -> None:
+        """Set `registration`, once no page of the run waits between register and verify.
+
+        Raises:
+            DependencyLost: the store stayed unavailable.
+        """
+        if run.items:
+            await self._locks.enter(run.page_ids)
+            await self._retries.retry(partial(self.register, run))
+
+    async def register(self, run: Run, known: Mapping[Position, KnownVersion] = MappingProxyType({})) -> None:
+        """Set `registration`; may be repeated.
+
+        Args:
+            run: any.
+            known: what the clusters know of pages whose records they have found behind.
+
+        Raises:
+            StoreUnavailable: register again.
+        """
+        stores, now_seconds = self._stores, int(self._now_seconds())
+        with timed(self._meters, "look_up"):
+            settled = await stores.clusters.settled(run.positions)
+        items = [item for item in run.items if not settled.knows(item.record.position)]
+        arrivals = [item for item in items if isinstance(item, Arrival)]
+        forgets = [item for item in items if isinstance(item, Forget)]
+        with timed(self._meters, "register"):
+            floor = stores.version_floor
+            pages = await register(arrivals, stores.records, stores.handle_key, now_seconds, known, floor)
+            forgotten = await forget(forgets, stores.records, stores.handle_key, now_seconds, known)
+        run.registration = Registration(settled, pages, forgotten, await self._undelivered(pages))
+
+    async def _undelivered(self, pages: Sequence[Registered]) -> dict[Position, tuple[Message, ...]]:
+        """Return the events of unchanged pages that were decided in another input and may not be delivered.
+
+        That input may never be read again: a pipe that was cut, or a topic in a former epoch.
+        """
+        if not self._stores.outlives_run:
+            return {}
+        makers = {
+            page.arrival.record.position: page.record.maker
+            for page in pages
+            if page.verdict == "unchanged" and _is_of_another_input(page)
+        }
+        if not makers:
+            return {}
+        rows = (await self._stores.clusters.settled(list(set(makers.values())))).rows
+        return {at: Row.unpack(rows[maker].row).events for at, maker in makers.items() if maker in rows}
 
 
 class Plan(NamedTuple):
@@ -234,3 +317,9 @@ def _is_same_content(new: PageRecord, stored: PageRecord) -> bool:
     """
     is_same_state = new.state == stored.state or (new.state, stored.state) == ("archived", "live")
     return is_same_state and new.text_fingerprint == stored.text_fingerprint and new.scope == stored.scope
+
+
+def _is_of_another_input(page: Registered) -> bool:
+    """Whether the version was made in another input of the same kind: files have a colon in their names."""
+    own, maker = page.arrival.record.position.partition.input_id, page.record.maker.partition.input_id
+    return own != maker and (":" in own) == (":" in maker)

@@ -1,4 +1,6 @@
-"""Probes and fills the index with pages that may stand there twice: by content and by whole text.
+"""The probe stage: find the candidates of each page in the index, and insert the page there.
+
+A page may be in the index twice: by content and by whole text.
 
 A page whose frame is known is stored by the bands of its content; a short one by those of its whole text as
 well. While its site is young it looks for both, because a page that came before the frame of its site was
@@ -7,19 +9,73 @@ content, or by the simhash, which is always that of the whole text.
 """
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import chain
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
 from neardup_stream.match import Candidate
+from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import Handle
+from neardup_stream.pipeline.arrival import Registered, Verdict
+from neardup_stream.pipeline.batch import ProbedPages, Run
 from neardup_stream.pipeline.indexed import banded_page, indexed_pages
+from neardup_stream.pipeline.retries import Retries
+from neardup_stream.pipeline.timing import timed
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import TableMembers
 
-__all__ = ["ProbingPage", "insert", "probe", "probe_and_insert"]
+__all__ = ["Probe", "ProbingPage", "insert", "probe", "probe_and_insert", "probing_pages"]
+
+_NOT_COMPARED: Final[frozenset[Verdict]] = frozenset({"unchanged", "superseded"})
+
+
+class Probe:
+    """Probes for the pages of runs.
+
+    Args:
+        index: of all pages.
+        retries: while the store is unavailable.
+        meters: receives the times.
+    """
+
+    def __init__(self, index: Index, retries: Retries, meters: PipelineMeters) -> None:
+        self._index = index
+        self._retries = retries
+        self._meters = meters
+
+    async def run(self, run: Run) -> None:
+        """Set `probed`.
+
+        Raises:
+            DependencyLost: the store stayed unavailable.
+        """
+        if run.items:
+            await self._retries.retry(partial(self.probe, run))
+
+    async def probe(self, run: Run) -> None:
+        """Set `probed`; may be repeated.
+
+        Raises:
+            StoreUnavailable: the index may have been filled; probing again gives the same candidates.
+        """
+        pages = [
+            page
+            for page in run.registration.pages
+            if page.record.is_indexed and page.verdict not in _NOT_COMPARED
+        ]
+        with timed(self._meters, "probe"):
+            run.probed = ProbedPages(pages, await probe_and_insert(probing_pages(pages), self._index))
+
+
+def probing_pages(pages: Sequence[Registered]) -> list["ProbingPage"]:
+    """Return what is looked for; the record of a redelivered page may have another frame than it has now."""
+    return [
+        ProbingPage(page.handle, page.record, page.arrival.whole_bands or page.arrival.bands)
+        for page in pages
+    ]
 
 
 class ProbingPage(NamedTuple):

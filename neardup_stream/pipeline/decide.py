@@ -1,0 +1,131 @@
+"""The decide stage: where each page belongs, and which events say so, stored in one step.
+
+A run that comes so late that its reads may be stale, or whose page records lack what was decided, enters the
+stages register, probe and verify once more, here: later runs wait for it, so decisions stay in order.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Final
+
+from neardup_stream.clusters.placements import Placement
+from neardup_stream.clusters.protocol import KnownVersion, RecordsBehind, StaleRead
+from neardup_stream.clusters.requests import Request
+from neardup_stream.message import Position
+from neardup_stream.meters import PipelineMeters
+from neardup_stream.pipeline.arrival import Judged
+from neardup_stream.pipeline.batch import Decisions, InFlightBatch, Run
+from neardup_stream.pipeline.cases import Case, forget_case, page_case
+from neardup_stream.pipeline.decision import EventConfig, RenderEvent
+from neardup_stream.pipeline.retries import Retries
+from neardup_stream.pipeline.rows import Row
+from neardup_stream.pipeline.stores import PageStores
+from neardup_stream.pipeline.timing import timed
+
+__all__ = ["Decide", "LookAgain"]
+
+_logger = logging.getLogger(__name__)
+
+_LOOKS: Final = 2
+"""So often a run is registered again at once, before it counts as a store that cannot serve."""
+
+LookAgain = Callable[[Run, Mapping[Position, KnownVersion]], Awaitable[None]]
+"""Registers, probes and verifies a run, above the versions that the clusters know."""
+
+
+class Decide:
+    """Decides the runs of batches, in order.
+
+    Args:
+        stores: where decision records are.
+        events: what is published.
+        render: makes the message of an event.
+        look_again: the earlier stages, for a run whose reads are stale.
+        retries: while the store is unavailable.
+        meters: receives the times.
+    """
+
+    def __init__(
+        self,
+        stores: PageStores,
+        events: EventConfig,
+        render: RenderEvent,
+        look_again: LookAgain,
+        retries: Retries,
+        meters: PipelineMeters,
+    ) -> None:
+        self._stores = stores
+        self._events = events
+        self._render = render
+        self._look_again = look_again
+        self._retries = retries
+        self._meters = meters
+
+    async def run(self, batch: InFlightBatch) -> None:
+        """Set `decisions` of each run.
+
+        Raises:
+            DependencyLost: the store stayed unavailable.
+        """
+        for run in batch.runs:
+            if run.items:
+                run.decisions = await self._retries.retry(partial(self._decide, run))
+
+    async def _decide(self, run: Run) -> Decisions:
+        """Decide a run; may be repeated."""
+        for _ in range(_LOOKS):
+            known: Mapping[Position, KnownVersion] = {}
+            try:
+                return await self._decide_once(run)
+            except StaleRead as error:
+                _logger.warning("decide_stale_read", extra={"fields": {"error": str(error)}})
+            except RecordsBehind as error:
+                known = error.known
+            run = await self._registered_again(run, known)
+        return await self._decide_once(run)
+
+    async def _registered_again(self, run: Run, known: Mapping[Position, KnownVersion]) -> Run:
+        """Return the run as the earlier stages find it now, when the versions it replaced are not known."""
+        former = [entry for case in self._cases(run).values() for entry in case.former]
+        if former:
+            await self._stores.index.remove(former)
+        again = run.restarted()
+        await self._look_again(again, known)
+        return again
+
+    async def _decide_once(self, run: Run) -> Decisions:
+        cases = self._cases(run)
+        with timed(self._meters, "decide"):
+            answers = await self._stores.clusters.decide(
+                [case.request for case in cases.values()],
+                lambda request, placement: self._row(cases, request, placement).pack(),
+                run.registration.settled.aged_count,
+            )
+        self._meters.dropped_edges(sum(answer.dropped_edges for answer in answers))
+        return Decisions(
+            positions=run.positions,
+            decided={**run.registration.settled.rows, **dict(zip(cases, answers, strict=True))},
+            former=[entry for case in cases.values() for entry in case.former],
+            distinct=frozenset(position for position, case in cases.items() if case.is_distinct),
+        )
+
+    def _cases(self, run: Run) -> dict[Position, Case]:
+        """Return what is asked of the clusters, in the order of the records."""
+        registration, judged = run.registration, {page.registered.handle: page for page in run.judged}
+        cases = {
+            page.arrival.record.position: page_case(
+                judged.get(page.handle, Judged(page)),
+                self._events,
+                registration.undelivered.get(page.arrival.record.position, ()),
+            )
+            for page in registration.pages
+        }
+        for each in registration.forgets:
+            cases[each.forget.record.position] = forget_case(each, self._events)
+        return {position: cases[position] for position in run.positions if position in cases}
+
+    def _row(self, cases: Mapping[Position, Case], request: Request, placement: Placement | None) -> Row:
+        """Return the decision record; one whose version another record has claimed is superseded."""
+        case = cases.get(request.position)
+        return Row("superseded") if case is None else case.row(placement, self._render)

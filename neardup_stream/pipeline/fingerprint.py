@@ -1,0 +1,113 @@
+"""The fingerprint stage: from the texts of pages to simhashes, sketches and bands. Pure.
+
+`FingerprintContent` completes it where the lines that a site repeats are taken out of its pages.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from neardup_stream.fingerprints.simhash import (
+    Fingerprints,
+    PageLines,
+    SimhashConfig,
+    fingerprint_lines,
+    fingerprint_texts,
+)
+from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.frames.table import LineHashes
+from neardup_stream.page import Fingerprint64, Page
+from neardup_stream.pipeline.arrival import Arrival, metadata_of
+from neardup_stream.pipeline.extract import ExtractedPage
+from neardup_stream.pipeline.kept_text import TextParts, keep_text
+from neardup_stream.pipeline.scopes import UNKNOWN, ScopeOf
+
+__all__ = ["Fingerprint"]
+
+
+class Fingerprint:
+    """Fingerprints the texts of pages.
+
+    Args:
+        simhash: window, fewest tokens.
+        sketch: shingles, bins, bands; None leaves sketches out.
+        scope_of: returns the scope within which a page is compared.
+        site_of: returns whose frame a page has, UNKNOWN for nothing known; None leaves frames in.
+        text_parts: of an archive, what is to be kept of texts.
+    """
+
+    def __init__(
+        self,
+        simhash: SimhashConfig,
+        sketch: SketchConfig | None,
+        scope_of: ScopeOf,
+        site_of: ScopeOf | None = None,
+        text_parts: TextParts = frozenset(),
+    ) -> None:
+        self._simhash = simhash
+        self._sketch = sketch
+        self._scope_of = scope_of
+        self._site_of = site_of if sketch is not None else None
+        self._text_parts = text_parts
+
+    def fingerprint(self, pages: Sequence[ExtractedPage]) -> Iterator[Arrival]:
+        """Yield the pages with the fingerprints of their texts. Cost: see `fingerprint_texts`."""
+        texts = [page.text.text for page in pages]
+        lines: Sequence[PageLines | None] = [None] * len(pages)
+        if self._site_of is None and not self._text_parts:
+            computed = fingerprint_texts(texts, self._simhash, self._sketch)
+        else:
+            computed, lines = fingerprint_lines(texts, self._simhash, self._sketch)
+        return map(self._arrival, pages, lines, _rows(computed))
+
+    def line_hashes(self, text: str) -> LineHashes:
+        """Return the hashes of the lines of a text."""
+        _, (lines,) = fingerprint_lines([text], self._simhash)
+        return lines.hashes
+
+    def _arrival(self, extracted: ExtractedPage, lines: PageLines | None, row: "_Row") -> Arrival:
+        record, page, text = extracted
+        fingerprint, text_fingerprint, token_count, shingle_count, sketch, bands = row
+        site = self._site(page)
+        is_read_again = bool(site) and text.is_markup
+        return Arrival(
+            record=metadata_of(record),
+            page=page if is_read_again else page.without_content(),
+            fingerprint=Fingerprint64(fingerprint),
+            text_fingerprint=text_fingerprint,
+            token_count=token_count,
+            is_decided=token_count >= self._simhash.min_tokens,
+            sketch=sketch,
+            shingle_count=shingle_count,
+            bands=bands,
+            content_token_count=token_count,
+            scope=self._scope_of(page),
+            site=site,
+            lines=None if self._site_of is None else lines,
+            is_markup=text.is_markup,
+            kept=keep_text(text.text, lines.tokens, self._text_parts) if lines and self._text_parts else None,
+        )
+
+    def _site(self, page: Page) -> str:
+        site = UNKNOWN if self._site_of is None else self._site_of(page)
+        return "" if site == UNKNOWN else site
+
+
+_Row = tuple[int, int, int, int, bytes, bytes]
+"""Of one page: simhash, text fingerprint, tokens, shingles, sketch and bands."""
+
+
+def _rows(computed: Fingerprints) -> Iterator[_Row]:
+    return zip(
+        computed.fingerprints.tolist(),
+        computed.text_fingerprints.tolist(),
+        computed.token_counts.tolist(),
+        computed.shingle_counts.tolist(),
+        _slices(computed.sketches.tobytes(), len(computed.fingerprints)),
+        _slices(computed.bands.astype(">u4").tobytes(), len(computed.fingerprints)),
+        strict=True,
+    )
+
+
+def _slices(packed: bytes, count: int) -> list[bytes]:
+    """Return the rows of a table of bytes."""
+    size = len(packed) // count if count else 0
+    return [packed[row * size : (row + 1) * size] for row in range(count)]

@@ -1,0 +1,30 @@
+"""The stores that the stages from register to commit work on."""
+
+from dataclasses import dataclass
+
+from neardup_stream.clusters.protocol import Decider
+from neardup_stream.indexes.protocol import Index
+from neardup_stream.stores.protocol import RecordStore
+
+__all__ = ["PageStores"]
+
+
+@dataclass(frozen=True, slots=True)
+class PageStores:
+    """What is stored of pages.
+
+    Attributes:
+        index: finds candidates.
+        records: keeps the page records.
+        clusters: decides, and keeps the decision records.
+        handle_key: secret of this index.
+        version_floor: first versions of pages are above it.
+        outlives_run: whether earlier runs may have filled the stores, and may not have delivered all events.
+    """
+
+    index: Index
+    records: RecordStore
+    clusters: Decider
+    handle_key: bytes
+    version_floor: int = 0
+    outlives_run: bool = True
