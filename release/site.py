@@ -16,6 +16,7 @@ from mkdocs.structure.pages import Page
 __all__ = ["listing", "on_files", "on_page_markdown", "site_links", "site_path"]
 
 _ROOT = Path(__file__).parents[1]
+_WITH_README = ("deploy/", "docs/decisions/")
 _HOME = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 _LINK = re.compile(r"(?<=\]\()(?![a-z]+:|#)([^)#\s]+)(?=[)#])")
 
@@ -60,7 +61,7 @@ def site_path(path: str) -> str:
     ('events.md', 'index.md', 'deploy/compose/index.md')
     """
     if path.endswith("/"):
-        path += "index.md"
+        path += "README.md" if path in _WITH_README else "index.md"
     return _HOME.get(path, path.removeprefix("docs/"))
 
 
@@ -82,8 +83,7 @@ def _deployed() -> Iterator[Path]:
 
 
 def _directories() -> Iterator[str]:
-    """Every directory that pages may link to, but `deploy` itself, which has a README."""
-    yield "docs/decisions/"
+    """Yield the directories that pages may link to, except those with a README."""
     for path in sorted((_ROOT / "deploy").rglob("*")):
         if path.is_dir():
             yield f"{path.relative_to(_ROOT)}/"

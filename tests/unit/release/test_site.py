@@ -31,7 +31,7 @@ def test_every_page_and_link_holds_on_the_site(tmp_path: Path) -> None:
     ("page", "link", "on_site"),
     [
         ("README.md", "docs/events.md#unique", "events.md#unique"),
-        ("README.md", "docs/decisions", "decisions/index.md"),
+        ("README.md", "docs/decisions", "decisions/README.md"),
         ("docs/upgrading.md", "../CHANGELOG.md", "changelog.md"),
         ("docs/deploying.md", "../deploy/compose", "deploy/compose/index.md"),
         ("docs/deploying.md", "../deploy/neardup-stream.service", "deploy/neardup-stream.service"),
