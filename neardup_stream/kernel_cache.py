@@ -61,7 +61,7 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
     """
     with _loading:
         cache = prepare_kernel_cache(sources)
-        if not _holds_kernel(cache):
+        if not holds_kernel(cache):
             _log.info("compiling the %s kernel, once, up to a minute", name)
             for listener in _listeners:
                 listener()
@@ -133,7 +133,7 @@ def _temporary(read_only: Sequence[Path], name: str) -> Path:
     parent = tempfile.mkdtemp(prefix="neardup-stream-kernels-")
     atexit.register(shutil.rmtree, parent, ignore_errors=True)
     directory = Path(parent) / name
-    filled = next((each for each in read_only if _holds_kernel(each)), None)
+    filled = next((each for each in read_only if holds_kernel(each)), None)
     if filled is not None:
         shutil.copytree(filled, directory)
         for copied in (directory, *directory.rglob("*")):
@@ -145,5 +145,6 @@ def _temporary(read_only: Sequence[Path], name: str) -> Path:
     return directory
 
 
-def _holds_kernel(directory: Path) -> bool:
+def holds_kernel(directory: Path) -> bool:
+    """Return whether a cache directory holds compiled code."""
     return any(directory.rglob("*.nbc"))

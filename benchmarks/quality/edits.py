@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from benchmarks.quality.table_settings import TableSetting, are_found, by_recipe, matching_rows
 from neardup_stream.fingerprints.simhash import Fingerprints, fingerprint_texts
 
-__all__ = ["EDITED_WORDS", "PAGE_WORDS", "Vocabulary", "edit_recalls", "unrelated_matches"]
+__all__ = ["EDITED_WORDS", "PAGE_WORDS", "Vocabulary", "edit_recalls", "edited_pages", "unrelated_matches"]
 
 PAGE_WORDS = 500
 EDITED_WORDS = (0, 1, 2, 5, 10, 20, 30, 50, 100)
@@ -57,7 +57,7 @@ def edit_recalls(
     """Share of edited pages that each setting finds, for each number of EDITED_WORDS."""
     pages = vocabulary.draw(rng, page_count, PAGE_WORDS)
     originals = vocabulary.write(pages)
-    edited = [vocabulary.write(_edited(pages, count, vocabulary, rng)) for count in EDITED_WORDS]
+    edited = [vocabulary.write(edited_pages(pages, count, vocabulary, rng)) for count in EDITED_WORDS]
     recalls = {}
     for recipe, sharing in by_recipe(settings):
         lefts = fingerprint_texts(originals, *recipe)
@@ -83,7 +83,7 @@ def unrelated_matches(
     return counts
 
 
-def _edited(pages: _Numbers, count: int, vocabulary: Vocabulary, rng: np.random.Generator) -> _Numbers:
+def edited_pages(pages: _Numbers, count: int, vocabulary: Vocabulary, rng: np.random.Generator) -> _Numbers:
     """The pages with so many of their words replaced, each by another one."""
     places = rng.permuted(np.tile(np.arange(PAGE_WORDS), (len(pages), 1)), axis=1)[:, :count]
     before = np.take_along_axis(pages, places, axis=1)

@@ -21,10 +21,12 @@ from neardup_daemon.loop_wiring import (
     line_publication,
     loop_config,
 )
+from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_spread_preparation
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
 from neardup_stream.errors import BadPage, CorruptData
+from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.retries import Retries
@@ -131,12 +133,14 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
             )
             for sink in sinks:
                 await stack.enter_async_context(sink)
-            stores = await stack.enter_async_context(_open_stores(run, settings, retries))
-            archives = await asyncio.to_thread(build_consultation, settings, meters, stores.policy)
+            archives = await asyncio.to_thread(build_consultation, settings, meters, policy(settings))
             text_parts = archives.text_parts if archives else frozenset[str]()
             preparation = await stack.enter_async_context(
                 open_spread_preparation(settings, meters, text_parts, run.workers)
             )
+            stores = await stack.enter_async_context(_open_stores(run, settings, retries))
+            await asyncio.to_thread(load_kernel)
+            await asyncio.to_thread(preparation.wait_until_ready)
             publication = line_publication(events, dead_letters)
 
             def render_dead_letter(record: Record, error: BadPage) -> Message:
@@ -161,7 +165,7 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
 async def _open_stores(run: FilesRun, settings: Settings, retries: Retries) -> AsyncIterator[LoopStores]:
     """The stores of a run; clients and servers are loaded only for those that are kept."""
     if not run.is_kept:
-        yield local_stores(settings)
+        yield await asyncio.to_thread(local_stores, settings)
         return
     from neardup_daemon.service import redis_url  # noqa: PLC0415 - half a second less for other runs
     from neardup_daemon.wiring import open_stores  # noqa: PLC0415

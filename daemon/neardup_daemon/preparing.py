@@ -9,7 +9,7 @@ from time import monotonic
 
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.clusters.rules import Rule, anchored, components, is_firm, linked
-from neardup_stream.fingerprints.simhash import SimhashConfig, load_kernel
+from neardup_stream.fingerprints.simhash import SimhashConfig, is_kernel_compiled, load_kernel
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.match import Match
@@ -23,7 +23,7 @@ from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 from neardup_stream.pipeline.kept_text import TextParts
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.parallel_preparation import ParallelPreparation
-from neardup_stream.pipeline.preparation import OnRecord, Preparation, Prepares, ReadsLandmarks
+from neardup_stream.pipeline.preparation import OnRecord, Preparation, ReadsLandmarks
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.scopes import ScopeOf, scope_by
 from neardup_stream.pipeline.spread_preparation import SpreadPreparation
@@ -202,11 +202,12 @@ async def open_parallel_preparation(
 @asynccontextmanager
 async def open_spread_preparation(
     settings: Settings, meters: PipelineMeters, text_parts: TextParts, worker_count: int
-) -> AsyncIterator[Prepares]:
-    """The same in several processes that share each batch."""
+) -> AsyncIterator[SpreadPreparation]:
+    """The same in several processes that share each batch; not ready yet, so that it loads beside others."""
     workers = [_guarded(settings, meters, text_parts) for _ in range(worker_count)]
+    if not is_kernel_compiled():
+        await asyncio.to_thread(load_kernel)  # compiled once, for all processes
     with SpreadPreparation(workers) as preparation:
-        await _start(workers[0])
         yield preparation
 
 

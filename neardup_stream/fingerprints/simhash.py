@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.hashing.stable import HASH_NAME
-from neardup_stream.kernel_cache import load_compiled
+from neardup_stream.kernel_cache import holds_kernel, load_compiled, prepare_kernel_cache
 from neardup_stream.text.alphabet import canonical_alphabet, raw_alphabet
 from neardup_stream.text.canonical import fold_characters
 from neardup_stream.text.tokens import MAX_TOKEN_CHARACTERS
@@ -35,6 +35,7 @@ __all__ = [
     "Views",
     "fingerprint_lines",
     "fingerprint_texts",
+    "is_kernel_compiled",
     "line_token_counts",
     "load_kernel",
     "schema_fields",
@@ -56,6 +57,7 @@ TEXT_MULTIPLIER = 0xD1342543DE82EF95
 """
 
 _KERNEL_MODULE = "neardup_stream.fingerprints.kernel"
+_KERNEL_SOURCES = (Path(__file__).with_name("kernel.py"),)
 _NO_SKETCH = (0, 0, 0, 0)  # tokens to a shingle, bins, bits of a code, bins to a band
 
 
@@ -255,7 +257,12 @@ def load_kernel() -> ModuleType:
 
     Call it at start-up, so that compiling, and its announcement, come before the first page.
     """
-    return load_compiled("page", _KERNEL_MODULE, [Path(__file__).with_name("kernel.py")])
+    return load_compiled("page", _KERNEL_MODULE, _KERNEL_SOURCES)
+
+
+def is_kernel_compiled() -> bool:
+    """Return whether loading the kernel will not compile it. The choice of its cache directory is made."""
+    return holds_kernel(prepare_kernel_cache(_KERNEL_SOURCES))
 
 
 def _run_kernel(

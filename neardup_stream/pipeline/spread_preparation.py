@@ -29,30 +29,40 @@ class SpreadPreparation:
     """Spreads each batch over worker processes; a context manager that ends them.
 
     Args:
-        preparations: one for each worker, the first of them started; the others start when the input is
-            long enough.
+        preparations: one for each worker, none of them started. The first one starts with the block, the
+            others when the input is long enough.
     """
 
     def __init__(self, preparations: Sequence[GuardedPreparation]) -> None:
         self._preparations = tuple(preparations)
         self._threads = ThreadPoolExecutor(len(preparations), "prepare")
         self._idle: SimpleQueue[GuardedPreparation] = SimpleQueue()
-        self._idle.put(preparations[0])
-        self._waiting = list(preparations[1:])
+        self._waiting = list(preparations)
         self._starting: list[Future[None]] = []
         self._record_count = 0
 
     def __enter__(self) -> Self:
-        """Take over the workers."""
+        """Begin to start the first worker."""
+        self._starting.append(self._threads.submit(self._start, self._waiting.pop(0)))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """End all workers, whatever they do."""
+        self._waiting = []
         for preparation in self._preparations:
             preparation.close()
         self._threads.shutdown()
+
+    def wait_until_ready(self) -> None:
+        """Return once the first worker has started; to be called before anything is prepared.
+
+        Raises:
+            InvariantBroken: it did not start.
+            OSError: the system refuses another process.
+        """
+        self._starting[0].result()
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
         """See `Prepares`."""
@@ -83,21 +93,22 @@ class SpreadPreparation:
 
     def _start_others(self) -> None:
         """Start the workers that wait; raise the error of one that failed to start."""
-        if self._waiting:
-            self._starting = [self._threads.submit(self._start, each) for each in self._waiting]
-            self._waiting = []
+        while self._waiting:
+            self._starting.append(self._threads.submit(self._start_another, self._waiting.pop()))
         for start in self._starting:
             if start.done():
                 start.result()
 
     def _start(self, preparation: GuardedPreparation) -> None:
+        preparation.start()
+        self._idle.put(preparation)
+
+    def _start_another(self, preparation: GuardedPreparation) -> None:
         """Start a worker; the others do its work if the system refuses another process."""
         try:
-            preparation.start()
+            self._start(preparation)
         except OSError as error:
             _logger.warning("worker_start_failed", extra={"fields": {"error": str(error)}})
-            return
-        self._idle.put(preparation)
 
 
 def _pieces(records: Sequence[Record]) -> Iterator[Sequence[Record]]:

@@ -34,6 +34,9 @@ __all__ = ["MemoryClusters"]
 _HANDLE_END = RANK_BYTES + 8
 _COUNT_END = RANK_BYTES + COUNT_BYTES
 _ABSORBED_AT_ONCE = 2
+_NO_RANK = bytes(RANK_BYTES)
+_PROVISIONAL_BYTE = PROVISIONAL_RANK.to_bytes(RANK_BYTES, "big")[0]
+"""The first byte of every provisional rank is no smaller, that of all others is."""
 
 
 class MemoryClusters:
@@ -75,7 +78,7 @@ class MemoryClusters:
         self._last_rank += transaction.rank_count
         self._turn = b""
         for cell, value in transaction.writes.items():
-            self._write(cell, value and _ranked(value, base))
+            self._write(cell, value and (_ranked(value, base) if value[0] >= _PROVISIONAL_BYTE else value))
         for cell, (_, added) in transaction.counted.items():
             stored = self._value(cell) or b""
             count = int.from_bytes(stored[RANK_BYTES:_COUNT_END], "big") + added
@@ -114,13 +117,9 @@ class MemoryClusters:
         floor = Cell(TRIMMED, partition_name(partition))
         self._write(floor, b"%d" % max(self._count(floor), offset))
         rows = self._tables.get(rows_table(partition), {})
-        below = sorted((field for field in rows if int(field) < offset), key=int)
-        for field in below[:ROWS_AT_ONCE]:
-            row = rows.pop(field)
-            if rank := int.from_bytes(row[:RANK_BYTES], "big"):
-                handle = Handle(int.from_bytes(row[RANK_BYTES:_HANDLE_END], "big"))
-                self._age([Aged(rank, handle)])
-        return int(len(below) > ROWS_AT_ONCE)
+        below = list(islice((field for field in rows if int(field) < offset), ROWS_AT_ONCE))
+        self._age([_aged(row) for row in map(rows.pop, below) if not row.startswith(_NO_RANK)])
+        return int(len(below) == ROWS_AT_ONCE)
 
     async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
         """See the contract."""
@@ -161,10 +160,14 @@ class MemoryClusters:
         if transaction.aged_count is not None:
             limits[SWEPT] = transaction.aged_count
         is_our_turn = self._turn in {b"", transaction.turn} or self._turn_ends <= self._now_seconds()
+        tables, nothing = self._tables, dict[bytes, bytes]()
         return (
             is_our_turn
             and all(self._count(cell) <= limit for cell, limit in limits.items())
-            and all(self._value(cell) == value for cell, value in transaction.expected.items())
+            and all(
+                tables.get(table, nothing).get(field) == value
+                for (table, field), value in transaction.expected.items()
+            )
             and all(
                 _uncounted(self._value(cell) or b"") == _uncounted(value)
                 for cell, (value, _) in transaction.counted.items()
@@ -183,6 +186,12 @@ class MemoryClusters:
             table.pop(cell.field, None)
         else:
             table[cell.field] = value
+
+
+def _aged(row: bytes) -> Aged:
+    """The page cell that a row lets age."""
+    handle = Handle(int.from_bytes(row[RANK_BYTES:_HANDLE_END], "big"))
+    return Aged(int.from_bytes(row[:RANK_BYTES], "big"), handle)
 
 
 def _uncounted(value: bytes) -> tuple[bytes, bytes]:

@@ -39,18 +39,13 @@ def batches(deeds: dict[int, str]) -> list[list[Record]]:
     return [records[at : at + BATCH_PAGES] for at in range(0, len(records), BATCH_PAGES)]
 
 
-def started() -> GuardedPreparation:
-    preparation = GuardedPreparation(build, LIMITS, NoMeters())
-    preparation.start()
-    return preparation
-
-
 def test_a_batch_comes_back_in_order_with_only_the_page_refused_that_ends_a_worker() -> None:
     of = batches({BATCH_PAGES + 77: "-vanish-", 2 * BATCH_PAGES + 7: "-fail-"})
-    alone = started()
-    workers = [started(), GuardedPreparation(build, LIMITS, NoMeters())]
+    alone = GuardedPreparation(build, LIMITS, NoMeters())
+    workers = [GuardedPreparation(build, LIMITS, NoMeters()) for _ in range(2)]
 
     with SpreadPreparation(workers) as spread:
+        spread.wait_until_ready()
         together = [spread.prepare(batch) for batch in of]
     expected = [alone.prepare(batch) for batch in of]
     alone.close()
@@ -72,9 +67,19 @@ def prepare_for_ever(spread: SpreadPreparation) -> None:
 
 
 def test_a_worker_that_cannot_load_ends_the_run(capfd: pytest.CaptureFixture[str]) -> None:
-    broken = GuardedPreparation(build_nothing, LIMITS, NoMeters())
+    sound = GuardedPreparation(build, LIMITS, NoMeters())
+    first, broken = (GuardedPreparation(build_nothing, LIMITS, NoMeters()) for _ in range(2))
 
-    with SpreadPreparation([started(), broken]) as spread, pytest.raises(InvariantBroken, match="not start"):
-        prepare_for_ever(spread)
+    with SpreadPreparation([first]) as spread, pytest.raises(InvariantBroken, match="not start"):
+        spread.wait_until_ready()
+    with SpreadPreparation([sound, broken]) as spread:
+        spread.wait_until_ready()
+        with pytest.raises(InvariantBroken, match="not start"):
+            prepare_for_ever(spread)
 
     assert "there is nothing to load" in capfd.readouterr().err
+
+
+def test_a_run_that_ends_while_a_worker_starts_does_not_wait_for_it() -> None:
+    with SpreadPreparation([GuardedPreparation(build, LIMITS, NoMeters())]):
+        pass
