@@ -48,9 +48,7 @@ class Term(NamedTuple):
 AVOIDED: Final = (
     # Pages, processes and servers do not talk, listen, die, or go places; actors have names.
     Term("speak speaks spoke speaking", "be the representative of"),
-    Term(
-        "tell tells told telling", "publish, report, return; for two things: distinguish", unless=r"\w+\.tell"
-    ),
+    Term("tell tells told telling", "publish, report, return; distinguish", unless=r"\w+\.tell"),
     Term("whoever nobody somebody anybody", "name the actor: the consumer, no daemon, another daemon"),
     Term("away", "unavailable; removed", unless="(right|straight) away"),
     Term("astray", "redelivered, late"),

@@ -90,7 +90,7 @@ class Metrics:
         counter, gauge = self.registry.counter, self.registry.gauge
         self._pages = counter("pages", "Records delivered.")
         self._page_bytes = counter("page_bytes", "Bytes of key, value and headers of the records delivered.")
-        outcomes = counter("outcomes", "Records by what became of them; they sum to the pages.", "outcome")
+        outcomes = counter("outcomes", "Records by outcome; the outcomes sum to the pages.", "outcome")
         self._outcomes = {outcome: outcomes.labels(outcome) for outcome in get_args(Outcome)}
         self._reasons = counter(
             "outcome_reasons", "Outcomes that have a reason, by reason.", "outcome", "reason"
@@ -106,9 +106,7 @@ class Metrics:
         self._rejected = {reason: rejected.labels(reason) for reason in get_args(Rejection)}
         self._cap_hits = counter("bucket_cap_hits", "Ranges larger than a probe may read.")
         self._truncated_probes = counter("truncated_probes", "Pages for which a probe left entries unread.")
-        self._dropped_edges = counter(
-            "dropped_pending_edges", "Matches not left for pages that are not decided yet."
-        )
+        self._dropped_edges = counter("dropped_pending_edges", "Pending edges that were dropped.")
         self._fallbacks = counter("charset_fallbacks", "Bodies decoded by detection, not by label.")
         over_limit = counter("over_limit", "Pages over a limit, by the setting.", "limit")
         self._over_limit = {limit: over_limit.labels(limit) for limit in get_args(LimitName)}
@@ -121,7 +119,7 @@ class Metrics:
         self._taught, self._dropped_lessons = lessons.labels("taught"), lessons.labels("dropped")
         sites = gauge("frame_sites", "Sites whose frame tables this process caches.", "state")
         self._young_sites, self._settled_sites = sites.labels("young"), sites.labels("settled")
-        archived = counter("archived", "Pages that are like a page of an archive, by its best match.", "kind")
+        archived = counter("archived", "Pages that match a page of an archive, by the best match.", "kind")
         self._archived = {kind: archived.labels(kind) for kind in get_args(MatchKind)}
         self._archive_candidates = counter(
             "archive_candidates", "Frozen pages that pages were compared with."

@@ -21,10 +21,10 @@ class SweepMetrics:
         self._swept = {action: swept.labels(action) for action in get_args(Sweep)}
         self._round = gauge("sweep_round_seconds", "How long retention takes to look at every record.")
         self._overdue = gauge(
-            "sweep_overdue_seconds", "By how much the latest page that retention let go was late."
+            "sweep_overdue_seconds", "By how much the latest page that retention removed was late."
         )
         self._lag = gauge("sweep_lag_seconds", "How far retention is behind its schedule.")
-        self._under_way = gauge("sweeps_in_flight", "Sweeps of some slots that are under way at once.")
+        self._under_way = gauge("sweeps_in_flight", "Sweeps of slots in flight.")
         self._reading_waited = counter("reading_paused_seconds", "Seconds that reading waited for retention.")
         self._clock_offset = gauge("clock_offset_seconds", "How far this host's clock is ahead of Redis.")
 

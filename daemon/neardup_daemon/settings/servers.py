@@ -1,4 +1,4 @@
-"""The sections that say where the servers are, and who we are to them."""
+"""Define the settings of Kafka and Redis: addresses, credentials, timeouts."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,10 +24,10 @@ Topic = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
 
 
 class Kafka(Section, frozen=True):
-    """Where pages come from and events go to."""
+    """The Kafka cluster, its topics and the consumer group."""
 
     bootstrap_servers: Annotated[
-        str, Meta(min_length=1, description="Brokers to ask first, as `host:port,host:port`.")
+        str, Meta(min_length=1, description="Brokers to contact first, as `host:port,host:port`.")
     ] = "localhost:9092"
     pages_topic: Annotated[Topic, Meta(description="Topic the pages are read from.")] = "pages"
     events_topic: Annotated[Topic, Meta(description="Topic the events are sent to.")] = "neardup-events"
@@ -41,8 +41,8 @@ class Kafka(Section, frozen=True):
         str,
         Meta(
             pattern=r"^[A-Za-z0-9._-]{0,200}$",
-            description="Name of this daemon alone, under which it finds its partitions again when it is"
-            " restarted within the session timeout; empty gives them away at every stop.",
+            description="Static member id of this daemon, unique in its group: it keeps its partitions"
+            " through a restart within the session timeout. Empty releases them at every stop.",
         ),
     ] = ""
     input_epoch: Annotated[
@@ -50,43 +50,56 @@ class Kafka(Section, frozen=True):
         Meta(
             ge=0,
             lt=1 << 31,
-            description="Raise it, in all daemons, when the pages topic was made anew or is to be judged"
-            " again: its records are then those of another input.",
+            description="Increase it, in all daemons, after the pages topic was recreated, or to process"
+            " it again: its records then count as those of another input.",
         ),
     ] = 0
     first_start: Annotated[
-        FirstStart, Meta(description="Where a group that never committed begins to read.")
+        FirstStart, Meta(description="Where a group without committed offsets starts to read.")
     ] = "earliest"
     out_of_range: Annotated[
         OutOfRange,
-        Meta(description="What to do when the committed offset is no longer in the topic."),
+        Meta(description="What to do if the committed offset is no longer in the topic."),
     ] = "fail"
     delivery: Annotated[
         Literal["at_least_once", "exactly_once"],
         Meta(
-            description="What is promised of every event: `at_least_once`, or `exactly_once` to subscribers"
-            " that read committed."
+            description="Delivery guarantee of events: `at_least_once`, or `exactly_once` for subscribers"
+            " with read_committed."
         ),
     ] = "at_least_once"
-    compression: Annotated[Compression, Meta(description="Codec of the batches sent.")] = "zstd"
+    compression: Annotated[Compression, Meta(description="Compression codec of the batches sent.")] = "zstd"
     request_timeout_seconds: Annotated[
         Seconds,
-        Meta(description="Longest wait for one answer of a broker; whoever is silent longer counts as away."),
+        Meta(
+            description="Timeout of one response of a broker, in seconds; a broker that exceeds it"
+            " counts as unavailable."
+        ),
     ] = 30.0
     metadata_max_age_seconds: Annotated[
         Seconds,
         Meta(
-            description="How long partitions that were added to a topic may stay unread; a shorter time costs"
-            " the brokers more requests."
+            description="How long, in seconds, new partitions of a topic may stay undetected; a shorter"
+            " time costs the brokers more requests."
         ),
     ] = 30.0
     session_timeout_seconds: Annotated[
-        Seconds, Meta(description="Silence after which the broker gives our partitions to others.")
+        Seconds,
+        Meta(
+            description="Time without a heartbeat, in seconds, after which the broker reassigns"
+            " the daemon's partitions."
+        ),
     ] = 30.0
     max_poll_interval_seconds: Annotated[
-        Seconds, Meta(description="Longest time between two reads before the partitions are given to others.")
+        Seconds,
+        Meta(
+            description="Longest time between two reads, in seconds, before the broker"
+            " reassigns the daemon's partitions."
+        ),
     ] = 300.0
-    tls: Annotated[bool, Meta(description="Encrypt connections, and check whom they lead to.")] = False
+    tls: Annotated[bool, Meta(description="Encrypt connections, and verify the brokers' certificates.")] = (
+        False
+    )
     tls_ca_file: Annotated[
         str, Meta(description="PEM file of the authorities to trust; empty trusts those of the system.")
     ] = ""
@@ -96,10 +109,8 @@ class Kafka(Section, frozen=True):
     tls_key_file: Annotated[
         str, Meta(description="PEM file of its key; empty if the key is in the certificate's file.")
     ] = ""
-    sasl_mechanism: Annotated[
-        SaslMechanism, Meta(description="How brokers want to hear a user name and a password.")
-    ] = "none"
-    sasl_username: Annotated[str, Meta(description="Who we are to the brokers.")] = ""
+    sasl_mechanism: Annotated[SaslMechanism, Meta(description="SASL mechanism of the brokers.")] = "none"
+    sasl_username: Annotated[str, Meta(description="SASL user name.")] = ""
     sasl_password: Annotated[
         Secret, Meta(description="Password; rather use the file or the environment.")
     ] = ""
@@ -134,7 +145,7 @@ class Kafka(Section, frozen=True):
 
 
 class Redis(Section, frozen=True):
-    """Where the tables and page records are kept."""
+    """The Redis that stores the tables and page records."""
 
     url: Annotated[
         str,
@@ -151,16 +162,22 @@ class Redis(Section, frozen=True):
             description="First part of every key; two corpora can share a server.",
         ),
     ] = "nd"
-    socket_timeout_seconds: Annotated[Seconds, Meta(description="Longest wait for one answer.")] = 10.0
+    socket_timeout_seconds: Annotated[Seconds, Meta(description="Timeout of one response, in seconds.")] = (
+        10.0
+    )
     retries: Annotated[
-        int, Meta(ge=0, le=100, description="How often the client repeats a call before the batch is told.")
+        int,
+        Meta(ge=0, le=100, description="How often the client retries a call before the batch is retried."),
     ] = 2
-    username: Annotated[str, Meta(description="Who we are to the server; empty for its default user.")] = ""
+    username: Annotated[str, Meta(description="ACL user; empty for the default user.")] = ""
     password: Annotated[Secret, Meta(description="Password; rather use the file or the environment.")] = ""
     password_file: Annotated[str, Meta(description="File that holds the password.")] = ""
     durability: Annotated[
         Durability,
-        Meta(description="Who has what was written before it is told: the `master`, or a `replica` too."),
+        Meta(
+            description="Which servers must acknowledge a write before its events are published:"
+            " `master`, or `replica` (master and one replica)."
+        ),
     ] = "master"
     tls_ca_file: Annotated[
         str, Meta(description="PEM file of the authorities to trust; empty trusts those of the system.")
@@ -181,7 +198,7 @@ class Redis(Section, frozen=True):
         self.config()
 
     def config(self) -> RedisConfig:
-        """The same, as the client wants it."""
+        """Return these settings for the client."""
         return RedisConfig(
             self.url,
             self.socket_timeout_seconds,
@@ -193,7 +210,7 @@ class Redis(Section, frozen=True):
 
 
 def _login(prefix: str, username: str, password: str, password_file: str) -> Login | None:
-    """None where nothing is set."""
+    """Return None if nothing is set."""
     if not (username or password or password_file):
         return None
     with _prefixed(prefix):
@@ -201,7 +218,7 @@ def _login(prefix: str, username: str, password: str, password_file: str) -> Log
 
 
 def _tls_files(prefix: str, ca_file: str, certificate_file: str, key_file: str) -> TlsFiles | None:
-    """None where nothing is set."""
+    """Return None if nothing is set."""
     if not (ca_file or certificate_file or key_file):
         return None
     with _prefixed(prefix):
@@ -210,7 +227,7 @@ def _tls_files(prefix: str, ca_file: str, certificate_file: str, key_file: str) 
 
 @contextmanager
 def _prefixed(prefix: str) -> Iterator[None]:
-    """Say of which server the settings are that an error names."""
+    """Prefix the settings in an error with their section."""
     try:
         yield
     except ConfigError as error:

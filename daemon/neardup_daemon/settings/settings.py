@@ -52,56 +52,66 @@ class Archive(Section, frozen=True):
 
     files: Annotated[
         tuple[str, ...],
-        Meta(description="Archives that `freeze` wrote; all of them are asked about every page."),
+        Meta(description="Archives written by `freeze`; every page is looked up in all of them."),
     ] = ()
     on_match: Annotated[
         Literal["report", "skip"],
         Meta(
-            description="What becomes of a page that is like a frozen one: `report` publishes an `archived`"
-            " event and compares the page with the index as any other; `skip` publishes the same event and"
-            " keeps a page record only: the page is in no cluster, and no later page matches it. All daemons"
-            " of a namespace need the same files then."
+            description="What happens to a page that matches a frozen one: `report` publishes an"
+            " `archived` event and compares the page with the index as usual; `skip` publishes"
+            " the same event and stores a page record only: the page is in no cluster, and no"
+            " later page matches it. With `skip`, all daemons of a namespace need the same"
+            " files."
         ),
     ] = "report"
     matches_limit: Annotated[
         int,
-        Meta(ge=1, le=10_000, description="Most frozen pages an `archived` event names; it counts them all."),
+        Meta(
+            ge=1,
+            le=10_000,
+            description="Most frozen pages listed in an `archived` event; its total counts all of them.",
+        ),
     ] = 8
     reload_seconds: Annotated[
         Seconds,
         Meta(
-            description="How often files are looked at that may have been replaced, and their forgets; a"
-            " smaller number sees them sooner."
+            description="How often to check for replaced archive files and forgotten pages; a smaller"
+            " number detects them sooner."
         ),
     ] = 10.0
     verify_at_start: Annotated[
         bool,
         Meta(
-            description="Read archives to the last byte before the first page, a second a GB; without, each"
-            " 4 KiB are checked at their first use, and damage is met later."
+            description="Verify whole archives before the first page, in a second a GB; otherwise each 4"
+            " KiB are verified at their first use, and damage is detected later."
         ),
     ] = True
 
 
 class Retention(Section, frozen=True):
-    """When a page that is not seen again is let go."""
+    """When pages that are not seen again expire."""
 
     seconds: Annotated[
         float,
-        Meta(ge=0, le=10 * 366 * 86_400, description="Pages not seen for this long expire; 0 keeps all."),
+        Meta(
+            ge=0,
+            le=10 * 366 * 86_400,
+            description="Pages not seen for this long, in seconds, expire; 0 keeps all pages.",
+        ),
     ] = 0.0
     stub_seconds: Annotated[
         float,
         Meta(
             gt=0,
             le=10 * 366 * 86_400,
-            description="How long what is left of a forgotten or expired page (its version) is kept.",
+            description="How long, in seconds, the stub (id and version) of a forgotten or expired page"
+            " is kept.",
         ),
     ] = 86_400.0
 
 
 class Limits(Section, frozen=True):
-    """Above these a record is a dead letter."""
+    """Limits above which a record becomes a dead letter."""
 
     max_page_bytes: Annotated[int, Meta(ge=1, le=1 << 30, description="Largest record value.")] = 4 * _MIB
     max_url_bytes: Annotated[int, Meta(ge=1, le=_MIB, description="Longest URL, in UTF-8.")] = 4096
@@ -114,8 +124,8 @@ class Limits(Section, frozen=True):
         Meta(
             ge=1,
             le=1 << 30,
-            description="Most bytes that a compressed batch of the pages topic may expand to; of a larger one"
-            " every record is a dead letter without its content.",
+            description="Most bytes to which a compressed batch of the pages topic may expand; every"
+            " record of a larger one becomes a dead letter without its content.",
         ),
     ] = 32 * _MIB
     max_text_bytes: Annotated[
@@ -131,13 +141,11 @@ class Limits(Section, frozen=True):
         Meta(
             ge=1,
             le=1 << 30,
-            description="Most elements and attributes of a page, with the formatting elements that a parser"
-            " repeats because they were left open.",
+            description="Most elements and attributes of a page, including the formatting elements that a"
+            " parser repeats because they were left open.",
         ),
     ] = 1 << 19
-    max_depth: Annotated[
-        int, Meta(ge=1, le=65_536, description="Most elements of a page inside each other.")
-    ] = 1024
+    max_depth: Annotated[int, Meta(ge=1, le=65_536, description="Most nested elements of a page.")] = 1024
     max_attributes: Annotated[int, Meta(ge=1, le=_MIB, description="Most attributes of one element.")] = 1024
     max_names: Annotated[
         int,
@@ -169,8 +177,8 @@ class Limits(Section, frozen=True):
     page_seconds: Annotated[
         Seconds,
         Meta(
-            description="Most CPU time that one page may take until it is fingerprinted; more lets slower"
-            " pages pass, and a hostile one holds its batch up for as long."
+            description="Most CPU time, in seconds, to prepare one page; a larger value accepts slower"
+            " pages, but a hostile one delays its batch for as long."
         ),
     ] = 2.0
     page_memory_bytes: Annotated[
@@ -178,13 +186,13 @@ class Limits(Section, frozen=True):
         Meta(
             ge=64 * _MIB,
             le=1 << 40,
-            description="Most memory that one page may take until it is fingerprinted. The process that"
-            " prepares pages may take 64 MiB more for other pages.",
+            description="Most memory to prepare one page. The worker process may take 64 MiB more for"
+            " other pages.",
         ),
     ] = 512 * _MIB
 
     def config(self) -> PageLimits:
-        """The same, as the page decoder wants it."""
+        """Return these settings for the page decoder."""
         return PageLimits(
             max_page_bytes=self.max_page_bytes,
             max_url_bytes=self.max_url_bytes,
@@ -193,7 +201,7 @@ class Limits(Section, frozen=True):
         )
 
     def text(self) -> TextLimits:
-        """The same, as the extraction of text wants it."""
+        """Return these settings for the extraction of text."""
         markup = MarkupLimits(
             max_nodes=self.max_nodes,
             max_depth=self.max_depth,
@@ -208,7 +216,7 @@ class Limits(Section, frozen=True):
         return TextLimits(markup, self.max_text_bytes)
 
     def worker(self) -> WorkerLimits:
-        """The same, as the process that prepares pages wants it."""
+        """Return these settings for the process that prepares pages."""
         return WorkerLimits(self.page_seconds, self.page_memory_bytes)
 
 
@@ -226,7 +234,7 @@ class PageFields(Section, frozen=True):
     status: Annotated[FieldPath, Meta(description="HTTP status.")] = "status"
     language: Annotated[FieldPath, Meta(description="Language label.")] = "language"
     score: Annotated[FieldPath, Meta(description="The crawler's own score.")] = "score"
-    meta: Annotated[FieldPath, Meta(description="JSON that events pass on untouched.")] = "meta"
+    meta: Annotated[FieldPath, Meta(description="JSON that events pass on unchanged.")] = "meta"
 
     def mapping(self) -> dict[str, str]:
         """Our name → the crawler's path, for the names that differ."""
@@ -240,8 +248,8 @@ class Page(Section, frozen=True):
     preset: Annotated[
         Preset,
         Meta(
-            description="The crawler that writes the pages, whose names of fields and identities are known;"
-            " `page.fields` go before it."
+            description="The crawler that writes the pages, if its field names and page ids are known;"
+            " `page.fields` take precedence."
         ),
     ] = "none"
     fields: PageFields = PageFields()
@@ -252,24 +260,25 @@ class Pages(Section, frozen=True):
 
     status: Annotated[
         tuple[Annotated[int, Meta(ge=0, le=999)], ...],
-        Meta(description="HTTP statuses to process, others are skipped; empty takes every page."),
+        Meta(description="HTTP statuses to process; other pages are skipped. Empty processes every page."),
     ] = ()
 
 
 class Events(Section, frozen=True):
     """Which events are sent besides the duplicates."""
 
-    unique: Annotated[bool, Meta(description="Send an event for every page that stands alone.")] = False
+    unique: Annotated[bool, Meta(description="Publish an event for every unique page.")] = False
     contained: Annotated[
-        bool, Meta(description="Send an event for every page that is mostly inside another, or holds one.")
+        bool,
+        Meta(description="Publish an event for every page that is mostly inside another, or contains one."),
     ] = False
     undecided: Annotated[
-        bool, Meta(description="Send an event for every page that is too short to be judged.")
+        bool, Meta(description="Publish an event for every page that is too short to be compared.")
     ] = False
 
 
 class Pipeline(Section, frozen=True):
-    """How much is under way at once, and how long anything may take."""
+    """Limits of batches and pages in flight, and timeouts."""
 
     max_batch_pages: Annotated[int, Meta(ge=1, description="Most pages of one batch.")] = 256
     max_batch_bytes: Annotated[
@@ -293,7 +302,10 @@ class Pipeline(Section, frozen=True):
     ] = 300.0
     stall_seconds: Annotated[
         Seconds,
-        Meta(description="How long there may be work and no commit before `/livez` says to restart."),
+        Meta(
+            description="How long, in seconds, there may be work without a commit before `/livez` fails,"
+            " so that a supervisor restarts the daemon."
+        ),
     ] = 300.0
 
     def __post_init__(self) -> None:
@@ -305,7 +317,7 @@ class Pipeline(Section, frozen=True):
         self.limits()
 
     def limits(self) -> InFlightLimits:
-        """How much may be under way, as the loop wants it."""
+        """Return the limits of pages in flight, for the loop."""
         return InFlightLimits(
             max_batch_pages=self.max_batch_pages,
             max_batch_bytes=self.max_batch_bytes,
@@ -323,7 +335,7 @@ class Failpoints(Section, frozen=True):
     ] = ()
     stop: Annotated[
         tuple[str, ...],
-        Meta(description="For tests: calls at which the daemon stands still until it gets SIGCONT."),
+        Meta(description="For tests: calls at which the daemon stops itself until SIGCONT."),
     ] = ()
 
     def __post_init__(self) -> None:
@@ -335,7 +347,7 @@ class Failpoints(Section, frozen=True):
         self.points()
 
     def points(self) -> list[Failpoint]:
-        """The same, as the composition root wants it."""
+        """Return these settings for the composition root."""
         return parse_failpoints(self.kill, self.stop)
 
 

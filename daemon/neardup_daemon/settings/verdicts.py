@@ -1,4 +1,4 @@
-"""The sections that say how pages are compared, and which of them belong together."""
+"""Define the settings of the index, the comparison of pages, and clusters."""
 
 from typing import Annotated, Literal
 
@@ -14,7 +14,7 @@ __all__ = ["Clusters", "Frames", "Index", "Sketch", "Text", "Verdict"]
 
 
 class Index(Section, frozen=True):
-    """How the permuted tables are laid out; all but `bucket_cap` change what is stored."""
+    """The layout of the permuted tables; all settings but `bucket_cap` change what is stored."""
 
     blocks: Annotated[
         int,
@@ -29,7 +29,11 @@ class Index(Section, frozen=True):
         Meta(ge=0, le=63, description="Fingerprints that differ in at most this many bits are candidates."),
     ] = 3
     expected_pages: Annotated[
-        int, Meta(ge=1, description="Largest number of pages to be kept; sets the width of the buckets.")
+        int,
+        Meta(
+            ge=1,
+            description="Largest number of pages that the index will hold; sets the width of the buckets.",
+        ),
     ] = 1_000_000
     bands: Annotated[
         int,
@@ -43,7 +47,8 @@ class Index(Section, frozen=True):
         int,
         Meta(
             ge=1,
-            description="Largest range a probe reads whole; of a larger one, an oversized bucket, a sample.",
+            description="Largest range that a probe reads whole; a larger one, an oversized bucket, is"
+            " sampled.",
         ),
     ] = 128
     shards: Annotated[
@@ -51,7 +56,7 @@ class Index(Section, frozen=True):
         Meta(
             ge=1,
             le=256,
-            description="Units of placement, a power of two; at least 4 times a cluster's nodes.",
+            description="Units of placement in a Redis Cluster, a power of two; at least 4 times its nodes.",
         ),
     ] = 16
 
@@ -64,7 +69,7 @@ class Index(Section, frozen=True):
         self.config()
 
     def config(self) -> IndexConfig:
-        """The same, as the index wants it."""
+        """Return these settings for the index."""
         return IndexConfig(
             permuted=PermutedConfig(self.blocks, self.distance_bits),
             bands=self.bands,
@@ -79,7 +84,7 @@ class Text(Section, frozen=True):
 
     extraction: Annotated[
         Literal["all_text", "main_content"],
-        Meta(description="What of a page's markup counts: all its visible text, or its main content."),
+        Meta(description="Which part of a page's markup is its text: all visible text, or the main content."),
     ] = "all_text"
     window_tokens: Annotated[
         int,
@@ -92,18 +97,24 @@ class Text(Section, frozen=True):
 
 
 class Sketch(Section, frozen=True):
-    """How much is remembered of a page's text; all of it changes what is stored."""
+    """The size of sketches; all settings change what is stored."""
 
     shingle_tokens: Annotated[
         int,
         Meta(
             ge=1,
             le=MAX_WINDOW_TOKENS,
-            description="Consecutive tokens that make one shingle; resemblance counts those two pages share.",
+            description="Consecutive tokens of one shingle; resemblance is the fraction of shingles that"
+            " two pages share.",
         ),
     ] = 3
     bins: Annotated[
-        int, Meta(ge=16, le=1024, description="Samples of a sketch; four times as many halve its error.")
+        int,
+        Meta(
+            ge=16,
+            le=1024,
+            description="Samples of a sketch; four times as many halve the error of a resemblance.",
+        ),
     ] = 160
     code_bits: Annotated[
         Literal[4, 8], Meta(description="Bits of one sample; 4 take half the bytes and err a little more.")
@@ -115,7 +126,10 @@ class Verdict(Section, frozen=True):
 
     scheme: Annotated[
         Literal["sketch", "simhash"],
-        Meta(description="What pages are compared by: sketches, which tell resemblance, or simhashes alone."),
+        Meta(
+            description="How pages are compared: by sketches, which estimate resemblance, or by"
+            " simhashes alone."
+        ),
     ] = "sketch"
     near_resemblance: Annotated[
         float, Meta(gt=0, le=1, description="Least estimated resemblance of two pages that match.")
@@ -138,20 +152,31 @@ class Verdict(Section, frozen=True):
     ] = 0.73
     scope: Annotated[
         str,
-        Meta(description="Compare within `everything`, `host`, `domain`, `language` or `meta.<field>`."),
+        Meta(
+            description="Within which pages a page is compared: `everything`, `host`, `domain`,"
+            " `language` or `meta.<field>`."
+        ),
     ] = "everything"
     min_tokens: Annotated[
-        int, Meta(ge=1, description="Pages with fewer tokens are undecided: not indexed, equal to nothing.")
+        int,
+        Meta(
+            ge=1, description="Pages with fewer tokens are undecided: they are not indexed and match nothing."
+        ),
     ] = 10
     matches_limit: Annotated[
         int,
-        Meta(ge=1, le=10_000, description="Most matches an event names; `matches_total` counts them all."),
+        Meta(
+            ge=1,
+            le=10_000,
+            description="Most matches listed in an event; `matches_total` counts all of them.",
+        ),
     ] = 64
     policy: Annotated[
         int,
         Meta(
             ge=0,
-            description="Raise it by one to change what verdicts depend on, for pages stored already too.",
+            description="Number of the policy. Increase it by one to change settings that verdicts depend"
+            " on in a namespace with pages.",
         ),
     ] = 0
 
@@ -172,8 +197,9 @@ class Frames(Section, frozen=True):
         Meta(
             ge=1,
             le=32,
-            description="A line of HTML is frame if as many other pages of the site have it; a larger"
-            " number learns a frame later, a smaller one takes more repeated content for frame.",
+            description="On how many other pages of the site a line of HTML must be to count as frame; a"
+            " larger number learns a frame later, a smaller one treats more repeated content"
+            " as frame.",
         ),
     ] = 5
     landmark_pages: Annotated[
@@ -185,7 +211,7 @@ class Frames(Section, frozen=True):
         ),
     ] = 2
     text_pages: Annotated[
-        int, Meta(ge=1, le=120, description="The same for a line of a page that comes as plain text.")
+        int, Meta(ge=1, le=120, description="The same for a line of a page in plain text.")
     ] = 10
     max_lines: Annotated[
         int,
@@ -197,7 +223,7 @@ class Frames(Section, frozen=True):
     ] = 1024
 
     def config(self) -> FrameConfig:
-        """The same, as the pipeline wants it."""
+        """Return these settings for the pipeline."""
         return FrameConfig(self.markup_pages, self.landmark_pages, self.text_pages, self.max_lines)
 
 
@@ -220,8 +246,8 @@ class Clusters(Section, frozen=True):
     tombstone_ttl_seconds: Annotated[
         Seconds,
         Meta(
-            description="How long a page is kept at hand that was decided, or left; batches that were under"
-            " way for longer are compared again."
+            description="How long tombstones of decided or removed page versions are kept, in seconds."
+            " Batches in flight for longer are verified again."
         ),
     ] = 120.0
     pending_edges: Annotated[
@@ -229,7 +255,8 @@ class Clusters(Section, frozen=True):
         Meta(
             ge=1,
             le=4096,
-            description="Most matches that wait for one page which is registered but not decided yet; further"
-            " ones are dropped and counted. More cost memory and time where many copies of such a page come.",
+            description="Most pending edges of one page that is registered but not decided yet; further"
+            " ones are dropped and counted. A larger number costs memory and time if many"
+            " copies of such a page arrive.",
         ),
     ] = 64
