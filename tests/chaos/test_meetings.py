@@ -17,7 +17,7 @@ STILL_SECONDS = {"while both sessions last": 0.0, "past both sessions": 2.5 * SE
 
 @pytest.mark.parametrize("still", STILL_SECONDS)
 @pytest.mark.parametrize("point", MEETING_POINTS)
-def test_matching_pages_under_way_at_once_end_in_one_cluster(
+def test_matching_pages_in_flight_at_once_end_in_one_cluster(
     kafka_broker: KafkaBroker, redis_server: RedisServer, point: str, still: str
 ) -> None:
     arena = build_arena(kafka_broker, redis_server, partitions=2)

@@ -119,7 +119,7 @@ def test_clusters_that_alone_lost_their_last_seconds_are_recovered(
     trial.check()
 
 
-def test_a_shard_of_records_that_fails_over_misleads_nobody_and_is_recovered(
+def test_a_shard_of_records_that_fails_over_misleads_no_subscriber_and_is_recovered(
     kafka_broker: KafkaBroker, cluster: RedisCluster
 ) -> None:
     """Daemons go on by themselves; pages that were not found meanwhile are found by `recover`."""

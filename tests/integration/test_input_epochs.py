@@ -28,9 +28,7 @@ def epochs_of(client: RedisClient, namespace: str) -> tuple[InputEpochs, RedisCl
     return InputEpochs(client, namespace, clusters, keys, "token"), clusters
 
 
-async def test_an_epoch_only_rises_and_whoever_is_below_is_refused(
-    client: RedisClient, namespace: str
-) -> None:
+async def test_an_epoch_only_rises_and_a_lower_one_is_refused(client: RedisClient, namespace: str) -> None:
     epochs, _ = epochs_of(client, namespace)
 
     for epoch in (0, 0, 1, 3, 3):
@@ -65,7 +63,7 @@ async def test_what_was_trimmed_is_what_is_finished(client: RedisClient, namespa
     assert await epochs.finished_below([old, new, other]) == {old: 7, new: 0, other: 2}
 
 
-async def test_a_memory_that_is_unavailable_is_told_as_a_store_that_is(namespace: str) -> None:
+async def test_a_memory_that_is_unavailable_is_reported_as_a_store_that_is(namespace: str) -> None:
     client = RedisClient(RedisConfig("redis://127.0.0.1:1", retries=0))
     epochs, _ = epochs_of(client, namespace)
 

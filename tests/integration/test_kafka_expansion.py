@@ -52,7 +52,7 @@ async def test_its_records_are_refused_and_the_next_batch_is_read(make_topic: Ma
     assert max(record.size_bytes for record in records) < 100
 
 
-async def test_a_snapshot_goes_on_behind_it(make_topic: MakeTopic) -> None:
+async def test_a_snapshot_continues_behind_it(make_topic: MakeTopic) -> None:
     topic = make_topic()
     await produce_bomb(topic, "zstd")
     await topic.fill([b"behind"])

@@ -142,7 +142,7 @@ async def test_a_slow_network_in_small_slices_is_waited_for(road: Road, topic_pr
     assert through.errors == []
 
 
-async def test_a_half_open_network_is_told_as_silence_and_is_forgotten_when_it_heals(
+async def test_a_half_open_network_is_reported_as_silence_and_is_forgotten_when_it_heals(
     road: Road, topic_prefix: str
 ) -> None:
     async with traffic(far_topic(road, topic_prefix)) as through:
@@ -155,7 +155,9 @@ async def test_a_half_open_network_is_told_as_silence_and_is_forgotten_when_it_h
     through.assert_nothing_is_lost()
 
 
-async def test_a_broker_that_refuses_everybody_is_told_and_waited_for(road: Road, topic_prefix: str) -> None:
+async def test_a_broker_that_refuses_every_client_is_reported_and_waited_for(
+    road: Road, topic_prefix: str
+) -> None:
     topic = far_topic(road, topic_prefix)
     async with traffic(topic) as through:
         await through.flow(5)
@@ -198,7 +200,7 @@ async def no_drain() -> None:
 # Brokers.
 
 
-async def test_a_broker_that_dies_and_comes_back_costs_nothing(road: Road, topic_prefix: str) -> None:
+async def test_a_broker_that_dies_and_returns_costs_nothing(road: Road, topic_prefix: str) -> None:
     async with traffic(far_topic(road, topic_prefix)) as through:
         await through.flow(20)
         road.broker.kill()

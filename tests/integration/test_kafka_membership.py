@@ -29,7 +29,7 @@ class Drains:
         self.count += 1
 
 
-async def test_a_static_member_that_comes_back_in_time_costs_no_rebalance(make_topic: MakeTopic) -> None:
+async def test_a_static_member_that_returns_in_time_costs_no_rebalance(make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=2)
     await topic.fill(HUNDRED)
 
@@ -50,7 +50,7 @@ async def test_a_static_member_that_comes_back_in_time_costs_no_rebalance(make_t
     }
 
 
-async def test_a_dynamic_member_that_leaves_gives_its_partitions_away(make_topic: MakeTopic) -> None:
+async def test_a_dynamic_member_that_leaves_releases_its_partitions(make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=2)
     await topic.fill(HUNDRED)
 
@@ -97,7 +97,7 @@ async def test_every_assignment_is_reported_with_the_partitions_that_there_are(
     assert meters.reported[-2] == (0, 0)
 
 
-async def test_of_two_members_with_one_name_the_first_is_told_and_does_not_fight(
+async def test_of_two_members_with_one_name_the_first_is_reported_and_does_not_fight(
     make_topic: MakeTopic,
 ) -> None:
     topic = make_topic()

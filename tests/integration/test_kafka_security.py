@@ -199,7 +199,7 @@ CHANGES: dict[str, tuple[Callable[[Site], KafkaConnection], type[NeardupError], 
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_who_is_not_let_in_is_told_why(
+async def test_who_is_not_let_in_is_shown_why(
     site: Site, change: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     changed, kind, message = CHANGES[change]

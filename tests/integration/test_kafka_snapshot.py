@@ -146,6 +146,6 @@ async def test_a_missing_topic_is_named(connection: KafkaConnection, topic_prefi
         await read(connection, topic_prefix)
 
 
-async def test_brokers_that_are_unavailable_are_told() -> None:
+async def test_brokers_that_are_unavailable_are_reported() -> None:
     with pytest.raises(StreamUnavailable):
         await asyncio.wait_for(read(KafkaConnection(bootstrap_servers="127.0.0.1:1"), "any"), 30)

@@ -139,7 +139,7 @@ async def test_a_record_is_dated_when_it_is_sent(make_topic: MakeTopic) -> None:
     assert record.timestamp_ms > 1_700_000_000_000
 
 
-async def test_one_key_goes_to_the_partition_other_producers_choose(make_topic: MakeTopic) -> None:
+async def test_one_key_is_sent_to_the_partition_other_producers_choose(make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=7)
     keys = [b"key %d" % number for number in range(50)]
     await topic.fill([b"ours"] * len(keys), keys)
@@ -214,7 +214,7 @@ async def test_without_a_drain_what_was_in_flight_is_read_again(make_topic: Make
     )
 
 
-async def test_a_commit_for_partitions_given_away_is_dropped(make_topic: MakeTopic) -> None:
+async def test_a_commit_for_revoked_partitions_is_dropped(make_topic: MakeTopic) -> None:
     topic = make_topic(partitions=2)
     await topic.fill([b"%d" % number for number in range(100)])
 

@@ -224,7 +224,7 @@ async def test_whatever_is_read_was_taken_over_before(stage: KafkaStage) -> None
     assert [sorted(each) for each in told] == [list(stage.partitions)] * 2
 
 
-async def test_whoever_took_over_is_told_of_another_beginning(stage: KafkaStage) -> None:
+async def test_the_next_owner_gets_another_start_offset(stage: KafkaStage) -> None:
     """Else it would take the records below the offset that is not there for told."""
     partition, _ = stage.partitions
     told: list[int | None] = []

@@ -56,7 +56,7 @@ def test_a_cut_resets_what_is_open_and_takes_new_connections(proxy: Proxy) -> No
     assert ping(proxy)
 
 
-def test_refusing_is_as_if_nobody_listened_until_healed(proxy: Proxy) -> None:
+def test_refusing_is_as_if_no_server_listened_until_healed(proxy: Proxy) -> None:
     with connect(proxy) as client:
         assert answers(client)
 

@@ -12,7 +12,7 @@ from neardup_stream.stores.redis.topologies import Watchers, connect, disconnect
 from tests.servers.redis import MASTERS, RedisCluster, RedisServer
 
 
-async def test_closed_while_somebody_sends_it_is_a_lost_connection(redis_server: RedisServer) -> None:
+async def test_closed_during_a_send_it_is_a_lost_connection(redis_server: RedisServer) -> None:
     connection: Any = TcpConnection(host="127.0.0.1", port=redis_server.port, socket_timeout=5)
     await connection.connect()
     sending = asyncio.create_task(connection.send_packed_command(connection.pack_command("PING")))
@@ -24,7 +24,7 @@ async def test_closed_while_somebody_sends_it_is_a_lost_connection(redis_server:
         await sending
 
 
-async def test_whoever_sends_while_it_is_closing_opens_another(redis_server: RedisServer) -> None:
+async def test_a_sender_while_it_is_closing_opens_another(redis_server: RedisServer) -> None:
     connection: Any = TcpConnection(host="127.0.0.1", port=redis_server.port, socket_timeout=5)
     await connection.connect()
     closing = asyncio.create_task(connection.disconnect())
@@ -37,7 +37,7 @@ async def test_whoever_sends_while_it_is_closing_opens_another(redis_server: Red
     await connection.disconnect()
 
 
-async def test_a_cluster_that_looks_for_its_nodes_is_let_go_of_whole(redis_cluster: RedisCluster) -> None:
+async def test_a_cluster_that_looks_for_its_nodes_is_released_whole(redis_cluster: RedisCluster) -> None:
     client = connect(RedisConfig(redis_cluster.url))
     await client.initialize()
     await client.ping(target_nodes="all")

@@ -94,7 +94,7 @@ async def test_a_replica_that_hears_nothing_is_waited_for_and_then_named(pair: P
         assert replica_has(pair) == b"after"
 
 
-async def test_what_others_wrote_is_not_told_before_the_replica_has_it(pair: Pair) -> None:
+async def test_what_others_wrote_is_not_published_before_the_replica_has_it(pair: Pair) -> None:
     """Else a row, stored but not replicated, would be read again and sent."""
     async with RedisClient(config(pair, SHORT_SECONDS)) as client:
         await run(client, WRITE, "old")

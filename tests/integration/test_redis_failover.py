@@ -40,7 +40,7 @@ async def told_when_a_master_dies(
     return pipeline
 
 
-async def test_the_replica_that_the_sentinels_choose_has_all_that_was_told() -> None:
+async def test_the_replica_that_the_sentinels_choose_has_all_that_was_published() -> None:
     with start_watched_redis() as servers:
 
         async def kill(_meters: FaultMeters) -> None:
@@ -51,7 +51,7 @@ async def test_the_replica_that_the_sentinels_choose_has_all_that_was_told() -> 
     assert told(pipeline) == await told_without_faults(pages())
 
 
-async def test_a_cluster_goes_on_without_the_master_of_the_clusters() -> None:
+async def test_a_cluster_continues_without_the_master_of_the_clusters() -> None:
     with start_redis_cluster() as cluster:
 
         async def kill(_meters: FaultMeters) -> None:

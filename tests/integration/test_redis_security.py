@@ -141,7 +141,7 @@ def test_the_listed_rights_are_those_that_the_code_uses(redis_server: RedisServe
         pytest.param({"url": "{scheme}://127.0.0.1:1"}, StoreUnavailable, "Redis: ", id="nobody-there"),
     ],
 )
-async def test_who_is_not_let_in_is_told_why(
+async def test_who_is_not_let_in_is_shown_why(
     account: Account, scheme: str, change: dict[str, object], kind: type[NeardupError], message: str
 ) -> None:
     url = str(change.get("url", account.config.url.replace("rediss", "{scheme}")))

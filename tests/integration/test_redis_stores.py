@@ -159,7 +159,7 @@ async def test_a_namespace_is_founded_once_and_then_the_same_for_all(
     assert await open_namespace(client, namespace, {"blocks": 4}, POLICY) == founded
 
 
-async def test_a_daemon_with_another_schema_is_told_every_difference(
+async def test_a_daemon_with_another_schema_is_shown_every_difference(
     client: RedisClient, namespace: str
 ) -> None:
     await used(client, namespace, {"blocks": 4, "window_tokens": 3, "shards": 16})
@@ -170,7 +170,7 @@ async def test_a_daemon_with_another_schema_is_told_every_difference(
         await open_namespace(client, namespace, {"blocks": 6, "window_tokens": 2, "shards": 16}, POLICY)
 
 
-async def test_a_daemon_with_another_policy_is_told_every_difference_and_how_to_go_on(
+async def test_a_daemon_with_another_policy_is_shown_every_difference_and_how_to_go_on(
     client: RedisClient, namespace: str
 ) -> None:
     await open_namespace(client, namespace, {}, POLICY)

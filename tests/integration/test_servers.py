@@ -117,7 +117,7 @@ def test_a_stopped_server_is_gone() -> None:
 @pytest.mark.parametrize(
     "start", ["tests.servers.redis.start_redis", "tests.servers.kafka.start_kafka"], ids=["redis", "kafka"]
 )
-def test_a_server_goes_away_when_its_parent_is_killed(start: str, tmp_path: Path) -> None:
+def test_a_server_stops_when_its_parent_is_killed(start: str, tmp_path: Path) -> None:
     module, function = start.rsplit(".", 1)
     script = tmp_path / "parent.py"
     script.write_text(
@@ -184,7 +184,7 @@ def test_a_forked_program_does_what_a_started_one_does() -> None:
         )
 
 
-def test_a_forked_program_gets_signals_and_tells_which_one_ended_it() -> None:
+def test_a_forked_program_gets_signals_and_reports_which_one_ended_it() -> None:
     with Path(os.devnull).open("r+b") as nothing:
         program = start_program(["tail"], {}, (nothing.fileno(),) * 3)
     assert program.poll() is None

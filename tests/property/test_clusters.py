@@ -86,7 +86,7 @@ def test_folding_the_answers_in_any_order_gives_the_clusters_in_the_store(
 
 
 @given(batches=BATCHES, rule=st.sampled_from([components, anchored]), dice=st.randoms())
-def test_in_every_cluster_the_living_member_that_was_decided_first_speaks(
+def test_in_every_cluster_the_living_member_that_was_decided_first_is_the_representative(
     batches: list[list[Op]], rule: Rule, dice: random.Random
 ) -> None:
     """Whether or not the members of absorbed clusters have moved by then."""

@@ -191,7 +191,7 @@ def test_in_any_order_and_with_repeats_the_events_add_up_to_what_happened(
 
 @settings(max_examples=150)
 @given(history=histories, publishes_unique=st.booleans())
-def test_told_in_order_the_fold_is_never_behind(history: Sequence[Step], *, publishes_unique: bool) -> None:
+def test_fed_in_order_the_fold_is_never_behind(history: Sequence[Step], *, publishes_unique: bool) -> None:
     model, fold = Model(publishes_unique=publishes_unique), Fold()
 
     for step in history:
@@ -202,7 +202,7 @@ def test_told_in_order_the_fold_is_never_behind(history: Sequence[Step], *, publ
 
 @settings(max_examples=150)
 @given(history=histories, random=st.randoms(use_true_random=False))
-def test_told_half_a_story_no_cluster_may_be_deleted_as_a_whole(
+def test_from_half_of_the_events_no_cluster_may_be_deleted_as_a_whole(
     history: Sequence[Step], random: Random
 ) -> None:
     model, fold = Model(publishes_unique=False), Fold()

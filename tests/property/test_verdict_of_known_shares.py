@@ -134,7 +134,7 @@ def test_a_noisy_copy_matches_as_often_as_the_standard_error_predicts(*, share: 
 
 
 @pytest.mark.parametrize("repeats", [False, True], ids=["no-repeats", "repeats"])
-def test_copies_away_from_the_threshold_get_the_verdict_of_their_exact_share(*, repeats: bool) -> None:
+def test_copies_far_from_the_threshold_get_the_verdict_of_their_exact_share(*, repeats: bool) -> None:
     assert _pass_rate(_pairs(0.60, repeats=repeats)) < 0.01
     assert _pass_rate(_pairs(0.80, repeats=repeats)) > 0.98
     assert _pass_rate(_pairs(0.90, repeats=repeats)) == 1

@@ -66,7 +66,7 @@ def test_a_killed_process_does_not_even_clean_up(loop: VirtualLoop) -> None:
     assert diary.lines == [("a", 100.0), ("a", 101.0)]
 
 
-def test_a_stopped_process_goes_on_where_it_was_and_time_has_passed(loop: VirtualLoop) -> None:
+def test_a_stopped_process_continues_where_it_was_and_time_has_passed(loop: VirtualLoop) -> None:
     diary = Diary(loop)
     process = loop.start("a", diary.keep("a", 2))
     at(loop, 100.5, partial(setattr, process, "is_stopped", 1))
@@ -89,7 +89,7 @@ def test_within_a_process_callbacks_keep_their_order_and_processes_take_turns(lo
     assert seen != sorted(seen, key=lambda each: each[0])
 
 
-def test_when_nobody_waits_for_a_time_the_run_is_stuck(loop: VirtualLoop) -> None:
+def test_when_nothing_waits_for_a_time_the_run_is_stuck(loop: VirtualLoop) -> None:
     with pytest.raises(Stuck):
         loop.run_until_complete(asyncio.Event().wait())
 

@@ -352,7 +352,7 @@ def test_freeze_wants_one_origin(words: list[str], tmp_path: Path) -> None:
     assert call("freeze", "-o", str(tmp_path / "x.nda"), *words).returncode == 2
 
 
-def test_dedup_tells_which_pages_an_archive_has(archive: Path) -> None:
+def test_dedup_reports_which_pages_an_archive_has(archive: Path) -> None:
     crawl = b"\n".join([page_json("new", essay(40)), page_json("moved", essay(3)), page_json("5", essay(5))])
 
     run = call("dedup", "-", "--archive", str(archive), stdin=crawl)

@@ -133,7 +133,7 @@ def test_what_the_world_got_wrong_is_one_line_and_its_own_code(
 @pytest.mark.parametrize(
     "command", [["tail"], ["replay"], ["verify"], ["forget", "page-1"]], ids=lambda words: words[0]
 )
-def test_brokers_that_are_unavailable_are_told_in_one_line_with_the_remedy(command: list[str]) -> None:
+def test_brokers_that_are_unavailable_are_reported_in_one_line_with_the_remedy(command: list[str]) -> None:
     run = subprocess.run(
         [*PROGRAM, *command, "--kafka-bootstrap-servers", "127.0.0.1:1"], capture_output=True, check=False
     )
@@ -170,7 +170,7 @@ def test_a_reader_that_leaves_ends_the_process_quietly_with_141() -> None:
     assert (process.returncode, errors) == (141, b"")
 
 
-def test_a_full_disk_under_the_output_is_told_and_exits_3() -> None:
+def test_a_full_disk_under_the_output_is_reported_and_exits_3() -> None:
     with Path("/dev/full").open("wb") as full:
         run = subprocess.run([*PROGRAM, "config", "schema"], stdout=full, stderr=subprocess.PIPE, check=False)
 
@@ -235,7 +235,7 @@ def test_no_color_is_heeded(value: str, monkeypatch: pytest.MonkeyPatch, *, is_c
     ],
     ids=["commands", "options"],
 )
-def test_a_shell_is_told_what_words_may_be(environ: dict[str, str], words: list[str]) -> None:
+def test_a_shell_is_shown_what_words_may_be(environ: dict[str, str], words: list[str]) -> None:
     run = call(environ={"_NEARDUP_STREAM_COMPLETE": "bash_complete", **environ})
 
     assert sorted(line.removeprefix("plain,") for line in run.stdout.decode().split()) == words

@@ -71,7 +71,7 @@ def test_a_state_directory_remembers_the_crawl_before(tmp_path: Path) -> None:
     assert (pairs(monday.stdout), pairs(tuesday.stdout)) == ([("c", "a")], [("d", "b")])
 
 
-def test_a_finished_file_is_not_told_again(tmp_path: Path) -> None:
+def test_a_finished_file_is_not_reported_again(tmp_path: Path) -> None:
     crawl = tmp_path / "monday.jsonl"
     crawl.write_bytes(MONDAY)
     state = str(tmp_path / "state")

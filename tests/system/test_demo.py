@@ -91,7 +91,7 @@ def test_a_changed_page_is_out_of_its_cluster(said: str) -> None:
     assert re.search(r"unique +version 2 is out of its cluster", changed)
 
 
-def test_the_next_page_speaks_when_the_representative_is_forgotten(said: str) -> None:
+def test_the_next_page_is_the_representative_when_the_representative_is_forgotten(said: str) -> None:
     forgotten = told(said, "/report", "to be forgotten")
 
     assert "/revision speaks for the 3 left" in forgotten

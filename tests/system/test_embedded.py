@@ -143,7 +143,7 @@ async def test_it_dies_with_a_parent_that_is_killed_and_its_state_can_be_used_ag
         assert await redis.get("kept") == b"yes"
 
 
-def test_it_stops_when_the_parent_is_told_to(state: Path) -> None:
+def test_it_stops_when_the_parent_stops(state: Path) -> None:
     with parent_of_server(state) as (parent, pid):
         parent.send_signal(signal.SIGINT)
         parent.wait(STOP_SECONDS)
@@ -191,7 +191,7 @@ async def test_a_server_that_is_loading_is_waited_for(tmp_path: Path) -> None:
         assert server.url.startswith("unix://")
 
 
-async def test_damaged_state_is_corrupt_data_and_the_server_s_last_words_are_told(state: Path) -> None:
+async def test_damaged_state_is_corrupt_data_and_the_server_s_last_words_are_reported(state: Path) -> None:
     folder = state / "appendonlydir"
     folder.mkdir(parents=True)
     (folder / "appendonly.aof.manifest").write_text("rubbish\n")

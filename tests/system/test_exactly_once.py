@@ -44,7 +44,7 @@ FATES = [
 ]
 
 
-def test_daemons_that_die_tell_nothing_twice(kafka_broker: KafkaBroker, redis_server: RedisServer) -> None:
+def test_daemons_that_die_publish_nothing_twice(kafka_broker: KafkaBroker, redis_server: RedisServer) -> None:
     arena = build_arena(kafka_broker, redis_server)
     feed = Feed(arena, crawl(600, seed=6), len(FATES) + 1)
 
@@ -57,7 +57,7 @@ def test_daemons_that_die_tell_nothing_twice(kafka_broker: KafkaBroker, redis_se
     assert violations(arena.settings) == []
 
 
-def test_a_group_that_is_never_at_rest_tells_nothing_twice(
+def test_a_group_that_is_never_at_rest_publishes_nothing_twice(
     kafka_broker: KafkaBroker, redis_server: RedisServer
 ) -> None:
     arena = build_arena(kafka_broker, redis_server)
@@ -71,7 +71,7 @@ def test_a_group_that_is_never_at_rest_tells_nothing_twice(
     assert violations(arena.settings) == []
 
 
-def test_a_paused_process_is_shut_out_by_whoever_has_its_partitions(
+def test_a_paused_process_is_fenced_by_the_owner_of_its_partitions(
     kafka_broker: KafkaBroker, redis_server: RedisServer
 ) -> None:
     """It stands still with a decided batch in hand, until another has told everything."""

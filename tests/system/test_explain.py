@@ -56,7 +56,7 @@ def test_one_of_the_pages_can_come_from_standard_input(files: tuple[str, str]) -
     assert told(files[0], "-", stdin=page_json("c", essay(2)))["verdict"] == "unlike"
 
 
-def test_two_stored_pages_are_told_their_clusters(held: StoredIndex) -> None:
+def test_two_stored_pages_are_shown_with_their_clusters(held: StoredIndex) -> None:
     alike, unlike = held.tell("explain", A, B), held.tell("explain", A, C)
 
     assert (alike["verdict"], alike["is_one_cluster"], "exact" in alike) == ("near", True, False)
@@ -91,7 +91,7 @@ def test_a_crawl_of_the_same_page_is_no_duplicate(held: StoredIndex, files: tupl
         pytest.param([__file__, "-"], "is not one page as JSON", id="no-page"),
     ],
 )
-def test_what_cannot_be_compared_is_told_in_one_line(words: list[str], complaint: str) -> None:
+def test_what_cannot_be_compared_is_reported_in_one_line(words: list[str], complaint: str) -> None:
     run = call("explain", *words, stdin=page_json("a", essay(1)))
 
     assert (run.returncode, run.stdout) == (2, b"")
@@ -107,7 +107,7 @@ def test_an_id_longer_than_a_file_name_is_an_id(held: StoredIndex, length: int) 
     assert b"is stored" in told.stderr
 
 
-def test_an_unknown_page_is_told(held: StoredIndex) -> None:
+def test_an_unknown_page_is_reported(held: StoredIndex) -> None:
     run = held.call("explain", A, "no such page")
 
     assert run.returncode == 2

@@ -109,7 +109,9 @@ def test_the_number_of_blocks_does_not_change_what_is_found(blocks: str) -> None
         pytest.param("-b 4 -d 3 -o no/such/file", "1\n", "cannot open 'no/such/file'", id="no-such-output"),
     ],
 )
-def test_what_is_wrong_is_told_in_one_line(command: str, options: str, given: str, complaint: str) -> None:
+def test_what_is_wrong_is_reported_in_one_line(
+    command: str, options: str, given: str, complaint: str
+) -> None:
     done = run(command, *options.split(), given=given)
 
     assert (done.returncode, done.stdout) == (2, "")

@@ -80,7 +80,9 @@ def test_a_page_may_come_back_and_be_forgotten_again(tmp_path: Path) -> None:
         pytest.param([A, "--set", "kafka.bootstrap_servers=127.0.0.1:1"], 3, "127.0.0.1:1", id="no-kafka"),
     ],
 )
-def test_what_cannot_be_forgotten_is_told_in_one_line(words: list[str], code: int, complaint: str) -> None:
+def test_what_cannot_be_forgotten_is_reported_in_one_line(
+    words: list[str], code: int, complaint: str
+) -> None:
     run = call("forget", *words)
 
     assert (run.returncode, run.stdout) == (code, b"")

@@ -87,7 +87,7 @@ def test_a_second_run_over_a_state_directory_knows_the_frame_of_the_first(tmp_pa
     assert after["type"] == "io.neardup.unique.v1"
 
 
-def test_dedup_tells_the_view_that_decided() -> None:
+def test_dedup_reports_the_view_that_decided() -> None:
     """Pages of one site, the copy of one of them, and its mirror, of whose site nothing is known."""
     pages = framed_site(SITE, 0, 20)
     mirror = framed_page(SITE, "page5x").replace(b'"https://shop', b'"https://mirror')
@@ -152,7 +152,7 @@ def test_frames_are_learned_into_a_redis_that_daemons_use(index: StoredIndex, tm
         ),
     ],
 )
-def test_what_cannot_be_is_told_in_one_line(index: StoredIndex, words: list[str], complaint: str) -> None:
+def test_what_cannot_be_is_reported_in_one_line(index: StoredIndex, words: list[str], complaint: str) -> None:
     run = index.call("frames", *words)
 
     assert (run.returncode, run.stdout) == (2, b"")

@@ -117,7 +117,7 @@ def test_a_broker_that_stays_unavailable_costs_readiness_and_then_ends_the_daemo
     assert "pipeline.retry_deadline_seconds" in log
 
 
-def test_of_two_daemons_with_one_instance_id_the_first_one_ends_and_the_other_goes_on(site: Site) -> None:
+def test_of_two_daemons_with_one_instance_id_the_first_one_ends_and_the_other_continues(site: Site) -> None:
     site.create_topics()
     named = [*site.settings, *QUICK, "kafka.group_instance_id=crawler-1"]
     with start_daemon(named) as first:

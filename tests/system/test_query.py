@@ -118,7 +118,7 @@ def test_a_state_directory_is_asked_as_well(tmp_path: Path) -> None:
         pytest.param([A, "--redis-url", "redis://127.0.0.1:1"], b"", 3, "--redis-url", id="redis-away"),
     ],
 )
-def test_what_cannot_be_answered_is_told_in_one_line(
+def test_what_cannot_be_answered_is_reported_in_one_line(
     held: StoredIndex, words: list[str], stdin: bytes, code: int, complaint: str
 ) -> None:
     run = held.call("query", *words, stdin=stdin)

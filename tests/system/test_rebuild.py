@@ -59,7 +59,7 @@ def test_a_whole_index_is_left_as_it_is(index: StoredIndex) -> None:
     assert index.keys() == before
 
 
-def test_a_redis_cluster_is_mended_too(redis_cluster: RedisCluster, namespace: str) -> None:
+def test_a_redis_cluster_is_repaired_too(redis_cluster: RedisCluster, namespace: str) -> None:
     index = StoredIndex(
         redis_cluster.nodes[0], (f"redis.url={redis_cluster.url}", f"redis.namespace={namespace}")
     )

@@ -53,7 +53,7 @@ def write_pages(path: Path, messages: Sequence[Message]) -> str:
     return str(path)
 
 
-def test_pages_of_a_file_come_out_as_the_events_that_dedup_would_tell(site: Site, tmp_path: Path) -> None:
+def test_pages_of_a_file_come_out_as_the_events_that_dedup_would_publish(site: Site, tmp_path: Path) -> None:
     site.create_topics()
     crawl = write_pages(tmp_path / "crawl.jsonl", pages(300, topics=100))
 
@@ -208,9 +208,7 @@ def test_a_dependency_that_stays_unavailable_ends_the_run_with_3(site: Site, awa
         assert "pipeline.retry_deadline_seconds" in daemon.log()
 
 
-def test_a_redis_that_goes_and_comes_back_costs_readiness_and_nothing_else(
-    site: Site, tmp_path: Path
-) -> None:
+def test_a_redis_that_stops_and_returns_costs_readiness_and_nothing_else(site: Site, tmp_path: Path) -> None:
     site.create_topics()
     keep = {"appendonly": "yes", "dir": str(tmp_path)}
     with start_redis(options=keep) as first:

@@ -122,7 +122,7 @@ def site(
 
 
 @pytest.mark.parametrize("delivery", ["at_least_once", "exactly_once"])
-def test_the_daemon_works_with_exactly_the_rights_in_deploy_and_tells_no_secret(
+def test_the_daemon_works_with_exactly_the_rights_in_deploy_and_logs_no_secret(
     site: SecureSite, tmp_path: Path, delivery: str
 ) -> None:
     crawl = tmp_path / "crawl.jsonl"
@@ -217,7 +217,7 @@ def test_the_settings_are_shown_without_their_secrets(tell: Tell) -> None:
         pytest.param(("kafka.bootstrap_servers=127.0.0.1:1",), ENVIRON, 3, "127.0.0.1:1", id="kafka-away"),
     ],
 )
-def test_no_failure_tells_a_secret(
+def test_no_failure_shows_a_secret(
     tell: Tell, tmp_path: Path, settings: Sequence[str], environ: dict[str, str], code: int, told: str
 ) -> None:
     wrong = tmp_path / "wrong.password"

@@ -277,7 +277,7 @@ def test_clients_show_a_certificate_where_an_authority_is_set(held: StoredIndex,
         (["--redis-url", "redis://127.0.0.1:1"], 3, "--redis-url"),
     ],
 )
-def test_what_cannot_be_served_is_told_in_one_line(
+def test_what_cannot_be_served_is_reported_in_one_line(
     held: StoredIndex, words: list[str], code: int, complaint: str
 ) -> None:
     run = held.call("serve", *words)

@@ -65,7 +65,7 @@ def test_a_group_that_is_never_at_rest_loses_nothing(
     assert violations(arena.settings) == []
 
 
-def test_matching_pages_under_way_at_once_on_two_daemons_end_in_one_cluster(
+def test_matching_pages_in_flight_at_once_on_two_daemons_end_in_one_cluster(
     kafka_broker: KafkaBroker, redis_server: RedisServer
 ) -> None:
     arena = build_arena(kafka_broker, redis_server, partitions=2)

@@ -10,7 +10,7 @@ from tests.system.conftest import Site
 from tests.system.test_run import pages, publish
 
 
-def test_it_tells_pages_members_and_lag_beside_a_daemon_and_after_it(site: Site) -> None:
+def test_it_reports_pages_members_and_lag_beside_a_daemon_and_after_it(site: Site) -> None:
     site.create_topics(partitions=2)
     publish(site, pages(40, topics=40))
     with start_daemon(site.settings) as daemon:

@@ -185,7 +185,7 @@ def test_offsets_set_back_under_a_raised_epoch_and_a_second_namespace_are_no_vio
     take_in(site, "redis.namespace=second", "kafka.group_id=second")
 
 
-def test_a_group_that_cannot_be_judged_for_want_of_an_index_is_told_so(site: Site) -> None:
+def test_a_group_that_cannot_be_judged_for_want_of_an_index_is_reported(site: Site) -> None:
     site.create_topics()
 
     run = site.call("verify")

@@ -118,7 +118,7 @@ def test_a_file_that_does_not_do_is_named_before_anything_connects(
         TlsContext(TlsFiles(**files))
 
 
-def test_an_encrypted_key_is_refused_and_nobody_is_asked(authority: Authority, tmp_path: Path) -> None:
+def test_an_encrypted_key_is_refused_and_no_one_is_prompted(authority: Authority, tmp_path: Path) -> None:
     own = authority.sign("own")
     encrypted = tmp_path / "own.key"
     encrypt = ["openssl", "ec", "-in", own[1], "-aes256", "-passout", "pass:x", "-out", str(encrypted)]

@@ -205,7 +205,7 @@ def test_what_was_never_heard_of_is_nowhere_and_not_deletable() -> None:
     assert not fold.is_deletable("x")
 
 
-def test_nobody_is_deletable_between_the_word_that_a_representative_left_and_who_follows() -> None:
+def test_no_page_is_deletable_between_the_word_that_a_representative_left_and_who_follows() -> None:
     fold = folded((duplicate("b", At("A", 1, "a")), duplicate("c", At("A", 2, "a")), gone("a", 2, ("A", 3))))
 
     assert fold.clusters() == {"A": {"b", "c"}}

@@ -45,7 +45,7 @@ def test_editing_any_source_changes_the_directory(sources: list[Path], edited: i
     assert prepare_kernel_cache(sources) != before
 
 
-def test_numba_is_told_the_directory(sources: list[Path]) -> None:
+def test_numba_gets_the_directory(sources: list[Path]) -> None:
     directory = prepare_kernel_cache(sources)
 
     assert os.environ["NUMBA_CACHE_DIR"] == str(directory)

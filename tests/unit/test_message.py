@@ -10,7 +10,7 @@ TOPICS = st.from_regex(r"[A-Za-z0-9._-]{1,20}", fullmatch=True)
 
 
 @given(TOPICS, st.integers(0, 1 << 31))
-def test_an_input_id_tells_its_topic_whatever_the_epoch(topic: str, epoch: int) -> None:
+def test_an_input_id_contains_its_topic_whatever_the_epoch(topic: str, epoch: int) -> None:
     assert topic_of(input_id(topic, epoch)) == topic
 
 

@@ -24,7 +24,7 @@ def small_files() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_full_disk_is_told_with_the_place_and_the_remedy(tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_with_the_place_and_the_remedy(tmp_path: Path) -> None:
     with SortedRows(tmp_path, memory_bytes=1) as rows, small_files():
         rows.add(b"fits", bytes(LIMIT_BYTES // 2))
         with pytest.raises(StreamUnavailable, match=f"{tmp_path}.*make room there"):

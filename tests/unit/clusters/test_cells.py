@@ -22,7 +22,7 @@ WAITING = PageCell(edges=(Edge(2, match_with(7, rank=3)),))
 
 
 @pytest.mark.parametrize("cell", [NO_PAGE, LONE, MEMBER, WAITING], ids=["none", "lone", "member", "waiting"])
-def test_a_page_cell_comes_back_as_it_was(cell: PageCell) -> None:
+def test_a_page_cell_is_decoded_as_it_was(cell: PageCell) -> None:
     assert PageCell.unpack(cell.pack()) == cell
 
 
@@ -45,7 +45,7 @@ def test_the_byte_after_the_rank_says_whether_a_sweep_must_keep_the_cell(
 
 
 @pytest.mark.parametrize("other_id", [True, False], ids=["id-of-its-own", "id-is-the-url"])
-def test_a_cluster_cell_comes_back_as_it_was(*, other_id: bool) -> None:
+def test_a_cluster_cell_is_decoded_as_it_was(*, other_id: bool) -> None:
     speaker = node(TOP, 9)
     if not other_id:
         speaker = speaker._replace(url=speaker.id)

@@ -136,7 +136,7 @@ async def test_each_absorbed_cluster_is_one_merge() -> None:
 
 
 @pytest.mark.parametrize("content", [99, None], ids=["changed", "forgotten"])
-async def test_when_the_representative_leaves_the_next_one_speaks(content: int | None) -> None:
+async def test_when_the_representative_leaves_the_next_one_is_the_representative(content: int | None) -> None:
     history = History(MemoryClusters())
     await history.run([Op(1, 10), Op(2, 10), Op(3, 10)])
 
@@ -150,7 +150,7 @@ async def test_when_the_representative_leaves_the_next_one_speaks(content: int |
     assert (departure.version, departure.epoch) == (1, 2)
 
 
-async def test_when_another_member_leaves_nobody_takes_over() -> None:
+async def test_when_another_member_leaves_no_member_takes_over() -> None:
     history = History(MemoryClusters())
     await history.run([Op(1, 10), Op(2, 10), Op(3, 10)])
 
@@ -379,7 +379,7 @@ async def test_a_request_that_rests_on_what_is_forgotten_is_refused() -> None:
     assert await decide(clusters, place(3, 2))
 
 
-async def test_what_is_decided_already_is_told_however_old_the_reads_are() -> None:
+async def test_what_is_decided_already_is_published_however_old_the_reads_are() -> None:
     clusters = clusters_of(MemoryClusters(), tombstone_ttl_seconds=0)
     first = await clusters.decide([place(1, 1), place(9, 9)], show, 0)
     await trim(clusters, {PARTITION: 2})
@@ -426,7 +426,7 @@ async def test_expiring_and_releasing_an_earlier_version_lets_nothing_age() -> N
     assert await store.due(0, 10) == []
 
 
-async def test_a_page_expires_silently_unless_it_speaks_for_others() -> None:
+async def test_a_page_expires_silently_unless_it_is_a_representative() -> None:
     history = History(MemoryClusters())
     await history.run([Op(1, 10), Op(2, 10), Op(3, 10), Op(4, 50)])
 
@@ -667,7 +667,7 @@ async def test_a_copy_that_waits_already_may_wait_again_when_no_more_may() -> No
     assert [(match.handle, match.version) for match in last.matches] == [(1, 2)]
 
 
-async def test_a_trim_lets_go_of_every_page_that_is_due_however_many() -> None:
+async def test_a_trim_releases_every_page_that_is_due_however_many() -> None:
     store = MemoryClusters()
     clusters = Clusters(store, describe, config=ClusterConfig(tombstone_ttl_seconds=0, sweep_limit=3))
     await decide(clusters, *(place(number, number) for number in range(1, 11)))

@@ -83,7 +83,7 @@ async def test_a_lost_stub_leaves_its_version_to_the_floor_of_its_slot() -> None
     assert answers == [RecordAnswer(None, floor=3, was_dropped=True)]
 
 
-async def test_a_record_without_its_rank_gets_it_before_the_cell_goes() -> None:
+async def test_a_record_without_its_rank_gets_it_before_the_cell_is_removed() -> None:
     records = MemoryRecords()
 
     assert await swept(LIVING, record(3, rank=0), records) == PageCell()
@@ -91,7 +91,7 @@ async def test_a_record_without_its_rank_gets_it_before_the_cell_goes() -> None:
     assert await records.fetch([HANDLE]) == [record(3).pack()]
 
 
-async def test_a_stub_that_comes_back_during_the_sweep_keeps_its_cell() -> None:
+async def test_a_stub_that_returns_during_the_sweep_keeps_its_cell() -> None:
     class Returning(MemoryRecords):
         """A record is written between the two calls of a sweep."""
 

@@ -37,7 +37,7 @@ async def test_a_page_with_matches_is_a_duplicate() -> None:
     assert {outcome.rank for outcome in decided} == {0}
 
 
-async def test_what_was_decided_is_told_again_in_the_same_words() -> None:
+async def test_what_was_decided_is_published_again_in_the_same_words() -> None:
     unclustered = Unclustered(MemoryClusters())
     first = await unclustered.decide(REQUESTS, show, 0)
 
@@ -139,7 +139,7 @@ async def test_every_page_may_go() -> None:
     assert await unclustered.decide([], show, 0) == []
 
 
-async def test_a_version_is_published_once_whoever_of_those_that_claim_it_is_first() -> None:
+async def test_a_version_is_published_once_by_the_first_claimant() -> None:
     """Three positions bring one version: the first registers it, and each of the others claims it."""
     makers = [Position(Partition(f"pages:{number}", 0), 7) for number in range(3)]
     requests = [

@@ -21,7 +21,7 @@ def test_a_clock_that_is_further_off_is_refused_and_named(offset: float, words: 
         require_same_time(NOW, NOW + offset)
 
 
-def test_the_time_is_that_of_redis_and_goes_on() -> None:
+def test_the_time_is_that_of_redis_and_continues() -> None:
     clock = StoreClock(NOW)
     first, second = clock(), clock()
 

@@ -114,7 +114,7 @@ async def test_a_connection_that_leaves_makes_room() -> None:
         await staying.say(b"still here")
 
 
-async def test_whoever_asks_nothing_is_not_waited_for() -> None:
+async def test_a_client_without_a_request_is_not_waited_for() -> None:
     async with listening(ConnectionLimits(9, 0.05, LONG)) as port:
         silent, halting = [await port.visit() for _ in range(2)]
         await halting.say(HEAD[:-1])
@@ -132,7 +132,7 @@ async def test_a_request_in_pieces_is_a_request() -> None:
         assert await visitor.is_ended()
 
 
-async def test_nobody_stays_for_long() -> None:
+async def test_no_connection_stays_for_long() -> None:
     async with listening(ConnectionLimits(9, LONG, 0.05)) as port:
         visitor = await port.visit()
         await visitor.say(HEAD)

@@ -60,7 +60,7 @@ def test_a_representative_that_the_store_does_not_know_is_found_out() -> None:
     assert not fold_events(run_of(A_AND_B, told=told)).is_as_stored
 
 
-def test_a_cluster_that_no_event_tells_of_is_found_out() -> None:
+def test_a_cluster_that_no_event_names_is_found_out() -> None:
     assert not fold_events(run_of(A_AND_B)).is_as_stored
 
 
@@ -78,7 +78,7 @@ def test_a_tree_names_every_page_of_the_cluster_and_whom_it_is_like() -> None:
     assert report.members[1] == Member("e", None)
 
 
-def test_no_clusters_are_told_as_none() -> None:
+def test_no_clusters_are_reported_as_none() -> None:
     output = io.StringIO()
 
     print_clusters(build_clusters(TRUTH, run_of()), Console(file=output, width=80))
@@ -87,7 +87,7 @@ def test_no_clusters_are_told_as_none() -> None:
     assert "by pages: none" in output.getvalue()
 
 
-def test_a_store_that_disagrees_is_told_loudly() -> None:
+def test_a_store_that_disagrees_is_reported_loudly() -> None:
     output = io.StringIO()
 
     print_fold(Folded(1, frozenset(), 0, is_as_stored=False), Console(file=output, width=160))

@@ -73,7 +73,9 @@ def run_of(*told: EventData) -> DemoRun:
         ),
     ],
 )
-def test_every_event_is_told_under_its_record_in_plain_words(data: EventData, name: str, words: str) -> None:
+def test_every_event_is_published_under_its_record_in_plain_words(
+    data: EventData, name: str, words: str
+) -> None:
     first, second = build_story(CRAWL, run_of(data), frozenset()).scenes
 
     ((told_name, told_words),) = first.told
@@ -82,7 +84,7 @@ def test_every_event_is_told_under_its_record_in_plain_words(data: EventData, na
     assert second.told == ()
 
 
-def test_a_page_that_holds_another_one_is_told_the_other_way_round() -> None:
+def test_a_page_that_holds_another_one_is_reported_the_other_way_round() -> None:
     one = contained("p")
     (container,) = one.containers
     holds = replace(one, containers=(replace(container, containment=0.4, contained_in=0.97),))
@@ -111,7 +113,7 @@ def test_pages_of_the_story_end_deleted_kept_or_gone() -> None:
     assert (forgotten.deleted, forgotten.kept) == ((), (one,))
 
 
-def test_the_timeline_is_printed_in_order_with_a_word_where_nothing_is_told() -> None:
+def test_the_timeline_is_printed_in_order_with_a_word_where_no_event_is_published() -> None:
     output = io.StringIO()
 
     print_story(build_story(CRAWL, run_of(unique("p", "1")), frozenset()), Console(file=output, width=80))

@@ -16,7 +16,7 @@ def test_the_example_settings_load() -> None:
     assert Settings.load(DEPLOY / "neardup.toml").kafka.pages_topic == "crawl.pages"
 
 
-def test_redis_is_told_every_limit_the_daemon_would_set() -> None:
+def test_redis_is_given_every_limit_the_daemon_would_set() -> None:
     told = (DEPLOY / "redis.conf").read_text(encoding="utf-8").splitlines()
 
     assert "maxmemory-policy noeviction" in told

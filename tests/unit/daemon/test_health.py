@@ -32,7 +32,7 @@ def metrics() -> Metrics:
         ("stopped", False, False),
     ],
 )
-def test_what_a_supervisor_is_told(state: State, *, live: bool, ready: bool) -> None:
+def test_what_a_supervisor_receives(state: State, *, live: bool, ready: bool) -> None:
     assert (is_live(Condition(state)), is_ready(Condition(state))) == (live, ready)
 
 
@@ -47,7 +47,7 @@ def test_readiness_is_a_metric(metrics: Metrics) -> None:
     assert seen == [True, False, True, False]
 
 
-def test_a_dependency_that_comes_back_does_not_end_the_draining(metrics: Metrics) -> None:
+def test_a_dependency_that_returns_does_not_end_the_draining(metrics: Metrics) -> None:
     health = Health(metrics.process)
     health.become("draining")
 
@@ -58,7 +58,7 @@ def test_a_dependency_that_comes_back_does_not_end_the_draining(metrics: Metrics
 
 
 @pytest.mark.parametrize("state", ["starting", "ready"])
-def test_a_dependency_that_comes_back_leads_back_to_what_was_going_on(metrics: Metrics, state: State) -> None:
+def test_a_dependency_that_returns_leads_back_to_what_was_going_on(metrics: Metrics, state: State) -> None:
     health = Health(metrics.process)
     health.become(state)
 

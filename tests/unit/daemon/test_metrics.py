@@ -105,7 +105,7 @@ def test_every_label_value_of_a_closed_set_starts_at_zero(metrics: Metrics) -> N
     assert {found["neardup_dependency_errors_total", "store", reason] for reason in reasons} == {0}
 
 
-def test_the_lag_of_a_partition_ends_when_it_is_given_away(metrics: Metrics) -> None:
+def test_the_lag_of_a_partition_ends_when_it_is_revoked(metrics: Metrics) -> None:
     metrics.lag({Partition("pages", 0): 5, Partition("pages", 1): 6})
     metrics.lag({Partition("pages", 1): 7})
 

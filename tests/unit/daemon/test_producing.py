@@ -108,7 +108,7 @@ def _told(page: Page | Skipped) -> tuple[object, ...]:
     return (page.id, page.url, page.html, page.text, body, page.content_type, page.status)
 
 
-def test_a_line_that_cannot_be_rewritten_goes_as_it_is() -> None:
+def test_a_line_that_cannot_be_rewritten_is_sent_unchanged() -> None:
     lines = [b"no JSON", b'{"url": "u", "other": "\xff"}', b'{"target": 1}', b"[" * 100_000]
     foreign = foreign_fields({"url": "target.url"}, "none")
 

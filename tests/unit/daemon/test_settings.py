@@ -448,7 +448,7 @@ def test_clients_get_what_is_set_for_their_security() -> None:
     assert settings.redis.config().login == Login(username="me", password="hunter2")  # noqa: S106 - of nobody
 
 
-def test_all_that_is_wrong_is_told_at_once_with_the_lines_of_the_file(tmp_path: Path) -> None:
+def test_all_that_is_wrong_is_reported_at_once_with_the_lines_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "crawl.toml"
     file.write_text("[http]\nport = 'x'  # 'y'\n\n[ index ]\nblocks = 4\nblock = 5\n")
 
@@ -463,7 +463,7 @@ def test_all_that_is_wrong_is_told_at_once_with_the_lines_of_the_file(tmp_path: 
     ]
 
 
-def test_of_many_refusals_the_first_ten_are_told() -> None:
+def test_of_many_refusals_the_first_ten_are_reported() -> None:
     told = refusal([f"nothing.x{number}=1" for number in range(12)])
 
     assert told.count("there is no setting") == 10

@@ -10,7 +10,7 @@ def seconds(times: StageTimes, stage: str) -> dict[str, float]:
     }
 
 
-def test_an_activity_that_goes_on_counts_up_to_the_scrape() -> None:
+def test_an_activity_that_continues_counts_up_to_the_scrape() -> None:
     now = [100.0]
     times = StageTimes(lambda: now[0])
 

@@ -16,7 +16,7 @@ def waiting(committed: int, lag: int = 5, in_flight: int = 0) -> Progress:
     return Progress({FIRST: lag}, {FIRST: committed}, in_flight)
 
 
-def test_a_partition_with_records_and_no_commit_is_told_once_patience_ends() -> None:
+def test_a_partition_with_records_and_no_commit_is_reported_once_the_deadline_passes() -> None:
     said = looks(waiting(7), waiting(7), waiting(7))
 
     assert said[:2] == ["", ""]
@@ -31,13 +31,13 @@ def test_a_partition_without_records_may_wait_for_ever() -> None:
     assert looks(*[waiting(7, lag=0)] * 9) == [""] * 9
 
 
-def test_one_partition_that_stands_still_is_told_among_others_that_move() -> None:
+def test_one_partition_that_stands_still_is_reported_among_others_that_move() -> None:
     progress = [Progress({FIRST: 5, SECOND: 5}, {FIRST: 7, SECOND: at}, 0) for at in range(3)]
 
     assert [bool(each) for each in looks(*progress)] == [False, False, True]
 
 
-def test_pages_under_way_that_are_never_committed_are_told_too() -> None:
+def test_pages_in_flight_that_are_never_committed_are_reported_too() -> None:
     """Everything is read, so there is no lag, and the pipeline has locked itself."""
     said = looks(*[waiting(7, lag=0, in_flight=3)] * 3)
 
@@ -50,7 +50,7 @@ def test_a_partition_that_comes_to_us_has_the_whole_patience() -> None:
     assert looks(waiting(7), waiting(7), elsewhere, waiting(7), waiting(7)) == [""] * 5
 
 
-def test_a_time_of_which_nobody_is_to_blame_does_not_count() -> None:
+def test_a_time_without_a_page_in_work_does_not_count() -> None:
     watch = StallWatch(PATIENCE_SECONDS)
     watch.look(waiting(7), 0)
     watch.rest()

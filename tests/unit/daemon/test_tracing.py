@@ -193,7 +193,7 @@ async def test_batches_at_work_at_once_keep_their_stages_apart() -> None:
         assert names in (STAGES, STAGES[:-1])
 
 
-async def test_a_dependency_that_failed_and_came_back_is_an_event_of_the_stage_that_waited() -> None:
+async def test_a_dependency_that_failed_and_returned_is_an_event_of_the_stage_that_waited() -> None:
     spans = Spans()
     pipeline = Pipeline(events=MemorySink([Fail()]))
 

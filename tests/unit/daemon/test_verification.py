@@ -128,7 +128,7 @@ def test_matches_may_stand_apart(overrides: tuple[str, ...]) -> None:
     assert (expectations.verdict is None) == ("verdict.policy=1" in overrides)
 
 
-def test_the_settings_say_what_is_told_and_kept() -> None:
+def test_the_settings_set_what_is_published_and_kept() -> None:
     told = ("events.unique=true", "events.undecided=true", "retention.seconds=60", "clusters.rule=off")
 
     expectations = expected(*told, whole=False)

@@ -43,7 +43,7 @@ def test_a_set_counts_a_shingle_once_and_a_bag_each_time(
 @pytest.mark.parametrize(
     ("is_bag", "resemblance"), [(False, 1.0), (True, 1 / 3)], ids=["a-set-does-not", "a-bag-does"]
 )
-def test_telling_a_word_from_its_repetition(
+def test_distinguishing_a_word_from_its_repetition(
     shingle_hash: ShingleHash, *, is_bag: bool, resemblance: float
 ) -> None:
     config = ShingleConfig(1, shingle_hash, is_bag=is_bag)

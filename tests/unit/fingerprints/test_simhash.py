@@ -103,7 +103,7 @@ def test_a_hidden_run_of_a_phrase_votes_once() -> None:
     assert int(once ^ often).bit_count() <= 3
 
 
-def test_text_fingerprints_tell_equal_tokens_from_others() -> None:
+def test_text_fingerprints_distinguish_equal_tokens_from_others() -> None:
     texts = ["A b  c", "a, b\u00a0C", "a c b", "a b", "a b c c", "ab c"]
 
     first, second, *others = fingerprint_texts(texts, THREE).text_fingerprints.tolist()

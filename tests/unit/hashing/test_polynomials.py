@@ -33,14 +33,14 @@ def test_constants_are_not_irreducible(constant: int) -> None:
     assert not is_irreducible(constant)
 
 
-def test_a_product_of_two_of_half_the_degree_is_told() -> None:
+def test_a_product_of_two_of_half_the_degree_is_reported() -> None:
     product = multiply(random_irreducible(32, seed=1), random_irreducible(32, seed=2))
 
     assert degree(product) == 64
     assert not is_irreducible(product)
 
 
-def test_a_square_is_told() -> None:
+def test_a_square_is_reported() -> None:
     factor = random_irreducible(32, seed=1)
 
     assert not is_irreducible(multiply(factor, factor))

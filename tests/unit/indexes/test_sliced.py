@@ -107,7 +107,7 @@ def test_forgotten_pages_are_not_found_and_a_rewrite_leaves_no_bit_of_them(tmp_p
     assert not SlicedIndex.open(tmp_path / "d.nda").archive.file.section("search.bits").any()
 
 
-def test_false_drops_are_as_many_as_told_for_every_kind_of_query(tmp_path: Path) -> None:
+def test_false_drops_are_as_many_as_reported_for_every_kind_of_query(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     lengths = np.maximum(5, rng.lognormal(3.5, 0.6, 4000).astype(int))
     vocabulary = np.array([f"w{n}" for n in range(3000)])
@@ -193,7 +193,7 @@ def test_the_same_pages_give_the_same_bytes_whatever_memory_there_is(tmp_path: P
     assert files[0] == files[1]
 
 
-def test_the_sample_that_tells_frequent_words_is_sorted_in_bounded_memory(tmp_path: Path) -> None:
+def test_the_sample_of_frequent_words_is_sorted_in_bounded_memory(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     terms_per_page, page_count = 4096, 512
     common = np.sort(rng.integers(0, 1 << 63, 40, np.uint64))

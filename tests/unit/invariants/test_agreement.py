@@ -42,7 +42,7 @@ def test_a_member_that_the_store_has_lost_is_found() -> None:
     assert f"page {page_url(10)} is in no cluster, and is declared duplicate" in found
 
 
-def test_a_member_that_nobody_was_told_of_is_found() -> None:
+def test_a_member_that_no_event_names_is_found() -> None:
     found = blame(with_members(FOUR, 2, 3, 4, 10, 5))[4]
 
     assert f"cluster {FOUR}: only in the events: none; only in the store: {page_url(5)}" in found
@@ -70,7 +70,7 @@ def test_a_cluster_that_subscribers_never_heard_of_is_found() -> None:
     assert f"cluster {PAIR}: representative {page_url(11)}; not declared duplicate: {both}" in found
 
 
-def test_another_representative_than_was_told_is_found() -> None:
+def test_another_representative_than_was_published_is_found() -> None:
     history = sound_history()
     handle = handle_of_page(history, 12)
     twelve = history.clusters[PAIR].representative._replace(handle=handle, id=history.records[handle].id)
@@ -117,7 +117,7 @@ def test_a_pair_of_which_one_has_expired_is_no_cluster_any_more() -> None:
     assert 4 not in blame(expired._replace(clusters=kept))
 
 
-def test_a_forgotten_page_that_is_still_told_to_be_in_its_cluster_is_found() -> None:
+def test_a_forgotten_page_that_is_still_in_the_events_of_its_cluster_is_found() -> None:
     history = sound_history()
     forget = next(each.position for each in history.inputs if each.kind == "forget")
     made_by = forget.partition.input_id, forget.partition.number, forget.offset
@@ -127,7 +127,7 @@ def test_a_forgotten_page_that_is_still_told_to_be_in_its_cluster_is_found() -> 
     assert f"cluster {FOUR}: only in the events: {page_url(10)}; only in the store: none" in found
 
 
-def test_while_pages_are_under_way_nothing_is_compared() -> None:
+def test_while_pages_are_in_flight_nothing_is_compared() -> None:
     busy = dataclasses.replace(sound_expectations(), is_quiet=False)
 
     assert 4 not in blame(with_members(FOUR, 2, 3, 4), busy)

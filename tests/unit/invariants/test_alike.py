@@ -70,13 +70,13 @@ def test_a_rule_that_connects_only_some_matches_leaves_the_others_apart() -> Non
 
 
 @pytest.mark.parametrize("state", ["short", "expiring", "gone"])
-def test_pages_that_are_not_fully_there_match_nobody(state: str) -> None:
+def test_pages_that_are_not_fully_there_match_no_page(state: str) -> None:
     history = with_record(apart(), 12, state=state)
 
     assert 5 not in blame(history)
 
 
-def test_pages_of_two_scopes_match_nobody() -> None:
+def test_pages_of_two_scopes_match_no_page() -> None:
     assert 5 not in blame(with_record(apart(), 12, scope="elsewhere"))
 
 

@@ -48,7 +48,7 @@ def test_what_cannot_be_known_is_left_out_and_said(expected: dict[str, Any], lef
     assert unjudged(sound_history(), expectations).keys() == left_out
 
 
-def test_pages_of_other_inputs_are_told_elsewhere() -> None:
+def test_pages_of_other_inputs_are_reported_elsewhere() -> None:
     history = with_record(sound_history(), 5, made_by=("file:0123", 0, 7))
 
     reason = "there are pages of other inputs too: file:0123"

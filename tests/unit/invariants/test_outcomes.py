@@ -237,7 +237,7 @@ def test_events_of_records_that_the_broker_has_deleted_are_not_taken_for_invente
     assert 1 not in blame(history._replace(inputs=kept))
 
 
-def test_events_of_other_inputs_are_nobodys_business() -> None:
+def test_events_of_other_inputs_are_ignored() -> None:
     history = with_event(sound_history(), "unique", 99, unique(page_url(99), "c"))
     theirs = msgspec.structs.replace(
         history.events[-1],

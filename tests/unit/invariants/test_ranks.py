@@ -48,7 +48,7 @@ def test_members_out_of_order_are_found() -> None:
     ]
 
 
-def test_while_pages_are_under_way_members_move() -> None:
+def test_while_pages_are_in_flight_members_move() -> None:
     busy = dataclasses.replace(sound_expectations(), is_quiet=False)
 
     assert 7 not in blame(with_record(sound_history(), 3, rank=1000), busy)
@@ -72,7 +72,7 @@ def test_a_merge_into_the_younger_cluster_is_found() -> None:
     ]
 
 
-def test_of_representatives_that_live_no_more_nobody_knows_who_was_first() -> None:
+def test_of_representatives_that_live_no_more_it_is_unknown_who_was_first() -> None:
     former = YOUNGER._replace(version=9, epoch=3)
 
     assert 7 not in blame(with_merge(merge(former, OLDER)))

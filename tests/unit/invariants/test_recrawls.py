@@ -46,7 +46,7 @@ def test_an_event_for_a_recrawl_without_change_is_found() -> None:
     assert blame(history)[2] == [f"pages-0@6 brings page {page_url(5)} unchanged, and has: unique"]
 
 
-def test_a_page_that_came_back_after_it_expired_is_told_again() -> None:
+def test_a_page_that_returned_after_it_expired_is_published_again() -> None:
     history = with_event(sound_history(), "unique", RECRAWL, unique(page_url(5), "c"))
     expiring = dataclasses.replace(sound_expectations(), may_expire=True)
 
@@ -60,7 +60,7 @@ def test_a_page_that_was_left_to_archives_may_be_decided_when_it_comes_again() -
     assert 2 not in blame(history, leaving)
 
 
-def test_of_a_page_in_two_partitions_nobody_knows_which_record_came_first() -> None:
+def test_of_a_page_in_two_partitions_it_is_unknown_which_record_came_first() -> None:
     history = with_event(sound_history(), "unique", RECRAWL, unique(page_url(5), "c"))
     elsewhere = history.inputs[5]._replace(position=Position(Partition("pages", 1), 0))
 

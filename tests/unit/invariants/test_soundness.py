@@ -111,7 +111,7 @@ def without_copy(history: History) -> History:
     return history._replace(clusters={**history.clusters, cluster_id: cluster._replace(members=members)})
 
 
-def test_what_a_page_connected_that_has_left_and_told_of_some_matches_alone_is_not_judged() -> None:
+def test_what_a_page_connected_that_has_left_and_listed_some_matches_alone_is_not_judged() -> None:
     history = sound_history()
     short = saying(history, 4, matches=told_of(history, 4).matches[:1], matches_total=2)
 

@@ -97,7 +97,7 @@ def test_numbers_are_found_by_hash_in_order() -> None:
     assert 0 not in Numbers(array("Q"))
 
 
-def test_keys_with_the_same_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_with_the_same_hash_are_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
     history = sound_history()
     assert hash64("a") != hash64("b")
     for module in ("packed_records", "evidence"):

@@ -32,7 +32,7 @@ def test_eleven_questions_are_asked() -> None:
     assert len(ROWS) == 11
 
 
-def test_the_number_of_alerts_is_the_one_told() -> None:
+def test_the_number_of_alerts_is_the_one_reported() -> None:
     rules = (ROOT / "deploy/prometheus/alerts.yml").read_text()
     assert f"{rules.count('- alert:')} alerts" in PAGE.replace("\n", " ")
 

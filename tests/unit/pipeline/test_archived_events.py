@@ -85,7 +85,7 @@ async def run(pipeline: Pipeline, source: MemorySource) -> None:
         await pipeline.loop(source).run(asyncio.Event())
 
 
-async def test_a_page_like_a_frozen_one_is_told_and_keeps_its_own_verdict(archive: OpenArchive) -> None:
+async def test_a_page_like_a_frozen_one_is_reported_and_keeps_its_own_verdict(archive: OpenArchive) -> None:
     pipeline = Pipeline(archives=lambda: [archive])
 
     await run(pipeline, MemorySource(records(page_json("a", essay(1)), page_json("b", essay(3)))))
@@ -96,7 +96,9 @@ async def test_a_page_like_a_frozen_one_is_told_and_keeps_its_own_verdict(archiv
     assert pipeline.meters.outcomes["unique"] == 2
 
 
-async def test_a_record_read_again_is_told_the_same_though_the_archive_is_gone(archive: OpenArchive) -> None:
+async def test_a_record_read_again_publishes_the_same_though_the_archive_is_gone(
+    archive: OpenArchive,
+) -> None:
     archives = [archive]
     pipeline = Pipeline(archives=lambda: archives)
     source = _DiesAtCommit(records(page_json("a", essay(1))))
@@ -111,7 +113,7 @@ async def test_a_record_read_again_is_told_the_same_though_the_archive_is_gone(a
     assert pipeline.events.messages == before * 2
 
 
-async def test_an_unchanged_page_is_told_once_and_a_changed_one_again(archive: OpenArchive) -> None:
+async def test_an_unchanged_page_is_published_once_and_a_changed_one_again(archive: OpenArchive) -> None:
     pipeline = Pipeline(archives=lambda: [archive])
 
     await run(
@@ -128,7 +130,7 @@ async def test_an_unchanged_page_is_told_once_and_a_changed_one_again(archive: O
     ]
 
 
-async def test_a_skipped_page_has_a_small_record_and_no_cluster_and_is_told_once(
+async def test_a_skipped_page_has_a_small_record_and_no_cluster_and_is_published_once(
     archive: OpenArchive,
 ) -> None:
     pipeline = Pipeline(archives=lambda: [archive], skips_matches=True)
@@ -146,7 +148,7 @@ async def test_a_skipped_page_has_a_small_record_and_no_cluster_and_is_told_once
     assert [len(each.pack()) < 100 for each in skipped] == [True, True]
 
 
-async def test_a_page_that_leaves_a_cluster_for_the_archives_is_told_as_undecided(
+async def test_a_page_that_leaves_a_cluster_for_the_archives_is_published_as_undecided(
     archive: OpenArchive,
 ) -> None:
     pipeline = Pipeline(archives=lambda: [archive], skips_matches=True)

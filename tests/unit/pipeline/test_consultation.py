@@ -161,5 +161,5 @@ def test_an_archive_without_pages_finds_nothing(tmp_path: Path, key_kinds: froze
     assert names([empty], asking("x", TEXTS[0])) == [[]]
 
 
-def test_a_batch_without_pages_is_told_nothing(archive: OpenArchive) -> None:
+def test_a_batch_without_pages_gets_no_result(archive: OpenArchive) -> None:
     assert consult([], [archive], VERDICT, 8).told == []

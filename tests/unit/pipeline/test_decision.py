@@ -33,7 +33,7 @@ def match_with(name: str, kind: MatchKind, resemblance: float) -> Match:
     return Match(Handle(1), PageId(name), name, 1, 0, kind, resemblance=resemblance)
 
 
-def test_a_copy_that_left_its_match_for_the_page_is_told_first_and_makes_it_exact() -> None:
+def test_a_copy_that_left_its_match_for_the_page_is_published_first_and_makes_it_exact() -> None:
     own, left = match_with("own", "near", 0.8), match_with("left", "exact", 1.0)
     placement = Placement(
         matches=(own, left),
@@ -63,7 +63,7 @@ def test_a_copy_that_left_its_match_for_the_page_is_told_first_and_makes_it_exac
         pytest.param({"version": 2, "state": "gone", "rank": 7}, True, id="a stub"),
     ],
 )
-def test_a_change_is_told_where_nobody_told_what_became_of_the_page_before(
+def test_a_change_is_published_without_an_event_for_the_former_version(
     former: dict[str, Any], *, is_told: bool
 ) -> None:
     replaced = msgspec.structs.replace(RECORD, **former)
@@ -80,7 +80,7 @@ def test_a_change_is_told_where_nobody_told_what_became_of_the_page_before(
 @pytest.mark.parametrize(
     ("whole_count", "share"), [(0, UNSET), (300, 0.67), (100, 0.0)], ids=["no-frame", "two-thirds", "nothing"]
 )
-def test_the_share_of_the_frame_is_told_as_the_record_has_it(
+def test_the_share_of_the_frame_is_reported_as_the_record_has_it(
     whole_count: int, share: float | UnsetType
 ) -> None:
     """Not as the arrival has it, which may be viewed with another table when it is processed again."""
@@ -103,7 +103,7 @@ def test_the_share_of_the_frame_is_told_as_the_record_has_it(
     assert event.matches[0].view == "whole"
 
 
-def test_the_view_of_a_match_is_told_as_it_was_found() -> None:
+def test_the_view_of_a_match_is_reported_as_it_was_found() -> None:
     by_content = msgspec.structs.replace(match_with("a", "near", 0.8), view="content")
     node = PageVersion(Handle(1), 1, PageId("a"), "a")
     placement = Placement((by_content,), ClusterState("c", 1, 2, node), True, (), None, False, False)  # noqa: FBT003 - a duplicate

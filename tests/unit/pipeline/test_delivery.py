@@ -64,7 +64,7 @@ async def deliver(daemon: ExactlyOnce, *batch_outputs: BatchOutput) -> Mapping[P
     return await daemon.commit()
 
 
-async def test_nothing_is_told_before_the_commit_and_everything_by_it() -> None:
+async def test_nothing_is_published_before_the_commit_and_everything_by_it() -> None:
     group = Group()
     daemon = group.daemon()
     await daemon.take_over([FIRST, SECOND])
@@ -138,7 +138,7 @@ async def test_a_partition_that_failed_stops_no_other() -> None:
     assert (group.told(), group.told(SECOND)) == ([0, 1], [0, 1, 2])
 
 
-async def test_of_a_batch_output_that_another_has_told_in_part_only_the_rest_is_told() -> None:
+async def test_of_a_batch_output_that_another_has_published_in_part_only_the_rest_is_published() -> None:
     group = Group()
     slow, quick = group.daemon(), group.daemon()
     await slow.take_over([FIRST])
@@ -153,7 +153,7 @@ async def test_of_a_batch_output_that_another_has_told_in_part_only_the_rest_is_
     assert group.letters() == [0, 3, 6]
 
 
-async def test_what_is_given_away_is_neither_told_nor_acknowledged() -> None:
+async def test_what_is_revoked_is_neither_published_nor_acknowledged() -> None:
     group = Group()
     daemon = group.daemon()
     await daemon.take_over([FIRST])
@@ -165,7 +165,7 @@ async def test_what_is_given_away_is_neither_told_nor_acknowledged() -> None:
     assert (group.told(), group.acknowledged, group.source.committed) == ([], [], {})
 
 
-async def test_whoever_takes_over_is_told_where_to_read() -> None:
+async def test_the_next_owner_gets_the_start_offsets() -> None:
     group = Group()
     first, second = group.daemon(), group.daemon()
     await first.take_over([FIRST, SECOND])
@@ -174,7 +174,7 @@ async def test_whoever_takes_over_is_told_where_to_read() -> None:
     assert await second.take_over([FIRST, SECOND]) == {FIRST: 5}
 
 
-async def test_an_offset_that_somebody_set_back_is_not_passed_over() -> None:
+async def test_an_offset_that_another_process_set_back_is_not_passed_over() -> None:
     """What lies between would never be told."""
     group = Group()
     daemon, other = group.daemon(), group.daemon()
@@ -192,7 +192,7 @@ async def test_an_offset_that_somebody_set_back_is_not_passed_over() -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-async def test_daemons_that_fight_over_partitions_tell_every_record_once_and_in_order(seed: int) -> None:
+async def test_daemons_that_fight_over_partitions_publish_every_record_once_and_in_order(seed: int) -> None:
     """Each reads on from what was committed when it took over; none knows when it has lost its partitions."""
     dice = Random(seed)
     fates: list[Pass | Fail] = [Pass(), Pass(), Fail(), Fail(is_delivered=True)]

@@ -106,7 +106,7 @@ async def test_forgetting_again_finds_the_same_stub_and_no_former() -> None:
     assert (again.verdict, again.record) == ("replayed", first.record)
 
 
-async def test_a_page_nobody_knows_is_unknown_and_leaves_nothing() -> None:
+async def test_a_page_that_was_never_seen_is_unknown_and_leaves_nothing() -> None:
     store = await holding(page("other"))
 
     (forgotten,) = await forget([asked("page")], store, KEY, NOW)

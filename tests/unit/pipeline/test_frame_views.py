@@ -108,7 +108,7 @@ def test_of_two_pages_each_keeps_the_lines_that_only_it_has() -> None:
     assert content_tokens(view(viewer(), arrive(framed_site(SHOP, 1, 2)))) == [CONTENT_WORDS] * 2
 
 
-def test_pages_of_earlier_batches_that_are_under_way_teach_those_of_later_ones() -> None:
+def test_pages_of_earlier_batches_that_are_in_flight_teach_those_of_later_ones() -> None:
     of = viewer()
     view(of, arrive(framed_site(SHOP, 1, 4)), batch=1)
 
@@ -264,7 +264,7 @@ def test_a_new_design_is_learned_from_pages_of_its_first_batch(page_count: int) 
     assert content_tokens(viewed) == [CONTENT_WORDS] * 6
 
 
-def test_on_a_settled_site_a_new_design_is_learned_from_pages_under_way() -> None:
+def test_on_a_settled_site_a_new_design_is_learned_from_pages_in_flight() -> None:
     of, tables = viewer(), {SHOP: EMPTY.learn([np.array([1], np.uint32)] * SETTLED_PAGES, 1024)}
     first = view(of, arrive(framed_site(SHOP, 1, 40)), tables=tables)
     assert len(first.lessons) > FrameConfig().markup_pages

@@ -270,7 +270,7 @@ async def test_what_a_daemon_wrote_itself_it_does_not_read_again() -> None:
     assert store.fetches == fetches
 
 
-async def test_a_page_that_was_learned_is_not_counted_as_under_way_too() -> None:
+async def test_a_page_that_was_learned_is_not_counted_as_in_flight_too() -> None:
     """A line of the one other page must not count as if two pages had it."""
     config = FrameConfig(markup_pages=2, landmark_pages=2)
     daemon = Daemon(MemoryFrames(), config)

@@ -205,7 +205,7 @@ def test_a_page_alone_that_takes_too_long_is_tried_once(preparation: GuardedPrep
     assert told.ends == {"page_seconds": 1}
 
 
-def test_limits_that_are_counted_there_are_told_here(preparation: GuardedPreparation, told: Told) -> None:
+def test_limits_that_are_counted_there_are_reported_here(preparation: GuardedPreparation, told: Told) -> None:
     deep = page_json("deep", "").replace(b'"text":""', b'"html":"' + b"<div>" * 2_000 + b'"')
 
     assert _offsets(preparation.prepare(_records(deep))) == ([], [(0, "over_limit")])
@@ -228,7 +228,7 @@ def test_landmarks_are_read_there_as_they_are_at_home(preparation: GuardedPrepar
 
 
 @pytest.mark.parametrize("deed", DEEDS)
-def test_landmarks_that_take_too_much_cannot_be_told_and_harm_nothing(
+def test_landmarks_that_take_too_much_cannot_be_detected_and_harm_nothing(
     preparation: GuardedPreparation, told: Told, deed: str
 ) -> None:
     assert preparation.lines_outside_landmarks(_markup(deed)) is None

@@ -49,7 +49,7 @@ async def run(pipeline: Pipeline) -> None:
 
 @pytest.mark.parametrize("is_unavailable", [False, True], ids=["at-hand", "away-meanwhile"])
 @pytest.mark.parametrize("times", [1, 2, 5])
-async def test_they_are_compared_again_and_told_once(
+async def test_they_are_compared_again_and_reported_once(
     *, times: int, is_unavailable: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     pipeline = Pipeline(clusters=SweptStore(times, is_unavailable=is_unavailable))

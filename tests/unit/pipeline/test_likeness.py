@@ -129,7 +129,7 @@ def test_whole_texts_with_small_frames_are_near_if_most_of_what_is_content_is_in
         pytest.param(36, 8470, True, id="36-samples-17-fortieths"),
     ],
 )
-def test_the_fewer_samples_tell_of_a_content_the_more_of_it_must_be_in_a_page_of_unknown_frame(
+def test_the_fewer_samples_a_content_has_the_more_of_it_must_be_in_a_page_of_unknown_frame(
     *, content_bins: int, content_count: int, is_near: bool
 ) -> None:
     """Three tenths, and three quarters of one by the root of the number of samples."""

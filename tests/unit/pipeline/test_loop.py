@@ -68,7 +68,7 @@ async def test_matches_are_listed_nearest_first_and_counted_beyond_the_limit() -
     assert b'"matches_total":3' in (pipeline.events.messages[-1].value or b"")
 
 
-async def test_unique_pages_are_told_when_asked_for() -> None:
+async def test_unique_pages_are_published_when_asked_for() -> None:
     pipeline = Pipeline(event_config=EventConfig(unique=True))
 
     await run(pipeline, MemorySource(numbered([page_json("a", essay(1)), page_json("b", essay(1))])))
@@ -87,7 +87,7 @@ async def test_the_same_page_again_is_unchanged_and_silent_also_within_a_batch()
     assert pipeline.events.messages == []
 
 
-async def test_a_changed_page_is_judged_anew_and_its_old_text_matches_nobody() -> None:
+async def test_a_changed_page_is_judged_anew_and_its_old_text_matches_no_page() -> None:
     pipeline = Pipeline()
 
     await run(
@@ -304,7 +304,7 @@ async def test_a_stop_finishes_what_was_read_and_the_next_run_does_the_rest() ->
     assert source.committed == {FIRST: len(pages)}
 
 
-async def test_partitions_are_given_away_only_once_what_was_read_is_committed() -> None:
+async def test_partitions_are_revoked_only_once_what_was_read_is_committed() -> None:
     pipeline = Pipeline()
     held = Pause()
     second = Partition("memory", 1)

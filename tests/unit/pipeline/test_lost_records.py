@@ -142,7 +142,7 @@ async def test_a_record_that_went_back_to_a_former_version_is_put_right(comes: C
     await check(history, *({A: [{0, 2}], B: [{1, 2}], C: []}[comes]))
 
 
-async def test_a_page_whose_stub_is_lost_comes_back_above_it() -> None:
+async def test_a_page_whose_stub_is_lost_returns_above_it() -> None:
     records = FrailRecords()
     history = history_of(records)
     await crawl(history, Op(0, A), Op(1, A), Op(1, None))
@@ -166,7 +166,7 @@ async def test_a_page_without_a_record_can_be_forgotten(page: int) -> None:
     assert history.pipeline.meters.outcomes["forgotten"] == 1
 
 
-async def test_a_forget_of_a_record_that_went_back_is_above_what_was_told() -> None:
+async def test_a_forget_of_a_record_that_went_back_is_above_what_was_published() -> None:
     records = FrailRecords()
     history = history_of(records)
     await crawl(history, Op(0, A), Op(1, A), Op(2, A))
@@ -179,7 +179,7 @@ async def test_a_forget_of_a_record_that_went_back_is_above_what_was_told() -> N
     await check(history, {0, 2})
 
 
-async def test_a_forget_of_a_page_that_nobody_knows_stays_silent() -> None:
+async def test_a_forget_of_a_page_that_is_unknown_stays_silent() -> None:
     history = history_of(FrailRecords())
 
     await crawl(history, Op(0, None))
@@ -188,7 +188,7 @@ async def test_a_forget_of_a_page_that_nobody_knows_stays_silent() -> None:
 
 
 @pytest.mark.parametrize("lost", [[1], [1, 2], [1, 3], [1, 2, 3]], ids=str)
-async def test_when_a_representative_goes_a_member_without_a_record_is_no_heir(lost: list[int]) -> None:
+async def test_when_a_representative_leaves_a_member_without_a_record_is_no_heir(lost: list[int]) -> None:
     records = FrailRecords()
     history = history_of(records)
     await crawl(history, *(Op(page, A) for page in range(4)))
@@ -201,7 +201,7 @@ async def test_when_a_representative_goes_a_member_without_a_record_is_no_heir(l
     await check(history, {1, 2, 3}, {4, 5})
 
 
-async def test_a_lone_page_that_was_lost_before_its_tombstone_went_goes_on_above_its_last_version() -> None:
+async def test_a_lone_page_that_was_lost_before_its_tombstone_went_continues_above_its_last_version() -> None:
     records = FrailRecords()
     history = history_with_clock(records)
     await crawl(history, Op(0, A), Op(0, B))
@@ -226,7 +226,7 @@ async def test_a_lone_page_that_was_lost_can_be_forgotten_after_its_tombstone_is
     assert versions(history, 0) == [("unique", 1), ("gone", 2), ("unique", 3)]
 
 
-async def test_a_forgotten_page_whose_stub_was_lost_comes_back_above_it_after_its_tombstone_went() -> None:
+async def test_a_forgotten_page_whose_stub_was_lost_returns_above_it_after_its_tombstone_went() -> None:
     records = FrailRecords()
     history = history_with_clock(records)
     await crawl(history, Op(0, A), Op(0, None))

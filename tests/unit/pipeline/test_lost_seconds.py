@@ -156,7 +156,7 @@ async def test_no_later_commit_passes_events_that_were_left_to_the_next_owner() 
     assert source.committed == {PARTITION: 6}
 
 
-async def test_a_partition_that_came_back_is_committed_again() -> None:
+async def test_a_partition_that_returned_is_committed_again() -> None:
     source = _FormerOwner([])
     delivery = AtLeastOnce(source, MemorySink(), MemorySink(), Retries(QUICK, NoMeters(), lambda _: None))
     await deliver(delivery, batch_of(4, OTHER))

@@ -52,7 +52,7 @@ async def test_new_pages_stay_unpublished_where_stubs_have_raised_the_version_fl
     assert published(history) == []
 
 
-async def test_a_page_whose_stub_was_dropped_is_published_when_it_comes_back() -> None:
+async def test_a_page_whose_stub_was_dropped_is_published_when_it_returns() -> None:
     history = await where_all_pages_have_come_and_gone()
 
     await history.live([old(3), Op(13, Content(23, 0))], batch_pages=4)

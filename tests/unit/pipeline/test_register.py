@@ -158,7 +158,7 @@ def test_the_same_content_again_moves_when_the_page_was_seen() -> None:
 
 
 @pytest.mark.parametrize("text", [1, 2], ids=["same-content", "other-content"])
-def test_a_page_that_is_about_to_expire_comes_back_as_a_new_version(text: int) -> None:
+def test_a_page_that_is_about_to_expire_returns_as_a_new_version(text: int) -> None:
     expiring = live(arrival(text=1, offset=5)).expiring()
 
     planned = plan(arrival(text=text, offset=9), expiring, NOW)

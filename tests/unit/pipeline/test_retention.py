@@ -220,7 +220,7 @@ async def test_a_stub_remembers_its_version_and_lives_from_when_the_page_went() 
     assert (stub.version, stub.seen_seconds) == (2, at(50))
 
 
-async def test_a_stub_that_nobody_needs_is_dropped_and_its_version_never_used_again() -> None:
+async def test_a_stub_that_nothing_needs_is_dropped_and_its_version_never_used_again() -> None:
     world = World()
     await world.crawl(0, "page")
     await world.crawl(1, "page", text=1)
@@ -306,7 +306,7 @@ async def test_a_forgotten_page_is_dropped_even_where_pages_are_kept_for_ever() 
     assert await world.record_count() == 0
 
 
-async def test_a_page_that_speaks_for_others_counts_as_living_until_it_does_not() -> None:
+async def test_a_page_that_is_a_representative_counts_as_living_until_it_is_none() -> None:
     world = World()
     await world.crawl(0, "first")
     await world.crawl(1, "second")
@@ -322,7 +322,7 @@ async def test_a_page_that_speaks_for_others_counts_as_living_until_it_does_not(
     assert world.entry_count == 0
 
 
-async def test_an_expiring_page_that_comes_back_keeps_the_entries_of_its_new_version() -> None:
+async def test_an_expiring_page_that_returns_keeps_the_entries_of_its_new_version() -> None:
     world = World()
     await world.crawl(0, "first")
     world.families.link(handle("first"), handle("second"))
@@ -338,7 +338,7 @@ async def test_an_expiring_page_that_comes_back_keeps_the_entries_of_its_new_ver
 
 
 @pytest.mark.parametrize("call", range(1, 20))
-async def test_a_page_that_comes_back_while_it_is_taken_out_stays(call: int) -> None:
+async def test_a_page_that_returns_while_it_is_taken_out_stays(call: int) -> None:
     """It comes back before each call of the sweep in turn; most calls are walks of empty slots."""
     world = World()
     await world.crawl(0, "page")
@@ -396,7 +396,7 @@ async def test_more_pages_than_are_taken_out_together_all_go() -> None:
 
 
 @pytest.mark.parametrize(("day", "overdue_days"), [(9, 0), (10, 0), (12, 2)], ids=["early", "due", "late"])
-async def test_a_sweep_tells_how_late_it_was(day: int, overdue_days: int) -> None:
+async def test_a_sweep_reports_how_late_it_was(day: int, overdue_days: int) -> None:
     world = World()
     await world.crawl(0, "old", "short")
     await world.crawl(1, "young")

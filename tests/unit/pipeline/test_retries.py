@@ -78,7 +78,7 @@ async def test_a_step_that_succeeds_says_nothing() -> None:
     assert condition == []
 
 
-async def test_patience_ends_with_the_setting_and_the_last_error_named() -> None:
+async def test_the_deadline_passes_with_the_setting_and_the_last_error_named() -> None:
     retry_policy = RetryPolicy(retry_deadline_seconds=0)
     flaky = Flaky(StoreUnavailable("connection refused"))
 

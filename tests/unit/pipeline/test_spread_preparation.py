@@ -39,7 +39,7 @@ def batches(deeds: dict[int, str]) -> list[list[Record]]:
     return [records[at : at + BATCH_PAGES] for at in range(0, len(records), BATCH_PAGES)]
 
 
-def test_a_batch_comes_back_in_order_with_only_the_page_refused_that_ends_a_worker() -> None:
+def test_a_batch_returns_in_order_with_only_the_page_refused_that_ends_a_worker() -> None:
     of = batches({BATCH_PAGES + 77: "-vanish-", 2 * BATCH_PAGES + 7: "-fail-"})
     alone = GuardedPreparation(build, LIMITS, NoMeters())
     workers = [GuardedPreparation(build, LIMITS, NoMeters()) for _ in range(2)]

@@ -27,7 +27,7 @@ def test_more_lag_never_means_fewer_sweeps_or_more_reading(
 
 
 @given(lags, rounds)
-def test_reading_is_paused_only_once_all_sweeps_are_under_way(lag: float, round_seconds: float) -> None:
+def test_reading_is_paused_only_once_all_sweeps_are_in_flight(lag: float, round_seconds: float) -> None:
     pace = sweep_pace(lag, round_seconds, was_paused=False)
 
     assert not pace.is_reading_paused or pace.sweep_count == MOST_SWEEPS
@@ -35,7 +35,9 @@ def test_reading_is_paused_only_once_all_sweeps_are_under_way(lag: float, round_
 
 @pytest.mark.parametrize("was_paused", [False, True])
 @pytest.mark.parametrize("share", [PAUSE_SHARE, RESUME_SHARE])
-def test_reading_stops_at_one_lag_and_goes_on_below_a_smaller_one(share: float, *, was_paused: bool) -> None:
+def test_reading_stops_at_one_lag_and_continues_below_a_smaller_one(
+    share: float, *, was_paused: bool
+) -> None:
     lag = share * 1024
     at, below = (sweep_pace(each, 1024, was_paused=was_paused) for each in (lag, lag * 0.999))
 

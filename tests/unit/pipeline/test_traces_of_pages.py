@@ -48,7 +48,7 @@ async def test_the_tables_hold_the_living_version_and_nothing_else(
 
 
 @pytest.mark.parametrize("way", [None, SHORT, OTHER_TEXT], ids=["forgotten", "too-short", "changed"])
-async def test_a_page_that_comes_back_is_found_again_by_its_new_version(way: Content | None) -> None:
+async def test_a_page_that_returns_is_found_again_by_its_new_version(way: Content | None) -> None:
     history = PageHistory(sharp_pipeline())
 
     await history.live([Op(0, TEXT), Op(0, way), Op(1, TEXT), Op(0, TEXT), Op(2, TEXT)], batch_pages=2)
@@ -98,7 +98,7 @@ async def test_a_page_that_stood_alone_says_what_it_was_however_long_ago(
         pytest.param([Op(0, None)], [], id="nobody-ever-knew-it"),
     ],
 )
-async def test_every_forget_of_a_page_that_is_known_is_told(
+async def test_every_forget_of_a_known_page_is_published(
     story: Sequence[Op | Sweep], versions: list[int]
 ) -> None:
     history = PageHistory(sharp_pipeline())

@@ -76,7 +76,7 @@ async def test_another_partition_may_decide_it_first_and_its_own_comes_late() ->
             break
 
 
-async def test_a_page_that_waits_for_nobody_is_decided_only_once() -> None:
+async def test_a_page_that_waits_for_no_other_is_decided_only_once() -> None:
     """The second record claims the version from the first, and a third finds it decided."""
     history = PageHistory(sharp_pipeline())
     await cut_run(history, REGISTERED, COPIES[:2])

@@ -49,7 +49,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize(("request_", "exit_code"), ENDS.items(), ids=[name.decode() for name in ENDS])
-def test_whatever_ends_the_process_is_told_and_the_next_request_is_answered(
+def test_whatever_ends_the_process_is_reported_and_the_next_request_is_answered(
     worker: WorkerProcess, request_: bytes, exit_code: int
 ) -> None:
     with pytest.raises(WorkEnded) as ended:
@@ -60,7 +60,7 @@ def test_whatever_ends_the_process_is_told_and_the_next_request_is_answered(
 
 
 @pytest.mark.parametrize("place", [None, 0, 70_000])
-def test_the_item_that_was_worked_on_is_told(worker: WorkerProcess, place: int | None) -> None:
+def test_the_item_that_was_worked_on_is_reported(worker: WorkerProcess, place: int | None) -> None:
     at = b"" if place is None else b"%d:" % place
 
     with pytest.raises(WorkEnded) as ended:
@@ -89,7 +89,7 @@ def test_a_process_that_had_grown_before_says_so_when_it_is_refused_memory(worke
     assert ended.value.exit_code == SHORT_OF_MEMORY
 
 
-def test_an_exception_comes_back_with_its_traceback(worker: WorkerProcess) -> None:
+def test_an_exception_is_returned_with_its_traceback(worker: WorkerProcess) -> None:
     with pytest.raises(WorkFailed, match="the library says no"):
         worker.call(b"-fail-")
 
@@ -135,7 +135,7 @@ def test_a_closed_worker_starts_no_process_again(worker: WorkerProcess) -> None:
     assert worker.pid is None
 
 
-def test_a_call_under_way_at_a_close_raises_and_starts_no_process() -> None:
+def test_a_call_in_flight_at_a_close_raises_and_starts_no_process() -> None:
     worker = WorkerProcess(Job(load, WorkerLimits(cpu_seconds=60, memory_bytes=64 << 20)))
     worker.start()
 

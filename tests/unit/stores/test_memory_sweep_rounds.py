@@ -11,7 +11,7 @@ async def test_sweep_rounds_in_memory_keep_the_contract(claim: SweepRoundsClaim)
     await claim(MemorySweepRounds(lambda: NOW))
 
 
-async def test_slots_become_due_as_time_goes_by_and_each_once_a_round() -> None:
+async def test_slots_become_due_as_time_passes_and_each_once_a_round() -> None:
     now = [NOW]
     rounds = MemorySweepRounds(lambda: now[0])
     while (await rounds.claim(64, 1000, 60.0)).slot_count:

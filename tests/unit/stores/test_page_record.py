@@ -146,7 +146,7 @@ def test_a_forgotten_page_is_a_version_of_its_own_made_by_the_forget() -> None:
     assert [stub.last_applied(Partition("pages", number)) for number in (3, 4, 5)] == [2**40, 2, None]
 
 
-def test_a_page_was_last_seen_at_the_latest_time_told() -> None:
+def test_a_page_was_last_seen_at_the_latest_time_reported() -> None:
     stored = record(seen_seconds=100)
 
     assert stored.seen_again(POSITION, 99).seen_seconds == 100

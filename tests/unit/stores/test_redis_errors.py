@@ -37,7 +37,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("reason", ERRORS)
-def test_what_may_pass_is_unavailable_for_its_reason_and_tells_the_remedy(reason: str) -> None:
+def test_what_may_pass_is_unavailable_for_its_reason_and_reports_the_remedy(reason: str) -> None:
     error = ERRORS[reason]
 
     with pytest.raises(StoreUnavailable) as raised, redis_errors():

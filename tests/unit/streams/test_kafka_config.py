@@ -69,7 +69,7 @@ LOGIN = Login(username="me", password="hunter2")  # noqa: S106 - of nobody
         (TlsFiles(), "SCRAM-SHA-512", LOGIN, "SASL_SSL"),
     ],
 )
-def test_every_client_is_told_how_to_speak_and_as_whom(
+def test_every_client_gets_its_protocol_and_its_credentials(
     tls: TlsFiles | None, mechanism: SaslMechanism, login: Login | None, protocol: str
 ) -> None:
     connection = KafkaConnection(

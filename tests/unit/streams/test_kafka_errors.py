@@ -25,7 +25,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("reason", ERRORS)
-def test_what_may_pass_is_unavailable_for_its_reason_and_tells_the_remedy(reason: str) -> None:
+def test_what_may_pass_is_unavailable_for_its_reason_and_reports_the_remedy(reason: str) -> None:
     error = ERRORS[reason]
 
     with pytest.raises(StreamUnavailable, match=r"^reading: .") as raised, kafka_errors("reading"):
@@ -55,7 +55,7 @@ def test_what_will_not_pass_ends_the_process_in_its_way(
         raise error
 
 
-def test_an_error_without_words_is_told_by_its_name() -> None:
+def test_an_error_without_words_is_reported_by_its_name() -> None:
     with pytest.raises(StreamUnavailable, match="reading: NodeNotReadyError"), kafka_errors("reading"):
         raise kafka.NodeNotReadyError
 

@@ -27,7 +27,7 @@ async def test_reads_return_nothing_until_the_event_is_set() -> None:
         assert [record.value for record in await source.read(10, 100)] == [b"1"]
 
 
-async def test_behind_an_end_reading_goes_on_when_opened_again() -> None:
+async def test_behind_an_end_reading_continues_when_opened_again() -> None:
     source = MemorySource([*numbered([b"1"]), End(), *numbered([b"2"], first_offset=1)])
 
     async with source:

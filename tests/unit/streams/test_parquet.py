@@ -153,7 +153,7 @@ def lzo_file(path: Path) -> Path:
     return path
 
 
-async def test_a_time_that_no_page_has_is_told_with_its_row(tmp_path: Path) -> None:
+async def test_a_time_that_no_page_has_is_reported_with_its_row(tmp_path: Path) -> None:
     path = write(tmp_path / "pages.parquet", {"at": pa.array([0, 1 << 60], pa.timestamp("us"))})
 
     with pytest.raises(CorruptData, match=r"row 1 has a value that no page has"):
@@ -167,7 +167,7 @@ async def test_a_file_without_rows_has_no_records(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["cut", "empty", "other", "flipped"])
-async def test_damage_is_told_with_the_file(tmp_path: Path, damage: str) -> None:
+async def test_damage_is_reported_with_the_file(tmp_path: Path, damage: str) -> None:
     with pytest.raises(CorruptData, match=r"pages\.parquet"):
         await read(str(damaged_file(tmp_path / "pages.parquet", damage)))
 

@@ -85,7 +85,7 @@ def test_plain_text_has_no_landmarks(page: Page) -> None:
     assert page_text(page, "all_text", landmarks=False) == page_text(page, "all_text")
 
 
-def test_a_wrong_charset_label_is_told() -> None:
+def test_a_wrong_charset_label_is_reported() -> None:
     page = _page(body="<p>größer".encode(), charset="klingon")
 
     assert page_text(page, "all_text") == PageText("größer", charset_fell_back=True, is_markup=True)

@@ -228,7 +228,7 @@ def test_in_a_file_one_line_holds_attributes_and_data() -> None:
     }
 
 
-def test_a_unique_page_is_told_with_its_page_alone() -> None:
+def test_a_unique_page_is_reported_with_its_page_alone() -> None:
     unique = Event(
         id="1", name="unique", source="/s", subject=PAGE.id, time_ms=0, data=UniqueFound(page=PAGE)
     )
@@ -295,7 +295,7 @@ def test_both_modes_are_read_back_as_the_same_event(trace: Headers) -> None:
         pytest.param(b"text", to_message(event()).headers, id="attributes-without-data"),
     ],
 )
-def test_a_message_without_an_event_is_told_apart(value: bytes | None, headers: Any) -> None:
+def test_a_message_without_an_event_is_distinguished(value: bytes | None, headers: Any) -> None:
     with pytest.raises(CorruptData, match="no event"):
         from_message(Message(key=b"k", value=value, headers=headers))
 
@@ -360,7 +360,7 @@ def test_an_event_too_large_for_its_topic_lists_the_best_and_counts_all(
 
 
 @pytest.mark.parametrize("name", EVENT_DATA)
-def test_an_event_that_lists_nothing_more_is_told_whatever_its_size(name: EventName) -> None:
+def test_an_event_that_lists_nothing_more_is_sent_whatever_its_size(name: EventName) -> None:
     told = about(name, EXAMPLES[name])
 
     assert to_message(told, 1) == to_message(told)

@@ -395,7 +395,7 @@ def test_a_forget_without_a_readable_key_is_bad(key: bytes | None, reason: str) 
 
 
 @pytest.mark.parametrize("reason", get_args(BadPageReason))
-def test_every_reason_is_explained_to_whoever_sends_pages(reason: str) -> None:
+def test_every_reason_is_explained_for_crawlers(reason: str) -> None:
     explained = (Path(__file__).parents[3] / "docs" / "pages.md").read_text(encoding="utf-8")
 
     assert f"`{reason}`" in explained

@@ -45,7 +45,7 @@ def test_attempts_are_counted_through_dead_letters(times: int) -> None:
     assert [name for name, _ in letter.headers].count("neardup.attempts") == min(times, 1)
 
 
-def test_a_count_that_somebody_spoilt_begins_anew() -> None:
+def test_a_count_that_another_process_spoilt_begins_anew() -> None:
     spoilt = Message(key=None, value=b"", headers=(("neardup.attempts", b"many"),))
 
     assert attempt_count(spoilt) == 0
@@ -95,9 +95,7 @@ def test_a_letter_of_which_only_the_beginning_is_left_stays() -> None:
     value=st.none() | st.binary(max_size=8),
     header=st.binary(max_size=4),
 )
-def test_a_letter_comes_back_from_a_file_as_it_went_there(
-    key: bytes | None, value: bytes | None, header: bytes
-) -> None:
+def test_a_letter_survives_a_file_unchanged(key: bytes | None, value: bytes | None, header: bytes) -> None:
     letter = Message(key=key, value=value, headers=(("a", header),), timestamp_ms=3)
 
     assert from_json_line(to_json_line(letter)) == letter

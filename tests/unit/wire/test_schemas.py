@@ -170,6 +170,6 @@ def test_a_good_page_obeys_its_schema(fields: dict[str, Any]) -> None:
         "two-bodies",
     ],
 )
-def test_a_bad_page_that_a_schema_can_tell_breaks_it(name: str) -> None:
+def test_a_bad_page_that_a_schema_detects_breaks_it(name: str) -> None:
     with pytest.raises(ValidationError):
         validate("page", BAD_PAGES[name][0])
