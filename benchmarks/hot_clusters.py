@@ -43,6 +43,7 @@ from neardup_stream.clusters.snapshot import Description
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
+from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.redis.client import RedisClient, Script
 from neardup_stream.stores.redis.cluster_keys import ClusterKeys
@@ -244,7 +245,7 @@ async def _decide_for(number: int, url: str, namespace: str, seconds: float, bar
 
 async def _decide(clusters: Clusters, requests: Sequence[Request]) -> None:
     aged_count = (await clusters.settled([requests[0].position])).aged_count
-    await clusters.decide(requests, render, aged_count)
+    await decide_requests(clusters, requests, render, aged_count)
 
 
 async def _decide_all(clusters: Clusters, requests: Sequence[Request]) -> None:

@@ -31,6 +31,7 @@ from neardup_stream.indexes.protocol import Probed
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Fingerprint64, Handle, PageId
+from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RankWrite, RecordChange
@@ -144,7 +145,9 @@ class Stores:
 
     async def decide(self, pages: Sequence[Page], aged_count: int) -> list[Decided]:
         """Decide and store the outcomes."""
-        decided = await self.clusters.decide([_request(page) for page in pages], _render, aged_count)
+        decided = await decide_requests(
+            self.clusters, [_request(page) for page in pages], _render, aged_count
+        )
         assert all(each.rank for each in decided)
         return decided
 

@@ -17,6 +17,7 @@ from neardup_stream.clusters.snapshot import Description
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
+from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
@@ -155,7 +156,7 @@ class History:
             return repr((request, placement)).encode()
 
         aged_count = (await self.clusters.settled(())).aged_count
-        decided = await self.clusters.decide(requests, render, aged_count)
+        decided = await decide_requests(self.clusters, requests, render, aged_count)
         for request, outcome in zip(requests, decided, strict=True):
             self._note(request, rendered[request.position], outcome)
         return [rendered[request.position] for request in requests]

@@ -5,31 +5,24 @@ moved; else read and decide again. So there is one implementation of the rules f
 is as atomic as a script that decides would make it.
 """
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from random import random
 
 from neardup_stream.clusters.cells import ClusterCell
-from neardup_stream.clusters.mirroring import still_to_decide
+from neardup_stream.clusters.deciding import ClusterPlanning, PortionInClusters
 from neardup_stream.clusters.moving import move_absorbed
 from neardup_stream.clusters.optimistic_retry import Jitter, Pace, retry_on_conflict
-from neardup_stream.clusters.overlay import Overlay
-from neardup_stream.clusters.placements import ClusterState, Decided, Settled
-from neardup_stream.clusters.planning import PENDING_EDGES, expire, plan
-from neardup_stream.clusters.portions import known_handles, new_handles, portions
-from neardup_stream.clusters.protocol import RecordsBehind, RenderRow, StaleRead
+from neardup_stream.clusters.placements import ClusterState, Settled
+from neardup_stream.clusters.planning import PENDING_EDGES, expire
+from neardup_stream.clusters.portions import known_handles, portions
 from neardup_stream.clusters.reading import Describe, Reader
 from neardup_stream.clusters.requests import (
     PageVersion,
     Request,
 )
 from neardup_stream.clusters.rows import (
-    NewRow,
     bound_cells,
-    decided_in_order,
-    lowest_offsets,
-    pack_row,
-    raised_ceilings,
     row_cells,
     settled_in,
     trim_rows,
@@ -45,9 +38,7 @@ from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import (
     PROVISIONAL_RANK,
     Aged,
-    Cell,
     ClusterStore,
-    row_cell,
 )
 from neardup_stream.stores.protocol import RecordStore
 
@@ -89,7 +80,7 @@ class ClusterConfig:
 
 
 class Clusters:
-    """Decides which pages belong together.
+    """Decides which pages belong together, and keeps what was decided.
 
     Safe for any number of daemons on one store. Each method raises StoreUnavailable when the store is
     unavailable, or when others were faster again and again; calling again is safe.
@@ -127,36 +118,27 @@ class Clusters:
         await reader.read(row_cells(reader.snapshot, positions))
         return settled_in(reader.snapshot, positions)
 
-    async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
-        """Decide the requests in order and store their rows, one commit for each of `portions`.
+    def portions(self, requests: Sequence[Request], aged_count: int) -> Iterator[PortionInClusters]:
+        """Cut requests into portions, each decided by one commit, or by several after conflicts.
 
-        After conflicts a portion takes several commits. Each is atomic, and between two of them others may
-        commit. A position that has a row keeps it, and its request changes nothing: an outcome is set once.
-        So after an error the first requests may be decided, and all may be asked for again.
+        A position that has a decision record keeps it, and its request changes nothing: an outcome is set
+        once. So after an error the first requests may be decided, and all may be decided again.
 
-        What a request rests on (records, matches) was read a while ago. A page that went since then is
-        remembered by its cell, until that is swept; if any cell that began to age since then was swept, the
-        requests are refused. Cells are counted, so no clock is trusted.
+        What a request rests on (records, matches) was read a while ago. A page that was removed since then is
+        remembered by its tombstone, until that is swept; if any cell that began to age since then was swept,
+        the requests are refused. Cells are counted, so no clock is trusted.
 
         Args:
             requests: in order; of two versions of a page the later one comes later.
-            render: makes the row to store; called again when others were faster.
             aged_count: `Settled.aged_count`, from before all of it was read.
 
-        Returns:
-            One outcome for each request, in order.
-
-        Raises:
-            StaleRead: read again, and ask again.
-            RecordsBehind: register these pages again, and ask again.
-            CorruptData: what is stored is not what this program writes.
-        Cost: three round trips for each of `portions`, more where clusters merge or change their
-        representative.
+        Cost: three round trips for each portion, more where clusters merge or change their representative.
         """
-        decided: list[Decided] = []
+        edges = self._config.pending_edges
+        planning = ClusterPlanning(self._store, self._describe, self._rule, edges)
         for portion in portions(requests, lambda request: known_handles([request])):
-            decided += await self._decide_portion(portion, render, aged_count)
-        return decided
+            pace = Pace(len(portion), self._store.take_turn, self._jitter)
+            yield PortionInClusters(planning, portion, aged_count, pace)
 
     async def trim(self, offsets: Mapping[Partition, int]) -> None:
         """Let go of the rows below these offsets, which are delivered and committed.
@@ -249,87 +231,6 @@ class Clusters:
         # Where it founds its own, a page that was linked once may stand alone again.
         ended = [handle for handle in keys.keys() - found.keys() if keys[handle].handle != handle]
         return None if ended else found
-
-    async def _decide_portion(
-        self, requests: Sequence[Request], render: RenderRow, aged_count: int
-    ) -> list[Decided]:
-        """Decide requests until all are decided, in one commit if there is no conflict."""
-        pace = Pace(len(requests), self._store.take_turn, self._jitter)
-        decided: list[Decided] | None = None
-        while decided is None:
-            try:
-                decided = await self._decide(requests, render, aged_count, pace)
-            except StaleSnapshot:
-                await pace.back_off()
-        return decided
-
-    async def _decide(
-        self, requests: Sequence[Request], render: RenderRow, aged_count: int, pace: Pace
-    ) -> list[Decided] | None:
-        """One attempt; None when something moved meanwhile, or when requests are left for the next one.
-
-        The first does not read the cells of new pages, which are nearly always absent. It expects nothing
-        there, so where something is, it fails, and the second reads it.
-        """
-        positions = [request.position for request in requests]
-        reader = Reader(self._store, self._describe)
-        own = new_handles(requests) if pace.is_first else set()
-        reader.snapshot.assume_absent(page_cells(own))
-        await reader.read(bound_cells(positions) + page_cells(known_handles(requests) - own))
-        await reader.read(row_cells(reader.snapshot, positions))
-        settled = settled_in(reader.snapshot, positions)
-        todo = still_to_decide(requests, settled, reader.snapshot.pages)
-        if todo and reader.snapshot.swept_count > aged_count:
-            raise StaleRead(
-                "a batch was under way for so long that pages which went meanwhile are forgotten"
-                " (clusters.tombstone_ttl_seconds)"
-            )
-        part = todo[: pace.limit]
-        decided = await self._decide_new(reader, part, render, aged_count, pace.turn) if part else {}
-        if decided is None:
-            await pace.back_off()
-            return None
-        pace.advance()
-        return decided_in_order(requests, settled, decided) if len(part) == len(todo) else None
-
-    async def _decide_new(
-        self, reader: Reader, todo: Sequence[Request], render: RenderRow, aged_count: int, turn: bytes
-    ) -> dict[Position, Decided] | None:
-        """Decide what has no row yet; a request that takes no place leaves its rank unused."""
-
-        def step(overlay: Overlay, request: Request, number: int) -> NewRow:
-            rank, limit = PROVISIONAL_RANK + number, self._config.pending_edges
-            placement = plan(overlay, request, self._rule, rank, limit)
-            takes_rank = placement is not None and not placement.is_superseded
-            known_rank = placement.known_rank if placement is not None else 0
-            return NewRow(request, placement, number if takes_rank else 0, known_rank)
-
-        overlay, rows = await planned(reader, todo, step)
-        if overlay.behind:
-            raise RecordsBehind(overlay.behind)
-        rendered = [render(row.request, row.placement) for row in rows]
-        positions = [request.position for request in todo]
-        packed: dict[Cell, bytes | None] = {
-            row_cell(position): pack_row(row, content)
-            for position, row, content in zip(positions, rows, rendered, strict=True)
-        }
-        packed |= raised_ceilings(reader.snapshot, positions)
-        changes = changes_of(reader, overlay, len(rows), turn)
-        base = await self._store.commit(
-            changes._replace(
-                writes={**changes.writes, **packed}, floors=lowest_offsets(positions), aged_count=aged_count
-            )
-        )
-        if base is None:
-            return None
-        return {
-            row.request.position: Decided(
-                base + row.number if row.number else row.known_rank,
-                content,
-                dropped_edges=row.placement.dropped_edges if row.placement else 0,
-            )
-            for row, content in zip(rows, rendered, strict=True)
-        }
 
     async def _expire(self, nodes: Sequence[PageVersion], turn: bytes) -> list[bool] | None:
         """One attempt; None when something moved meanwhile."""

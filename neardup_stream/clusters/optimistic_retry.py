@@ -9,7 +9,7 @@ from typing import TypeVar
 from neardup_stream.clusters.snapshot import StaleSnapshot
 from neardup_stream.errors import StoreUnavailable
 
-__all__ = ["ATTEMPTS", "Jitter", "Pace", "TakeTurn", "retry_on_conflict"]
+__all__ = ["ATTEMPTS", "Attempts", "Jitter", "Pace", "TakeTurn", "retry_on_conflict"]
 
 ATTEMPTS = 50
 """Conflicts in a row after which a step waits as if the store were unavailable."""
@@ -46,15 +46,39 @@ async def retry_on_conflict(attempt: Callable[[int], Awaitable[_T | None]], jitt
     Raises:
         StoreUnavailable: all of `ATTEMPTS` met a conflict.
     """
-    for number in range(ATTEMPTS):
-        await _pause(number, jitter)
+    attempts = Attempts(jitter)
+    while True:
+        number = await attempts.begin()
         try:
             result = await attempt(number)
         except StaleSnapshot:
             continue
         if result is not None:
             return result
-    raise _always_late()
+
+
+class Attempts:
+    """Counts attempts of one step, each after a conflict in the one before.
+
+    Args:
+        jitter: of the pauses.
+    """
+
+    def __init__(self, jitter: Jitter = random) -> None:
+        self._jitter = jitter
+        self._count = 0
+
+    async def begin(self) -> int:
+        """Wait before the next attempt, and return its number, from 0.
+
+        Raises:
+            StoreUnavailable: all of `ATTEMPTS` met a conflict.
+        """
+        if self._count == ATTEMPTS:
+            raise _always_late()
+        await _pause(self._count, self._jitter)
+        self._count += 1
+        return self._count - 1
 
 
 class Pace:

@@ -1,6 +1,6 @@
 """What the pipeline asks of whoever decides, with clusters or without."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from neardup_stream.clusters.placements import Decided, Placement, Settled
@@ -10,10 +10,19 @@ from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
 from neardup_stream.stores.protocol import RecordStore
 
-__all__ = ["Decider", "KnownVersion", "RecordsBehind", "RenderRow", "StaleRead"]
+__all__ = ["Decider", "KnownVersion", "PlannedRequest", "Portion", "RecordsBehind", "StaleRead"]
 
-RenderRow = Callable[[Request, Placement | None], bytes]
-"""The row of a request, from what it brought about; None for a quiet one."""
+
+class PlannedRequest(NamedTuple):
+    """A request that the next commit decides.
+
+    Attributes:
+        request: as it was asked for; a QuietRequest also where another one claims the version of a position.
+        placement: the outcome; None for a QuietRequest.
+    """
+
+    request: Request
+    placement: Placement | None
 
 
 class StaleRead(StoreUnavailable):
@@ -41,6 +50,34 @@ class RecordsBehind(StoreUnavailable):
         self.known = known
 
 
+class Portion(Protocol):
+    """Requests that are decided together: plan, make their decision records, commit; again until done."""
+
+    async def plan(self) -> Sequence[PlannedRequest]:
+        """Read a snapshot, and plan on it what is not decided yet.
+
+        Raises:
+            StaleRead: a tombstone that the requests rest on is removed: read, and compare, again.
+            RecordsBehind: pages must be registered again first.
+            StoreUnavailable: others have changed the same cells too often, or the store is unavailable.
+        """
+        ...
+
+    async def commit(self, records: Sequence[bytes]) -> list[Decided] | None:
+        """Store the last plan with its decision records, if nothing that it rests on has changed.
+
+        Args:
+            records: one for each planned request, in order.
+
+        Returns:
+            One outcome for each request of the portion, in order; None: plan again.
+
+        Raises:
+            StoreUnavailable: others have changed the same cells too often, or the store is unavailable.
+        """
+        ...
+
+
 class Decider(Protocol):
     """Decides, once for each position. Each method raises StoreUnavailable, and may then be called again."""
 
@@ -48,20 +85,15 @@ class Decider(Protocol):
         """What was decided already."""
         ...
 
-    async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
-        """Decide requests about distinct pages, in order; what was decided before stays as it was.
+    def portions(self, requests: Sequence[Request], aged_count: int) -> Iterator[Portion]:
+        """Cut requests about distinct pages, in order, into portions that are decided one after the other.
 
-        A large batch takes several commits, each of bounded size. So after any error the first requests may
-        be decided, and no later one is; ask for all again, which returns what was decided.
+        What was decided before stays as it was. After an error the first portions may be decided, and no
+        later one is; decide all again, which returns what was decided.
 
         Args:
             requests: asked for.
-            render: makes their rows, and those of positions that are settled with them (QuietRequest).
             aged_count: `Settled.aged_count`, from before everything that the requests rest on was read.
-
-        Raises:
-            StaleRead: a tombstone that the requests rest on is removed: read, and compare, again.
-            RecordsBehind: pages must be registered again first.
         """
         ...
 

@@ -5,11 +5,12 @@ What was decided is remembered as it is with clusters, so a record that comes ag
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
-from neardup_stream.clusters.optimistic_retry import retry_on_conflict
+from neardup_stream.clusters.optimistic_retry import Attempts
 from neardup_stream.clusters.placements import Decided, Placement, Settled
 from neardup_stream.clusters.portions import portions
-from neardup_stream.clusters.protocol import KnownVersion, RecordsBehind, RenderRow
+from neardup_stream.clusters.protocol import KnownVersion, PlannedRequest, RecordsBehind
 from neardup_stream.clusters.requests import ConfirmRequest, PageVersion, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.rows import (
     NewRow,
@@ -42,15 +43,13 @@ class Unclustered:
 
     async def settled(self, positions: Sequence[Position]) -> Settled:
         """What was decided already."""
-        return settled_in(await self._rows(positions), positions)
+        return settled_in(await _read_rows(self._store, positions), positions)
 
-    async def decide(self, requests: Sequence[Request], render: RenderRow, aged_count: int) -> list[Decided]:
-        """Decide each by its own matches, in one commit for each of `portions`."""
-        del aged_count  # no page ever leaves a cluster, so nothing is too old
-        decided: list[Decided] = []
+    def portions(self, requests: Sequence[Request], aged_count: int) -> Iterator["_PortionOfRows"]:
+        """Cut requests into portions; each is decided by its own matches, in one commit for each portion."""
+        del aged_count  # no page ever leaves a cluster, so no read is stale
         for portion in portions(requests, lambda request: {request.position, *_makers(request)}):
-            decided += await retry_on_conflict(partial(self._decide, portion, render))
-        return decided
+            yield _PortionOfRows(self._store, portion)
 
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
         """Let go of the rows below these offsets."""
@@ -66,44 +65,66 @@ class Unclustered:
     async def release(self, nodes: Sequence[PageVersion]) -> None:
         """Nothing to do."""
 
-    async def _rows(self, positions: Sequence[Position]) -> Snapshot:
-        snapshot = Snapshot()
-        for cells_of in (bound_cells, partial(row_cells, snapshot)):
-            cells = cells_of(positions)
-            snapshot.add(cells, (await self._store.read(cells))[0], (), ())
-        return snapshot
 
-    async def _decide(
-        self, requests: Sequence[Request], render: RenderRow, _number: int
-    ) -> list[Decided] | None:
-        """One attempt; None when something moved meanwhile."""
-        positions = [at for request in requests for at in (request.position, *_makers(request))]
-        snapshot = await self._rows(positions)
+class _Plan(NamedTuple):
+    """What the next commit stores: requests that are not decided in the snapshot."""
+
+    snapshot: Snapshot
+    settled: Settled
+    rows: list[PlannedRequest]
+
+
+class _PortionOfRows:
+    """See `protocol.Portion`."""
+
+    def __init__(self, store: ClusterStore, requests: Sequence[Request]) -> None:
+        self._store = store
+        self._requests = requests
+        self._attempts = Attempts()
+        self._plan: _Plan | None = None
+
+    async def plan(self) -> Sequence[PlannedRequest]:
+        """Plan what is not decided yet, and the positions whose versions it has claimed."""
+        await self._attempts.begin()
+        positions = [at for request in self._requests for at in (request.position, *_makers(request))]
+        snapshot = await _read_rows(self._store, positions)
         settled = settled_in(snapshot, positions)
-        todo = [request for request in requests if not settled.knows(request.position)]
+        todo = [request for request in self._requests if not settled.knows(request.position)]
         if behind := dict(_undecided(todo, settled)):
             raise RecordsBehind(behind)
-        decided = {
-            request.position: Decided(0, render(request, _placement(request, settled))) for request in todo
-        }
         taken = [QuietRequest(maker) for request in todo for maker in _taken_over(request, settled)]
-        rows = {
-            request.position: pack_row(NewRow(request, None, number=0), content)
-            for request, content in (
-                *((each, render(each, None)) for each in taken),
-                *((each, decided[each.position].row) for each in todo),
-            )
-        }
-        if todo:
+        rows = [PlannedRequest(each, None) for each in taken]
+        rows += [PlannedRequest(each, _placement(each, settled)) for each in todo]
+        self._plan = _Plan(snapshot, settled, rows)
+        return rows
+
+    async def commit(self, records: Sequence[bytes]) -> list[Decided] | None:
+        """Store the decision records, unless another daemon has stored one meanwhile."""
+        assert self._plan is not None  # noqa: S101 - plan before commit
+        snapshot, settled, rows = self._plan
+        contents = {row.request.position: record for row, record in zip(rows, records, strict=True)}
+        if rows:
+            packed = {
+                row_cell(row.request.position): pack_row(NewRow(row.request, None, number=0), record)
+                for row, record in zip(rows, records, strict=True)
+            }
             changes = Transaction(
-                floors=lowest_offsets(rows),
+                floors=lowest_offsets(contents),
                 expected=snapshot.raw,
-                writes={row_cell(at): row for at, row in rows.items()}
-                | raised_ceilings(snapshot, list(rows)),
+                writes=packed | raised_ceilings(snapshot, list(contents)),
             )
             if await self._store.commit(changes) is None:
                 return None
-        return decided_in_order(requests, settled, decided)
+        decided = {position: Decided(0, record) for position, record in contents.items()}
+        return decided_in_order(self._requests, settled, decided)
+
+
+async def _read_rows(store: ClusterStore, positions: Sequence[Position]) -> Snapshot:
+    snapshot = Snapshot()
+    for cells_of in (bound_cells, partial(row_cells, snapshot)):
+        cells = cells_of(positions)
+        snapshot.add(cells, (await store.read(cells))[0], (), ())
+    return snapshot
 
 
 def _makers(request: Request) -> tuple[Position, ...]:

@@ -1,16 +1,25 @@
-"""The decide stage: where each page belongs, and which events say so, stored in one step.
+"""The decide stage: snapshot, plan, build the events, commit.
 
-A run that comes so late that its reads may be stale, or whose page records lack what was decided, enters the
-stages register, probe and verify once more, here: later runs wait for it, so decisions stay in order.
+The clusters read a snapshot of what is stored and plan on it. The events of each page are built from the plan.
+All is stored in one step, if nothing in the snapshot has changed meanwhile.
+
+A run that comes so late that its reads may be stale, or whose page records lack what was decided, enters
+the stages register, probe and verify once more, here: later runs wait for it, so decisions stay in order.
 """
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Final
 
-from neardup_stream.clusters.placements import Placement
-from neardup_stream.clusters.protocol import KnownVersion, RecordsBehind, StaleRead
+from neardup_stream.clusters.placements import Decided, Placement
+from neardup_stream.clusters.protocol import (
+    Decider,
+    KnownVersion,
+    Portion,
+    RecordsBehind,
+    StaleRead,
+)
 from neardup_stream.clusters.requests import Request
 from neardup_stream.message import Position
 from neardup_stream.meters import PipelineMeters
@@ -23,7 +32,7 @@ from neardup_stream.pipeline.rows import Row
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.pipeline.timing import timed
 
-__all__ = ["Decide", "LookAgain"]
+__all__ = ["Decide", "LookAgain", "RecordOf", "decide_requests"]
 
 _logger = logging.getLogger(__name__)
 
@@ -32,6 +41,10 @@ _LOOKS: Final = 2
 
 LookAgain = Callable[[Run, Mapping[Position, KnownVersion]], Awaitable[None]]
 """Registers, probes and verifies a run, above the versions that the clusters know."""
+
+
+RecordOf = Callable[[Request, Placement | None], bytes]
+"""Makes the decision record of a planned request, with the events that are published of it."""
 
 
 class Decide:
@@ -97,7 +110,8 @@ class Decide:
     async def _decide_once(self, run: Run) -> Decisions:
         cases = self._cases(run)
         with timed(self._meters, "decide"):
-            answers = await self._stores.clusters.decide(
+            answers = await decide_requests(
+                self._stores.clusters,
                 [case.request for case in cases.values()],
                 lambda request, placement: self._row(cases, request, placement).pack(),
                 run.registration.settled.aged_count,
@@ -129,3 +143,36 @@ class Decide:
         """Return the decision record; one whose version another record has claimed is superseded."""
         case = cases.get(request.position)
         return Row("superseded") if case is None else case.row(placement, self._render)
+
+
+async def decide_requests(
+    clusters: Decider, requests: Sequence[Request], record_of: RecordOf, aged_count: int
+) -> list[Decided]:
+    """Decide requests: read a snapshot, plan on it, make the decision records with their events, and commit.
+
+    Args:
+        clusters: plan, and store.
+        requests: about distinct pages, in order.
+        record_of: makes a decision record; called again after a conflict.
+        aged_count: `Settled.aged_count`, from before everything that the requests rest on was read.
+
+    Returns:
+        One outcome for each request, in order.
+
+    Raises:
+        StaleRead: read and compare the pages again.
+        RecordsBehind: register these pages again.
+        StoreUnavailable: decide again; what was decided stays as it was.
+    """
+    decided: list[Decided] = []
+    for portion in clusters.portions(requests, aged_count):
+        decided += await _decide_portion(portion, record_of)
+    return decided
+
+
+async def _decide_portion(portion: Portion, record_of: RecordOf) -> list[Decided]:
+    decided = None
+    while decided is None:
+        planned = await portion.plan()
+        decided = await portion.commit([record_of(*each) for each in planned])
+    return decided

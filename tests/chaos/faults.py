@@ -12,7 +12,7 @@ STEPS: Final[Mapping[str, Sequence[str]]] = {
     "record": ("records.replace",),
     "probe and insert": ("index.probe_and_insert",),
     "fetch": ("records.fetch",),
-    "decide": ("clusters.decide", "cluster_store.commit"),
+    "decide": ("decide", "cluster_store.commit"),
     "mark": ("records.mark",),
     "entries out": ("index.remove",),
     "note": ("source.note_decided",),

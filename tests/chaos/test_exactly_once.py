@@ -26,7 +26,7 @@ PAUSE_SECONDS = 2.0
 QUIET_SECONDS = 300
 POINTS = [
     f"{moment} {call}"
-    for call in ("transactions.open", "transactions.deliver", "clusters.decide", "clusters.trim")
+    for call in ("transactions.open", "transactions.deliver", "decide", "clusters.trim")
     for moment in ("before", "after")
 ]
 

@@ -14,6 +14,7 @@ from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Fingerprint64, Handle, PageId
+from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.cluster_store import PAGES, Cell, MemberRange
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.cluster_keys import ClusterKeys
@@ -138,7 +139,7 @@ async def test_a_commit_of_pages_that_match_many_others_expects_few_cells(
     ]
     deciding = Clusters(clusters, lambda _handles: no_descriptions())
 
-    decided = await deciding.decide(requests, lambda _request, _placement: b"", 0)
+    decided = await decide_requests(deciding, requests, lambda _request, _placement: b"", 0)
 
     assert len(decided) == count
     # Beside page cells, a commit writes its rows and the bounds of their offsets.

@@ -12,6 +12,7 @@ from neardup_stream.clusters.placements import Placement
 from neardup_stream.clusters.requests import Request
 from neardup_stream.clusters.rules import Rule, anchored, components
 from neardup_stream.message import Partition
+from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.cluster_store import Cell, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import KNOWING, Crawl, History, Op, folded, neighbors, node, walked
@@ -115,10 +116,12 @@ def test_deciding_again_answers_the_same_rows_and_moves_nothing(batches: list[li
         history = History(MemoryClusters())
         for batch in batches:
             requests = history.registered(batch)
-            first = await history.clusters.decide(requests, render, 0)
+            first = await decide_requests(history.clusters, requests, render, 0)
             before = await walked(history.clusters)
 
-            assert await history.clusters.decide(requests[::-1], lambda *_: b"late", 0) == first[::-1]
+            assert (
+                await decide_requests(history.clusters, requests[::-1], lambda *_: b"late", 0) == first[::-1]
+            )
             assert await walked(history.clusters) == before
 
     finish(story())

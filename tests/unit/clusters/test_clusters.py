@@ -13,6 +13,7 @@ from neardup_stream.errors import ConfigError, InvariantBroken, StoreUnavailable
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
+from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.cluster_store import Aged, Cell, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import KNOWING, PARTITION, History, Op, describe, match_with, node, walked
@@ -50,7 +51,7 @@ async def decide(clusters: Clusters, *requests: Request) -> list[Placement]:
         found[request.position] = placement
         return b""
 
-    await clusters.decide(requests, render, (await clusters.settled(())).aged_count)
+    await decide_requests(clusters, requests, render, (await clusters.settled(())).aged_count)
     return [found[request.position] for request in requests]
 
 
@@ -65,7 +66,7 @@ async def test_a_page_learns_of_its_match_when_only_the_later_page_of_its_batch_
     await decide(clusters, place(1, 1))
 
     aged_count = (await clusters.settled(())).aged_count
-    _, decided = await clusters.decide([place(0, 2), place(1, 1, match_with(2))], show, aged_count)
+    _, decided = await decide_requests(clusters, [place(0, 2), place(1, 1, match_with(2))], show, aged_count)
     standing = await clusters.standing([Handle(1), Handle(2)])
 
     assert decided.rank == 1
@@ -313,10 +314,10 @@ async def test_a_marked_match_counts_although_nothing_is_kept_of_it_here() -> No
 async def test_an_outcome_is_set_once() -> None:
     clusters = clusters_of(MemoryClusters())
     requests: list[Request] = [place(1, 1), place(2, 2, match_with(1)), QuietRequest(at(3))]
-    first = await clusters.decide(requests, show, 0)
+    first = await decide_requests(clusters, requests, show, 0)
 
     others: list[Request] = [place(1, 1, match_with(2)), place(2, 2), QuietRequest(at(3)), place(4, 3)]
-    again = await clusters.decide(others, lambda _request, _placement: b"new", 0)
+    again = await decide_requests(clusters, others, lambda _request, _placement: b"new", 0)
 
     assert again[:3] == first
     assert again[3].row == b"new"
@@ -331,16 +332,16 @@ async def test_an_outcome_is_set_once() -> None:
 async def test_a_quiet_outcome_is_rendered_without_a_placement() -> None:
     clusters = clusters_of(MemoryClusters())
 
-    assert await clusters.decide([QuietRequest(at(1))], show, 0) == [Decided(0, b"(1, None)")]
-    assert await clusters.decide([], show, 0) == []
+    assert await decide_requests(clusters, [QuietRequest(at(1))], show, 0) == [Decided(0, b"(1, None)")]
+    assert await decide_requests(clusters, [], show, 0) == []
 
 
 async def test_what_is_trimmed_is_finished_for_ever() -> None:
     clusters = clusters_of(MemoryClusters())
-    await clusters.decide([place(1, 1), place(2, 2)], show, 0)
+    await decide_requests(clusters, [place(1, 1), place(2, 2)], show, 0)
     await trim(clusters, {PARTITION: 2})
 
-    late = await clusters.decide([place(1, 1, match_with(2)), place(2, 2)], show, 0)
+    late = await decide_requests(clusters, [place(1, 1, match_with(2)), place(2, 2)], show, 0)
 
     assert [(outcome.is_finished, bool(outcome.row)) for outcome in late] == [(True, False), (False, True)]
     assert (await clusters.settled([at(1), at(2)])).finished == {at(1)}
@@ -373,7 +374,7 @@ async def test_a_request_that_rests_on_what_is_forgotten_is_refused() -> None:
     await trim(clusters, {PARTITION: 3})
 
     with pytest.raises(StaleRead, match=r"clusters\.tombstone_ttl_seconds"):
-        await clusters.decide([place(3, 2, match_with(1, rank=1))], show, read_before)
+        await decide_requests(clusters, [place(3, 2, match_with(1, rank=1))], show, read_before)
 
     assert (await clusters.settled([at(3)])).rows == {}
     assert await decide(clusters, place(3, 2))
@@ -381,10 +382,10 @@ async def test_a_request_that_rests_on_what_is_forgotten_is_refused() -> None:
 
 async def test_what_is_decided_already_is_published_however_old_the_reads_are() -> None:
     clusters = clusters_of(MemoryClusters(), tombstone_ttl_seconds=0)
-    first = await clusters.decide([place(1, 1), place(9, 9)], show, 0)
+    first = await decide_requests(clusters, [place(1, 1), place(9, 9)], show, 0)
     await trim(clusters, {PARTITION: 2})
 
-    assert await clusters.decide([place(9, 9)], show, 0) == first[1:]
+    assert await decide_requests(clusters, [place(9, 9)], show, 0) == first[1:]
 
 
 class SweptStore(MemoryClusters):
@@ -398,7 +399,7 @@ class SweptStore(MemoryClusters):
 
 async def test_a_request_is_refused_when_its_reads_become_too_old_at_the_last_moment() -> None:
     with pytest.raises(StaleRead):
-        await clusters_of(SweptStore()).decide([place(1, 1)], show, 0)
+        await decide_requests(clusters_of(SweptStore()), [place(1, 1)], show, 0)
 
 
 async def test_the_tombstone_of_an_expired_page_stays_until_it_is_released() -> None:
@@ -554,9 +555,9 @@ class MovedStore(MemoryClusters):
 
 
 async def test_a_batch_waits_when_others_are_always_first() -> None:
-    assert await clusters_of(MovedStore(ATTEMPTS - 1)).decide([place(1, 1)], show, 0)
+    assert await decide_requests(clusters_of(MovedStore(ATTEMPTS - 1)), [place(1, 1)], show, 0)
     with pytest.raises(StoreUnavailable, match=f"{ATTEMPTS} times"):
-        await clusters_of(MovedStore(ATTEMPTS)).decide([place(1, 1)], show, 0)
+        await decide_requests(clusters_of(MovedStore(ATTEMPTS)), [place(1, 1)], show, 0)
 
 
 class DeafClient(MemoryClusters):
@@ -576,9 +577,9 @@ async def test_a_decision_whose_answer_was_lost_is_found_when_it_is_asked_again(
     clusters = clusters_of(DeafClient())
     requests = [place(1, 1), place(2, 2, match_with(1))]
     with pytest.raises(StoreUnavailable):
-        await clusters.decide(requests, show, 0)
+        await decide_requests(clusters, requests, show, 0)
 
-    decided = await clusters.decide(requests, lambda _request, _placement: b"never", 0)
+    decided = await decide_requests(clusters, requests, lambda _request, _placement: b"never", 0)
 
     assert [outcome.rank for outcome in decided] == [1, 2]
     assert all(outcome.row.startswith(b"(") for outcome in decided)
@@ -649,7 +650,7 @@ async def test_of_many_copies_of_an_undecided_page_few_wait_for_it_and_the_other
     clusters = Clusters(store, describe, config=ClusterConfig(pending_edges=3))
     copies = [place(number, number, match_with(99)) for number in range(1, 6)]
 
-    decided = await clusters.decide(copies, show, 0)
+    decided = await decide_requests(clusters, copies, show, 0)
     (last,) = await decide(clusters, place(99, 99))
 
     assert [each.dropped_edges for each in decided] == [0, 0, 0, 1, 1]

@@ -13,6 +13,7 @@ from neardup_stream.clusters.requests import PlaceRequest, Request
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
+from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.cluster_store import CLUSTERS, Cell, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import describe, match_with, node, walked
@@ -34,7 +35,7 @@ def clusters_over(store: MemoryClusters) -> Clusters:
 
 
 async def decide(clusters: Clusters, *requests: Request) -> list[Decided]:
-    return await clusters.decide(requests, row, 0)
+    return await decide_requests(clusters, requests, row, 0)
 
 
 class RacedStore(MemoryClusters):

@@ -7,6 +7,7 @@ from neardup_stream.clusters.dead_inputs import IDLE, drop_dead_inputs
 from neardup_stream.clusters.requests import PageVersion, PlaceRequest
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
+from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.stores.cluster_store import PAGES, rows_table
 from neardup_stream.stores.memory.clusters import MemoryClusters
@@ -38,7 +39,7 @@ class World:
             self.page_count += 1
             node = PageVersion(Handle(self.page_count), 1, PageId("page"), "page")
             requests.append(PlaceRequest(Position(partition, offset), node, ()))
-        await self.clusters.decide(requests, lambda _request, _placement: b"row", 0)
+        await decide_requests(self.clusters, requests, lambda _request, _placement: b"row", 0)
 
     def row_count(self, partition: Partition) -> int:
         return len(self.store._tables.get(rows_table(partition), {}))

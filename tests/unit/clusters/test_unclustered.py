@@ -9,6 +9,7 @@ from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, QuietR
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Partition, Position
+from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.cluster_store import Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import PARTITION, match_with, node
@@ -31,7 +32,7 @@ def never(_request: Request, _placement: Placement | None) -> bytes:
 
 
 async def test_a_page_with_matches_is_a_duplicate() -> None:
-    decided = await Unclustered(MemoryClusters()).decide(REQUESTS, show, 0)
+    decided = await decide_requests(Unclustered(MemoryClusters()), REQUESTS, show, 0)
 
     assert [outcome.row for outcome in decided] == [b"1 False", b"2 True", b"3 False", b"4 False"]
     assert {outcome.rank for outcome in decided} == {0}
@@ -39,21 +40,21 @@ async def test_a_page_with_matches_is_a_duplicate() -> None:
 
 async def test_what_was_decided_is_published_again_in_the_same_words() -> None:
     unclustered = Unclustered(MemoryClusters())
-    first = await unclustered.decide(REQUESTS, show, 0)
+    first = await decide_requests(unclustered, REQUESTS, show, 0)
 
-    assert await unclustered.decide(REQUESTS[::-1], never, 0) == first[::-1]
+    assert await decide_requests(unclustered, REQUESTS[::-1], never, 0) == first[::-1]
     assert (await unclustered.settled(POSITIONS)).rows == dict(zip(POSITIONS, first, strict=True))
 
 
 async def test_what_is_trimmed_is_finished_and_leaves_nothing() -> None:
     store = MemoryClusters()
     unclustered = Unclustered(store)
-    await unclustered.decide(REQUESTS, show, 0)
+    await decide_requests(unclustered, REQUESTS, show, 0)
 
     await unclustered.trim({PARTITION: 5})
 
     assert (await unclustered.settled(POSITIONS)).finished == frozenset(POSITIONS)
-    assert all(outcome.is_finished for outcome in await unclustered.decide(REQUESTS, never, 0))
+    assert all(outcome.is_finished for outcome in await decide_requests(unclustered, REQUESTS, never, 0))
     assert set(filter(store._tables.get, store._tables)) == {"trimmed", "decided"}
 
 
@@ -70,9 +71,9 @@ class LosingStore(MemoryClusters):
 
 
 async def test_a_batch_waits_when_others_are_always_first() -> None:
-    assert await Unclustered(LosingStore(ATTEMPTS - 1)).decide(REQUESTS, show, 0)
+    assert await decide_requests(Unclustered(LosingStore(ATTEMPTS - 1)), REQUESTS, show, 0)
     with pytest.raises(StoreUnavailable, match=f"{ATTEMPTS} times"):
-        await Unclustered(LosingStore(ATTEMPTS)).decide(REQUESTS, show, 0)
+        await decide_requests(Unclustered(LosingStore(ATTEMPTS)), REQUESTS, show, 0)
 
 
 class CountingStore(MemoryClusters):
@@ -94,7 +95,7 @@ async def test_a_large_batch_is_decided_in_commits_of_bounded_size() -> None:
     requests = [QuietRequest(Position(PARTITION, number)) for number in range(2 * REQUESTS_AT_ONCE + 1)]
     store = CountingStore()
 
-    decided = await Unclustered(store).decide(requests, show, 0)
+    decided = await decide_requests(Unclustered(store), requests, show, 0)
 
     assert store.row_counts == [REQUESTS_AT_ONCE, REQUESTS_AT_ONCE, 1]
     assert [outcome.row for outcome in decided] == [b"%d False" % at for at in range(len(requests))]
@@ -111,7 +112,7 @@ async def test_positions_that_are_decided_together_count_like_requests() -> None
     ]
     store = CountingStore()
 
-    await Unclustered(store).decide(requests, outcome, 0)
+    await decide_requests(Unclustered(store), requests, outcome, 0)
 
     assert store.row_counts == [CELLS_AT_ONCE, CELLS_AT_ONCE // 2]
 
@@ -120,13 +121,13 @@ async def test_after_an_error_the_first_portions_are_decided_and_keep_their_rows
     requests = [QuietRequest(Position(PARTITION, number)) for number in range(2 * REQUESTS_AT_ONCE)]
     unclustered = Unclustered(CountingStore(unavailable_at=2))
     with pytest.raises(StoreUnavailable, match="for once"):
-        await unclustered.decide(requests, show, 0)
+        await decide_requests(unclustered, requests, show, 0)
 
     def again(request: Request, placement: Placement | None) -> bytes:
         assert request.position.offset >= REQUESTS_AT_ONCE
         return show(request, placement)
 
-    decided = await unclustered.decide(requests, again, 0)
+    decided = await decide_requests(unclustered, requests, again, 0)
 
     assert [outcome.row for outcome in decided] == [b"%d False" % at for at in range(len(requests))]
 
@@ -136,7 +137,7 @@ async def test_every_page_may_go() -> None:
     await unclustered.release([node(1)])
 
     assert await unclustered.expire([node(1), node(2)]) == [True, True]
-    assert await unclustered.decide([], show, 0) == []
+    assert await decide_requests(unclustered, [], show, 0) == []
 
 
 async def test_a_version_is_published_once_by_the_first_claimant() -> None:
@@ -149,7 +150,7 @@ async def test_a_version_is_published_once_by_the_first_claimant() -> None:
     for order in permutations(requests):
         unclustered = Unclustered(MemoryClusters())
         for request in order:
-            await unclustered.decide([request], outcome, 0)
+            await decide_requests(unclustered, [request], outcome, 0)
 
         settled = await unclustered.settled(makers)
 
@@ -161,7 +162,9 @@ async def test_what_was_claimed_is_settled_with_its_claimant_and_trimmed_with_it
     maker, claimant = (Position(Partition(f"pages:{number}", 0), 7) for number in range(2))
     store = MemoryClusters()
     unclustered = Unclustered(store)
-    await unclustered.decide([PlaceRequest(claimant, node(1), (), claimed_from=(maker,))], outcome, 0)
+    await decide_requests(
+        unclustered, [PlaceRequest(claimant, node(1), (), claimed_from=(maker,))], outcome, 0
+    )
 
     assert (await unclustered.settled([maker])).rows[maker].row == b"silent"
     await unclustered.trim({maker.partition: 8, claimant.partition: 8})

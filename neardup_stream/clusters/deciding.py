@@ -1,0 +1,186 @@
+"""Decides one portion of requests: read a snapshot, plan on it, and store the plan if no cell has changed.
+
+Between the plan and its commit the caller makes the decision record of each request. What is in them is not
+known here.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from neardup_stream.clusters.mirroring import still_to_decide
+from neardup_stream.clusters.optimistic_retry import Pace
+from neardup_stream.clusters.overlay import Overlay
+from neardup_stream.clusters.placements import Decided, Settled
+from neardup_stream.clusters.planning import plan
+from neardup_stream.clusters.portions import known_handles, new_handles
+from neardup_stream.clusters.protocol import PlannedRequest, RecordsBehind, StaleRead
+from neardup_stream.clusters.reading import Describe, Reader
+from neardup_stream.clusters.requests import Request
+from neardup_stream.clusters.rows import (
+    NewRow,
+    bound_cells,
+    decided_in_order,
+    lowest_offsets,
+    pack_row,
+    raised_ceilings,
+    row_cells,
+    settled_in,
+)
+from neardup_stream.clusters.rules import Rule
+from neardup_stream.clusters.snapshot import StaleSnapshot, page_cells
+from neardup_stream.clusters.transactions import changes_of, planned
+from neardup_stream.message import Position
+from neardup_stream.stores.cluster_store import PROVISIONAL_RANK, Cell, ClusterStore, Transaction, row_cell
+
+__all__ = ["ClusterPlanning", "PortionInClusters"]
+
+
+class ClusterPlanning(NamedTuple):
+    """How requests are planned.
+
+    Attributes:
+        store: keeps everything.
+        describe: names a page that becomes a representative.
+        rule: chooses what a page joins.
+        pending_edges: most matches that wait for one page which is not decided yet.
+    """
+
+    store: ClusterStore
+    describe: Describe
+    rule: Rule
+    pending_edges: int
+
+
+class _Plan(NamedTuple):
+    """What the next commit stores.
+
+    Attributes:
+        settled: what was decided before.
+        rows: the requests that are decided now.
+        changes: to cells, without the decision records.
+        is_last: whether no request is left for another commit.
+    """
+
+    settled: Settled
+    rows: Sequence[NewRow]
+    changes: Transaction
+    is_last: bool
+
+
+class PortionInClusters:
+    """See `protocol.Portion`.
+
+    Args:
+        planning: how requests are planned.
+        requests: in order; of two versions of a page the later one comes later.
+        aged_count: `Settled.aged_count`, from before everything that the requests rest on was read.
+        pace: how many requests one commit decides, and how long it waits after a conflict.
+    """
+
+    def __init__(
+        self, planning: ClusterPlanning, requests: Sequence[Request], aged_count: int, pace: Pace
+    ) -> None:
+        self._planning = planning
+        self._requests = requests
+        self._aged_count = aged_count
+        self._pace = pace
+        self._plan: _Plan | None = None
+
+    async def plan(self) -> Sequence[PlannedRequest]:
+        """Read a snapshot, and plan what is not decided yet.
+
+        Raises:
+            StaleRead: read and compare the pages again.
+            RecordsBehind: register these pages again.
+            StoreUnavailable: others have changed the same cells too often, or the store is unavailable.
+        """
+        while True:
+            try:
+                self._plan = await self._planned()
+            except StaleSnapshot:
+                await self._pace.back_off()
+            else:
+                return [PlannedRequest(row.request, row.placement) for row in self._plan.rows]
+
+    async def commit(self, records: Sequence[bytes]) -> list[Decided] | None:
+        """Store the plan with its decision records.
+
+        Args:
+            records: one for each planned request, in order.
+
+        Returns:
+            One outcome for each request of the portion; None if requests are left, or a cell has changed
+            since the snapshot: plan again.
+
+        Raises:
+            StoreUnavailable: others have changed the same cells too often, or the store is unavailable.
+        """
+        assert self._plan is not None  # noqa: S101 - plan before commit
+        decided = await self._stored(self._plan, records) if self._plan.rows else {}
+        if decided is None:
+            await self._pace.back_off()
+            return None
+        self._pace.advance()
+        return decided_in_order(self._requests, self._plan.settled, decided) if self._plan.is_last else None
+
+    async def _planned(self) -> _Plan:
+        reader = await self._snapshot()
+        settled = settled_in(reader.snapshot, [request.position for request in self._requests])
+        todo = still_to_decide(self._requests, settled, reader.snapshot.pages)
+        if todo and reader.snapshot.swept_count > self._aged_count:
+            raise StaleRead(
+                "a batch was in flight for so long that tombstones it depends on are removed"
+                " (clusters.tombstone_ttl_seconds)"
+            )
+        part = todo[: self._pace.limit]
+        overlay, rows = await planned(reader, part, self._row)
+        if overlay.behind:
+            raise RecordsBehind(overlay.behind)
+        changes = changes_of(reader, overlay, len(rows), self._pace.turn)
+        positions = [request.position for request in part]
+        changes = changes._replace(
+            writes={**changes.writes, **raised_ceilings(reader.snapshot, positions)},
+            floors=lowest_offsets(positions),
+            aged_count=self._aged_count,
+        )
+        return _Plan(settled, rows, changes, is_last=len(part) == len(todo))
+
+    async def _snapshot(self) -> Reader:
+        """Read what the requests are about.
+
+        The first snapshot does not have the cells of new pages, which are nearly always absent. It expects
+        that they are, so where one is not, the commit is refused, and the second snapshot has it.
+        """
+        positions = [request.position for request in self._requests]
+        reader = Reader(self._planning.store, self._planning.describe)
+        own = new_handles(self._requests) if self._pace.is_first else set()
+        reader.snapshot.assume_absent(page_cells(own))
+        await reader.read(bound_cells(positions) + page_cells(known_handles(self._requests) - own))
+        await reader.read(row_cells(reader.snapshot, positions))
+        return reader
+
+    def _row(self, overlay: Overlay, request: Request, number: int) -> NewRow:
+        """Plan a request; one that takes no place leaves its rank unused."""
+        rank = PROVISIONAL_RANK + number
+        placement = plan(overlay, request, self._planning.rule, rank, self._planning.pending_edges)
+        takes_rank = placement is not None and not placement.is_superseded
+        known_rank = placement.known_rank if placement is not None else 0
+        return NewRow(request, placement, number if takes_rank else 0, known_rank)
+
+    async def _stored(self, plan: _Plan, records: Sequence[bytes]) -> Mapping[Position, Decided] | None:
+        packed: dict[Cell, bytes | None] = {
+            row_cell(row.request.position): pack_row(row, record)
+            for row, record in zip(plan.rows, records, strict=True)
+        }
+        writes = {**plan.changes.writes, **packed}
+        base = await self._planning.store.commit(plan.changes._replace(writes=writes))
+        if base is None:
+            return None
+        return {
+            row.request.position: Decided(
+                base + row.number if row.number else row.known_rank,
+                record,
+                dropped_edges=row.placement.dropped_edges if row.placement else 0,
+            )
+            for row, record in zip(plan.rows, records, strict=True)
+        }
