@@ -21,10 +21,10 @@ from neardup_stream.message import Message, Record
 from neardup_stream.meters import NoMeters, Outcome, PipelineMeters
 from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.consulting import Consultation
-from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.decode import Decode
 from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.extract import Extract
 from neardup_stream.pipeline.fingerprint import Fingerprint
 from neardup_stream.pipeline.frame_views import FrameViewer

@@ -14,9 +14,9 @@ from neardup_stream.errors import BadPage, Unavailable
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.consulting import Consultation
-from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.deliver import Publication
 from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.loop import Loop
 from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.preparation import Prepares

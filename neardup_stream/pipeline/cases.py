@@ -17,7 +17,8 @@ from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Message, Position
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Judged
-from neardup_stream.pipeline.decision import EventConfig, RenderEvent, gone_row, page_row
+from neardup_stream.pipeline.event_building import RenderEvent, gone_row, page_row
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.pipeline.frame_views import is_distinct
 from neardup_stream.pipeline.indexed import indexed_pages

@@ -31,7 +31,7 @@ from neardup_stream.events import (
 )
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
-from neardup_stream.pipeline.decision import event_cluster, event_match
+from neardup_stream.pipeline.event_building import event_cluster, event_match
 from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.verification import compare
 from neardup_stream.stores.page_record import PageRecord

@@ -1,6 +1,6 @@
 """The decide stage: snapshot, plan, build the events, commit.
 
-The clusters read a snapshot of what is stored and plan on it. The events of each page are built from the plan.
+The clusters read a snapshot of what is stored and plan on it. The events of a page are built from the plan.
 All is stored in one step, if nothing in the snapshot has changed meanwhile.
 
 A run that comes so late that its reads may be stale, or whose page records lack what was decided, enters
@@ -26,7 +26,8 @@ from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.arrival import Judged
 from neardup_stream.pipeline.batch import Decisions, InFlightBatch, Run
 from neardup_stream.pipeline.cases import Case, forget_case, page_case
-from neardup_stream.pipeline.decision import EventConfig, RenderEvent
+from neardup_stream.pipeline.event_building import RenderEvent
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.pipeline.stores import PageStores

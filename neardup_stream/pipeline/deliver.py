@@ -13,9 +13,9 @@ from neardup_stream.message import Message, Partition, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.batch import InFlightBatch
 from neardup_stream.pipeline.conclusion import Conclusion, FollowUp, conclude, without_partitions
-from neardup_stream.pipeline.decision import RenderEvent
 from neardup_stream.pipeline.delivered import delivered
 from neardup_stream.pipeline.delivery import BatchOutput, Delivery, OutgoingMessage
+from neardup_stream.pipeline.event_building import RenderEvent
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stores import PageStores

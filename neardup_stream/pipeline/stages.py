@@ -18,9 +18,9 @@ from neardup_stream.pipeline.batch import InFlightBatch, Run
 from neardup_stream.pipeline.commit import Commit
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.decide import Decide
-from neardup_stream.pipeline.decision import EventConfig
 from neardup_stream.pipeline.deliver import Deliver, Publication
 from neardup_stream.pipeline.delivery import Delivery
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.fingerprint_content import FingerprintContent
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlight

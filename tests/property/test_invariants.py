@@ -12,7 +12,7 @@ from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.invariants.judging import judge
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.crashes import Burn, Fuse
 from tests.histories_read import expectations_of, read_pipeline

@@ -17,7 +17,7 @@ from neardup_stream.clusters.cells import PageCell
 from neardup_stream.events import Event, Gone
 from neardup_stream.fingerprints.framed import WholeOverlaps, whole_overlaps
 from neardup_stream.message import Message, Partition, Record
-from neardup_stream.pipeline import decision, likeness, register
+from neardup_stream.pipeline import event_building, likeness, register
 from neardup_stream.pipeline.arrival import Arrival, Registered
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.pipeline.register import Plan
@@ -159,8 +159,8 @@ def _unguarded(store: Any, _token: str) -> Any:
 def _ids_of_every_index() -> Iterator[None]:
     """Makes event ids of positions, and of absorbed clusters, alone."""
     with (
-        _swapped(decision, "event_id", lambda name, position, *_: event_id(name, position)),
-        _swapped(decision, "merge_event_id", lambda absorbed, at, *_: merge_event_id(absorbed, at)),
+        _swapped(event_building, "event_id", lambda name, position, *_: event_id(name, position)),
+        _swapped(event_building, "merge_event_id", lambda absorbed, at, *_: merge_event_id(absorbed, at)),
     ):
         yield
 

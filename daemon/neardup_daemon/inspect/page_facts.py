@@ -12,7 +12,7 @@ from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.events import EventCluster, Representative, rounded_ratio
 from neardup_stream.fingerprints.framed import text_shingle_count
 from neardup_stream.match import Match, MatchKind, Scheme, View
-from neardup_stream.pipeline.decision import event_frame_share
+from neardup_stream.pipeline.event_building import event_frame_share
 from neardup_stream.stores.page_record import PageRecord, PageState
 
 __all__ = ["MatchFacts", "PageFacts", "cluster_of", "match_facts", "page_facts"]

@@ -47,7 +47,7 @@ from neardup_stream.frames.table import FrameTable
 from neardup_stream.message import Skipped
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.consultation import OpenArchive
-from neardup_stream.pipeline.decision import event_cluster
+from neardup_stream.pipeline.event_building import event_cluster
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.stores.cluster_store import Member

@@ -6,7 +6,7 @@ import pytest
 from neardup_stream.errors import DependencyLost, StoreUnavailable
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.stores.memory.records import MemoryRecords

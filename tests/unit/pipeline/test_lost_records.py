@@ -8,7 +8,7 @@ import pytest
 
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.page import Handle, PageId
-from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.streams.memory.streams import MemorySource

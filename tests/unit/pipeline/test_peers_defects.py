@@ -14,7 +14,7 @@ from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Message, Partition
 from neardup_stream.page import Fingerprint64, Handle
-from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.retention import RetentionConfig
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.streams.memory.streams import MemorySource, numbered

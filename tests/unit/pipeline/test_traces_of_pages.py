@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from neardup_stream.message import Partition
-from neardup_stream.pipeline.decision import EventConfig
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.page_histories import SHORT, TABLES, Content, Op, PageHistory, Sweep, page_url, sharp_pipeline

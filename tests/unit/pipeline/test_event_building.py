@@ -11,7 +11,8 @@ from neardup_stream.match import Match, MatchKind
 from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Judged, Registered
-from neardup_stream.pipeline.decision import EventConfig, page_row
+from neardup_stream.pipeline.event_building import page_row
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import from_message, to_message
 

@@ -1,7 +1,6 @@
-"""From a placed page to its row: the outcome and the events. Pure, so the same input gives the same bytes."""
+"""Builds the events of a page from its plan. Pure, so the same input gives the same bytes."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from msgspec import UNSET, UnsetType
@@ -9,7 +8,6 @@ from msgspec import UNSET, UnsetType
 from neardup_stream.bits.words import hamming_distance
 from neardup_stream.clusters.placements import ClusterState, Departure, Merge, Placement, lone_cluster_id
 from neardup_stream.clusters.requests import PageVersion
-from neardup_stream.errors import ConfigError
 from neardup_stream.events import (
     ChangedCluster,
     ClusterMerge,
@@ -41,6 +39,7 @@ from neardup_stream.meters import Outcome
 from neardup_stream.page import Handle, Page
 from neardup_stream.pipeline.archived_event import archived_event
 from neardup_stream.pipeline.arrival import Judged, Registered
+from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.pipeline.verification import best_first
@@ -49,7 +48,6 @@ from neardup_stream.wire.events import event_id, merge_event_id
 from neardup_stream.wire.times import rfc3339
 
 __all__ = [
-    "EventConfig",
     "RenderEvent",
     "event_cluster",
     "event_frame_share",
@@ -62,36 +60,6 @@ RenderEvent = Callable[[Event], Message]
 """What an event looks like in its sink."""
 
 _SHARE_DIGITS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class EventConfig:
-    """What subscribers are told.
-
-    Attributes:
-        namespace: first part of every event's source.
-        index: token of the index, see `stores.redis_namespace`; empty for one of a former release.
-        unique: whether pages that stand alone are told as well.
-        contained: whether pages inside other pages are told.
-        undecided: whether pages that cannot be judged are told.
-        matches_limit: most matches listed in one event; `matches_total` counts them all.
-    """
-
-    namespace: str = "nd"
-    index: str = ""
-    unique: bool = False
-    contained: bool = False
-    undecided: bool = False
-    matches_limit: int = 64
-
-    def __post_init__(self) -> None:
-        """Refuse a limit that would leave a duplicate without evidence.
-
-        Raises:
-            ConfigError: the limit is below one.
-        """
-        if self.matches_limit < 1:
-            raise ConfigError(f"verdict.matches_limit ({self.matches_limit}) must be at least 1")
 
 
 def page_row(judged: Judged, placement: Placement | None, config: EventConfig, render: RenderEvent) -> Row:
