@@ -81,6 +81,7 @@ bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, find-all,
 	$(BIN)/python -m benchmarks.hot_clusters
 	$(BIN)/python -m benchmarks.empty_layouts
 	$(BIN)/python -m benchmarks.find_all
+	$(BIN)/python -m benchmarks.peers
 	$(BIN)/python -m benchmarks.quality --memory
 	$(BIN)/python -m benchmarks.quality.frames
 
