@@ -14,6 +14,7 @@ from random import SystemRandom
 
 __all__ = [
     "HEARING_SIGNALS",
+    "POLL_SECONDS",
     "ServerFailed",
     "ServerMissing",
     "ServerProcess",
