@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
-from neardup_daemon.cluster_lines import cluster_lines
+from neardup_daemon.cluster_files import ClusterOutput, cluster_output, cluster_rows
 from neardup_daemon.gc_tuning import collect_rarely
+from neardup_daemon.kept_rows import kept_rows
 from neardup_daemon.local_stores import local_stores
 from neardup_daemon.logs import log_event
 from neardup_daemon.loop_wiring import (
@@ -31,6 +32,7 @@ from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stages import Runtime
+from neardup_stream.streams.files.corpus import check_corpus, copy_rows
 from neardup_stream.streams.files.jsonl import JsonLinesSink
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource
@@ -52,6 +54,7 @@ class FilesRun(NamedTuple):
         events: path, or `-` for standard output.
         dead_letters: path, or None to drop them once they are counted.
         clusters: path for the clusters at the end, or None not to write them.
+        corpus: path for the pages that are kept, at the end, or None not to write them.
         state_dir: where a private Redis keeps its data; None for stores that end with the run.
         uses_redis: whether the stores are in the Redis of the settings.
         workers: processes that prepare pages.
@@ -61,6 +64,7 @@ class FilesRun(NamedTuple):
     events: str
     dead_letters: str | None
     clusters: str | None
+    corpus: str | None
     state_dir: Path | None
     uses_redis: bool
     workers: int = 1
@@ -68,7 +72,8 @@ class FilesRun(NamedTuple):
     @property
     def outputs(self) -> tuple[str, ...]:
         """The paths that are written."""
-        return tuple(path for path in (self.events, self.dead_letters, self.clusters) if path is not None)
+        paths = (self.events, self.dead_letters, self.clusters, self.corpus)
+        return tuple(path for path in paths if path is not None)
 
     @property
     def is_kept(self) -> bool:
@@ -120,19 +125,22 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
         DependencyLost: the store stayed unavailable.
     """
     check_outputs(run.files, run.outputs)
-    sinks = [JsonLinesSink(path or os.devnull) for path in (run.events, run.dead_letters, run.clusters)]
-    events, dead_letters, clusters = sinks
+    if run.corpus is not None:
+        check_corpus(run.files, run.corpus)
+    events, dead_letters = (JsonLinesSink(path or os.devnull) for path in (run.events, run.dead_letters))
+    clusters = cluster_output(run.clusters or os.devnull)
+    run_name = uuid4().hex if run.is_kept else ""
     first: list[str] = []
     damage: CorruptData | None = None
     retries = build_retries(settings, meters, lambda _error: None)
     stop = Stop()
-    with stop.on_signals(), _reporting_kept_outputs(sinks):
+    with stop.on_signals(), _reporting_kept_outputs([events, dead_letters, clusters]):
         async with AsyncExitStack() as stack:
             source = await stack.enter_async_context(
-                _ReadableSource(run.files, settings.limits.max_page_bytes, uuid4().hex if run.is_kept else "")
+                _ReadableSource(run.files, settings.limits.max_page_bytes, run_name)
             )
-            for sink in sinks:
-                await stack.enter_async_context(sink)
+            for output in (events, dead_letters, clusters):
+                await stack.enter_async_context(output)
             archives = await asyncio.to_thread(build_consultation, settings, meters, policy(settings))
             text_parts = archives.text_parts if archives else frozenset[str]()
             preparation = await stack.enter_async_context(
@@ -155,8 +163,12 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
             loop = build_loop(settings, stores, source, shown, preparation, runtime, archives=archives)
             await loop.run(stop.requested)
             if run.clusters is not None and stores.clusters is not None:
-                async for lines in cluster_lines(stores.clusters, stores.judged.records):
-                    await clusters.send([Message(key=None, value=line) for line in lines])
+                async for rows in cluster_rows(stores.clusters, stores.judged.records):
+                    await clusters.write(rows)
+            if run.corpus is not None and stores.clusters is not None:
+                kept = await kept_rows(stores.clusters, stores.judged.records)
+                limit = settings.limits.max_page_bytes
+                await asyncio.to_thread(copy_rows, run.files, kept, run.corpus, limit, run_name)
             damage = source.damage
     return FilesRunEnd(stop.exit_code, first, damage)
 
@@ -178,7 +190,7 @@ async def _open_stores(run: FilesRun, settings: Settings, retries: Retries) -> A
 
 
 @contextmanager
-def _reporting_kept_outputs(sinks: Sequence[JsonLinesSink]) -> Iterator[None]:
+def _reporting_kept_outputs(sinks: Sequence[JsonLinesSink | ClusterOutput]) -> Iterator[None]:
     """Log where the unfinished outputs are when the block ends with an exception."""
     try:
         yield

@@ -5,11 +5,10 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-import msgspec
 from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.structs import TopicPartition
-from neardup_daemon.cluster_lines import cluster_lines
+from neardup_daemon.cluster_files import cluster_rows
 from neardup_daemon.inspect.verifying import read_history
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
@@ -112,6 +111,6 @@ async def _stored_partition(settings: Settings) -> frozenset[frozenset[str]]:
     found: set[frozenset[str]] = set()
     async with open_stored_index(settings, None) as stores:
         assert stores.clusters is not None
-        async for lines in cluster_lines(stores.clusters, stores.judged.records):
-            found.update(frozenset(msgspec.json.decode(line)["members"]) for line in lines)
+        async for rows in cluster_rows(stores.clusters, stores.judged.records):
+            found.update(frozenset(row.members) for row in rows)
     return frozenset(found)

@@ -25,7 +25,13 @@ __all__ = ["dedup"]
 @with_settings("index.expected_pages", "clusters.rule", "events.unique", "page.preset")
 @click.argument("files", nargs=-1, required=True, metavar="FILE…")
 @click.option("--events", default="-", metavar="FILE", help="Where events go.  [default: standard output]")
-@click.option("--clusters", metavar="FILE", help="Where the clusters go, at the end: one a line.")
+@click.option("--clusters", metavar="FILE", help="Where the clusters go, at the end: .jsonl or .parquet.")
+@click.option(
+    "--keep-representatives",
+    "corpus",
+    metavar="FILE",
+    help="Write the pages of the input without their duplicates there, at the end: .jsonl or .parquet.",
+)
 @click.option("--dead-letters", metavar="FILE", help="Where records that can never be processed go.")
 @click.option(
     "--state",
@@ -53,6 +59,7 @@ def dedup(
     files: tuple[str, ...],
     events: str,
     clusters: str | None,
+    corpus: str | None,
     dead_letters: str | None,
     state_dir: Path | None,
     archives: tuple[str, ...],
@@ -69,16 +76,19 @@ def dedup(
     \b
         neardup-stream dedup crawl.jsonl.gz > duplicates.jsonl
         neardup-stream dedup tuesday.warc.gz --state ./index --clusters clusters.jsonl
+        neardup-stream dedup corpus.parquet --events events.jsonl --keep-representatives kept.parquet
     """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
     if uses_redis and state_dir is not None:
         raise click.UsageError("--state keeps a private Redis, --redis uses another one: choose")
     if clusters is not None and settings.clusters.rule == "off":
         raise click.UsageError("--clusters has nothing to write: clusters.rule is off")
+    if corpus is not None and settings.clusters.rule == "off":
+        raise click.UsageError("--keep-representatives needs clusters: clusters.rule is off")
     if archives:
         settings = replace(settings, archive=replace(settings.archive, files=archives))
     configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
     files_run = FilesRun(
-        files, events, dead_letters, clusters, state_dir, uses_redis, workers or default_workers()
+        files, events, dead_letters, clusters, corpus, state_dir, uses_redis, workers or default_workers()
     )
     with page_progress() as on_pages:
         tally, start = Tally(on_pages), perf_counter()

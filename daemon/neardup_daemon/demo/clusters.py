@@ -8,7 +8,8 @@ from typing import NamedTuple
 from rich.console import Console
 from rich.text import Text
 
-from neardup_daemon.demo.facts import DemoRun, StoredCluster, closeness
+from neardup_daemon.cluster_files import ClusterRow
+from neardup_daemon.demo.facts import DemoRun, closeness
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
 from neardup_daemon.terminal import printable
 from neardup_stream.events import DuplicateFound, EventMatch
@@ -125,11 +126,11 @@ def print_fold(folded: Folded, console: Console) -> None:
     console.print(line.append("the store says: ").append(*agreement))
 
 
-def _declared_duplicate(clusters: Sequence[StoredCluster]) -> set[str]:
+def _declared_duplicate(clusters: Sequence[ClusterRow]) -> set[str]:
     return {page_id for each in clusters for page_id in each.members if page_id != each.representative}
 
 
-def _members(cluster: StoredCluster, run: DemoRun) -> Iterator[Member]:
+def _members(cluster: ClusterRow, run: DemoRun) -> Iterator[Member]:
     """Every page but the representative. In the demo a page's URL is its id."""
     events = {told.data.page.id: told.data for told in run.told() if isinstance(told.data, DuplicateFound)}
     for page_id in cluster.members:

@@ -7,29 +7,16 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from neardup_daemon.cluster_files import ClusterRow
 from neardup_stream.events import EVENT_DATA, EventData, EventMatch, event_type
 from neardup_stream.wire.events import CloudEvent
 
-__all__ = ["DemoRun", "StoredCluster", "Told", "closeness"]
+__all__ = ["DemoRun", "Told", "closeness"]
 
 _DECODERS: Mapping[str, msgspec.json.Decoder[EventData]] = {
     event_type(name): msgspec.json.Decoder(data) for name, data in EVENT_DATA.items()
 }
 _NAMES = {event_type(name): name for name in EVENT_DATA}
-
-
-class StoredCluster(msgspec.Struct, frozen=True):
-    """A cluster of two or more, as `dedup --clusters` writes it.
-
-    Attributes:
-        cluster_id: as in the events.
-        representative: id of the page that speaks for the others.
-        members: page ids, in the order in which they were decided.
-    """
-
-    cluster_id: str
-    representative: str
-    members: tuple[str, ...]
 
 
 class Told(NamedTuple):
@@ -54,7 +41,7 @@ class DemoRun:
 
     events: tuple[CloudEvent[msgspec.Raw], ...]
     outcomes: Mapping[str, int]
-    clusters: tuple[StoredCluster, ...]
+    clusters: tuple[ClusterRow, ...]
     seconds: float
     frame_shares: Mapping[str, float] = field(default_factory=dict)
 

@@ -1,12 +1,13 @@
 """The sample crawl through the pipeline: records in memory, everything kept in a private Redis."""
 
 import asyncio
+from itertools import chain
 from time import perf_counter
 
 import msgspec
 
-from neardup_daemon.cluster_lines import cluster_lines
-from neardup_daemon.demo.facts import DemoRun, StoredCluster
+from neardup_daemon.cluster_files import ClusterRow, cluster_rows
+from neardup_daemon.demo.facts import DemoRun
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
 from neardup_daemon.loop_wiring import build_loop, build_retries, loop_config
 from neardup_daemon.preparing import build_preparation
@@ -69,9 +70,8 @@ async def _frame_shares(crawl: SampleCrawl, stores: Stores) -> dict[str, float]:
     return {page_id: frame_share(place.record) for page_id, place in places.items() if place.record}
 
 
-async def _stored_clusters(stores: Stores) -> tuple[StoredCluster, ...]:
+async def _stored_clusters(stores: Stores) -> tuple[ClusterRow, ...]:
     if stores.clusters is None:
         return ()
-    decoder = msgspec.json.Decoder(StoredCluster)
-    batches = [lines async for lines in cluster_lines(stores.clusters, stores.judged.records)]
-    return tuple(decoder.decode(line) for lines in batches for line in lines)
+    batches = [rows async for rows in cluster_rows(stores.clusters, stores.judged.records)]
+    return tuple(chain.from_iterable(batches))

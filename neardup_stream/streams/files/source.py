@@ -17,7 +17,7 @@ from neardup_stream.streams.files.parquet import read_parquet, require_parquet
 from neardup_stream.streams.files.warc import read_warc
 from neardup_stream.streams.protocol import Drain, EndOfStream, Finish, TakeOver
 
-__all__ = ["FileSource"]
+__all__ = ["FileSource", "read_again"]
 
 _Reader = Callable[[Input, int], Iterator[list[Record]]]
 
@@ -159,6 +159,16 @@ class FileSource:
 
     def _read_ahead(self) -> None:
         self._next_block = asyncio.get_running_loop().run_in_executor(None, next, self._blocks, None)
+
+
+def read_again(paths: Sequence[str], max_page_bytes: int, run_name: str = "") -> Iterator[list[Record]]:
+    """Return the records of files once more, block by block, at the positions that `FileSource` gave them.
+
+    Raises:
+        ConfigError: a path is missing or unreadable.
+        CorruptData: after the last block, a file is damaged.
+    """
+    return _read_blocks([(path, _reader_of(path)) for path in paths], max_page_bytes, run_name)
 
 
 def _reader_of(path: str) -> _Reader:

@@ -1,5 +1,6 @@
 import io
 
+from neardup_daemon.cluster_files import ClusterRow
 from neardup_daemon.demo.clusters import (
     Folded,
     Member,
@@ -8,7 +9,7 @@ from neardup_daemon.demo.clusters import (
     print_clusters,
     print_fold,
 )
-from neardup_daemon.demo.facts import DemoRun, StoredCluster
+from neardup_daemon.demo.facts import DemoRun
 from neardup_daemon.demo.sample_crawl.truth import Relation, SampleCrawl, Story
 from rich.console import Console
 
@@ -21,16 +22,16 @@ TRUTH = SampleCrawl(
     expected_outcomes={},
     story=Story(steps=(), kin=frozenset(), cluster=frozenset({"x", "y"})),
 )
-A_AND_B = StoredCluster("1", "a", ("a", "b"))
-C_TO_E = StoredCluster("2", "c", ("c", "d", "e"))
+A_AND_B = ClusterRow("1", "a", ["a", "b"])
+C_TO_E = ClusterRow("2", "c", ["c", "d", "e"])
 
 
-def run_of(*clusters: StoredCluster, told: tuple[EventData, ...] = ()) -> DemoRun:
+def run_of(*clusters: ClusterRow, told: tuple[EventData, ...] = ()) -> DemoRun:
     return DemoRun(tuple(map(delivered, told)), {}, clusters, seconds=1)
 
 
 def test_a_cluster_is_right_only_if_it_holds_exactly_who_belongs_together() -> None:
-    too_small = StoredCluster("2", "c", ("c", "e"))
+    too_small = ClusterRow("2", "c", ["c", "e"])
 
     report = build_clusters(TRUTH, run_of(A_AND_B, too_small))
 

@@ -1,0 +1,161 @@
+"""Writes the clusters of a corpus to a file: lines of JSON, or Parquet."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+
+import msgspec
+
+from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.message import Message
+from neardup_stream.page import Handle
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.protocol import RecordStore
+from neardup_stream.streams.files.jsonl import JsonLinesSink
+from neardup_stream.streams.files.outputs import OutputFile
+from neardup_stream.streams.files.parquet import require_parquet
+
+__all__ = ["ClusterOutput", "ClusterRow", "cluster_output", "cluster_rows"]
+
+_BATCH_CLUSTERS: Final = 256
+
+
+class ClusterRow(msgspec.Struct, frozen=True):
+    """A cluster of two or more pages.
+
+    Attributes:
+        cluster_id: as in the events.
+        representative: id of its representative.
+        members: page ids, in the order in which they were decided.
+    """
+
+    cluster_id: str
+    representative: str
+    members: list[str]
+
+
+class ClusterOutput(Protocol):
+    """A file of clusters, which is replaced when the block ends without an exception."""
+
+    @property
+    def partial_path(self) -> Path | None:
+        """The file that holds what is written until it is renamed; None otherwise."""
+        ...
+
+    async def __aenter__(self) -> Self:
+        """Open the file; raises ConfigError if it may not be written."""
+        ...
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+        /,
+    ) -> None:
+        """Close the file; raises StreamUnavailable if the disk is full or failed."""
+        ...
+
+    async def write(self, rows: Sequence[ClusterRow]) -> None:
+        """Write clusters; raises StreamUnavailable if the disk is full or failed."""
+        ...
+
+
+def cluster_output(path: str) -> ClusterOutput:
+    """Return what writes clusters to this path: Parquet if its name ends so, else lines of JSON.
+
+    Raises:
+        ConfigError: Parquet is wanted and pyarrow is not installed.
+    """
+    return _ClusterTable(path) if path.endswith(".parquet") else _ClusterLines(path)
+
+
+class _ClusterLines(JsonLinesSink):
+    async def write(self, rows: Sequence[ClusterRow]) -> None:
+        """Write a line for each cluster."""
+        await self.send([Message(key=None, value=msgspec.json.encode(row)) for row in rows])
+
+
+class _ClusterTable:
+    """Parquet with the columns `cluster_id`, `representative` and `members`."""
+
+    def __init__(self, path: str) -> None:
+        require_parquet()
+        self._output = OutputFile(path)
+        self._open = ExitStack()
+        self._writer: Any = None
+
+    @property
+    def partial_path(self) -> Path | None:
+        """The file that is not renamed yet."""
+        return self._output.partial_path
+
+    async def __aenter__(self) -> Self:
+        """Create the file."""
+        file = self._open.enter_context(self._output)
+        self._writer = self._open.enter_context(require_parquet().ParquetWriter(file, _schema()))
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Write the footer, close the file and give it its name."""
+        self._open.__exit__(kind, error, traceback)
+
+    async def write(self, rows: Sequence[ClusterRow]) -> None:
+        """Write a row for each cluster."""
+        import pyarrow as pa  # noqa: PLC0415 - an extra, and slow to import
+
+        self._writer.write_batch(
+            pa.RecordBatch.from_pylist([msgspec.to_builtins(row) for row in rows], schema=_schema())
+        )
+
+
+def _schema() -> Any:
+    import pyarrow as pa  # noqa: PLC0415 - an extra, and slow to import
+
+    return pa.schema(
+        [
+            ("cluster_id", pa.string()),
+            ("representative", pa.string()),
+            ("members", pa.list_(pa.string())),
+        ]
+    )
+
+
+class _Found(msgspec.Struct, frozen=True):
+    cluster_id: str
+    representative: str
+    handles: list[Handle]
+
+
+async def cluster_rows(clusters: Clusters, records: RecordStore) -> AsyncIterator[list[ClusterRow]]:
+    """Return every cluster of two or more pages, some hundred at a time; no snapshot while others decide.
+
+    Raises:
+        StoreUnavailable: the store became unavailable.
+        CorruptData: it holds something else.
+    """
+    batch: list[_Found] = []
+    async for cluster_id, representative, handles in clusters.walk():
+        batch.append(_Found(cluster_id, representative.id, handles))
+        if len(batch) == _BATCH_CLUSTERS:
+            yield await _rows(batch, records)
+            batch = []
+    if batch:
+        yield await _rows(batch, records)
+
+
+async def _rows(batch: Sequence[_Found], records: RecordStore) -> list[ClusterRow]:
+    packed = iter(await records.fetch([handle for found in batch for handle in found.handles]))
+    return [_row(found, [next(packed) for _ in found.handles]) for found in batch]
+
+
+def _row(found: _Found, packed: Sequence[bytes | None]) -> ClusterRow:
+    members = [PageRecord.unpack(each).id for each in packed if each is not None]
+    return ClusterRow(found.cluster_id, found.representative, list(members))

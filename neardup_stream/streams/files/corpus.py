@@ -1,0 +1,143 @@
+"""Copies chosen rows of input files into a new one: the deduplicated corpus.
+
+JSON Lines hold the rows as they were read. Parquet, from Parquet alone, keeps the columns and their types:
+Arrow record batches go from file to file, and only rows are left out.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.message import Partition, Position
+from neardup_stream.streams.files.inputs import is_pipe, open_input
+from neardup_stream.streams.files.outputs import buffered_output
+from neardup_stream.streams.files.parquet import require_parquet
+from neardup_stream.streams.files.source import read_again
+
+__all__ = ["Rows", "check_corpus", "copy_rows"]
+
+_PARQUET: Final = ".parquet"
+_LINES: Final = (".jsonl", ".jl", ".ndjson")
+_READ_AT_ONCE: Final = 8192
+"""Rows of Parquet."""
+
+
+class Rows:
+    """Rows of inputs."""
+
+    def __init__(self) -> None:
+        self._offsets: defaultdict[Partition, list[int]] = defaultdict(list)
+
+    def add(self, position: Position) -> None:
+        """Add the row at this position."""
+        self._offsets[position.partition].append(position.offset)
+
+    def of(self, partition: Partition) -> NDArray[np.int64]:
+        """Return the rows of one input, ascending."""
+        return np.unique(np.array(self._offsets.get(partition, ()), np.int64))
+
+
+def check_corpus(inputs: Sequence[str], output: str) -> None:
+    """Refuse a corpus that cannot be written, before work starts.
+
+    Raises:
+        ConfigError: an input cannot be read a second time, the output is of a kind that is not written, or
+            does not go with the inputs.
+    """
+    if pipes := [path for path in inputs if is_pipe(path)]:
+        raise ConfigError(f"{pipes[0]!r} cannot be read a second time: name a file to keep pages of it")
+    if output.endswith(_PARQUET):
+        require_parquet()
+        allowed: tuple[str, ...] = (_PARQUET,)
+    elif output.endswith(_LINES):
+        allowed = (_PARQUET, *(name + packed for name in _LINES for packed in ("", ".gz", ".zst")))
+    else:
+        raise ConfigError(f"{output!r} must end in {', '.join((*_LINES, _PARQUET))} to keep pages in it")
+    if others := [path for path in inputs if not path.endswith(allowed)]:
+        raise ConfigError(
+            f"{output!r} cannot keep pages of {others[0]!r}: it must end in {', '.join(allowed)}"
+        )
+
+
+def copy_rows(inputs: Sequence[str], rows: Rows, output: str, max_page_bytes: int, run_name: str) -> int:
+    """Write rows of the inputs, in their order, and return how many were written.
+
+    Damaged inputs are copied as far as they can be read.
+
+    Args:
+        inputs: paths that `check_corpus` has accepted for this output.
+        rows: to be copied.
+        output: path, which is replaced once it is complete.
+        max_page_bytes: no row that is copied is longer.
+        run_name: of the source that read the inputs first.
+
+    Raises:
+        ConfigError: the inputs have different columns, or the output may not be written.
+        StreamUnavailable: the disk is full or failed.
+
+    Cost: one more pass over the inputs; memory of a block of rows.
+    """
+    copy = _copy_parquet if output.endswith(_PARQUET) else _copy_lines
+    return copy(inputs, rows, output, max_page_bytes, run_name)
+
+
+def _copy_lines(inputs: Sequence[str], rows: Rows, output: str, max_page_bytes: int, run_name: str) -> int:
+    count = 0
+    wanted: dict[Partition, set[int]] = {}
+    with buffered_output(output) as file, suppress(CorruptData):  # the run has reported it
+        for record in chain.from_iterable(read_again(inputs, max_page_bytes, run_name)):
+            partition, offset = record.position.partition, record.position.offset
+            if partition not in wanted:
+                wanted[partition] = set(rows.of(partition).tolist())
+            if offset in wanted[partition]:
+                file.write((record.value or b"") + b"\n")
+                count += 1
+    return count
+
+
+def _copy_parquet(inputs: Sequence[str], rows: Rows, output: str, _max_page_bytes: int, run_name: str) -> int:
+    parquet, count = require_parquet(), 0
+    schema = _common_schema(inputs)
+    seen: Counter[str] = Counter()
+    with buffered_output(output) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+        for path in inputs:
+            with open_input(path, seen, run_name) as opened:
+                wanted = rows.of(opened.partition)
+            for batch in _batches(path, wanted):
+                writer.write_batch(batch)
+                count += batch.num_rows
+    return count
+
+
+def _common_schema(paths: Sequence[str]) -> Any:
+    first, *others = [require_parquet().read_schema(path) for path in paths]
+    for path, schema in zip(paths[1:], others, strict=True):
+        if not schema.equals(first):
+            raise ConfigError(
+                f"{path!r} has other columns than {paths[0]!r}: keep their pages in a file each"
+            )
+    return first
+
+
+def _batches(path: str, wanted: NDArray[np.int64]) -> Iterator[Any]:
+    """Return the wanted rows of a file, as far as it can be read."""
+    import pyarrow as pa  # noqa: PLC0415 - see require_parquet
+
+    try:
+        with require_parquet().ParquetFile(path) as file:
+            first = 0
+            for batch in file.iter_batches(_READ_AT_ONCE):
+                here = wanted[
+                    np.searchsorted(wanted, first) : np.searchsorted(wanted, first + batch.num_rows)
+                ]
+                if here.size:
+                    yield batch.take(pa.array(here - first))
+                first += batch.num_rows
+    except (OSError, pa.ArrowException):
+        return  # the run has reported it

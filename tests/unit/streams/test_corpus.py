@@ -1,0 +1,131 @@
+"""Rows of inputs copied into a new file: the deduplicated corpus."""
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from neardup_stream.errors import ConfigError
+from neardup_stream.message import Partition, Position
+from neardup_stream.streams.files.corpus import Rows, check_corpus, copy_rows
+from neardup_stream.streams.files.inputs import open_input
+
+MAX_PAGE_BYTES = 1 << 20
+
+
+def rows_of(paths: Sequence[Path], numbers: Sequence[Sequence[int]]) -> Rows:
+    """Rows of each file, by number."""
+    rows, seen = Rows(), Counter[str]()
+    for path, wanted in zip(paths, numbers, strict=True):
+        with open_input(str(path), seen) as opened:
+            for number in wanted:
+                rows.add(Position(opened.partition, number))
+    return rows
+
+
+def copy(paths: Sequence[Path], rows: Rows, output: Path) -> int:
+    return copy_rows([str(path) for path in paths], rows, str(output), MAX_PAGE_BYTES, "")
+
+
+def parquet(path: Path, **columns: Any) -> Path:
+    pq.write_table(pa.table(columns), path, row_group_size=3)
+    return path
+
+
+def test_lines_are_copied_as_they_are_and_in_their_order(tmp_path: Path) -> None:
+    plain, packed, out = (tmp_path / name for name in ("a.jsonl", "b.jsonl.gz", "out.jsonl"))
+    plain.write_bytes(b'{"url": "1",  "x": 1}\n\n{"url": "2"}\n{"url": "3"}')
+    packed.write_bytes(gzip.compress(b'{"url": "4"}\n{"url": "5"}\n'))
+
+    count = copy([plain, packed], rows_of([plain, packed], [[3, 0], [1]]), out)
+
+    assert count == 3
+    assert out.read_bytes() == b'{"url": "1",  "x": 1}\n{"url": "3"}\n{"url": "5"}\n'
+
+
+def test_parquet_keeps_its_columns_and_their_types(tmp_path: Path) -> None:
+    first = parquet(tmp_path / "a.parquet", url=list("abcdefgh"), n=pa.array(range(8), pa.int16()))
+    second = parquet(tmp_path / "b.parquet", url=["i"], n=pa.array([None], pa.int16()))
+    out = tmp_path / "out.parquet"
+
+    count = copy([first, second], rows_of([first, second], [[7, 0, 3], [0]]), out)
+
+    assert count == 4
+    assert pq.read_table(out).schema == pq.read_table(first).schema
+    assert pq.read_table(out).to_pydict() == {"url": ["a", "d", "h", "i"], "n": [0, 3, 7, None]}
+
+
+def test_rows_of_parquet_become_lines(tmp_path: Path) -> None:
+    source = parquet(tmp_path / "a.parquet", url=["a", "b"], text=["x", None])
+
+    copy([source], rows_of([source], [[0, 1]]), tmp_path / "out.jsonl")
+
+    lines = (tmp_path / "out.jsonl").read_bytes().splitlines()
+    assert [json.loads(line) for line in lines] == [{"url": "a", "text": "x"}, {"url": "b"}]
+
+
+def test_the_same_file_twice_is_two_inputs(tmp_path: Path) -> None:
+    lines = tmp_path / "a.jsonl"
+    lines.write_bytes(b"1\n2\n")
+
+    count = copy([lines, lines], rows_of([lines, lines], [[0], [1]]), tmp_path / "out.jsonl")
+
+    assert (count, (tmp_path / "out.jsonl").read_bytes()) == (2, b"1\n2\n")
+
+
+def test_nothing_kept_is_an_empty_file_with_the_columns(tmp_path: Path) -> None:
+    source = parquet(tmp_path / "a.parquet", url=["a"])
+
+    assert copy([source], Rows(), tmp_path / "out.parquet") == 0
+
+    assert pq.read_table(tmp_path / "out.parquet").schema == pq.read_table(source).schema
+
+
+def test_a_damaged_file_is_copied_as_far_as_it_can_be_read(tmp_path: Path) -> None:
+    damaged = tmp_path / "a.jsonl.gz"
+    damaged.write_bytes(gzip.compress(b"1\n2\n")[:-6])
+
+    copy([damaged], rows_of([damaged], [[0]]), tmp_path / "out.jsonl")
+
+    assert (tmp_path / "out.jsonl").read_bytes() == b"1\n"
+
+
+def test_files_of_different_columns_are_refused_and_leave_the_old_output(tmp_path: Path) -> None:
+    first, second = parquet(tmp_path / "a.parquet", url=["a"]), parquet(tmp_path / "b.parquet", id=["a"])
+    (tmp_path / "out.parquet").write_bytes(b"old")
+
+    with pytest.raises(ConfigError, match="other columns"):
+        copy([first, second], Rows(), tmp_path / "out.parquet")
+
+    assert (tmp_path / "out.parquet").read_bytes() == b"old"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output", "message"),
+    [
+        (["-"], "out.jsonl", "cannot be read a second time"),
+        (["a.warc.gz"], "out.jsonl", "cannot keep pages of"),
+        (["a.jsonl"], "out.parquet", "cannot keep pages of"),
+        (["a.jsonl"], "out.csv", "must end in"),
+        (["a.jsonl"], "-", "must end in"),
+    ],
+)
+def test_a_corpus_that_cannot_be_written_is_refused_before_work_starts(
+    inputs: list[str], output: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in inputs:
+        Path(name).touch()
+
+    with pytest.raises(ConfigError, match=message):
+        check_corpus(inputs, output)
+
+
+def test_rows_of_an_unknown_input_are_none() -> None:
+    assert Rows().of(Partition("file:x", 0)).size == 0
