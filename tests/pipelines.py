@@ -202,7 +202,6 @@ class Pipeline:
         return Frames(
             store=self.frame_store,
             viewer=FrameViewer(config, outside_landmarks, self.verdict),
-            sketch=self.sketch,
             config=config,
             handle_key=bytes(16),
             retries=retries,

@@ -109,13 +109,11 @@ def build_frames(
     most_lessons: float = 0,
 ) -> Frames | None:
     """What takes frames out of pages, see `FrameViewer`; None: they stay in."""
-    sketch = sketch_config(settings)
-    if site_of(settings) is None or sketch is None:
+    if site_of(settings) is None:
         return None
     return Frames(
         store=store,
         viewer=build_viewer(settings, preparation, most_lessons=most_lessons),
-        sketch=sketch,
         config=settings.frames.config(),
         handle_key=handle_key,
         retries=retries,

@@ -66,7 +66,14 @@ class FrameViewer:
     ) -> None:
         room = _REMEMBERED_WHILE_LEARNING_BYTES if most_lessons else _REMEMBERED_BYTES
         self._reading = Reading(config, outside_landmarks, NearCopies(verdict, room), most_lessons, Counter())
+        self._sketch = verdict.sketch
         self._sites: dict[str, SiteLines] = {}
+
+    @property
+    def sketch(self) -> SketchConfig:
+        """How sketches are made."""
+        assert self._sketch is not None  # noqa: S101 - see the arguments
+        return self._sketch
 
     def confirm(self, batch: int, lessons: Mapping[str, Sequence[LineHashes]]) -> None:
         """Count what a batch taught as decided.

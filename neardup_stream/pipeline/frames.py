@@ -13,7 +13,6 @@ from functools import partial
 from typing import NamedTuple
 
 from neardup_stream.errors import CorruptData
-from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.frames.table import STAMP_BYTES, FrameTable, LineHashes
 from neardup_stream.hashing.handles import handle_of
@@ -71,7 +70,6 @@ class Frames:
     Args:
         store: keeps the tables.
         viewer: makes the views.
-        sketch: how sketches are made.
         config: how much is learned of a site.
         handle_key: secret of this index.
         retries: patience with the store.
@@ -87,7 +85,6 @@ class Frames:
         *,
         store: FrameStore,
         viewer: FrameViewer,
-        sketch: SketchConfig,
         config: FrameConfig,
         handle_key: bytes,
         retries: Retries,
@@ -97,7 +94,6 @@ class Frames:
     ) -> None:
         self._store = store
         self._viewer = viewer
-        self._sketch = sketch
         self._config = config
         self._handle_key = handle_key
         self._retries = retries
@@ -128,7 +124,9 @@ class Frames:
             self._forget_oldest()
             self._batch += 1
             self._bring_up_to_date()
-            viewed = await asyncio.to_thread(self._viewer.view, arrivals, self._batch, tables, self._sketch)
+            viewed = await asyncio.to_thread(
+                self._viewer.view, arrivals, self._batch, tables, self._viewer.sketch
+            )
         self._page_count += len(arrivals)
         lessons: defaultdict[str, list[LineHashes]] = defaultdict(list)
         for lesson in viewed.lessons.values():

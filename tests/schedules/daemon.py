@@ -256,7 +256,6 @@ def _frames(shared: Shared, stores: Stores, retries: Retries, *, is_stale: bool)
     return Frames(
         store=stores.frames,
         viewer=FrameViewer(config, outside_landmarks, reading.verdict),
-        sketch=reading.sketch,
         config=config,
         handle_key=shared.handle_key,
         retries=retries,

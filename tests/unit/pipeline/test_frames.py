@@ -99,7 +99,6 @@ class Daemon:
         self.frames = Frames(
             store=store,
             viewer=FrameViewer(config, outside_landmarks, VerdictConfig(SKETCH)),
-            sketch=SKETCH,
             config=config,
             handle_key=KEY,
             retries=Retries(QUICK, self.meters, lambda _error: None),
