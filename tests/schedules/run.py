@@ -12,7 +12,7 @@ from neardup_stream.invariants.history import Expectations, History, Matching, S
 from neardup_stream.invariants.inputs import read_inputs
 from neardup_stream.invariants.judging import judge
 from neardup_stream.message import Position, Record
-from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.stores.page_record import LATER_PARTITIONS, PageRecord
 from tests.schedules.daemon import DEAD_LETTERS, EVENTS, Protocol, Shared
 from tests.schedules.losses import judge_topics, without_stale
 from tests.schedules.sites import page_of
@@ -75,6 +75,7 @@ def run(
         found = [f"invariant {number}: {detail}" for number, detail in judge(history, expectations)]
         found += _judge_views(stage.shared, history)
         found = [line for line in found if not _is_of_a_loss(line, fault_profile)]
+        found = [line for line in found if not _is_forgotten_offset(line, stage.shared)]
         found += stage.written_since_loss + stage.shared.stores.records.early
         if fault_profile.losses:
             found += judge_topics(history, stage.shared.stores.clusters, _records(stage.shared))
@@ -133,6 +134,15 @@ def _is_of_a_loss(line: str, fault_profile: FaultProfile) -> bool:
         return True  # the record before it claimed nothing, because this one was registered first
     explained = ("has no record", "is not decided", "change at version", "stands before")
     return "records" in fault_profile.losses and any(each in line for each in explained)
+
+
+def _is_forgotten_offset(line: str, shared: Shared) -> bool:
+    """Whether the page came in more partitions than its record remembers, under both epochs together."""
+    if "has seen nothing of this partition" not in line or "epoch" not in shared.fault_profile.losses:
+        return False
+    page = line.partition(", and page ")[2].partition(" ")[0].encode()
+    partitions = [one for one, log in shared.broker.logs.items() if any(each.key == page for each in log)]
+    return 2 * len(partitions) > LATER_PARTITIONS + 1
 
 
 def _records(shared: Shared) -> dict[Position, Record]:

@@ -54,6 +54,11 @@ def test_no_run_ends_between_a_loss_and_its_operator() -> None:
     assert outcome.is_recovered
 
 
+def test_a_record_that_remembers_no_further_partition_is_no_violation() -> None:
+    """A page in three partitions, and in three more under a raised epoch, which is more than five."""
+    assert run(9_100_891, FAULT_PROFILES["raised epoch"]).violations == []
+
+
 def test_nothing_is_lost_once_a_run_is_over() -> None:
     """The daemons leave, and no operator comes any more."""
     assert run(8_000_411, FAULT_PROFILES["lost clusters"]).violations == []
