@@ -18,7 +18,7 @@ from neardup_stream.streams.files.source import FileSource
 from neardup_stream.wire.foreign_fields import ForeignFields
 from neardup_stream.wire.pages import OWN_FIELDS, foreign_fields, is_header
 
-__all__ = ["FIRST_BAD_PAGES", "Limits", "Produced", "messages_of", "produce_files"]
+__all__ = ["FIRST_BAD_PAGES", "Limits", "Produced", "key_of", "messages_of", "produce_files"]
 
 FIRST_BAD_PAGES = 5
 """Bad pages shown after a run; the others are only counted."""
@@ -168,8 +168,8 @@ def _message(record: Record, foreign: ForeignFields | None) -> Message:
     line = record.value or b""
     renamed = _renamed(line, foreign) if foreign else None
     if renamed is None:
-        return Message(key=_key(line), value=record.value, timestamp_ms=now_ms)
-    return Message(key=_key(renamed), value=renamed, headers=(OWN_FIELDS,), timestamp_ms=now_ms)
+        return Message(key=key_of(line), value=record.value, timestamp_ms=now_ms)
+    return Message(key=key_of(renamed), value=renamed, headers=(OWN_FIELDS,), timestamp_ms=now_ms)
 
 
 def _renamed(line: bytes, foreign: ForeignFields) -> bytes | None:
@@ -196,7 +196,7 @@ def _page_json(page: Page) -> bytes:
     return msgspec.json.encode({name: value for name, value in fields.items() if value is not None})
 
 
-def _key(line: bytes) -> bytes | None:
+def key_of(line: bytes) -> bytes | None:
     """The page's id or URL; None for a line with neither, which the daemon will refuse with the reason."""
     try:
         named = _named.decode(line)

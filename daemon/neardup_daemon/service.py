@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from neardup_daemon.embedded import EmbeddedServer
@@ -15,6 +16,7 @@ from neardup_daemon.exit_codes import OK
 from neardup_daemon.failpoints import failing_stages
 from neardup_daemon.gc_tuning import collect_rarely
 from neardup_daemon.health import Health, serve_health
+from neardup_daemon.held_decisions import NotingPreparation, holding_decisions
 from neardup_daemon.logs import log_event
 from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
 from neardup_daemon.preparing import open_preparation
@@ -90,12 +92,16 @@ async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Sto
         # What has to be compiled is, before partitions are ours and wait.
         preparation = await stack.enter_async_context(open_preparation(settings, metrics, text_parts))
         streams = await stack.enter_async_context(open_kafka(settings, stores.epochs, retries, metrics))
+        held = await stack.enter_async_context(
+            holding_decisions(stores.judged.clusters, settings.api.decision_kept_seconds)
+        )
+        stores = replace(stores, judged=replace(stores.judged, clusters=held))
+        noting = NotingPreparation(preparation, held)
         publication = message_publication(streams.events, streams.dead_letters, streams.transactions)
         gate = ReadingGate(metrics.sweep.reading_waited)
         on_stage = failing_stages(settings.failpoints.points())
         runtime = Runtime(loop_config(settings), retries, metrics, tracing.tracer, gate, on_stage)
-        source = streams.source
-        loop = build_loop(settings, stores, source, publication, preparation, runtime, archives=archives)
+        loop = build_loop(settings, stores, streams.source, publication, noting, runtime, archives=archives)
         collect_rarely()
         metrics.process.service(settings, stores.namespace.schema_id)
         health.become("ready")

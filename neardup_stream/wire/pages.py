@@ -23,6 +23,7 @@ from neardup_stream.wire.times import LATEST_SECONDS, parse_time
 from neardup_stream.wire.urls import canonical_url
 
 __all__ = [
+    "AWAITED",
     "OWN_FIELDS",
     "PageDecoder",
     "PageInput",
@@ -31,6 +32,9 @@ __all__ = [
     "forget_ids",
     "is_header",
 ]
+
+AWAITED = ("neardup.awaited", b"1")
+"""A header of records whose decision is waited for: the daemon keeps its decision record for a while."""
 
 OWN_FIELDS = ("neardup.fields", b"own")
 """Marks a record whose fields have our names, whatever the settings say about field names."""

@@ -18,12 +18,13 @@ from neardup_daemon.query_api.asking import (
     NoParams,
     PageParams,
 )
+from neardup_daemon.query_api.deciding import Deciding, DecisionAnswer, DecisionParams, PendingAnswer
 from neardup_daemon.query_api.endpoints import Endpoint
 from neardup_stream.wire.pages import PageInput
 
-__all__ = ["reading_endpoints"]
+__all__ = ["deciding_endpoints", "reading_endpoints"]
 
-_OK, _NOT_FOUND = HTTPStatus.OK, (HTTPStatus.NOT_FOUND,)
+_OK, _ACCEPTED, _NOT_FOUND = HTTPStatus.OK, HTTPStatus.ACCEPTED, (HTTPStatus.NOT_FOUND,)
 
 
 def reading_endpoints(asking: Asking) -> list[Endpoint]:
@@ -94,5 +95,33 @@ def reading_endpoints(asking: Asking) -> list[Endpoint]:
             answers={_OK: HostsAnswer},
             problems=_NOT_FOUND,
             handle=asking.hosts,
+        ),
+    ]
+
+
+def deciding_endpoints(deciding: Deciding) -> list[Endpoint]:
+    """Return the endpoints that have pages decided, for which Kafka is needed."""
+    return [
+        Endpoint(
+            method="POST",
+            path="/v1/pages",
+            name="decide",
+            summary="Publish a page to the pages topic, and wait for what is decided of it.",
+            params=NoParams,
+            body=PageInput,
+            answers={_OK: DecisionAnswer, _ACCEPTED: PendingAnswer},
+            problems=(),
+            handle=deciding.decide,
+        ),
+        Endpoint(
+            method="GET",
+            path="/v1/decisions/{partition}/{offset}",
+            name="decision",
+            summary="What was decided of a record of the pages topic, for a while after its commit.",
+            params=DecisionParams,
+            body=None,
+            answers={_OK: DecisionAnswer, _ACCEPTED: PendingAnswer},
+            problems=(HTTPStatus.GONE,),
+            handle=deciding.decision,
         ),
     ]

@@ -9,7 +9,7 @@ import msgspec
 
 __all__ = ["NO_HEADERS", "Call", "Endpoint", "EndpointName", "Reply"]
 
-EndpointName = Literal["page", "cluster", "clusters", "query", "explain", "hosts"]
+EndpointName = Literal["page", "cluster", "clusters", "query", "explain", "hosts", "decide", "decision"]
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 

@@ -10,7 +10,8 @@ from neardup_daemon.archives import ReloadedArchives
 from neardup_daemon.policy import agreed_archive_ids, policy
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.query_api.asking import Asking, OpenIndex
-from neardup_daemon.query_api.catalogue import reading_endpoints
+from neardup_daemon.query_api.catalogue import deciding_endpoints, reading_endpoints
+from neardup_daemon.query_api.deciding import Deciding
 from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.query_api.server import serve_api
 from neardup_daemon.query_api.survey import Surveys
@@ -43,9 +44,12 @@ async def serving_queries(
     surveys = Surveys(stores.clusters, stores.judged.records, settings) if stores.clusters else None
     async with open_preparation(settings, NoMeters(), frozenset({PREFIXES})) as preparation:
         asking = Asking(OpenIndex(settings, stores, archives.current, preparation, surveys))
+        deciding = Deciding(settings, stores)
+        endpoints = [*reading_endpoints(asking), *deciding_endpoints(deciding)]
         try:
-            async with serve_api(settings.api, reading_endpoints(asking), metrics, registry):
+            async with serve_api(settings.api, endpoints, metrics, registry):
                 yield
         finally:
+            await deciding.close()
             if surveys is not None:
                 await surveys.close()

@@ -84,6 +84,28 @@ class Api(Section, frozen=True):
         Seconds,
         Meta(description="Longest time a request waits and is worked on; a longer one is answered with 503."),
     ] = 10.0
+    decision_timeout_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="How long a request waits for the decision of its page before it is answered with"
+            " 202; a larger number waits longer behind a backlog."
+        ),
+    ] = 10.0
+    decision_kept_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="How long a daemon keeps the decision record of a page that a request waits for after"
+            " its commit; a larger number answers requests that ask again later, and takes more memory."
+        ),
+    ] = 10.0
+    max_waiting_pages: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Most requests that wait for decisions; further ones are answered with 429.",
+        ),
+    ] = 1000
     survey_seconds: Annotated[
         Seconds,
         Meta(

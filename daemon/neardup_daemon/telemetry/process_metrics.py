@@ -80,4 +80,5 @@ def _limits(settings: Settings) -> Mapping[str, float]:
         "api.max_body_bytes": settings.api.max_body_bytes,
         "api.max_concurrent_requests": settings.api.max_concurrent_requests,
         "api.max_queued_requests": settings.api.max_queued_requests,
+        "api.max_waiting_pages": settings.api.max_waiting_pages,
     }

@@ -39,6 +39,7 @@ class KafkaSink:
         self._config = config
         self._producer: AIOKafkaProducer | None = None
         self._max_bytes = config.max_request_bytes
+        self._opening = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
         """Read the limits of the topic and connect.
@@ -81,6 +82,35 @@ class KafkaSink:
             else:
                 await explain(self._config.connection, [self._config.topic], "Write")
             raise
+
+    async def append(self, message: Message) -> tuple[int, int]:
+        """Deliver one message to every in-sync replica; may be called while other calls are in flight.
+
+        Returns:
+            The partition and the offset at which it stands.
+
+        Raises:
+            StreamUnavailable: it was not acknowledged, and may be on the topic or not.
+            ConfigError: access was refused, the topic is gone, or takes no message of this size.
+        """
+        check_sizes([message], self.max_message_bytes, self._config.topic)
+        with kafka_errors(f"sending to {self._config.topic}", "Write"):
+            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                async with self._opening:
+                    producer = self._producer or await self._open_producer()
+                try:
+                    headers = list(message.headers)
+                    sent = await producer.send(
+                        self._config.topic, message.value, message.key, headers=headers
+                    )
+                    metadata = await sent
+                except KafkaTimeoutError:  # no room yet behind an earlier batch: nothing was refused
+                    raise
+                except KafkaError:
+                    if producer is self._producer:
+                        await self._discard_producer()
+                    raise
+        return metadata.partition, metadata.offset
 
     async def _send(self, messages: Sequence[Message]) -> None:
         with kafka_errors(f"sending to {self._config.topic}", "Write"):

@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from neardup_daemon.producing import FIRST_BAD_PAGES, Limits, Produced, _key, messages_of
+from neardup_daemon.producing import FIRST_BAD_PAGES, Limits, Produced, key_of, messages_of
 
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.message import Message, Partition, Position, Record, Skipped
@@ -139,4 +139,4 @@ def _line(line: bytes) -> Record:
 def test_a_line_is_published_under_its_id_or_url_and_without_a_key_where_it_has_none(
     line: bytes, key: bytes | None
 ) -> None:
-    assert _key(line) == key
+    assert key_of(line) == key

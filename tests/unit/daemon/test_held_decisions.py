@@ -1,0 +1,115 @@
+"""Decision records of awaited pages are trimmed later; all others as before."""
+
+from collections.abc import Mapping
+
+import pytest
+from neardup_daemon.held_decisions import MOST_AWAITED, HeldDecisions
+
+from neardup_stream.clusters.unclustered import Unclustered
+from neardup_stream.errors import StoreUnavailable
+from neardup_stream.message import Partition, Position, Record
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.wire.pages import AWAITED, OWN_FIELDS
+
+ONE, OTHER = Partition("pages", 0), Partition("pages", 1)
+KEPT_SECONDS = 10.0
+
+
+class Trims(Unclustered):
+    """Remembers what is trimmed."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryClusters())
+        self.trims: list[dict[Partition, int]] = []
+        self.is_away = False
+
+    async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
+        if self.is_away:
+            raise StoreUnavailable("away")
+        self.trims.append(dict(next_offsets))
+
+
+class Scene:
+    """A held decider, what it trims, and its clock."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.decider = Trims()
+        self.held = HeldDecisions(self.decider, KEPT_SECONDS, lambda: self.now)
+
+    async def take(self, *positions: Position, awaited: bool = True, settled: bool = True) -> None:
+        """Read records, and look them up as the pipeline does before it decides."""
+        headers = (OWN_FIELDS, AWAITED) if awaited else (OWN_FIELDS,)
+        self.held.note([Record(position=each, key=None, value=b"{}", headers=headers) for each in positions])
+        if settled:
+            await self.held.settled(positions)
+
+
+@pytest.fixture
+def scene() -> Scene:
+    return Scene()
+
+
+async def test_without_awaited_pages_every_trim_passes_at_once(scene: Scene) -> None:
+    await scene.take(Position(ONE, 0), awaited=False)
+
+    await scene.held.trim({ONE: 1, OTHER: 5})
+
+    assert scene.decider.trims == [{ONE: 1, OTHER: 5}]
+
+
+async def test_an_awaited_position_and_those_behind_it_stay_for_the_time_set(scene: Scene) -> None:
+    await scene.take(Position(ONE, 3))
+    await scene.held.trim({ONE: 9, OTHER: 5})
+    await scene.held.trim_due()
+    scene.now = KEPT_SECONDS - 0.01
+    await scene.held.trim_due()
+
+    assert scene.decider.trims == [{OTHER: 5}, {ONE: 3}]
+
+    scene.now = KEPT_SECONDS
+    await scene.held.trim_due()
+    await scene.held.trim({ONE: 12})
+
+    assert scene.decider.trims[2:] == [{ONE: 9}, {ONE: 12}]
+
+
+async def test_the_time_counts_from_the_commit(scene: Scene) -> None:
+    await scene.take(Position(ONE, 3))
+    scene.now = 100.0
+    await scene.held.trim({ONE: 4})
+
+    await scene.held.trim_due()
+
+    assert scene.decider.trims == [{ONE: 3}]
+
+
+async def test_a_dead_letter_is_not_kept(scene: Scene) -> None:
+    await scene.take(Position(ONE, 3), settled=False)
+
+    await scene.held.trim({ONE: 4})
+
+    assert scene.decider.trims == [{ONE: 4}]
+
+
+async def test_a_trim_that_failed_is_done_again(scene: Scene) -> None:
+    await scene.take(Position(ONE, 3))
+    await scene.held.trim({ONE: 4})
+    scene.now, scene.decider.is_away = KEPT_SECONDS, True
+    with pytest.raises(StoreUnavailable):
+        await scene.held.trim_due()
+    scene.decider.is_away = False
+
+    await scene.held.trim_due()
+
+    assert scene.decider.trims == [{ONE: 4}]
+
+
+async def test_of_more_awaited_positions_than_are_remembered_the_oldest_are_trimmed(scene: Scene) -> None:
+    await scene.take(*(Position(ONE, offset) for offset in range(MOST_AWAITED + 1)), settled=False)
+    await scene.held.settled([Position(ONE, offset) for offset in range(MOST_AWAITED + 1)])
+    await scene.held.trim({ONE: MOST_AWAITED + 1})
+
+    await scene.held.trim_due()
+
+    assert scene.decider.trims == [{ONE: 1}]
