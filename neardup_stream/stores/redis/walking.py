@@ -9,8 +9,8 @@ __all__ = ["WALKED_SLOTS", "WalkWidth", "WalkedHashes", "walk_hashes"]
 
 _WALK = Script.load("walk_hashes")
 
-WALKED_SLOTS: Final = 4096
-"""Hashes that one call looks at: empty ones take some 1.2 ms of the server."""
+WALKED_SLOTS: Final = 1024
+"""Hashes that one call looks at: empty ones take some 0.3 ms of the server."""
 
 _LEAST_SLOTS: Final = 64
 """A call names no fewer hashes, however full they are."""
