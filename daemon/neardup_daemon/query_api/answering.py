@@ -19,7 +19,7 @@ from neardup_daemon.query_api.parameters import read_parameters
 from neardup_daemon.query_api.problems import PROBLEM_TYPE, Problem, Refused
 from neardup_daemon.redaction import redact
 from neardup_daemon.settings.query_api import Api
-from neardup_stream.errors import CorruptData, Unavailable
+from neardup_stream.errors import ConfigError, CorruptData, Unavailable
 
 __all__ = ["Answering", "json_answer", "problems_of_routing"]
 
@@ -74,8 +74,7 @@ class Answering:
     async def _answer(self, endpoint: Endpoint, request: web.Request) -> web.Response:
         try:
             self._check(request)
-            async with asyncio.timeout(None) as clock:
-                clock.reschedule(asyncio.get_running_loop().time() + self._api.request_timeout_seconds)
+            async with asyncio.timeout(self._api.request_timeout_seconds) as clock:
                 return await self._admitted(endpoint, request, clock)
         except Refused as refused:
             return _problem(refused.problem, refused.headers)
@@ -86,7 +85,7 @@ class Answering:
             seconds = self._api.request_timeout_seconds
             detail = f"the request took longer than {seconds:g} seconds (api.request_timeout_seconds)"
             return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, detail, _RETRY_SOON)
-        except Unavailable as error:
+        except (Unavailable, ConfigError) as error:  # Redis or Kafka is unavailable, or refuses us
             return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, redact(str(error)), _RETRY_SOON)
         except CorruptData as error:
             log_event(_logger, "corrupt_data_found", level=logging.ERROR, error=str(error))

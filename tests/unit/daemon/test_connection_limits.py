@@ -102,6 +102,22 @@ async def test_where_all_have_asked_the_oldest_ends() -> None:
         await newest.say(b"here")
 
 
+async def test_where_no_connection_that_asked_may_end_the_newest_is_refused() -> None:
+    async with listening(ConnectionLimits(2, LONG, LONG, evicts_asking=False)) as port:
+        asking, silent = [await port.visit() for _ in range(2)]
+        await asking.say(HEAD)
+        await silent.say(b"x")
+
+        newer = await port.visit()
+        assert await silent.is_ended()
+        await newer.say(HEAD)
+        newest = await port.visit()
+
+        assert await newest.is_ended()
+        for visitor in (asking, newer):
+            await visitor.say(b"still here")
+
+
 async def test_a_connection_that_leaves_makes_room() -> None:
     async with listening(ConnectionLimits(2, LONG, LONG)) as port:
         staying, leaving = [await port.visit() for _ in range(2)]

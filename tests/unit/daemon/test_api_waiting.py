@@ -1,0 +1,87 @@
+"""Requests that wait for decisions share their look-ups, and each gets its own."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import pytest
+from neardup_daemon.query_api.decisions import Decisions
+
+from neardup_stream.clusters.placements import Decided, Settled
+from neardup_stream.clusters.unclustered import Unclustered
+from neardup_stream.errors import CorruptData, StoreUnavailable
+from neardup_stream.message import Partition, Position
+from neardup_stream.stores.memory.clusters import MemoryClusters
+
+LONG = 60.0
+FIRST, SECOND, THIRD = (Position(Partition("pages", 0), offset) for offset in range(3))
+
+
+class Decider(Unclustered):
+    """Has the decision records that a test puts in, and fails when it is to."""
+
+    def __init__(self) -> None:
+        super().__init__(MemoryClusters())
+        self.rows: dict[Position, Decided] = {}
+        self.finished: set[Position] = set()
+        self.errors: list[Exception] = []
+        self.looked_up: list[frozenset[Position]] = []
+
+    async def settled(self, positions: Sequence[Position]) -> Settled:
+        self.looked_up.append(frozenset(positions))
+        if self.errors:
+            raise self.errors.pop()
+        rows = {each: self.rows[each] for each in positions if each in self.rows}
+        return Settled(rows, frozenset(self.finished & set(positions)), 0)
+
+
+@asynccontextmanager
+async def waiting() -> AsyncIterator[tuple[Decider, Decisions]]:
+    decider = Decider()
+    decisions = Decisions(decider)
+    async with asyncio.timeout(LONG):
+        yield decider, decisions
+    await decisions.close()
+
+
+async def test_each_request_gets_the_decision_of_its_position() -> None:
+    async with waiting() as (decider, decisions):
+        requests = [asyncio.create_task(decisions.wait(each, LONG)) for each in (FIRST, SECOND, THIRD)]
+        await asyncio.sleep(0)
+        decider.rows = {FIRST: Decided(1, b"one"), THIRD: Decided(2, b"three")}
+        decider.finished = {SECOND}
+
+        assert await asyncio.gather(*requests) == [Decided(1, b"one"), "trimmed", Decided(2, b"three")]
+        assert decider.looked_up[0] == {FIRST, SECOND, THIRD}
+
+
+async def test_a_decision_that_does_not_come_in_time_is_pending() -> None:
+    async with waiting() as (decider, decisions):
+        assert await decisions.wait(FIRST, 0.01) == "pending"
+        assert await decisions.look_up(FIRST) == "pending"
+
+        decider.rows = {FIRST: Decided(1, b"one")}
+
+        assert await decisions.look_up(FIRST) == Decided(1, b"one")
+
+
+async def test_while_the_store_is_unavailable_requests_go_on_waiting() -> None:
+    async with waiting() as (decider, decisions):
+        decider.errors = [StoreUnavailable("unavailable")] * 3
+        decider.rows = {FIRST: Decided(1, b"one")}
+
+        assert await decisions.wait(FIRST, LONG) == Decided(1, b"one")
+        assert len(decider.looked_up) == 4
+
+
+async def test_corrupt_data_ends_every_request_and_no_later_one() -> None:
+    async with waiting() as (decider, decisions):
+        decider.errors = [CorruptData("corrupt")]
+        requests = [asyncio.create_task(decisions.wait(each, LONG)) for each in (FIRST, SECOND)]
+        for request in requests:
+            with pytest.raises(CorruptData):
+                await request
+
+        decider.rows = {FIRST: Decided(1, b"one")}
+
+        assert await decisions.wait(FIRST, LONG) == Decided(1, b"one")
