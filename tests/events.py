@@ -48,7 +48,7 @@ __all__ = [
 
 
 class At(NamedTuple):
-    """A cluster at one moment, and the page, with its version, that speaks for it."""
+    """A cluster at one moment, and the page, with its version, that represents it."""
 
     cluster_id: str
     epoch: int
@@ -133,7 +133,7 @@ def merge(survivor: At, absorbed: At, cause: str = "cause") -> ClusterMerge:
 def handover(
     at: At, former: tuple[str, int], reason: Literal["gone", "changed"] = "gone"
 ) -> RepresentativeChanged:
-    """From now on another page speaks for the cluster than the former, which left with that version."""
+    """From now on another page represents the cluster than the former, which left with that version."""
     return RepresentativeChanged(
         cluster=ChangedCluster(id=at.cluster_id, epoch=at.epoch, size=1),
         former=_speaker(*former),

@@ -47,7 +47,7 @@ RECORDS: tuple[tuple[int, Content | bytes | None], ...] = (
     (6, SHORT),
     (7, Content(4, 0)),
     (7, None),  # gone
-    (0, Content(5, 0)),  # changed: 1 speaks for its cluster
+    (0, Content(5, 0)),  # changed: 1 represents its cluster
     (9, b""),  # a dead letter
     (9, page_json("9", "of no use", status=404)),  # skipped
     (9, None),  # never heard of
@@ -56,7 +56,7 @@ RECORDS: tuple[tuple[int, Content | bytes | None], ...] = (
     (12, Content(7, 0)),  # a copy of 11
 )
 CLUSTERED = {2: (2, 3, 4, 10), 11: (11, 12)}
-"""The pages that are together in the end, by the one that speaks for them."""
+"""The pages that are together in the end, by the one that represents them."""
 
 
 @cache

@@ -15,6 +15,18 @@ from typing import Final, NamedTuple
 _ROOT: Final = Path(__file__).parents[1]
 _KINDS: Final = {".py", ".md", ".lua", ".toml", ".yaml", ".yml", ".conf", ".service", ".txt"}
 CHECKED: Final = (
+    "README.md",
+    "daemon/neardup_daemon/demo/",
+    "daemon/neardup_daemon/repair/",
+    "daemon/neardup_daemon/settings/",
+    "daemon/neardup_daemon/telemetry/",
+    "deploy/",
+    "docs/README.md",
+    "docs/delivery.md",
+    "docs/events.md",
+    "docs/glossary.md",
+    "docs/operations.md",
+    "docs/troubleshooting.md",
     "neardup_stream/archive/",
     "neardup_stream/bits/",
     "neardup_stream/fingerprints/",

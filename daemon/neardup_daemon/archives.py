@@ -79,7 +79,7 @@ def archive_schema(settings: Settings, key_kinds: frozenset[KeyKind] = BANDS_ONL
 
 
 class _Signature(NamedTuple):
-    """What tells that a file was replaced: nothing of it is read."""
+    """The identity of a file, to detect a replacement without reading it."""
 
     device: int
     inode: int
@@ -253,8 +253,8 @@ def _require_fit(path: Path, frozen: object, own: dict[str, str | int]) -> None:
             program=own[_UNICODE],
         )
     if differing:
-        told = ", ".join(
+        differences = ", ".join(
             f"{_SETTINGS.get(name, name)} is {own.get(name)!r}, the archive has {stored.get(name)!r}"
             for name in differing
         )
-        raise ConfigError(f"{path} was frozen otherwise than pages are compared now: {told}")
+        raise ConfigError(f"{path} was frozen with other settings than the current ones: {differences}")

@@ -89,7 +89,8 @@ COMMANDS: Final = {
         "neardup_daemon.commands.status:status", "Show how full, how far behind, and who reads."
     ),
     "check": _Entry(
-        "neardup_daemon.commands.check:check", "Reach everything, say what is wrong and how to mend it."
+        "neardup_daemon.commands.check:check",
+        "Connect to every server, and report faults with their remedies.",
     ),
     "config": _Entry("neardup_daemon.commands.config:config", "Show the settings in force, or their schema."),
 }
@@ -192,7 +193,7 @@ def _explained(error: Exception) -> int:
     elif isinstance(error, click.exceptions.NoArgsIsHelpError):
         error.show()
     elif code != READER_LEFT:
-        _tell("; ".join(dict.fromkeys(_sentence(leaf) for leaf in leaves(error))))
+        _report("; ".join(dict.fromkeys(_sentence(leaf) for leaf in leaves(error))))
     return code
 
 
@@ -204,7 +205,7 @@ def _sentence(error: BaseException) -> str:
     return str(error)
 
 
-def _tell(sentence: str) -> None:
+def _report(sentence: str) -> None:
     """One line: for a collector if logs go to one, else for the person at the terminal."""
     line = printable(redact(" ".join(sentence.split())))
     if are_for_collectors():
@@ -220,7 +221,7 @@ def _flushed(code: int) -> int:
     except BrokenPipeError:
         failure = READER_LEFT
     except OSError as error:
-        _tell(f"cannot write standard output: {error.strerror}")
+        _report(f"cannot write standard output: {error.strerror}")
         failure = DEPENDENCY_LOST
     else:
         return code

@@ -1,7 +1,7 @@
 """Connections of strangers to the HTTP port: few at a time, and none for long.
 
 A half-open connection holds a descriptor and asks nothing. At the limit the oldest connection makes room for
-the newest, those that asked nothing yet before the others, so a scrape is answered whoever else is connected.
+the newest, those that asked nothing yet before the others, so a scrape is always answered.
 """
 
 import asyncio

@@ -219,7 +219,7 @@ def _start(command: Sequence[str], lock: int | None) -> subprocess.Popen[bytes]:
             stderr=subprocess.DEVNULL,
             pass_fds=() if lock is None else (lock,),
             start_new_session=True,
-            umask=0o077,  # what it keeps is for nobody else
+            umask=0o077,  # its data is private
             preexec_fn=partial(_die_with_parent, os.getpid()),  # noqa: PLW1509 - it makes two system calls
         )
     except OSError as error:
@@ -264,7 +264,7 @@ async def _ping(socket: Path) -> bytes:
             answer = await reader.readline()
             writer.close()
             await writer.wait_closed()
-    except OSError:  # nobody listens yet, or the time is over
+    except OSError:  # no server listens yet, or the timeout has passed
         return b""
     return answer
 

@@ -65,7 +65,7 @@ async def learn_frames(
         files: paths, or `-` for standard input.
         settings: those of the index, which is created if there is none.
         state_dir: where a private store keeps its data; None for the Redis in the settings.
-        on_pages: told the number of pages read so far.
+        on_pages: called with the number of pages read so far.
 
     Raises:
         ConfigError: a file cannot be read, frames are switched off, or the index has another schema.

@@ -52,7 +52,7 @@ _MS = 1000
 Origin = Literal["files", "index", "kafka"]
 """Where pages come from."""
 
-_Told = Callable[[int], None]
+_OnPages = Callable[[int], None]
 
 
 class FreezeRun(NamedTuple):
@@ -98,13 +98,13 @@ class Frozen(NamedTuple):
     filled: Filled
 
 
-async def write_archive(run: FreezeRun, settings: Settings, on_pages: _Told) -> Frozen | None:
+async def write_archive(run: FreezeRun, settings: Settings, on_pages: _OnPages) -> Frozen | None:
     """Write an archive.
 
     Args:
         run: what to do.
         settings: how pages are read, fingerprinted and compared.
-        on_pages: told the number of pages read so far.
+        on_pages: called with the number of pages read so far.
 
     Returns:
         What came of it; None if a signal ended it, and then there is no archive.
@@ -146,7 +146,7 @@ def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[P
 
 
 def _fills(
-    run: FreezeRun, settings: Settings, stop: Stop, on_pages: _Told
+    run: FreezeRun, settings: Settings, stop: Stop, on_pages: _OnPages
 ) -> Callable[[ArchiveBuilder], Awaitable[Filled]]:
     """What brings the pages into the archive."""
     if run.origin == "index":
@@ -160,7 +160,7 @@ async def _fill_from_records(
     run: FreezeRun,
     settings: Settings,
     stop: Stop,
-    on_pages: _Told,
+    on_pages: _OnPages,
     builder: ArchiveBuilder,
 ) -> Filled:
     """Freeze pages as they come, the next ones prepared meanwhile."""
@@ -206,7 +206,7 @@ async def _topic_records(settings: Settings) -> AsyncGenerator[Sequence[Record],
 
 
 async def _fill_from_index(
-    run: FreezeRun, settings: Settings, stop: Stop, on_pages: _Told, builder: ArchiveBuilder
+    run: FreezeRun, settings: Settings, stop: Stop, on_pages: _OnPages, builder: ArchiveBuilder
 ) -> Filled:
     """Freeze what the page records of an index say; their views and sketches are taken as they are."""
     filled = Filled()

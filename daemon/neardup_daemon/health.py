@@ -6,8 +6,8 @@
                             ▼
                         draining ──► stopped
 
-Live means: do not restart me. Ready means: I take pages now. A daemon that waits for Redis is live and not
-ready; a restart would not bring Redis back. One that has work and does none of it, while nobody is
+Live means: no restart needed. Ready means: it processes pages now. A daemon that waits for Redis is live and
+not ready; a restart would not bring Redis back. One that has work and does none of it, while no dependency is
 unavailable, is stalled, and not live.
 """
 
@@ -80,10 +80,10 @@ class Health:
     def become(self, state: State, reason: str = "") -> None:
         """Move to `state`.
 
-        A dependency that goes or comes back while the daemon drains changes nothing: draining goes on.
+        A dependency that fails or returns while the daemon drains changes nothing: draining continues.
 
         Raises:
-            InvariantBroken: a stopped daemon was told to do something.
+            InvariantBroken: called after the daemon stopped.
         """
         now = self._condition.state
         if now == "draining" and state in {"ready", "degraded", "stalled"}:

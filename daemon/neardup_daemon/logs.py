@@ -2,7 +2,7 @@
 
 A line is an event with a stable name, and fields. The library and the daemon both write
 `logger.info("name", extra={"fields": {...}})`; `log_event` spells that for the daemon. Secrets in URLs are
-masked here, whoever wrote them.
+masked here, whichever module wrote them.
 """
 
 import json
@@ -30,7 +30,7 @@ _CHATTY_LIBRARIES = ("aiokafka", "aiohttp", "asyncio", "numba", "opentelemetry",
 
 
 def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None = None) -> None:
-    """Send every log line to `stream`, standard error unless told; calling again replaces what was set.
+    """Send every log line to `stream`, by default standard error; calling again replaces the handlers.
 
     Libraries are heard from WARNING on, whatever the level.
     """

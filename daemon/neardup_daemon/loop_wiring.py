@@ -151,7 +151,7 @@ def build_consultation(settings: Settings, meters: PipelineMeters, agreed: Polic
 
     Args:
         settings: which archives, and how they are asked.
-        meters: told what was found.
+        meters: counts what was found.
         agreed: the policy that was compared with the one in force.
 
     Raises:

@@ -51,7 +51,7 @@ _REASONS: Final[Mapping[Outcome, tuple[str, ...]]] = {
     "undecided": ("too_short",),
 }
 
-_AWAY_REASONS: Final[Mapping[Dependency, tuple[str, ...]]] = {
+_UNAVAILABLE_REASONS: Final[Mapping[Dependency, tuple[str, ...]]] = {
     "store": get_args(StoreReason),
     "stream": get_args(StreamReason),
 }
@@ -151,7 +151,7 @@ class Metrics:
             "dependency",
             "reason",
         )
-        for dependency, reasons in _AWAY_REASONS.items():
+        for dependency, reasons in _UNAVAILABLE_REASONS.items():
             for reason in reasons:
                 self._dependency_errors.labels(dependency, reason)
         self._rebalances = counter("rebalances", "Assignments of partitions by the consumer group.")

@@ -10,9 +10,9 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, choose_encode
 if TYPE_CHECKING:
     from aiohttp import web
 
-__all__ = ["CROWD", "MetricsPage"]
+__all__ = ["MANY_CONNECTIONS", "MetricsPage"]
 
-CROWD: Final = 16
+MANY_CONNECTIONS: Final = 16
 """With more connections that ask for something, requests share a rendering."""
 
 _SHARED_SECONDS: Final = 1.0
@@ -47,7 +47,7 @@ class MetricsPage:
         """Render, or return what was rendered a moment ago."""
         from aiohttp import hdrs, web  # noqa: PLC0415 - 0.2 s that commands without a port do not pay
 
-        if self._connection_count() > CROWD:
+        if self._connection_count() > MANY_CONNECTIONS:
             return web.Response(body=self._shared_text(), headers={"Content-Type": CONTENT_TYPE_PLAIN_0_0_4})
         names = request.query.getall("name[]", [])
         registry = self._registry.restricted_registry(names) if names else self._registry

@@ -20,7 +20,7 @@ from neardup_stream.stores.memory.frames import MemoryFrames
 __all__ = ["Filled", "PageFreezer"]
 
 _FRAMES_KEY = bytes(KEY_BYTES)
-"""Frame tables live in memory for one run, where nobody can aim at them."""
+"""Frame tables are in memory for one run, out of reach of an attacker."""
 
 _FIRST_DEAD_LETTERS = 5
 
@@ -112,7 +112,7 @@ class PageFreezer:
 
 
 def _memory_frames(settings: Settings, preparation: ReadsLandmarks) -> Frames | None:
-    """What learns from the first pages of a site that are no copies: no index tells which pages are."""
+    """Learn from the first pages of a site that are no copies; there is no index to detect copies with."""
     retries = build_retries(settings, NoMeters(), lambda _error: None)
     return build_frames(
         settings, MemoryFrames(), _FRAMES_KEY, retries, NoMeters(), preparation, most_lessons=_MOST_LESSONS

@@ -1,6 +1,6 @@
 """A directory for the socket of a private server: for its user alone, and gone with its process.
 
-A process that is killed cannot remove its directory, so the next one does. A lock in each directory tells
+A process that is killed cannot remove its directory, so the next one does. A lock in each directory marks
 those still in use.
 """
 

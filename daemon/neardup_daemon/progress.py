@@ -7,12 +7,12 @@ from contextlib import contextmanager
 __all__ = ["OnPart", "page_progress", "part_progress", "share_progress", "unseen", "working"]
 
 OnPart = Callable[[str, int, int], None]
-"""Told what is being worked on, how much of it is done, and of how much."""
+"""Receives the name of the work, how much of it is done, and of how much."""
 
 
 @contextmanager
 def page_progress() -> Iterator[Callable[[int], None] | None]:
-    """A function to be told the number of pages done so far; None where nobody would see it."""
+    """Yield a function to call with the number of pages done so far; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -32,7 +32,7 @@ def page_progress() -> Iterator[Callable[[int], None] | None]:
 
 @contextmanager
 def share_progress(on: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A function to be told how many parts are done, of how many; None where nobody would see it."""
+    """Yield a function to call with the number of parts done, and of all parts; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -46,7 +46,7 @@ def share_progress(on: str) -> Iterator[Callable[[int, int], None] | None]:
 
 @contextmanager
 def working(on: str) -> Iterator[None]:
-    """Say what is being worked on, where somebody would see it; it disappears when that is done."""
+    """Show the name of the work on a terminal until it is done."""
     if not sys.stderr.isatty():
         yield
         return
@@ -58,7 +58,7 @@ def working(on: str) -> Iterator[None]:
 
 @contextmanager
 def part_progress() -> Iterator[OnPart]:
-    """A function to be told how far the work at hand has come, one bar for each kind of work."""
+    """Yield a function that shows the progress, with one bar for each kind of work."""
     if not sys.stderr.isatty():
         yield unseen
         return

@@ -32,8 +32,8 @@ _HARMLESS_PARAMETERS = frozenset(
 def redact(text: str) -> str:
     """Return `text` with user names and passwords inside URLs, and values of passwords, replaced by `***`.
 
-    Everything in a word up to its last `@` goes, because a password typed without percent-encoding may hold
-    any character. Harmless text that looks the same goes too.
+    Everything in a word up to its last `@` is removed, because a password without percent-encoding may
+    hold any character. Harmless text that looks the same is removed too.
 
     >>> redact("redis://user:p@ss@cache:6379/0")
     'redis://***@cache:6379/0'

@@ -1,6 +1,6 @@
 """The daemon's life: start, wait for what it needs, run, drain, stop.
 
-The first SIGTERM, SIGINT or SIGHUP ends reading; what is under way is finished, delivered and committed. The
+The first SIGTERM, SIGINT or SIGHUP ends reading; batches in flight are finished, delivered and committed. The
 second stops at once, and commits nothing more.
 """
 
@@ -38,7 +38,7 @@ _logger = logging.getLogger(__name__)
 
 
 async def run_service(settings: Settings, *, embedded: bool) -> int:
-    """Run the daemon until it is told to stop.
+    """Run the daemon until a signal stops it.
 
     Returns:
         The exit code of a stop: 0, or 128 + signal after a second signal.
@@ -127,7 +127,7 @@ async def _run_until_stopped(loop: Loop, drain_seconds: float, health: Health, s
             await asyncio.wait({running}, timeout=drain_seconds)
         if not running.done():
             raise DependencyLost(
-                f"what was under way did not finish within pipeline.drain_seconds ({drain_seconds:g});"
+                f"batches in flight did not finish within pipeline.drain_seconds ({drain_seconds:g});"
                 " it was not committed and will be read again"
             )
         await running

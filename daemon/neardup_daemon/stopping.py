@@ -18,7 +18,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 def is_ignored(number: signal.Signals) -> bool:
-    """Whether whoever started us wants it ignored, as nohup does with SIGHUP."""
+    """Return whether the parent process ignored the signal, as nohup does with SIGHUP."""
     return signal.getsignal(number) is signal.SIG_IGN
 
 
@@ -27,7 +27,7 @@ class Stop:
 
     Attributes:
         requested: set by the first signal.
-        is_watched: whether somebody looks at `requested`; until then the first signal cuts short as well.
+        is_watched: whether a task waits for `requested`; until then the first signal cuts short as well.
         exit_code: 0 after a clean stop, 128 + signal after a second one.
     """
 

@@ -1,4 +1,4 @@
-"""An index that is there already, for commands that ask or mend: opening it writes nothing."""
+"""Open an existing index without writing, for commands that inspect or repair it."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -27,7 +27,7 @@ async def open_stored_index(
 
     Raises:
         ConfigError: nothing is stored there, or it was stored with other settings.
-        StoreUnavailable: Redis is unavailable; somebody who asks does not want to wait for it.
+        StoreUnavailable: Redis is unavailable; a command does not wait for it.
         CorruptData: what is stored is not ours.
     """
     state = ", or --state for what 'dedup --state' keeps" if has_state_option else ""

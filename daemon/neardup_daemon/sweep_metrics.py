@@ -38,7 +38,7 @@ class SweepMetrics:
         self._overdue.set(overdue_seconds)
 
     def sweep_lag(self, lag_seconds: float, in_flight: int) -> None:
-        """Set how far retention is behind its schedule, and how many sweeps are under way."""
+        """Set how far retention is behind its schedule, and how many sweeps are in flight."""
         self._lag.set(lag_seconds)
         self._under_way.set(in_flight)
 

@@ -44,7 +44,7 @@ _PAUSES_A_ROUND: Final = 20
 
 
 class SweepMeters(Protocol):
-    """Told what a pass did."""
+    """Receives what a pass did."""
 
     def swept(self, action: Sweep, count: int) -> None:
         """Count the records that met this."""
@@ -53,7 +53,7 @@ class SweepMeters(Protocol):
         """Note how long a round takes at the pace of this pass, and by how much its latest page was late."""
 
     def sweep_lag(self, lag_seconds: float, in_flight: int) -> None:
-        """Note how far the sweeps are behind their schedule, and how many are under way."""
+        """Report how far the sweeps are behind their schedule, and how many are in flight."""
 
     def clock_offset(self, seconds: float) -> None:
         """Note how far this host's clock is ahead of Redis."""
@@ -71,7 +71,7 @@ def build_sweeper(settings: Settings, stores: Stores) -> Sweeper:
 
 
 def retention_config(retention: Retention) -> RetentionConfig:
-    """The same, as the sweeper wants it: records know whole seconds, so nothing goes too early."""
+    """The same, as the sweeper wants it: records know whole seconds, so nothing expires too early."""
     return RetentionConfig(
         page_seconds=ceil(retention.seconds) or None, stub_seconds=ceil(retention.stub_seconds)
     )
@@ -113,8 +113,8 @@ class Sweeping:
         new_sweeper: makes what sweeps one claim.
         config: how long things are kept.
         clock: set by every claim.
-        retries: patience with Redis.
-        meters: told of every claim and pass.
+        retries: the retry policy for Redis.
+        meters: counts claims and passes.
         gate: paused while pages would be kept for too long otherwise.
     """
 
@@ -190,7 +190,7 @@ class Sweeping:
         self._meters.sweep_pace(self._round_seconds + claim.behind_seconds, sweeper.oldest_overdue_seconds)
 
     async def _wait(self, longest_seconds: float) -> None:
-        """Wait until a sweep ends, if one is under way."""
+        """Wait until a sweep ends, if one is in flight."""
         if self._under_way:
             await asyncio.wait(self._under_way, timeout=longest_seconds, return_when=asyncio.FIRST_COMPLETED)
         else:

@@ -46,7 +46,7 @@ class Tally(NoMeters):
         return dead_letter_complaint(self.outcomes["dead_letter"], judged)
 
     def pages(self, count: int, size_bytes: int) -> None:
-        """Add, and tell."""
+        """Add, and report the sum."""
         del size_bytes
         self._page_count += count
         if self._on_pages is not None:

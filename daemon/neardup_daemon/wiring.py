@@ -91,7 +91,7 @@ class Stores(LoopStores):
         epochs: what is remembered of inputs.
         usage: how full Redis is.
         sweep_rounds: shares the sweep among daemons.
-        server_name: product and version; empty where nobody asked.
+        server_name: product and version; empty if unknown.
     """
 
     cluster_store: ClusterStore
@@ -126,7 +126,7 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
     Args:
         settings: layout and namespace.
         redis_url: of the server, which may be an embedded one.
-        retries: patience while it is unavailable.
+        retries: the retry policy while it is unavailable.
 
     Raises:
         DependencyLost: it stayed unavailable.
@@ -154,7 +154,7 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
 
 
 def redis_config(settings: Settings, redis_url: str) -> RedisConfig:
-    """How a server is reached; an embedded one asks nobody who they are."""
+    """Return how to connect to a server; an embedded one needs no login."""
     redis = settings.redis
     if redis_url == redis.url:
         return redis.config()
@@ -291,8 +291,8 @@ async def open_kafka(
     Args:
         settings: topics and policies.
         history: what was finished of the pages before.
-        retries: patience while they are unavailable.
-        meters: told of commits that came too late.
+        retries: the retry policy while they are unavailable.
+        meters: counts commits that came too late.
 
     Raises:
         DependencyLost: they stayed unavailable.

@@ -1,1 +1,1 @@
-"""Which pages belong together, and which of them speaks for the others."""
+"""Which pages belong together, and which of them represents the others."""

@@ -160,7 +160,7 @@ class ClusterCell(msgspec.Struct, frozen=True, gc=False):
         size: living members, at least 1.
         changes: counts what happened to it, joins apart, so that a cell never looks again as it did before.
         anchor_count: members that are anchors, at least 1.
-        representative: who speaks for it.
+        representative: who represents it.
         founder: whose id it bears, where that is not its own key: a larger cluster that absorbs an older one
             keeps its members where they are.
     """

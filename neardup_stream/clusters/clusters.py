@@ -159,7 +159,7 @@ class Clusters:
         await move_absorbed(self._store, self._describe)
 
     async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
-        """Let these versions leave their clusters silently; one that speaks for others stays.
+        """Let these versions leave their clusters silently; one that represents others stays.
 
         They are buried, and stay so until they are released.
 

@@ -1,4 +1,4 @@
-"""How a page's living version goes out of its cluster, and who speaks for the others then."""
+"""How a page's living version goes out of its cluster, and who represents the others then."""
 
 import msgspec
 

@@ -168,7 +168,7 @@ def _forget(overlay: Overlay, request: ForgetRequest, rank: int) -> Placement:
 
 
 def expire(overlay: Overlay, node: PageVersion, rank: int) -> bool:
-    """Take the page out silently and bury this version, unless it speaks for others.
+    """Take the page out silently and bury this version, unless it represents others.
 
     Args:
         overlay: changed.

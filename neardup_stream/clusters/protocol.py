@@ -110,7 +110,7 @@ class Decider(Protocol):
         ...
 
     async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
-        """Let pages leave their clusters silently; False for one that speaks for others, and stays."""
+        """Let pages leave their clusters silently; False for one that represents others, and stays."""
         ...
 
     async def release(self, nodes: Sequence[PageVersion]) -> None:

@@ -6,7 +6,7 @@ One page goes in steps, in an order in which a crash after any of them is finish
 
 1 and 4 are written only if the record has not moved; the others may be repeated. An expiring record still
 counts as living text, and is never taken back: a page that comes back meanwhile comes as a new version, whose
-index entries are its own. A page that speaks for others stays expiring until it does not. Nothing is told:
+index entries are its own. A page that represents others stays expiring until it does not. Nothing is told:
 expiry makes no event.
 
 Until a page is released, the clusters refuse whoever takes it for living because its record said so. A crash
@@ -42,7 +42,7 @@ __all__ = [
 
 Due = Literal["mark", "finish", "expire", "drop"]
 """mark a live page as expiring; finish one that is marked; expire a short page, which is in no index and
-speaks for nobody, at once; drop a stub."""
+represents nobody, at once; drop a stub."""
 
 Sweep = Literal["scanned", "marked", "expired", "representative", "dropped"]
 """What was done with records: expired are now stubs; those that speak for others stay for now."""
@@ -94,7 +94,7 @@ class ExpiringClusters(Protocol):
     """What a sweep needs of the clusters."""
 
     async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
-        """Let pages leave their clusters silently; False for one that stays, because it speaks for others.
+        """Let pages leave their clusters silently; False for one that stays, because it represents others.
 
         A node that has left before, or was never there, has left.
         """

@@ -57,7 +57,7 @@ class FaultProfile:
         partitions: how many at most.
         pages: how many ids.
         writes: how many records.
-        bursts: in how many bursts they are written at most, so that matching pages are under way at once.
+        bursts: in how many bursts they are written at most, so that matching pages are in flight at once.
         duration_seconds: over which.
         faults: how many at most.
         fault_calls: after how many calls of a daemon one befalls it, on average.

@@ -75,7 +75,7 @@ def test_a_page_between_two_clusters_merges_them(said: str) -> None:
 
     assert between.index("cluster-merge") < between.index("duplicate")
     assert "the cluster of /revision becomes part of that of /report" in between
-    assert "/report speaks for the cluster of 5" in between
+    assert "/report represents the cluster of 5" in between
 
 
 def test_an_excerpt_is_contained_and_no_duplicate(said: str) -> None:
@@ -94,7 +94,7 @@ def test_a_changed_page_is_out_of_its_cluster(said: str) -> None:
 def test_the_next_page_is_the_representative_when_the_representative_is_forgotten(said: str) -> None:
     forgotten = told(said, "/report", "to be forgotten")
 
-    assert "/revision speaks for the 3 left" in forgotten
+    assert "/revision represents the 3 left" in forgotten
     assert forgotten.index("representative-changed") < forgotten.index("gone ")
 
 

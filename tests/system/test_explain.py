@@ -60,7 +60,7 @@ def test_two_stored_pages_are_shown_with_their_clusters(held: StoredIndex) -> No
     alike, unlike = held.tell("explain", A, B), held.tell("explain", A, C)
 
     assert (alike["verdict"], alike["is_one_cluster"], "exact" in alike) == ("near", True, False)
-    assert alike["words"][-1].endswith(f"2 in all; {A} speaks for it.")
+    assert alike["words"][-1].endswith(f"2 in all; {A} represents it.")
     assert (unlike["verdict"], unlike["is_one_cluster"], unlike["is_match"]) == ("unlike", False, False)
 
 

@@ -1,4 +1,4 @@
-"""`check`: reach everything, say what is wrong and how to mend it."""
+"""Connect to every server, and report faults with their remedies."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ __all__ = ["check"]
     help="Of a pages or events topic created.",
 )
 def check(settings: Settings, partitions: int, *, create_topics: bool) -> int:
-    """Reach Kafka and Redis, and say what is wrong and how to mend it.
+    """Connect to Kafka and Redis, and report faults with their remedies.
 
     Exits with 0 if the daemon could start now, with 2 if something must be mended first.
 

@@ -21,7 +21,7 @@ def expire(settings: Settings, state_dir: Path | None) -> None:
     """Let pages go that were not seen for retention.seconds, and stubs after retention.stub_seconds.
 
     The daemon does the same by and by; this is one full round at once, and safe beside it. Expiry makes no
-    event. A page that speaks for others stays until they have gone. What a killed run of 'dedup' decided for
+    event. A page that represents others stays until they have gone. What a killed run of 'dedup' decided for
     a pipe is removed too, by a second call that is at least retention.stub_seconds later.
 
         neardup-stream expire --state ./index --retention-seconds 2592000

@@ -32,7 +32,7 @@ class Member(NamedTuple):
     Attributes:
         url: of the page.
         match: its match with the representative, or its best one if that is not among its matches; None for
-            a page that spoke for a cluster before this one absorbed it.
+            a page that was the representative of a cluster before this one absorbed it.
     """
 
     url: str
@@ -113,7 +113,7 @@ def print_clusters(report: ClusterReport, console: Console) -> None:
     sizes = ", ".join(f"{count:,} of {size}" for size, count in report.sizes.items())
     console.print(f"by pages: {sizes or 'none'}", highlight=False)
     if report.shown is not None:
-        console.print("The largest one: who speaks for it, and the others' resemblance to that page:")
+        console.print("The largest one: its representative, and the others' resemblance to that page:")
         for line in _tree(report.shown, report.members):
             console.print(line, soft_wrap=True)
 
@@ -132,7 +132,11 @@ def _declared_duplicate(clusters: Sequence[ClusterRow]) -> set[str]:
 
 def _members(cluster: ClusterRow, run: DemoRun) -> Iterator[Member]:
     """Every page but the representative. In the demo a page's URL is its id."""
-    events = {told.data.page.id: told.data for told in run.told() if isinstance(told.data, DuplicateFound)}
+    events = {
+        published.data.page.id: published.data
+        for published in run.published()
+        if isinstance(published.data, DuplicateFound)
+    }
     for page_id in cluster.members:
         if page_id == cluster.representative:
             continue

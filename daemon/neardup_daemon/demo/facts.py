@@ -11,7 +11,7 @@ from neardup_daemon.cluster_files import ClusterRow
 from neardup_stream.events import EVENT_DATA, EventData, EventMatch, event_type
 from neardup_stream.wire.events import CloudEvent
 
-__all__ = ["DemoRun", "Told", "closeness"]
+__all__ = ["DemoRun", "PublishedEvent", "closeness"]
 
 _DECODERS: Mapping[str, msgspec.json.Decoder[EventData]] = {
     event_type(name): msgspec.json.Decoder(data) for name, data in EVENT_DATA.items()
@@ -19,7 +19,7 @@ _DECODERS: Mapping[str, msgspec.json.Decoder[EventData]] = {
 _NAMES = {event_type(name): name for name in EVENT_DATA}
 
 
-class Told(NamedTuple):
+class PublishedEvent(NamedTuple):
     """One event: when, what happened, and its data."""
 
     time: str
@@ -45,10 +45,10 @@ class DemoRun:
     seconds: float
     frame_shares: Mapping[str, float] = field(default_factory=dict)
 
-    def told(self) -> Iterator[Told]:
+    def published(self) -> Iterator[PublishedEvent]:
         """The events, read as a subscriber reads them."""
         for event in self.events:
-            yield Told(event.time, _NAMES[event.type], _DECODERS[event.type].decode(event.data))
+            yield PublishedEvent(event.time, _NAMES[event.type], _DECODERS[event.type].decode(event.data))
 
 
 def closeness(match: EventMatch) -> str:

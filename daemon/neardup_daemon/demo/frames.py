@@ -70,7 +70,9 @@ def build_frame_report(crawl: SampleCrawl, run: DemoRun) -> FrameReport | None:
     pairs = list(combinations(framed.articles, 2))
     found = [share for page_id in words if (share := run.frame_shares.get(page_id, 0.0))]
     matches = {
-        told.data.page.id: told.data.matches for told in run.told() if isinstance(told.data, DuplicateFound)
+        published.data.page.id: published.data.matches
+        for published in run.published()
+        if isinstance(published.data, DuplicateFound)
     }
     return FrameReport(
         host=framed.host,

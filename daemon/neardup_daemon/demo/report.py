@@ -1,4 +1,4 @@
-"""What the demo tells: found against true, a frame, outcomes, clusters, a story, and what to type next."""
+"""Print the report of the demo: matches against the truth, a frame, outcomes, clusters, a timeline."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -92,7 +92,9 @@ class DemoReport:
 
 def build_report(crawl: SampleCrawl, run: DemoRun) -> DemoReport:
     """Judge a run over a sample crawl."""
-    duplicates = [told.data for told in run.told() if isinstance(told.data, DuplicateFound)]
+    duplicates = [
+        published.data for published in run.published() if isinstance(published.data, DuplicateFound)
+    ]
     pairs = [(event.page.id, match.id) for event in duplicates for match in event.matches]
     folded = fold_events(run)
     return DemoReport(

@@ -46,8 +46,8 @@ async def run_demo(crawl: SampleCrawl, settings: Settings) -> DemoRun:
         seconds = perf_counter() - start
         clusters = await _stored_clusters(stores)
         frame_shares = await _frame_shares(crawl, stores)
-    told = tuple(from_message(message) for message in events.messages)
-    return DemoRun(told, dict(tally.outcomes.items()), clusters, seconds, frame_shares)
+    published = tuple(from_message(message) for message in events.messages)
+    return DemoRun(published, dict(tally.outcomes.items()), clusters, seconds, frame_shares)
 
 
 def _source(crawl: SampleCrawl) -> MemorySource:

@@ -1,4 +1,4 @@
-"""The story of a few pages as subscribers are told it: every record, and the events that it caused."""
+"""Print the timeline of a few pages: every record, and the events that it caused."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from neardup_daemon.demo.facts import DemoRun, Told, closeness
+from neardup_daemon.demo.facts import DemoRun, PublishedEvent, closeness
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
 from neardup_daemon.terminal import printable
 from neardup_stream.events import (
@@ -30,7 +30,7 @@ from neardup_stream.wire.times import rfc3339
 __all__ = ["Scene", "StoryReport", "build_story", "print_story"]
 
 NAMED_MATCHES = 2
-NOTHING_TOLD = ("(no event)", "it stands alone: events.unique = true would tell")
+NO_EVENT = ("(no event)", "it is unique: events.unique = true publishes an event")
 
 
 class Scene(NamedTuple):
@@ -39,12 +39,12 @@ class Scene(NamedTuple):
     Attributes:
         url: of the page.
         what: happened to it.
-        told: for each event its name and what it says, in plain words.
+        published: for each event its name and what it says, in plain words.
     """
 
     url: str
     what: str
-    told: tuple[tuple[str, str], ...]
+    published: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +63,19 @@ class StoryReport:
 
 
 def build_story(crawl: SampleCrawl, run: DemoRun, deletable: frozenset[str]) -> StoryReport:
-    """Tell the story by the events of a run.
+    """Return the story with the events of a run.
 
     Args:
         crawl: whose story it is.
         run: of it.
         deletable: ids of the pages that are declared duplicate in the end.
     """
-    told = list(run.told())
+    published = list(run.published())
     scenes = [
-        Scene(step.page_id, step.what, tuple(_told_at(rfc3339(step.time_ms), told)))
+        Scene(step.page_id, step.what, tuple(_published_at(rfc3339(step.time_ms), published)))
         for step in crawl.story.steps
     ]
-    gone = {each.data.page.id for each in told if isinstance(each.data, Gone)}
+    gone = {each.data.page.id for each in published if isinstance(each.data, Gone)}
     living = [page_id for page_id in dict.fromkeys(scene.url for scene in scenes) if page_id not in gone]
     return StoryReport(
         scenes=tuple(scenes),
@@ -85,20 +85,20 @@ def build_story(crawl: SampleCrawl, run: DemoRun, deletable: frozenset[str]) -> 
 
 
 def print_story(report: StoryReport, console: Console) -> None:
-    """A timeline: what was crawled, and under it what subscribers were told."""
-    console.print("\n[bold]What can become of a page[/bold], told by the events that were published")
+    """Print a timeline: what was crawled, and under it what was published."""
+    console.print("\n[bold]The life of a page[/bold], by the events that were published")
     grid = Table.grid(padding=(0, 1))
     for number, scene in enumerate(report.scenes, start=1):
         grid.add_row(str(number), Text(_path(scene.url), "bold"), Text(scene.what, "bold"))
-        for name, words in scene.told or (NOTHING_TOLD,):
+        for name, words in scene.published or (NO_EVENT,):
             grid.add_row("", Text(name, "cyan"), Text(words))
     console.print(grid)
     deleted, kept = (", ".join(map(_path, urls)) for urls in (report.deleted, report.kept))
     console.print(f"In the end duplicates: {deleted or 'none'}; to keep: {kept}", highlight=False)
 
 
-def _told_at(time: str, told: Sequence[Told]) -> Iterator[tuple[str, str]]:
-    for each in told:
+def _published_at(time: str, published: Sequence[PublishedEvent]) -> Iterator[tuple[str, str]]:
+    for each in published:
         if each.time == time:
             yield each.name, _words(each.data)
 
@@ -108,7 +108,7 @@ def _words(data: EventData) -> str:
         case ClusterMerge() | RepresentativeChanged():
             return _cluster_words(data)
         case DuplicateFound():
-            return f"like {_named(data.matches, data.matches_total)}; {_speaks(data.cluster)}"
+            return f"like {_named(data.matches, data.matches_total)}; {_representative(data.cluster)}"
         case Contained() | Archived():
             return _evidence_words(data)
         case UniqueFound():
@@ -128,9 +128,9 @@ def _evidence_words(data: Contained | Archived) -> str:
 def _cluster_words(data: ClusterMerge | RepresentativeChanged) -> str:
     if isinstance(data, RepresentativeChanged):
         heir = _path(data.representative.url)
-        return f"{heir} speaks for the {data.cluster.size} left, and is no duplicate any more"
-    ended, goes_on = _path(data.absorbed.representative.url), _path(data.survivor.representative.url)
-    return f"the cluster of {ended} becomes part of that of {goes_on}; {ended} is a duplicate now"
+        return f"{heir} represents the {data.cluster.size} left, and is no duplicate any more"
+    ended, survivor = _path(data.absorbed.representative.url), _path(data.survivor.representative.url)
+    return f"the cluster of {ended} becomes part of that of {survivor}; {ended} is a duplicate now"
 
 
 def _named(matches: Sequence[EventMatch], total: int) -> str:
@@ -139,10 +139,10 @@ def _named(matches: Sequence[EventMatch], total: int) -> str:
     return f"{named} and {more} more" if more else named
 
 
-def _speaks(cluster: EventCluster | UnsetType) -> str:
+def _representative(cluster: EventCluster | UnsetType) -> str:
     if cluster is UNSET:
         return "clusters are off"
-    return f"{_path(cluster.representative.url)} speaks for the cluster of {cluster.size}"
+    return f"{_path(cluster.representative.url)} represents the cluster of {cluster.size}"
 
 
 def _inside(container: EventMatch) -> str:
@@ -154,5 +154,5 @@ def _inside(container: EventMatch) -> str:
 
 
 def _path(url: str) -> str:
-    """What tells the story's pages apart: they are all on one host."""
+    """Return the part of the URL that distinguishes the pages, which are all on one host."""
     return printable("/" + url.partition("://")[2].partition("/")[2])

@@ -246,7 +246,7 @@ def _standing(told: Explanation, clusters: PairClusters) -> Iterator[str]:
     if told.is_one_cluster is True and clusters[0] is not None:
         yield (
             f"They are in one cluster now: {clusters[0].id}, {clusters[0].size:,} in all;"
-            f" {clusters[0].representative.id} speaks for it."
+            f" {clusters[0].representative.id} represents it."
         )
         return
     pages = {"The first": told.first, "The second": told.second}

@@ -133,7 +133,7 @@ def _lines(answer: Answer) -> Iterator[str]:
     if answer.cluster is not None:
         cluster = answer.cluster
         representative = printable(cluster.representative.id)
-        yield f"  cluster {printable(cluster.id)}: {cluster.size:,} in all, {representative} speaks for it"
+        yield f"  cluster {printable(cluster.id)}: {cluster.size:,} in all, {representative} represents it"
     if page.frame_share is not UNSET:
         yield f"  frame of its site: {page.frame_share:.0%} of the page, which is not compared"
     if page.state == "short":

@@ -25,25 +25,25 @@ _AT_ONCE = 500
 
 
 class Publisher:
-    """Publishes what subscribers must be told of a new index.
+    """Publish the corrections that subscribers need for a new index.
 
     Args:
         settings: topics and which events are wanted.
         stores: the new index.
         corrections: makes the events.
-        told: what subscribers hold.
+        published: the state of subscribers.
     """
 
     def __init__(
-        self, settings: Settings, stores: Stores, corrections: Corrections, told: PublishedPages
+        self, settings: Settings, stores: Stores, corrections: Corrections, published: PublishedPages
     ) -> None:
         self.page_count = self.cluster_count = self.event_count = 0
         self.lost: list[str] = []
         self._settings = settings
         self._stores = stores
         self._corrections = corrections
-        self._told = told
-        self._held = told.clustered()
+        self._published = published
+        self._held = published.clustered()
         self._clustered: set[Handle] = set()
 
     async def publish(self) -> None:
@@ -70,7 +70,7 @@ class Publisher:
                 yield event
         self.lost = sorted(self._held)
         for number, page_id in enumerate(self.lost):
-            yield self._corrections.of_lost_page(PageId(page_id), self._told.url_of(page_id), number)
+            yield self._corrections.of_lost_page(PageId(page_id), self._published.url_of(page_id), number)
 
     async def _of_cluster(self, cluster: WalkedCluster) -> AsyncIterator[Event]:
         assert self._stores.clusters is not None  # noqa: S101 - it was walked
@@ -96,14 +96,16 @@ class Publisher:
                 self._held.discard(record.id)
                 yield self._corrections.of_forgotten_page(record)
         alone = [
-            (handle, record) for handle, record in rest if record.state != "gone" and self._is_told(record)
+            (handle, record)
+            for handle, record in rest
+            if record.state != "gone" and self._is_published(record)
         ]
         states = await self._states([handle for handle, _ in alone])
         for handle, record in alone:
             self._held.discard(record.id)
             yield self._corrections.of_own_cluster(record, states.get(handle) or _lone(handle, record))
 
-    def _is_told(self, record: PageRecord) -> bool:
+    def _is_published(self, record: PageRecord) -> bool:
         events = self._settings.events
         is_wanted = {"short": events.undecided, "archived": True}.get(record.state, events.unique)
         return is_wanted or record.id in self._held

@@ -44,7 +44,7 @@ async def forget_in_state(
         settings: those of the index.
         state_dir: what `dedup --state` keeps.
         events: path of a file, or `-` for standard output.
-        meters: told what became of each.
+        meters: counts the outcomes.
 
     Returns:
         The exit code: 0, or 128 + signal after a second signal.
@@ -57,13 +57,13 @@ async def forget_in_state(
     stop = Stop()
     with stop.on_signals():
         async with AsyncExitStack() as stack:
-            told = await stack.enter_async_context(JsonLinesSink(events))
+            events_sink = await stack.enter_async_context(JsonLinesSink(events))
             refused = await stack.enter_async_context(JsonLinesSink(os.devnull))
             stores = await stack.enter_async_context(open_stored_index(settings, state_dir))
             source = await stack.enter_async_context(_forgets(page_ids))
             retries = build_retries(settings, meters, lambda _error: None)
             stop.is_watched = True
-            publication = line_publication(told, refused)
+            publication = line_publication(events_sink, refused)
             preparation = build_preparation(settings, meters)
             runtime = Runtime(loop_config(settings), retries, meters)
             loop = build_loop(settings, stores, source, publication, preparation, runtime)
@@ -72,7 +72,7 @@ async def forget_in_state(
 
 
 def _forgets(page_ids: Sequence[str]) -> MemorySource:
-    """An input that never was before: the same page may come back, and be forgotten again."""
+    """Return a new input id: the same page may return, and be forgotten again."""
     partition = Partition(f"forget-{secrets.token_hex(8)}", 0)
     now_ms = int(time() * 1000)
     return MemorySource(

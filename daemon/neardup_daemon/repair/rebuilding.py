@@ -37,7 +37,7 @@ async def rebuild_index(
     Args:
         settings: those of the index.
         state_dir: what `dedup --state` keeps; None for the Redis in the settings.
-        on_slots: told how many hashes of records are done, of how many.
+        on_slots: called with the number of finished hashes of records, and of all.
 
     Returns:
         How many records were what.

@@ -1,9 +1,9 @@
-"""An index that lost what was decided, built anew from the topics: for `recover`.
+"""Rebuild an index that lost decisions from the topics: for `recover`.
 
 Kafka holds the truth, and Redis a view of it. So nothing that Redis still has is used: the pages topic is
-judged again, as far as the group has committed, into keys of their own, and nobody is told. Then subscribers
-are told what the new index holds where it differs from what they hold, by the events topic; and at last the
-new index takes the place of the old one, whose keys are removed. Until then the old one stays as it is, and
+processed again, as far as the group has committed, into keys of their own, without publishing events. Then
+subscribers receive corrections through the events topic, where the new index differs from their state; and at
+last the new index replaces the old one, whose keys are removed. Until then the old one stays unchanged, and
 after a crash at any point `recover` begins again, with another new index.
 """
 
@@ -76,7 +76,7 @@ class Recovered(NamedTuple):
 
 
 class _NoSink:
-    """A sink for messages that nobody is to get."""
+    """A sink that drops its messages."""
 
     max_message_bytes: int | None = None
 
@@ -95,7 +95,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
 
     Args:
         settings: those of the daemons, all of which must be stopped.
-        on_records: told how many records were judged.
+        on_records: called with the number of processed records.
 
     Raises:
         ConfigError: daemons are running, a topic is missing, or a server refuses us.
@@ -107,15 +107,15 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
     kafka, connection = settings.kafka, kafka_connection(settings)
     name = settings.redis.namespace
     committed = await _committed(settings)
-    told = await _read_events(settings)
+    published = await _read_events(settings)
     async with AsyncExitStack() as stack:
         client = await stack.enter_async_context(RedisClient(settings.redis.config()))
         await require_rights(client, name)
         await inspect_servers(client)
         agreed = policy(settings)
         await check_policy(client, name, agreed)
-        namespace = await found_successor(client, name, schema(settings), told.fold.index)
-        namespace = replace(namespace, version_floor=told.highest_version + 1)
+        namespace = await found_successor(client, name, schema(settings), published.fold.index)
+        namespace = replace(namespace, version_floor=published.highest_version + 1)
         stores = replace(await create_stores(settings, client, namespace), policy=agreed)
         log_event(_logger, "recovery_started", index=namespace.token, schema=namespace.schema_id)
         pages = await stack.enter_async_context(
@@ -125,7 +125,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         corrections = Corrections(
             name, namespace.token, namespace.version_floor, int(time() * 1000), verdict_config(settings)
         )
-        publisher = Publisher(settings, stores, corrections, told)
+        publisher = Publisher(settings, stores, corrections, published)
         await publisher.publish()
         await install(client, name, schema(settings), namespace)
         await _commit(settings, stores, committed)
@@ -142,7 +142,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
 
 
 async def _committed(settings: Settings) -> dict[Partition, int]:
-    """How far the group has come; nobody may go on meanwhile.
+    """Return the committed offsets of the group, which must have no members meanwhile.
 
     Raises:
         ConfigError: daemons are running.
@@ -163,12 +163,12 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
 
 
 async def _read_events(settings: Settings) -> PublishedPages:
-    told = PublishedPages(settings.redis.namespace)
+    published = PublishedPages(settings.redis.namespace)
     topic = settings.kafka.events_topic
     async with open_snapshot(kafka_connection(settings), topic, topic) as events:
         async for records in events.records():
-            told.feed(records)
-    return told
+            published.feed(records)
+    return published
 
 
 async def _judge_again(

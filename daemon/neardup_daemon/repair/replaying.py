@@ -24,7 +24,7 @@ __all__ = ["Choice", "replay_files", "replay_topic", "save_topic"]
 
 _BATCH_RECORDS = 500
 _BATCH_BYTES = 8 << 20
-_PATIENCE_SECONDS = 30.0
+_TIMEOUT_SECONDS = 30.0
 """How long the group may take to give us partitions: longer, and another replay has them."""
 
 
@@ -42,7 +42,7 @@ class Choice:
 
 
 async def replay_topic(settings: Settings, choice: Choice, *, from_start: bool) -> Counter[Fate]:
-    """Put the letters of the topic back; the next run goes on behind them.
+    """Replay the letters of the topic; the next run continues after them.
 
     Returns:
         How many letters met each fate.
@@ -152,7 +152,7 @@ async def _until_end(settings: Settings, source: KafkaSource) -> AsyncIterator[S
         lag = source.lag()
         if len(lag) == facts[topic].partitions and not any(lag.values()):
             return
-        if len(lag) < facts[topic].partitions and monotonic() - started > _PATIENCE_SECONDS:
+        if len(lag) < facts[topic].partitions and monotonic() - started > _TIMEOUT_SECONDS:
             raise StreamUnavailable(
                 f"the group {settings.kafka.group_id}-replay has other members: another replay is at work"
             )

@@ -29,7 +29,7 @@ _ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5}
 
 
 class Given(NamedTuple):
-    """One value that somebody gave.
+    """One value from a source of settings.
 
     Attributes:
         name: dotted, such as `kafka.pages_topic`.
@@ -49,7 +49,7 @@ class Known(NamedTuple):
 
     Attributes:
         type: annotation, with its limits.
-        default: what holds when nobody says anything.
+        default: the value if no source sets it.
         description: one sentence, from the annotation.
     """
 
@@ -65,7 +65,7 @@ class Known(NamedTuple):
 
     @property
     def is_secret(self) -> bool:
-        """Whether nobody may read its value."""
+        """Return whether its value is secret."""
         schema = (note.extra_json_schema or {} for note in _notes(self.type))
         return any(part.get("writeOnly", False) for part in schema)
 
@@ -83,7 +83,7 @@ def read_settings(
 
     Raises:
         ConfigError: a source cannot be read, or names unknown settings or holds values that are not allowed;
-            all of those are told.
+            all of those are reported.
     """
     known = known_settings(into)
     values: dict[str, object] = {}

@@ -26,7 +26,7 @@ class MetricSeries(Section, frozen=True):
         Meta(
             ge=0,
             le=1000,
-            description="Sites with most duplicates that have series of their own, as `frames.scope` tells"
+            description="Sites with most duplicates that have series of their own, as `frames.scope` defines"
             " sites; a larger number shows more and costs Prometheus more series, 0 shows none.",
         ),
     ] = 20

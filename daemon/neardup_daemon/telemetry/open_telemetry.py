@@ -156,7 +156,7 @@ class _BatchSpan:
 
 
 class TracedMetrics(Metrics):
-    """Metrics that also tell the current span what a stage did meanwhile."""
+    """Metrics that also record in the current span what a stage did meanwhile."""
 
     def step_seconds(self, step: Step, seconds: float) -> None:
         """Add to the seconds of the step; a step that was retried ran more than once."""
@@ -186,7 +186,7 @@ def _add(name: str, value: float) -> None:
     span = trace.get_current_span()
     if isinstance(span, Span):
         before = (span.attributes or {}).get(name, 0)
-        assert isinstance(before, (int, float))  # noqa: S101 - nobody else writes these names
+        assert isinstance(before, (int, float))  # noqa: S101 - only this class writes these names
         span.set_attribute(name, before + value)
 
 

@@ -14,7 +14,7 @@ __all__ = ["StageTimes"]
 
 
 class StageTimes(Collector):
-    """Adds up the seconds of each stage by activity; an activity that still goes on counts up to now.
+    """Add up the seconds of each stage by activity; an activity that continues counts up to now.
 
     Args:
         now_seconds: any clock that only grows.

@@ -28,11 +28,11 @@ class StallWatch:
     """Looks at the progress now and then.
 
     Args:
-        patience_seconds: so long may work lie there without a commit.
+        limit_seconds: so long may work lie there without a commit.
     """
 
-    def __init__(self, patience_seconds: float) -> None:
-        self._patience_seconds = patience_seconds
+    def __init__(self, limit_seconds: float) -> None:
+        self._limit_seconds = limit_seconds
         self._seen: dict[str, tuple[Hashable, float]] = {}
 
     def look(self, progress: Progress, now_seconds: float) -> str:
@@ -48,13 +48,11 @@ class StallWatch:
             for what, moved in waiting.items()
         }
         stalled = [
-            what for what, (_, since) in self._seen.items() if now_seconds - since >= self._patience_seconds
+            what for what, (_, since) in self._seen.items() if now_seconds - since >= self._limit_seconds
         ]
         if not stalled:
             return ""
-        return (
-            f"no commit for {self._patience_seconds:g} seconds (pipeline.stall_seconds): {'; '.join(stalled)}"
-        )
+        return f"no commit for {self._limit_seconds:g} seconds (pipeline.stall_seconds): {'; '.join(stalled)}"
 
     def rest(self) -> None:
         """Begin anew: what stood still had to."""
@@ -75,7 +73,7 @@ def _waiting(progress: Progress) -> dict[str, Hashable]:
         if count
     }
     if progress.in_flight_count:
-        waiting["pages are under way"] = (
+        waiting["pages are in flight"] = (
             tuple(sorted(progress.committed.items())),
             progress.worker_end_count,
         )

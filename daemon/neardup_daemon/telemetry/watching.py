@@ -32,7 +32,7 @@ async def watching(
         usage: of the index.
         stall_seconds: how long there may be work and no commit.
         metrics: receives the measurements.
-        health: is told of stalls.
+        health: receives stalls.
     """
     async with asyncio.TaskGroup() as group:
         tasks = [

@@ -83,7 +83,7 @@ _ANSWERS: Final = (
     ),
     _away("TRYAGAIN", "try_again", "slots move to another node; it passes when they have"),
     _away("OOM", "out_of_memory", "raise maxmemory, or set retention.seconds and run expire"),
-    _away("MISCONF", "disk", "it cannot write to its disk: make room there, or mend what its log names"),
+    _away("MISCONF", "disk", "it cannot write to its disk: free space there, or repair what its log names"),
     _away("NOREPLICAS", "too_few_replicas", "start the replicas that its min-replicas-to-write asks for"),
     _away("BUSY", "busy", "a script holds it: see SLOWLOG; SCRIPT KILL ends one that has written nothing"),
     _away("max number of clients", "too_many_clients", "raise its maxclients, or end idle clients"),

@@ -26,8 +26,8 @@ A_AND_B = ClusterRow("1", "a", ["a", "b"])
 C_TO_E = ClusterRow("2", "c", ["c", "d", "e"])
 
 
-def run_of(*clusters: ClusterRow, told: tuple[EventData, ...] = ()) -> DemoRun:
-    return DemoRun(tuple(map(delivered, told)), {}, clusters, seconds=1)
+def run_of(*clusters: ClusterRow, published: tuple[EventData, ...] = ()) -> DemoRun:
+    return DemoRun(tuple(map(delivered, published)), {}, clusters, seconds=1)
 
 
 def test_a_cluster_is_right_only_if_it_holds_exactly_who_belongs_together() -> None:
@@ -41,24 +41,26 @@ def test_a_cluster_is_right_only_if_it_holds_exactly_who_belongs_together() -> N
 
 
 def test_the_largest_cluster_is_shown_with_how_each_page_came_into_it() -> None:
-    told = (duplicate("d", At("2", 1, "c")), merge(At("2", 2, "c"), At("3", 1, "e")))
+    published = (duplicate("d", At("2", 1, "c")), merge(At("2", 2, "c"), At("3", 1, "e")))
 
-    report = build_clusters(TRUTH, run_of(A_AND_B, C_TO_E, told=told))
+    report = build_clusters(TRUTH, run_of(A_AND_B, C_TO_E, published=published))
 
     assert report.shown == "c"
     assert [(member.url, member.match is None) for member in report.members] == [("d", False), ("e", True)]
 
 
 def test_events_that_add_up_to_what_is_stored_are_found_to() -> None:
-    told = (duplicate("b", At("1", 1, "a")),)
+    published = (duplicate("b", At("1", 1, "a")),)
 
-    assert fold_events(run_of(A_AND_B, told=told)) == Folded(1, frozenset({"b"}), 1, is_as_stored=True)
+    assert fold_events(run_of(A_AND_B, published=published)) == Folded(
+        1, frozenset({"b"}), 1, is_as_stored=True
+    )
 
 
 def test_a_representative_that_the_store_does_not_know_is_found_out() -> None:
-    told = (duplicate("a", At("1", 1, "b")),)
+    published = (duplicate("a", At("1", 1, "b")),)
 
-    assert not fold_events(run_of(A_AND_B, told=told)).is_as_stored
+    assert not fold_events(run_of(A_AND_B, published=published)).is_as_stored
 
 
 def test_a_cluster_that_no_event_names_is_found_out() -> None:
@@ -66,7 +68,7 @@ def test_a_cluster_that_no_event_names_is_found_out() -> None:
 
 
 def test_a_tree_names_every_page_of_the_cluster_and_whom_it_is_like() -> None:
-    report = build_clusters(TRUTH, run_of(C_TO_E, told=(duplicate("d", At("2", 1, "c")),)))
+    report = build_clusters(TRUTH, run_of(C_TO_E, published=(duplicate("d", At("2", 1, "c")),)))
     output = io.StringIO()
 
     print_clusters(report, Console(file=output, width=80))

@@ -38,8 +38,8 @@ CRAWL = SampleCrawl(
 """Events of these tests happen at 0."""
 
 
-def run_of(*told: EventData) -> DemoRun:
-    return DemoRun(tuple(map(delivered, told)), {}, (), seconds=1)
+def run_of(*published: EventData) -> DemoRun:
+    return DemoRun(tuple(map(delivered, published)), {}, (), seconds=1)
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def run_of(*told: EventData) -> DemoRun:
         pytest.param(
             duplicate("https://a.example/p", At("1", 1, "https://a.example/q")),
             "duplicate",
-            "/q speaks for the cluster",
+            "/q represents the cluster",
             id="duplicate",
         ),
         pytest.param(
@@ -68,7 +68,7 @@ def run_of(*told: EventData) -> DemoRun:
         pytest.param(
             handover(At("1", 2, "https://a.example/q"), ("p", 1)),
             "representative-changed",
-            "/q speaks",
+            "/q represents",
             id="handover",
         ),
     ],
@@ -78,10 +78,10 @@ def test_every_event_is_published_under_its_record_in_plain_words(
 ) -> None:
     first, second = build_story(CRAWL, run_of(data), frozenset()).scenes
 
-    ((told_name, told_words),) = first.told
-    assert told_name == name
-    assert words in told_words
-    assert second.told == ()
+    ((event_name, event_words),) = first.published
+    assert event_name == name
+    assert words in event_words
+    assert second.published == ()
 
 
 def test_a_page_that_holds_another_one_is_reported_the_other_way_round() -> None:
@@ -91,7 +91,7 @@ def test_a_page_that_holds_another_one_is_reported_the_other_way_round() -> None
 
     (first, _) = build_story(CRAWL, run_of(holds), frozenset()).scenes
 
-    assert "it holds 97%" in first.told[0][1]
+    assert "it holds 97%" in first.published[0][1]
 
 
 def test_matches_beyond_the_first_two_are_counted() -> None:
@@ -100,7 +100,7 @@ def test_matches_beyond_the_first_two_are_counted() -> None:
 
     (first, _) = build_story(CRAWL, run_of(many), frozenset()).scenes
 
-    assert "and 3 more" in first.told[0][1]
+    assert "and 3 more" in first.published[0][1]
 
 
 def test_pages_of_the_story_end_deleted_kept_or_gone() -> None:

@@ -7,7 +7,7 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 from neardup_daemon.health import Condition, Health, State, is_live, is_ready, serve_health
 from neardup_daemon.metrics import Metrics
-from neardup_daemon.metrics_page import CROWD, MetricsPage
+from neardup_daemon.metrics_page import MANY_CONNECTIONS, MetricsPage
 from neardup_daemon.telemetry.stalls import Progress, StallWatch
 
 from neardup_stream.errors import ConfigError, InvariantBroken
@@ -227,7 +227,7 @@ async def test_of_requests_in_a_pipeline_the_first_is_answered(metrics: Metrics)
     assert answers.count(b"HTTP/1.1 200 OK") == 1
 
 
-@pytest.mark.parametrize(("connections", "renderings"), [(CROWD, 4), (CROWD + 1, 2)])
+@pytest.mark.parametrize(("connections", "renderings"), [(MANY_CONNECTIONS, 4), (MANY_CONNECTIONS + 1, 2)])
 async def test_an_oversized_bucket_of_requests_shares_a_rendering_for_a_second(
     metrics: Metrics, connections: int, renderings: int
 ) -> None:

@@ -72,7 +72,7 @@ def answer(
             answer(matches=(MATCH,), is_truncated=True),
             [
                 "page  version 1",
-                "  cluster 00ff.1: 2,000 in all, a speaks for it",
+                "  cluster 00ff.1: 2,000 in all, a represents it",
                 "  matches: 1",
                 "       near 81.2% alike   7 bits  https://example.com/a",
                 "  and perhaps more: many pages are this near, and only some were read",
@@ -83,7 +83,7 @@ def answer(
             answer(matches=(replace(MATCH, view="content"), MATCH), frame_share=0.62),
             [
                 "page  version 1",
-                "  cluster 00ff.1: 2,000 in all, a speaks for it",
+                "  cluster 00ff.1: 2,000 in all, a represents it",
                 "  frame of its site: 62% of the page, which is not compared",
                 "  matches: 2",
                 "       near 81.2% alike by content   7 bits  https://example.com/a",

@@ -41,7 +41,7 @@ def test_pages_in_flight_that_are_never_committed_are_reported_too() -> None:
     """Everything is read, so there is no lag, and the pipeline has locked itself."""
     said = looks(*[waiting(7, lag=0, in_flight=3)] * 3)
 
-    assert said[2].endswith("pages are under way")
+    assert said[2].endswith("pages are in flight")
 
 
 def test_a_partition_that_comes_to_us_has_the_whole_patience() -> None:

@@ -4,11 +4,11 @@ import re
 from itertools import combinations
 
 import pytest
-from neardup_daemon.demo.sample_crawl.story import STORY_OUTCOMES, STORY_RECORDS, tell_story
+from neardup_daemon.demo.sample_crawl.story import STORY_OUTCOMES, STORY_RECORDS, story_pages
 from neardup_daemon.demo.sample_crawl.truth import TAG
 
 SHINGLE_TOKENS = 3
-STORY = tell_story()
+STORY = story_pages()
 
 
 def shingles(html: str) -> set[tuple[str, ...]]:
@@ -31,7 +31,7 @@ def mutually_inside(one: str, other: str) -> float:
 
 
 def test_the_story_is_the_same_each_time() -> None:
-    assert tell_story() == STORY
+    assert story_pages() == STORY
 
 
 def test_the_storys_outcomes_are_those_of_its_records() -> None:

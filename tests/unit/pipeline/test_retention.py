@@ -54,7 +54,7 @@ class Hooked:
 
 
 class Families:
-    """Clusters as far as expiry knows them: a first page speaks for the others that are still there."""
+    """Clusters as far as expiry knows them: a first page represents the others that are still there."""
 
     def __init__(self) -> None:
         self._others_of: dict[Handle, set[Handle]] = {}

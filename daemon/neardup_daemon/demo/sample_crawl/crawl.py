@@ -29,7 +29,7 @@ from neardup_daemon.demo.sample_crawl.story import (
     STORY_RECORDS,
     StoryRecord,
     earlier_pages,
-    tell_story,
+    story_pages,
 )
 from neardup_daemon.demo.sample_crawl.truth import (
     BROKEN_VALUE,
@@ -108,9 +108,9 @@ def generate_crawl(page_count: int = 1_800, seed: int = 1) -> SampleCrawl:
     relations |= {
         page.url: Relation(original.page.url, kind) for kind, original, page in framed.near_duplicates
     }
-    told = tell_story()
-    records = _records(crawled, forgotten.page, told, world)
-    return SampleCrawl(records, relations, _expected_outcomes(counts), _story(told, records), framed.truth())
+    story = story_pages()
+    records = _records(crawled, forgotten.page, story, world)
+    return SampleCrawl(records, relations, _expected_outcomes(counts), _story(story, records), framed.truth())
 
 
 def _count_kinds(page_count: int) -> _Counts:
@@ -196,7 +196,7 @@ def _later(moment: float, page: Published, world: World) -> _Crawled:
 
 
 def _records(
-    crawled: list[_Crawled], forgotten: Published, told: Sequence[StoryRecord], world: World
+    crawled: list[_Crawled], forgotten: Published, story: Sequence[StoryRecord], world: World
 ) -> tuple[CrawlRecord, ...]:
     """The pages in order of their moments; a broken record in their midst, the forgetting one behind them."""
     crawled.sort(key=lambda one: one.moment)
@@ -205,21 +205,21 @@ def _records(
     records.append(CrawlRecord(world.new_url(world.sites[0]).encode(), BROKEN_VALUE, _epoch_ms(next(clock))))
     records += [_record(page, next(clock)) for _, page in crawled[len(crawled) // 2 :]]
     records.append(_forget(forgotten, next(clock)))
-    for one in told:
+    for one in story:
         records.append((_forget if one.is_forgotten else _record)(one.page, next(clock)))
     return tuple(records)
 
 
-def _story(told: Sequence[StoryRecord], records: Sequence[CrawlRecord]) -> Story:
+def _story(story: Sequence[StoryRecord], records: Sequence[CrawlRecord]) -> Story:
     """What the last records are about."""
     steps = [
         StoryStep(one.page.url, one.what, record.time_ms)
-        for one, record in zip(told, records[-len(told) :], strict=True)
+        for one, record in zip(story, records[-len(story) :], strict=True)
     ]
     return Story(
         steps=tuple(steps),
-        kin=frozenset(one.page.url for one in told if one.is_kin),
-        cluster=frozenset(one.page.url for one in told if one.is_clustered),
+        kin=frozenset(one.page.url for one in story if one.is_kin),
+        cluster=frozenset(one.page.url for one in story if one.is_clustered),
     )
 
 

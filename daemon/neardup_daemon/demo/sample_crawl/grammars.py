@@ -2,7 +2,7 @@
 """Languages that do not exist, written in scripts that do.
 
 Each is a small syllable grammar: what a syllable may begin with, its vowel, what may close a word. Tags are
-from the range that ISO 639 keeps for local use (qaa to qtz), because nobody speaks these.
+from the range that ISO 639 keeps for local use (qaa to qtz), because these languages are invented.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Grammar:
     Attributes:
         language: BCP 47 tag, local use.
         onsets: what a syllable begins with.
-        vowels: the rest of a syllable; `-` is where the onset goes, since Thai writes some vowels first.
+        vowels: the rest of a syllable; `-` is the place of the onset, since Thai writes some vowels first.
         codas: what may close a word; an empty one for words that end open.
         longest_syllables: most syllables of a word.
         space: what stands between words.

@@ -17,7 +17,7 @@ class KindScore(NamedTuple):
 
 
 class Score(NamedTuple):
-    """The judgement of a run.
+    """The score of a run.
 
     Attributes:
         kinds: one for each kind of relation, in the crawl's order.

@@ -16,10 +16,10 @@ from neardup_daemon.demo.sample_crawl.lexicon import build_lexicon
 from neardup_daemon.demo.sample_crawl.sites import Site, article_html, build_site
 from neardup_daemon.demo.sample_crawl.variants import Published
 
-__all__ = ["EARLIER_PAGES", "STORY_OUTCOMES", "STORY_RECORDS", "StoryRecord", "earlier_pages", "tell_story"]
+__all__ = ["EARLIER_PAGES", "STORY_OUTCOMES", "STORY_RECORDS", "StoryRecord", "earlier_pages", "story_pages"]
 
 STORY_SEED = 130
-"""Pages whose sketches tell their true shares well: what happens hangs on no threshold's last digit."""
+"""Pages whose sketches estimate their true shares well, so that no outcome is close to a threshold."""
 SITE_NUMBER = 99
 """Above the number of any other site, which keeps its host apart."""
 
@@ -53,7 +53,7 @@ class StoryRecord(NamedTuple):
     is_clustered: bool = False
 
 
-def tell_story() -> tuple[StoryRecord, ...]:
+def story_pages() -> tuple[StoryRecord, ...]:
     """The records, in order. Cost: about 15 ms."""
     dice, site = _setting()
     lexicon = site.lexicon

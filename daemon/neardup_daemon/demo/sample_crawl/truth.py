@@ -101,7 +101,7 @@ class SampleCrawl:
         records: what a crawler sends, one a page; every original comes before its variants.
         relations: id of each variant → its relation; all other pages but the story's are originals.
         expected_outcomes: how many records should end in each outcome; they sum to the records.
-        story: told by the last records.
+        story: of the last records.
         framed: pages that are mostly frame, anywhere in the crawl.
     """
 
@@ -116,7 +116,7 @@ class SampleCrawl:
         return self.base_of(one_id) == self.base_of(other_id) or {one_id, other_id} <= self.story.kin
 
     def base_of(self, page_id: str) -> str:
-        """The original a page was made from; the page itself if it is nobody's variant."""
+        """The original a page was made from; the page itself if it is no variant."""
         relation = self.relations.get(page_id)
         return relation.base_id if relation else page_id
 
