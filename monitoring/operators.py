@@ -448,9 +448,50 @@ _PROCESS: Final = Row(
     ),
 )
 
+_QUERY_API: Final = Row(
+    "The query API",
+    (
+        Panel(
+            "Requests",
+            "Answered requests by endpoint and status; 429 means that more came than api.max_concurrent_requests and"
+            " api.max_queued_requests allow.",
+            "cps",
+            (
+                Query(
+                    "sum by (endpoint, status)"
+                    ' (rate(neardup_api_requests_total{job=~"$job"}[$__rate_interval])) > 0 or'
+                    ' sum(rate(neardup_api_requests_total{job=~"$job"}[$__rate_interval]))',
+                    "{{endpoint}} {{status}}",
+                ),
+            ),
+        ),
+        Panel(
+            "Time of a request, 99th percentile",
+            "From the head of a request to its answer, by endpoint.",
+            "s",
+            (
+                Query(
+                    "histogram_quantile(0.99, sum by (le, endpoint)"
+                    ' (rate(neardup_api_request_duration_seconds_bucket{job=~"$job"}[$__rate_interval])))',
+                    "{{endpoint}}",
+                ),
+            ),
+        ),
+        Panel(
+            "Requests in progress",
+            "Requests that a daemon works on, and requests that wait for their turn.",
+            "none",
+            (
+                Query('sum(neardup_api_running_requests{job=~"$job"})', "running"),
+                Query('sum(neardup_api_queued_requests{job=~"$job"})', "queued"),
+            ),
+        ),
+    ),
+)
+
 OPERATORS: Final = Board(
     "neardup-operators",
     "neardup-stream: operation",
     "Does it keep up, where is the time spent, what is wrong with the input, Redis, Kafka and the processes?",
-    (_KEEPING_UP, _BOTTLENECK, _INPUT, _DEPENDENCIES, _PROCESS),
+    (_KEEPING_UP, _BOTTLENECK, _INPUT, _DEPENDENCIES, _QUERY_API, _PROCESS),
 )

@@ -12,7 +12,7 @@ from tests.system.conftest import call
 from tests.system.test_run import pages, write_pages
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-SECTION = README[README.index("## Your Kafka and Redis") :].partition("\nOnce it runs")[0]
+SECTION = README[README.index("## Quick start with Kafka and Redis") :].partition("\nIn production")[0]
 
 
 def block(kind: str) -> str:

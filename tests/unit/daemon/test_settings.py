@@ -385,7 +385,7 @@ def test_defaults_are_those_of_the_parts_they_configure() -> None:
     assert SimhashConfig(settings.text.window_tokens, settings.verdict.min_tokens) == SimhashConfig()
 
 
-SECRETS = ("kafka.sasl_password", "redis.password")
+SECRETS = ("kafka.sasl_password", "redis.password", "api.token")
 
 
 def test_the_secrets_are_known_as_such() -> None:
