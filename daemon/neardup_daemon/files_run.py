@@ -26,6 +26,7 @@ from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_spread_preparation
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
+from neardup_daemon.warc_output import NotedDuplicates, check_warc_inputs, write_warc
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.message import Message, Record
@@ -36,6 +37,7 @@ from neardup_stream.streams.files.corpus import check_corpus, copy_rows
 from neardup_stream.streams.files.jsonl import JsonLinesSink
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource
+from neardup_stream.streams.files.warc_revisits import RevisitTally
 from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["FIRST_DEAD_LETTERS", "FilesRun", "FilesRunEnd", "run_over_files"]
@@ -58,6 +60,7 @@ class FilesRun(NamedTuple):
         state_dir: where a private Redis keeps its data; None for stores that end with the run.
         uses_redis: whether the stores are in the Redis of the settings.
         workers: processes that prepare pages.
+        warc: path for the records of WARC files with revisit records for duplicates; None not to write them.
     """
 
     files: tuple[str, ...]
@@ -68,11 +71,12 @@ class FilesRun(NamedTuple):
     state_dir: Path | None
     uses_redis: bool
     workers: int = 1
+    warc: str | None = None
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The paths that are written."""
-        paths = (self.events, self.dead_letters, self.clusters, self.corpus)
+        paths = (self.events, self.dead_letters, self.clusters, self.corpus, self.warc)
         return tuple(path for path in paths if path is not None)
 
     @property
@@ -88,11 +92,13 @@ class FilesRunEnd(NamedTuple):
         exit_code: of a stop: 0, or 128 + signal after a second signal.
         first_dead_letters: what they were about.
         damage: which files could not be read in full; None if all could.
+        revisits: what `warc` holds; None where it was not written.
     """
 
     exit_code: int
     first_dead_letters: list[str]
     damage: CorruptData | None
+    revisits: RevisitTally | None = None
 
 
 class _ReadableSource(FileSource):
@@ -130,6 +136,9 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
     events, dead_letters = (JsonLinesSink(path or os.devnull) for path in (run.events, run.dead_letters))
     clusters = cluster_output(run.clusters or os.devnull)
     run_name = uuid4().hex if run.is_kept else ""
+    if run.warc is not None:
+        check_warc_inputs(run.files)
+    noted = NotedDuplicates(events)
     first: list[str] = []
     damage: CorruptData | None = None
     retries = build_retries(settings, meters, lambda _error: None)
@@ -149,7 +158,7 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
             stores = await stack.enter_async_context(_open_stores(run, settings, retries))
             await asyncio.to_thread(load_kernel)
             await asyncio.to_thread(preparation.wait_until_ready)
-            publication = line_publication(events, dead_letters)
+            publication = line_publication(noted if run.warc else events, dead_letters)
 
             def render_dead_letter(record: Record, error: BadPage) -> Message:
                 if len(first) < FIRST_DEAD_LETTERS:
@@ -170,7 +179,10 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
                 limit = settings.limits.max_page_bytes
                 await asyncio.to_thread(copy_rows, run.files, kept, run.corpus, limit, run_name)
             damage = source.damage
-    return FilesRunEnd(stop.exit_code, first, damage)
+    revisits = None
+    if run.warc is not None and damage is None:
+        revisits = await asyncio.to_thread(write_warc, run.files, run.warc, noted.noted())
+    return FilesRunEnd(stop.exit_code, first, damage, revisits)
 
 
 @asynccontextmanager

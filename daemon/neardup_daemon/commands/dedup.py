@@ -17,6 +17,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally
 from neardup_daemon.terminal import printable
 from neardup_stream.errors import ConfigError
+from neardup_stream.streams.files.warc_revisits import RevisitTally
 
 __all__ = ["dedup"]
 
@@ -31,6 +32,12 @@ __all__ = ["dedup"]
     "corpus",
     metavar="FILE",
     help="Write the pages of the input without their duplicates there, at the end: .jsonl or .parquet.",
+)
+@click.option(
+    "--write-warc",
+    "warc",
+    metavar="OUT.warc.gz",
+    help="Where the records of the WARC files go, with duplicates as revisit records.",
 )
 @click.option("--dead-letters", metavar="FILE", help="Where records that can never be processed go.")
 @click.option(
@@ -60,6 +67,7 @@ def dedup(
     events: str,
     clusters: str | None,
     corpus: str | None,
+    warc: str | None,
     dead_letters: str | None,
     state_dir: Path | None,
     archives: tuple[str, ...],
@@ -77,6 +85,7 @@ def dedup(
         neardup-stream dedup crawl.jsonl.gz > duplicates.jsonl
         neardup-stream dedup tuesday.warc.gz --state ./index --clusters clusters.jsonl
         neardup-stream dedup corpus.parquet --events events.jsonl --keep-representatives kept.parquet
+        neardup-stream dedup crawl.warc.gz --write-warc deduplicated.warc.gz > duplicates.jsonl
     """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
     if uses_redis and state_dir is not None:
         raise click.UsageError("--state keeps a private Redis, --redis uses another one: choose")
@@ -88,12 +97,22 @@ def dedup(
         settings = replace(settings, archive=replace(settings.archive, files=archives))
     configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
     files_run = FilesRun(
-        files, events, dead_letters, clusters, corpus, state_dir, uses_redis, workers or default_workers()
+        files,
+        events,
+        dead_letters,
+        clusters,
+        corpus,
+        state_dir,
+        uses_redis,
+        workers or default_workers(),
+        warc,
     )
     with page_progress() as on_pages:
         tally, start = Tally(on_pages), perf_counter()
         end = asyncio.run(run_over_files(files_run, settings, tally))
     _tell_summary(tally, perf_counter() - start)
+    if end.revisits is not None:
+        _print_revisits(warc or "", end.revisits)
     for letter in end.first_dead_letters:
         click.echo(f"dead letter: {printable(letter)}", err=True)
     if end.damage is not None:
@@ -113,3 +132,11 @@ def _tell_summary(tally: Tally, seconds: float) -> None:
             " raise it to find every match",
             err=True,
         )
+
+
+def _print_revisits(path: str, tally: RevisitTally) -> None:
+    click.echo(
+        f"{path}: {tally.copied:,} records copied, {tally.identical:,} revisits of equal payloads,"
+        f" {tally.near:,} of near-duplicates, {tally.damaged:,} damaged records left out",
+        err=True,
+    )

@@ -20,7 +20,7 @@ from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.times import LATEST_SECONDS
 from neardup_stream.wire.urls import canonical_url
 
-__all__ = ["read_warc"]
+__all__ = ["page_url", "read_warc"]
 
 _PAGE_TYPES = frozenset({"response", "resource", "conversion"})
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
@@ -71,7 +71,11 @@ def _record(archived: FramedRecord, position: Position, source: Input, max_page_
     timestamp_ms = _timestamp_ms(archived, source)
     body, decoded = _decode(archived, timestamp_ms, max_page_bytes)
     return Record(
-        position=position, key=_url(archived).encode(), value=body, timestamp_ms=timestamp_ms, decoded=decoded
+        position=position,
+        key=page_url(archived).encode(),
+        value=body,
+        timestamp_ms=timestamp_ms,
+        decoded=decoded,
     )
 
 
@@ -125,7 +129,7 @@ def _decode_body(archived: FramedRecord, content: _Content, max_page_bytes: int)
 
 
 def _page(archived: FramedRecord, content: _Content, body: bytes, timestamp_ms: int) -> Page:
-    url = _url(archived)
+    url = page_url(archived)
     media_type, _, parameters = content.content_type.partition(";")
     charset = _CHARSET.search(parameters)
     return Page(
@@ -139,7 +143,7 @@ def _page(archived: FramedRecord, content: _Content, body: bytes, timestamp_ms: 
     )
 
 
-def _url(archived: FramedRecord) -> str:
+def page_url(archived: FramedRecord) -> str:
     """Return the URL; some writers of WARC 1.0 put it in angle brackets, as the grammar then required."""
     return archived.headers.get("warc-target-uri", "").removeprefix("<").removesuffix(">")
 

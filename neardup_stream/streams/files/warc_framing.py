@@ -39,11 +39,13 @@ class FramedRecord:
         headers: by name in lower case, of equal names the first.
         block: at most as many bytes as requested.
         fault: why the record is incomplete; empty for a complete one.
+        head: version line and headers as stored.
     """
 
     headers: dict[str, str]
     block: bytes
     fault: str = ""
+    head: bytes = b""
 
 
 def frame_records(chunks: Iterator[bytes], max_block_bytes: int) -> Iterator[FramedRecord]:
@@ -86,7 +88,7 @@ def _next_record(archive: "_Archive", max_block_bytes: int) -> FramedRecord | No
         )
     block = archive.take(length_bytes, max(max_block_bytes, _HELD_BYTES))
     if not block.is_cut and archive.skip_record_end():
-        return FramedRecord(headers, block.first(max_block_bytes))
+        return FramedRecord(headers, block.first(max_block_bytes), head=head)
     if block.is_cut and not block.holds_version():
         archive.damage.append("cut off inside a record")
         return None

@@ -1,0 +1,192 @@
+"""Writes the records of WARC files anew, with `revisit` records in the places of duplicates.
+
+A revisit refers to the representative's capture, which stands before it in the output, in full. So the
+output can be read without any other file.
+"""
+
+import gzip
+import hashlib
+from base64 import b32encode
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import RawIOBase
+from typing import Final, NamedTuple
+from uuid import NAMESPACE_URL, uuid5
+
+from neardup_stream.message import Position
+from neardup_stream.streams.files.inputs import open_input
+from neardup_stream.streams.files.warc import page_url
+from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
+from neardup_stream.wire.events import event_id
+from neardup_stream.wire.urls import canonical_url
+
+__all__ = ["IDENTICAL_PROFILE", "NEAR_PROFILE", "Duplicates", "RevisitTally", "write_revisits"]
+
+IDENTICAL_PROFILE: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+"""The payload has the same bytes as the one referred to."""
+
+NEAR_PROFILE: Final = "urn:neardup:revisit:near-duplicate:v1"
+"""The payload is a near-duplicate of the one referred to: showing that one instead shows another text."""
+
+MAX_BLOCK_BYTES: Final = 1 << 30
+"""Of a record that is copied: it is held in memory. Longer ones count as damaged."""
+
+_CAPTURES: Final = frozenset({"response", "resource"})
+_HTTP_HEAD_END: Final = b"\r\n\r\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Duplicates:
+    """What a run over the files has decided.
+
+    Attributes:
+        index: token of the index that decided.
+        representatives: page id of the representative by the id of each `duplicate` event.
+    """
+
+    index: str
+    representatives: Mapping[str, str]
+
+
+class RevisitTally(NamedTuple):
+    """How many records were written, and how many were not.
+
+    Attributes:
+        copied: in full.
+        identical: as a revisit with the same bytes.
+        near: as a revisit of a near-duplicate.
+        damaged: left out.
+    """
+
+    copied: int
+    identical: int
+    near: int
+    damaged: int
+
+
+class _Capture(NamedTuple):
+    """A capture that is in the output in full."""
+
+    record_id: str
+    url: str
+    date: str
+    payload_digest: str
+
+
+def write_revisits(paths: Sequence[str], output: RawIOBase, duplicates: Duplicates) -> RevisitTally:
+    """Write every record of WARC files to one file, each a gzip member.
+
+    A record becomes a revisit if its own event says `duplicate` and the latest capture of its representative
+    before it is in the output in full. Its record id stays, so that requests and metadata still refer to it.
+
+    Args:
+        paths: regular files in WARC format, in the order in which they were read before.
+        output: where to write.
+        duplicates: what was decided.
+
+    Raises:
+        CorruptData: a file is damaged; the records before were written.
+    """
+    writer = _Writer(output, duplicates)
+    writer.write(_warcinfo(paths, duplicates.index))
+    seen: Counter[str] = Counter()
+    for path in paths:
+        with open_input(path, seen) as source:
+            for offset, record in enumerate(frame_records(source.chunks, MAX_BLOCK_BYTES)):
+                writer.take(record, Position(source.partition, offset))
+    return writer.tally()
+
+
+class _Writer:
+    def __init__(self, output: RawIOBase, duplicates: Duplicates) -> None:
+        self._output = output
+        self._duplicates = duplicates
+        self._wanted = frozenset(duplicates.representatives.values())
+        self._captures: dict[str, _Capture | None] = {}
+        self._counts: Counter[str] = Counter()
+
+    def tally(self) -> RevisitTally:
+        counts = self._counts
+        return RevisitTally(counts["copied"], counts["identical"], counts["near"], counts["damaged"])
+
+    def take(self, record: FramedRecord, position: Position) -> None:
+        """Write a record as it is or as a revisit."""
+        if record.fault or len(record.block) >= MAX_BLOCK_BYTES:
+            self._counts["damaged"] += 1
+            return
+        if record.headers.get("warc-type", "").lower() not in _CAPTURES:
+            self._copy(record)
+            return
+        page_id = canonical_url(page_url(record))
+        event = event_id("duplicate", position, self._duplicates.index)
+        kept = self._captures.get(self._duplicates.representatives.get(event, ""))
+        if kept is not None:
+            self._revisit(record, kept, event)
+        else:
+            self._copy(record)
+        if page_id in self._wanted:
+            self._captures[page_id] = None if kept is not None else _capture(record)
+
+    def _copy(self, record: FramedRecord) -> None:
+        self._counts["copied"] += 1
+        self.write(record.head.rstrip(b"\r\n") + b"\r\n\r\n" + record.block)
+
+    def _revisit(self, record: FramedRecord, kept: _Capture, event: str) -> None:
+        is_identical = _capture(record).payload_digest == kept.payload_digest
+        self._counts["identical" if is_identical else "near"] += 1
+        http_head, http_end, _ = record.block.partition(_HTTP_HEAD_END)
+        is_http = record.block.startswith(b"HTTP/")
+        fields = {
+            "WARC-Type": "revisit",
+            "WARC-Record-ID": record.headers.get("warc-record-id", ""),
+            "WARC-Target-URI": page_url(record),
+            "WARC-Date": record.headers.get("warc-date", ""),
+            "WARC-Profile": IDENTICAL_PROFILE if is_identical else NEAR_PROFILE,
+            "WARC-Refers-To": kept.record_id,
+            "WARC-Refers-To-Target-URI": kept.url,
+            "WARC-Refers-To-Date": kept.date,
+            "WARC-Payload-Digest": _capture(record).payload_digest,
+            "Neardup-Event-ID": event,
+        }
+        if is_http:
+            fields["Content-Type"] = "application/http; msgtype=response"
+        self.write(_rendered(fields, http_head + http_end if is_http else b""))
+
+    def write(self, record: bytes) -> None:
+        """Write a record as a gzip member without a time, so that equal input gives equal output."""
+        member = memoryview(gzip.compress(record + b"\r\n\r\n", mtime=0))
+        while member:
+            member = member[self._output.write(member) or 0 :]
+
+
+def _capture(record: FramedRecord) -> _Capture:
+    is_http = record.block.startswith(b"HTTP/")
+    payload = record.block.partition(_HTTP_HEAD_END)[2] if is_http else record.block
+    digest = b32encode(hashlib.sha1(payload, usedforsecurity=False).digest()).decode()
+    headers = record.headers
+    return _Capture(
+        headers.get("warc-record-id", ""), page_url(record), headers.get("warc-date", ""), f"sha1:{digest}"
+    )
+
+
+def _warcinfo(paths: Sequence[str], index: str) -> bytes:
+    """Return the record that opens the output."""
+    lines = [
+        "software: neardup-stream",
+        "format: WARC File Format 1.1",
+        *(f"isPartOf: {path}" for path in paths),
+    ]
+    block = "".join(f"{line}\r\n" for line in lines).encode()
+    fields = {
+        "WARC-Type": "warcinfo",
+        "WARC-Record-ID": f"<urn:uuid:{uuid5(NAMESPACE_URL, f'neardup:{index}:{paths}')}>",
+        "WARC-Date": "1970-01-01T00:00:00Z",
+        "Content-Type": "application/warc-fields",
+    }
+    return _rendered(fields, block)
+
+
+def _rendered(fields: Mapping[str, str], block: bytes) -> bytes:
+    lines = [f"{name}: {value}\r\n" for name, value in fields.items()]
+    return ("WARC/1.1\r\n" + "".join(lines) + f"Content-Length: {len(block)}\r\n\r\n").encode() + block

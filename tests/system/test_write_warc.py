@@ -1,0 +1,171 @@
+"""`dedup --write-warc`, read back by warcio, which is no code of ours."""
+
+import base64
+import gzip
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+from typing import NamedTuple
+from uuid import NAMESPACE_URL, uuid5
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator
+
+from neardup_stream.streams.files.warc_revisits import IDENTICAL_PROFILE, NEAR_PROFILE
+from tests.system.conftest import call
+
+DATA = Path(__file__).parents[1] / "data" / "crawlers"
+WORDS = [f"{first}{second}" for first in ("ba", "ko", "ri", "su") for second in ("lan", "mer", "tok", "vis")]
+
+
+class Record(NamedTuple):
+    """A record as warcio reads it."""
+
+    type: str
+    id: str
+    headers: dict[str, str]
+    http: str
+    payload: bytes
+
+
+def text(seed: int, length: int = 400) -> str:
+    return " ".join(Random(seed).choices(WORDS, k=length))
+
+
+ORIGINAL = text(1)
+PAGES = {
+    "https://a.example/": ORIGINAL,
+    "https://b.example/same": ORIGINAL,
+    "https://a.example/other": text(2),
+    "https://c.example/alike": f"{ORIGINAL} and a word more",
+    "https://d.example/short": "too short",
+}
+
+
+def write(path: Path, pages: Sequence[tuple[str, str]], *, is_gzip: bool = True) -> None:
+    """A response and its request for each page, as crawlers write them."""
+    with path.open("wb") as output:
+        for number, (url, content) in enumerate(pages):
+            body = f"<html><body><p>{content}</p></body></html>".encode()
+            digest = base64.b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()
+            response = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + body
+            request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+            for kind, block in (("response", response), ("request", request)):
+                fields = {
+                    "WARC-Type": kind,
+                    "WARC-Record-ID": f"<urn:uuid:{uuid5(NAMESPACE_URL, f'{kind} {number}')}>",
+                    "WARC-Target-URI": url,
+                    "WARC-Date": f"2026-01-01T00:00:{number:02}Z",
+                    "Content-Type": f"application/http; msgtype={kind}",
+                    "Content-Length": str(len(block)),
+                } | ({"WARC-Payload-Digest": f"sha1:{digest}"} if kind == "response" else {})
+                head = "".join(f"{name}: {value}\r\n" for name, value in fields.items())
+                record = f"WARC/1.0\r\n{head}\r\n".encode() + block + b"\r\n\r\n"
+                output.write(gzip.compress(record) if is_gzip else record)
+
+
+def records(path: Path) -> Iterator[Record]:
+    with path.open("rb") as archive:
+        for each in ArchiveIterator(archive, check_digests="raise"):
+            head = each.http_headers.statusline if each.http_headers else ""
+            headers = dict(each.rec_headers.headers)
+            yield Record(
+                each.rec_type, headers["WARC-Record-ID"], headers, head, each.content_stream().read()
+            )
+
+
+def dedup(*words: str) -> bytes:
+    run = call("dedup", *words)
+    assert run.returncode == 0, run.stderr
+    return run.stderr
+
+
+@pytest.mark.parametrize("name", ["crawl.warc.gz", "crawl.warc"])
+def test_duplicates_are_revisits_that_warcio_reads_and_that_lead_to_what_is_kept(
+    name: str, tmp_path: Path
+) -> None:
+    source, output, events = tmp_path / name, tmp_path / "out.warc.gz", tmp_path / "events.jsonl"
+    write(source, list(PAGES.items()), is_gzip=name.endswith(".gz"))
+
+    summary = dedup(str(source), "--events", str(events), "--write-warc", str(output))
+
+    before = {each.id: each for each in records(source)}
+    after = list(records(output))
+    by_id = {each.id: each for each in after}
+    revisits = {each.headers["WARC-Target-URI"]: each for each in after if each.type == "revisit"}
+    assert b"1 revisits of equal payloads, 1 of near-duplicates, 0 damaged" in summary
+    assert after[0].type == "warcinfo"
+    assert [each.id for each in after[1:]] == list(before)
+    assert {url: each.headers["WARC-Profile"] for url, each in revisits.items()} == {
+        "https://b.example/same": IDENTICAL_PROFILE,
+        "https://c.example/alike": NEAR_PROFILE,
+    }
+    for each in after[1:]:
+        if each.type == "revisit":
+            kept = by_id[each.headers["WARC-Refers-To"]]
+            assert kept.type == "response"
+            assert kept.headers["WARC-Target-URI"] == each.headers["WARC-Refers-To-Target-URI"]
+            assert kept.headers["WARC-Date"] == each.headers["WARC-Refers-To-Date"]
+            assert each.http == "200 OK"
+            assert each.headers["WARC-Payload-Digest"] == before[each.id].headers["WARC-Payload-Digest"]
+            same = kept.payload == before[each.id].payload
+            assert same == (each.headers["WARC-Profile"] == IDENTICAL_PROFILE)
+        else:
+            assert each == before[each.id]
+    written = {json.loads(line)["id"] for line in events.read_text().splitlines()}
+    assert {each.headers["Neardup-Event-ID"] for each in revisits.values()} <= written
+
+
+def test_a_capture_that_was_overwritten_is_kept_for_the_duplicates_of_its_time(tmp_path: Path) -> None:
+    """A page changes after its copy was seen: the copy leads to the capture whose text it has."""
+    source, output = tmp_path / "crawl.warc.gz", tmp_path / "out.warc.gz"
+    pages = [
+        ("https://a.example/", ORIGINAL),
+        ("https://b.example/", ORIGINAL),
+        ("https://a.example/", text(3)),
+        ("https://c.example/", text(3)),
+    ]
+    write(source, pages)
+
+    dedup(str(source), "--write-warc", str(output))
+
+    dates = {
+        each.headers["WARC-Target-URI"]: each.headers["WARC-Refers-To-Date"]
+        for each in records(output)
+        if each.type == "revisit"
+    }
+    assert dates == {
+        "https://b.example/": "2026-01-01T00:00:00Z",
+        "https://c.example/": "2026-01-01T00:00:02Z",
+    }
+
+
+@pytest.mark.parametrize(
+    "names", [("stormcrawler-1.warc", "stormcrawler-2.warc"), ("warcio-1.wacz", "warcio-2.wacz")]
+)
+def test_what_crawlers_wrote_is_written_anew(names: Sequence[str], tmp_path: Path) -> None:
+    """`warcio` is what Browsertrix writes: a collection of archives."""
+    output = tmp_path / "out.warc.gz"
+
+    summary = dedup(*(str(DATA / name) for name in names), "--write-warc", str(output))
+
+    after = list(records(output))
+    by_id = {each.id: each for each in after}
+    revisits = [each for each in after if each.type == "revisit"]
+    assert b" 0 damaged records" in summary
+    assert revisits
+    assert all(by_id[each.headers["WARC-Refers-To"]].type == "response" for each in revisits)
+
+
+@pytest.mark.parametrize("name", ["pages.jsonl", "-"])
+def test_inputs_that_are_no_warc_files_are_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "pages.jsonl").write_bytes(b"")
+    path = name if name == "-" else str(tmp_path / name)
+
+    run = call("dedup", path, "--write-warc", str(tmp_path / "out.warc.gz"))
+
+    assert run.returncode == 2
+    assert b"--write-warc reads its inputs twice" in run.stderr
+    assert not (tmp_path / "out.warc.gz").exists()
