@@ -89,7 +89,7 @@ fmt: .venv/.stamp-dev ## Format the code and mend what ruff can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-release: .venv/.stamp-dev ## Build both distributions, use the wheel in a fresh environment, write notes and bill
+release: .venv/.stamp-dev ## Build the distributions, use the wheels in fresh environments, write notes and bill
 	$(BIN)/python -m release
 
 docs: .venv/.stamp-dev ## Build the documentation as a site, strictly, into .cache/site
@@ -141,7 +141,7 @@ server-packages = $(call unless,command -v redis-server,redis-server) \
 	$(call unless,command -v openssl,openssl) \
 	$(call unless,command -v prometheus,prometheus) \
 	$(call unless,command -v systemd-analyze,systemd) \
-	$(call unless,command -v java,default-jre-headless) \
+	$(call unless,command -v javac,default-jdk-headless) \
 	$(call unless,command -v mvn,maven)
 
 # Installs what is missing, or says how and fails: only root can.

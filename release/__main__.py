@@ -1,8 +1,8 @@
 """Make a release: `python -m release` writes the files of `dist/`, each checked.
 
 The source distribution and the wheel are built; the wheel is installed into a fresh environment and used
-there. Beside them come the notes, the requirements with hashes for this platform and Python, and a bill of
-materials.
+there, and so is that of the subscriber kit. Beside them come the notes, the requirements with hashes for
+this platform and Python, and a bill of materials.
 """
 
 import argparse
@@ -17,6 +17,7 @@ from typing import Any
 
 from neardup_stream.version import __version__
 from release.bill import bill_of_materials, components_of, requirements
+from release.kit import PACKAGE, build_kit
 from release.notes import notes_of
 
 NAME = "neardup-stream"
@@ -56,6 +57,17 @@ def use(environment: Path) -> None:
         raise RuntimeError(f"the installed program answers {version.stdout!r} and {printed.stdout!r}")
 
 
+def check_kit(wheel: Path, environment: Path) -> None:
+    """Install the subscriber kit, which needs nothing from elsewhere, and import it."""
+    venv.create(environment, with_pip=True)
+    subprocess.run(
+        [str(environment / "bin" / "pip"), "install", "--quiet", "--no-index", str(wheel)], check=True
+    )
+    subprocess.run(
+        [str(environment / "bin" / "python"), "-c", f"import {PACKAGE}"], check=True, cwd=environment
+    )
+
+
 def main() -> None:
     """Make everything, or fail."""
     parser = argparse.ArgumentParser(prog="python -m release", description=__doc__.partition("\n")[0])
@@ -65,6 +77,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="neardup-release-") as directory:
         report = install(wheel, Path(directory))
         use(Path(directory))
+    with tempfile.TemporaryDirectory(prefix="neardup-release-") as directory:
+        check_kit(build_kit(DIST), Path(directory))
     components = components_of(report, NAME)
     (DIST / "NOTES.md").write_text(notes, encoding="utf-8")
     (DIST / "requirements.txt").write_text(requirements(components), encoding="utf-8")

@@ -7,14 +7,17 @@ after another, and each step returns the events it would send.
 from collections.abc import Iterator, Sequence
 from itertools import count
 from random import Random
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup_stream.events import EventData
 from neardup_stream.fold import Fold
+from neardup_stream.subscriber.fold import ClusterFold
 from tests.events import At, contained, delivered, duplicate, gone, handover, merge, undecided, unique
+
+Told = TypeVar("Told")
 
 
 class Step(NamedTuple):
@@ -159,7 +162,7 @@ steps = st.builds(
 histories = st.lists(steps, min_size=12, max_size=40)
 
 
-def agree(fold: Fold, model: Model) -> None:
+def agree(fold: ClusterFold, model: Model) -> None:
     living = {cluster_id: ids - model.expired for cluster_id, ids in fold.clusters().items()}
     assert {cluster_id: ids for cluster_id, ids in living.items() if len(ids) > 1} == model.clusters()
     assert fold.deletable() - model.expired == model.duplicates()
@@ -168,7 +171,7 @@ def agree(fold: Fold, model: Model) -> None:
         assert model.clusters()[cluster_id] - fold.deletable() == {page_id}
 
 
-def disordered(events: Sequence[EventData], random: Random) -> list[EventData]:
+def disordered(events: Sequence[Told], random: Random) -> list[Told]:
     """All of them, some more than once, in any order."""
     told = [*events, *random.choices(events, k=len(events) // 2)] if events else []
     random.shuffle(told)

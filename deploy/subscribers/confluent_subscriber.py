@@ -1,0 +1,45 @@
+"""Follows the events topic with confluent-kafka: `python confluent_subscriber.py SERVERS TOPIC STATE_FILE`.
+
+Prints each page whose status changes, with the page that it is a duplicate of, or `-`.
+"""
+
+import sys
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
+from neardup_events import Subscription, decode
+
+
+def follow(servers: str, topic: str, state_file: str) -> None:
+    """Read events from where the state file left off, until the process is ended."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": servers,
+            "group.id": "neardup-subscriber",  # the client asks for one; offsets are in the state file
+            "enable.auto.commit": False,
+            "auto.offset.reset": "error",  # events that retention deleted before they were read are missed
+            "isolation.level": "read_committed",
+        }
+    )
+    with Subscription(state_file) as subscription:
+        numbers = consumer.list_topics(topic, timeout=30).topics[topic].partitions
+        offsets = {number: subscription.offset(topic, number) for number in numbers}
+        consumer.assign(
+            [
+                TopicPartition(topic, number, OFFSET_BEGINNING if offset is None else offset)
+                for number, offset in offsets.items()
+            ]
+        )
+        while True:
+            for message in consumer.consume(1000, timeout=1):
+                if message.error():
+                    raise KafkaException(message.error())
+                event = decode(message.value(), message.headers())
+                subscription.feed(event, topic, message.partition(), message.offset())
+            for change in subscription.due():
+                print(change.page_id, change.after.duplicate_of or "-", flush=True)
+                subscription.done(change)
+            subscription.save()
+
+
+if __name__ == "__main__":
+    follow(*sys.argv[1:])

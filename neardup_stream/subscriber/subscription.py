@@ -1,0 +1,160 @@
+"""Keeps a subscriber's state in a file, so that it stops, dies and starts again as it likes."""
+
+import sqlite3
+from itertools import takewhile
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from .decoding import CloudEvent
+from .page_rows import PageRows
+from .storing import create_tables, load_knowledge, save_knowledge
+from .tracked import Change, Effect, Fold, PageStatus
+
+__all__ = ["Subscription"]
+
+_BUSY_MILLISECONDS: Final = 5_000
+"""How long to wait for a process that still has the file, such as one that was killed a moment ago."""
+
+
+class Subscription:
+    """A fold, the Kafka offsets behind it, and the changes that are not acted upon yet, in one SQLite file.
+
+    `save` writes all three in one transaction. So after a crash the state is that of the last `save`: records
+    behind it are read again, and changes that were acted upon since are due again. Acting must be safe to
+    repeat, which setting a page to a given status is.
+
+    A page whose status changes several times is due once, with the status that was last acted upon and the
+    present one; it is not due if the two are equal.
+
+    One process at a time has the file.
+
+    Args:
+        path: of the file; created if it is not there.
+
+    Raises:
+        sqlite3.OperationalError: another process has the file.
+        ValueError: the file is of another release, with another format.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._database = sqlite3.connect(path, isolation_level=None)
+        try:
+            self._database.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
+            self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute(
+                "PRAGMA synchronous = NORMAL"
+            )  # a crash of the machine loses the last saves
+            create_tables(self._database)
+            self.fold = Fold(load_knowledge(self._database))
+            rows = self._database.execute("SELECT topic, partition, next FROM offsets")
+            self._offsets = {(topic, partition): following for topic, partition, following in rows}
+            self._due = PageRows(self._database, "due")
+            self._deletions = PageRows(self._database, "deletions")
+        except BaseException:
+            self._database.close()
+            raise
+        self._start_batch()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close the file. What was not saved is read again the next time."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file without saving."""
+        self._database.close()
+
+    def offset(self, topic: str, partition: int) -> int | None:
+        """Return the offset to go on from; None if no record of the partition was ever fed."""
+        return self._offsets.get((topic, partition))
+
+    def feed(self, event: CloudEvent, topic: str, partition: int, offset: int) -> Effect:
+        """Take in the event of a record, and return what it changed.
+
+        A record below `offset` was taken in before, and changes nothing.
+        """
+        if offset < self._offsets.get((topic, partition), 0):
+            return Effect()
+        effect = self.fold.feed(event)
+        self._offsets[topic, partition] = offset + 1
+        for page_id, before, after in effect.changes:
+            acted_upon = self._due.get(page_id) or before
+            if acted_upon == after:
+                self._due.remove(page_id)
+            else:
+                self._due.put(page_id, *acted_upon)
+        if effect.is_new_index:
+            self._is_new_index = True
+            self._page_ids.clear()
+            self._cluster_ids.clear()
+        self._page_ids |= effect.page_ids
+        self._cluster_ids |= effect.cluster_ids
+        return effect
+
+    def skip(self, topic: str, partition: int, offset: int) -> None:
+        """Go past a record that is no event."""
+        self._offsets[topic, partition] = max(offset + 1, self._offsets.get((topic, partition), 0))
+
+    def due(self) -> tuple[Change, ...]:
+        """Return the pages whose status is another than the one that was last acted upon."""
+        return tuple(
+            Change(page_id, PageStatus(row[0], row[1], bool(row[2])), self.fold.status(page_id))
+            for page_id, row in self._due
+        )
+
+    def done(self, change: Change) -> None:
+        """Note that a due change was acted upon: from now on `after` is the status that was acted upon."""
+        if self.fold.status(change.page_id) == change.after:
+            self._due.remove(change.page_id)
+        else:
+            self._due.put(change.page_id, *change.after)
+
+    def delete_later(self, page_id: str, time: float) -> None:
+        """Note that a copy may be deleted from a time on; an earlier note stands."""
+        if self._deletions.get(page_id) is None:
+            self._deletions.put(page_id, time)
+
+    def delete_never(self, page_id: str) -> None:
+        """Withdraw the note that a copy may be deleted, or note that it was."""
+        self._deletions.remove(page_id)
+
+    def deletions(self, now: float) -> tuple[str, ...]:
+        """Return the ids of the copies whose time has come, the earliest first."""
+        return tuple(page_id for page_id, _ in takewhile(lambda each: each[1][0] <= now, self._deletions))
+
+    def save(self) -> None:
+        """Write everything since the last time in one transaction."""
+        database = self._database
+        database.execute("BEGIN IMMEDIATE")
+        try:
+            save_knowledge(
+                database,
+                self.fold.knowledge,
+                self._page_ids,
+                self._cluster_ids,
+                is_new_index=self._is_new_index,
+            )
+            self._due.save()
+            self._deletions.save()
+            database.executemany(
+                "INSERT OR REPLACE INTO offsets VALUES (?, ?, ?)",
+                ((topic, partition, following) for (topic, partition), following in self._offsets.items()),
+            )
+        except BaseException:
+            database.execute("ROLLBACK")
+            raise
+        database.execute("COMMIT")
+        self._due.saved()
+        self._deletions.saved()
+        self._start_batch()
+
+    def _start_batch(self) -> None:
+        self._page_ids: set[str] = set()
+        self._cluster_ids: set[str] = set()
+        self._is_new_index = False

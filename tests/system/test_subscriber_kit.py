@@ -1,0 +1,231 @@
+"""`neardup-events`, built and installed as its users install it, against a real broker."""
+
+import asyncio
+import re
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from typing import Literal
+
+import aiokafka
+import pytest
+from aiokafka import AIOKafkaProducer
+
+from neardup_stream.message import Message
+from neardup_stream.subscriber import Fold, decode
+from neardup_stream.wire.events import to_message
+from release.kit import build_kit
+from tests.events import At, duplicate
+from tests.property.test_fold import Model, Step, disordered
+from tests.servers.jars import fetch_jars
+from tests.servers.kafka import KafkaBroker
+from tests.subscriptions import written_event
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "subscribing.md").read_text(encoding="utf-8")
+(PROGRAM, *_) = re.findall(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
+MAX_WHEEL_BYTES = 100_000
+CLIENTS = (
+    "aiokafka",
+    "async_timeout",
+    "packaging",
+    "typing_extensions.py",
+    "confluent_kafka",
+    "confluent_kafka.libs",
+)
+KILLS = 20
+PARTITIONS = 3
+SEED = 59
+LATER = duplicate("https://later.example/b", At("later", 1, "https://later.example/a"))
+Printed = Mapping[str, str]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_kit(tmp_path_factory.mktemp("kit"), is_isolated=False)
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the wheel, installed without any index, and the Kafka clients of this one."""
+    environment = tmp_path_factory.mktemp("environment")
+    venv.create(environment)
+    program = environment / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(program), "install", "--quiet", "--no-index"]
+    subprocess.run([*pip, str(wheel)], check=True)
+    (site,) = environment.glob("lib/*/site-packages")
+    ours = Path(aiokafka.__file__).parents[1]
+    for name in CLIENTS:
+        for path in ours.glob(name):
+            (site / path.name).symlink_to(path)
+    return program
+
+
+def told(count: int) -> Sequence[Message]:
+    """Events of many pages that are judged, change and are forgotten; out of order, with repeats."""
+    random = Random(SEED)
+    page_ids = [f"https://example.com/{number}" for number in range(count // 8)]
+    model = Model(tells_unique=False)
+    kinds: Sequence[Literal["judge", "forget"]] = ["judge"] * 8 + ["forget"]
+    steps = [
+        Step(
+            kind=random.choice(kinds),
+            page_id=random.choice(page_ids),
+            matches=frozenset(random.choices(page_ids, k=2)),
+            merges=True,
+        )
+        for _ in range(count)
+    ]
+    events = [event for step in steps for event in model.do(step)]
+    written = [written_event(data, event_id=str(number)) for number, data in enumerate(events)]
+    return [to_message(each) for each in disordered(written, random)]
+
+
+def expected(messages: Sequence[Message]) -> Printed:
+    """What a subscriber of these must have printed last of each page that changed."""
+    fold = Fold()
+    page_ids = {
+        change.page_id for each in messages for change in fold.feed(decode(each.value, each.headers)).changes
+    }
+    return {page_id: fold.status(page_id).duplicate_of or "-" for page_id in page_ids}
+
+
+def send(broker: KafkaBroker, topic: str, messages: Sequence[Message]) -> None:
+    async def run() -> None:
+        async with AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers) as producer:
+            for each in messages:
+                await producer.send(topic, each.value, each.key, headers=each.headers)
+            await producer.flush()
+
+    asyncio.run(run())
+
+
+class Subscriber:
+    """A subscriber as a process, and what it has printed last of each page."""
+
+    def __init__(self, command: Sequence[str], printed: dict[str, str]) -> None:
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self._printed = printed
+
+    def read_line(self) -> None:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, "the subscriber has ended"
+        page_id, kept = line.split()
+        self._printed[page_id] = kept
+
+    def kill(self) -> None:
+        """Kill it and read what it had printed."""
+        self._process.kill()
+        rest, _ = self._process.communicate()
+        for line in rest.splitlines(keepends=True):
+            if line.endswith("\n"):
+                page_id, kept = line.split()
+                self._printed[page_id] = kept
+
+
+@contextmanager
+def subscriber(command: Sequence[str], printed: dict[str, str]) -> Iterator[Subscriber]:
+    running = Subscriber(command, printed)
+    try:
+        yield running
+    finally:
+        running.kill()
+
+
+def test_the_wheel_is_small_and_pure_and_needs_nothing(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as content:
+        names = content.namelist()
+        (metadata,) = (name for name in names if name.endswith("/METADATA"))
+        described = content.read(metadata).decode()
+
+    assert wheel.stat().st_size < MAX_WHEEL_BYTES
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert {name.partition("/")[0] for name in names} == {"neardup_events", metadata.partition("/")[0]}
+    assert {Path(name).suffix for name in names if name.startswith("neardup_events/")} == {".py", ".typed"}
+    assert "Requires-Dist" not in described
+    assert "Requires-Python: >=3.11" in described
+
+
+def test_the_documented_subscriber_is_right_after_twenty_kills(
+    python: Path, kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path
+) -> None:
+    """It goes on from its file each time; what it printed last of each page is what the events add up to."""
+    (tmp_path / "subscriber.py").write_text(PROGRAM, encoding="utf-8")
+    topic = f"{topic_prefix}-events"
+    kafka_broker.create_topic(topic, PARTITIONS)
+    command = [str(python), str(tmp_path / "subscriber.py"), kafka_broker.bootstrap_servers, topic]
+    command.append(str(tmp_path / "state.sqlite"))
+    messages = told(1_000)
+    size = len(messages) // (KILLS + 1)
+    random = Random(SEED)
+    printed: dict[str, str] = {}
+    for number in range(KILLS):
+        send(kafka_broker, topic, messages[number * size : (number + 1) * size])
+        with subscriber(command, printed) as running:
+            for _ in range(random.choice([0, 1, 1, 2, 5])):
+                running.read_line()
+    send(kafka_broker, topic, messages[KILLS * size :])
+    right = expected(messages)
+    with subscriber(command, printed) as running:
+        read_until(running, printed, right)
+    later = {"https://later.example/b": "https://later.example/a", "https://later.example/a": "-"}
+    send(kafka_broker, topic, [to_message(written_event(LATER))])
+    again: dict[str, str] = {}
+    with subscriber(command, again) as running:
+        while not later.items() <= again.items():
+            running.read_line()
+
+    assert len(PROGRAM.strip().splitlines()) <= 30
+    assert set(right.values()) > {"-"}
+    assert len(again) < len(right)  # it did not read the topic from its beginning
+
+
+def test_the_confluent_kafka_example_prints_the_same(
+    python: Path, kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path
+) -> None:
+    example = ROOT / "deploy" / "subscribers" / "confluent_subscriber.py"
+
+    follow_both_halves(
+        [str(python), str(example)], [str(tmp_path / "state")], kafka_broker, f"{topic_prefix}-events"
+    )
+
+
+def test_the_java_example_prints_the_same(kafka_broker: KafkaBroker, topic_prefix: str) -> None:
+    java = [
+        "java",
+        "-XX:TieredStopAtLevel=1",
+        "-cp",
+        f"{fetch_jars()}/*",
+        str(ROOT / "deploy" / "subscribers" / "Subscriber.java"),
+    ]
+
+    follow_both_halves(java, [], kafka_broker, f"{topic_prefix}-events")
+
+
+def read_until(running: Subscriber, printed: Printed, right: Printed) -> None:
+    """A page that was never said to be a duplicate need not be printed."""
+    while {**dict.fromkeys(right, "-"), **printed} != right:
+        running.read_line()
+
+
+def follow_both_halves(
+    program: Sequence[str], arguments: Sequence[str], broker: KafkaBroker, topic: str
+) -> None:
+    """What a program prints of half the events, and of all of them after it was killed in between."""
+    broker.create_topic(topic, PARTITIONS)
+    command = [*program, broker.bootstrap_servers, topic, *arguments]
+    messages = told(600)
+    middle = len(messages) // 2
+    printed: dict[str, str] = {}
+    for part, read in ((messages[:middle], messages[:middle]), (messages[middle:], messages)):
+        send(broker, topic, part)
+        right = expected(read)
+        with subscriber(command, printed) as running:
+            read_until(running, printed, right)

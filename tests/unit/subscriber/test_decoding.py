@@ -1,0 +1,129 @@
+"""The subscriber kit reads what the daemon writes."""
+
+import dataclasses
+import json
+from typing import Any
+
+import msgspec
+import pytest
+
+from neardup_stream.events import EVENT_DATA as WRITTEN
+from neardup_stream.events import EventName, event_type
+from neardup_stream.subscriber import CloudEvent, NotAnEvent, decode
+from neardup_stream.subscriber.events import EVENT_DATA, Duplicate
+from neardup_stream.wire.events import to_message, to_structured
+from tests.unit.wire.test_events import EXAMPLES, TRACE, about, event
+
+
+def plain(data: Any) -> Any:
+    """What is present of an object, as JSON would have it."""
+    return json.loads(json.dumps(dataclasses.asdict(data)))
+
+
+def without_absent(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: without_absent(each) for name, each in value.items() if each is not None}
+    return [without_absent(each) for each in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_each_event_is_read_from_a_record_and_from_a_line_with_everything_in_it(name: EventName) -> None:
+    written = about(name, EXAMPLES[name])
+    message = to_message(written)
+
+    from_record = decode(message.value, message.headers)
+    from_line = decode(to_structured(written))
+
+    assert from_record == from_line
+    assert from_record.id == written.id
+    assert from_record.source == written.source
+    assert from_record.type == event_type(name)
+    assert from_record.subject == written.subject
+    assert without_absent(plain(from_record.data)) == json.loads(message.value or b"")
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_classes_of_the_kit_have_the_fields_that_are_written(name: EventName) -> None:
+    def compare(written: Any, read: Any) -> None:
+        fields = {each.name: each for each in msgspec.structs.fields(written)}
+        assert {each.name for each in dataclasses.fields(read)} == fields.keys()
+        hints = {each.name: each.default for each in dataclasses.fields(read)}
+        for field in fields.values():
+            optional = field.default is not msgspec.NODEFAULT
+            assert (hints[field.name] is not dataclasses.MISSING) == optional, field.name
+
+    compare(WRITTEN[name], EVENT_DATA[event_type(name)])
+
+
+def test_an_index_and_a_trace_are_read_or_passed_over() -> None:
+    written = msgspec.structs.replace(event(TRACE, b'{"job": [7]}'), index="00a1")
+    message = to_message(written)
+
+    read = decode(message.value, message.headers)
+
+    assert read.index == "00a1"
+    assert isinstance(read.data, Duplicate)
+    assert read.data.page.meta == {"job": [7]}
+
+
+def test_meta_with_a_number_that_python_converts_to_no_integer_is_read() -> None:
+    message = to_message(event((), b"1" * 5_000))
+
+    read = decode(message.value, message.headers)
+
+    assert isinstance(read.data, Duplicate)
+    assert read.data.page.meta == float("inf")
+
+
+def test_headers_of_other_producers_do_not_matter() -> None:
+    message = to_message(event())
+
+    read = decode(message.value, [("x", None), *message.headers, ("y", b"\xff")])
+
+    assert read.type == "io.neardup.duplicate.v1"
+
+
+def test_an_event_of_another_type_keeps_its_data_as_it_is() -> None:
+    line = b'{"specversion":"1.0","id":"1","source":"/x","type":"com.example.other","data":[1]}'
+
+    assert decode(line) == CloudEvent("1", "/x", "com.example.other", "", "", "", "", [1])
+
+
+def test_fields_that_are_added_later_are_ignored() -> None:
+    message = to_message(event())
+
+    assert decode(b'{"later":1,' + (message.value or b"")[1:], message.headers) == decode(
+        message.value, message.headers
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [None, b"", b"[", b"\xff", b"[" * 100_000, b"[]", b"{}", b'{"id":"1","source":"/x"}', b'{"id":1}'],
+    ids=["none", "empty", "cut", "bytes", "deep", "array", "no-attributes", "no-type", "number-as-id"],
+)
+def test_what_is_no_event_is_refused(value: bytes | None) -> None:
+    with pytest.raises(NotAnEvent):
+        decode(value)
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+@pytest.mark.parametrize("data", [b"{}", b"[]", b"null", b"1"])
+def test_data_that_is_not_what_its_type_promises_is_refused(name: EventName, data: bytes) -> None:
+    message = to_message(about(name, EXAMPLES[name]))
+
+    with pytest.raises(NotAnEvent, match=event_type(name)):
+        decode(data, message.headers)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("version", True), ("version", "1"), ("id", 1), ("frame_share", "1"), ("url", None)],
+)
+def test_a_field_of_another_class_is_refused(field: str, value: Any) -> None:
+    message = to_message(event())
+    data = json.loads(message.value or b"")
+    data["page"][field] = value
+
+    with pytest.raises(NotAnEvent, match="expected"):
+        decode(json.dumps(data).encode(), message.headers)
