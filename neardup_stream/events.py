@@ -39,6 +39,7 @@ __all__ = [
     "RepresentativeChanged",
     "Undecided",
     "UniqueFound",
+    "data_schema_uri",
     "event_subject",
     "event_type",
     "rounded_ratio",
@@ -460,6 +461,15 @@ def event_type(name: EventName) -> str:
     'io.neardup.duplicate.v1'
     """
     return f"io.neardup.{name}.v1"
+
+
+def data_schema_uri(name: EventName) -> str:
+    """Return the CloudEvents `dataschema` of an event: its definition in the schema file of the event's name.
+
+    >>> data_schema_uri("duplicate")
+    'urn:neardup:duplicate:v1#/$defs/DuplicateFound'
+    """
+    return f"urn:neardup:{name}:v1#/$defs/{EVENT_DATA[name].__name__}"
 
 
 def event_subject(data: EventData) -> str:

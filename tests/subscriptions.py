@@ -29,6 +29,6 @@ def read_event(data: EventData, index: str = "", event_id: str = "1") -> CloudEv
     return decode(message.value, message.headers)
 
 
-def read_events(told: Iterable[EventData]) -> Sequence[CloudEvent]:
+def read_events(published: Iterable[EventData]) -> Sequence[CloudEvent]:
     """Events with ids of their own."""
-    return [read_event(data, event_id=str(number)) for number, data in enumerate(told)]
+    return [read_event(data, event_id=str(number)) for number, data in enumerate(published)]

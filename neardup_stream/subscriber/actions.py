@@ -36,8 +36,8 @@ class Actions:
 
     A duplicate is marked and redirected at once and deleted later: until then its cluster may change. It is
     deleted only while another page is the representative of its cluster and you hold that page. So the last
-    copy of a text is never deleted as a duplicate. A page that was forgotten is deleted at once: that is the
-    wish of whoever forgot it. A page that is to be kept and that you deleted before is fetched again.
+    copy of a text is never deleted as a duplicate. A page that was forgotten is deleted at once, because
+    that was asked for. A page that is to be kept and that you deleted before is fetched again.
 
     Args:
         subscription: whose changes are carried out.

@@ -137,6 +137,7 @@ class FrozenMatch:
     containment: float | None = None
     contained_in: float | None = None
     view: str | None = None
+    keys: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

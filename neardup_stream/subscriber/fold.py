@@ -71,17 +71,18 @@ class Knowledge:
 class ClusterFold:
     """The clusters that the events of one namespace describe, and which pages may be deleted.
 
-    Feed it every event of the topic, in any order, each at least once. When all events have been fed:
+    Feed it every event of the topic, in any order, each at least once. After the last event:
 
-    - the clusters are those that the service keeps, plus members that expired: expiry makes no event;
-    - in each of them exactly one living page may not be deleted, its representative.
+    - the clusters are those of the store, plus members that expired: expiry publishes no event;
 
-    Before that it is behind, never unsafe: at any moment a page may be deleted only while another page, not
-    known to have left, is known to be the representative of its cluster.
+    - each of them has exactly one living page that may not be deleted, its representative.
 
-    Memory: an entry for every page id and every cluster id that was ever named, those of forgotten pages and
-    absorbed clusters too, since events about them may still arrive. Pages that no event names (those that
-    stand alone, unless `unique` events are switched on) take none.
+    Before that the fold is stale but safe: a page may be deleted only while another page, which has not left
+    according to the events so far, is the representative of its cluster.
+
+    Memory: an entry for every page id and every cluster id in any event, including forgotten pages and
+    absorbed clusters, because events about them may still arrive. Pages without events (unique ones, unless
+    `unique` events are switched on) take none.
 
     Args:
         knowledge: of an earlier fold, to go on from; it is changed in place.

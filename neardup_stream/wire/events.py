@@ -19,6 +19,7 @@ from neardup_stream.events import (
     Event,
     EventData,
     EventName,
+    data_schema_uri,
     event_type,
 )
 from neardup_stream.message import Headers, Message, Position
@@ -55,6 +56,7 @@ class CloudEvent(msgspec.Struct, Generic[Data], frozen=True, kw_only=True):
         subject: id of the page or cluster the event is about.
         time: the input record's timestamp, RFC 3339, UTC.
         datacontenttype: of `data`.
+        dataschema: URI of the schema of `data`. Absent in events of earlier releases.
         index: token of the index that decided it; the greatest token in a namespace is the latest index.
             Absent in events of earlier releases.
         traceparent: W3C trace context of the input record, where it had one.
@@ -69,6 +71,7 @@ class CloudEvent(msgspec.Struct, Generic[Data], frozen=True, kw_only=True):
     subject: str
     time: str
     datacontenttype: str
+    dataschema: str | msgspec.UnsetType = msgspec.UNSET
     index: str | msgspec.UnsetType = msgspec.UNSET
     traceparent: str | msgspec.UnsetType = msgspec.UNSET
     tracestate: str | msgspec.UnsetType = msgspec.UNSET
@@ -179,6 +182,7 @@ def _message(event: Event) -> Message:
             ("ce_type", event_type(event.name).encode()),
             ("ce_subject", subject),
             ("ce_time", rfc3339(event.time_ms).encode()),
+            ("ce_dataschema", data_schema_uri(event.name).encode()),
             *((("ce_index", event.index.encode()),) if event.index else ()),
             ("content-type", b"application/json"),
             *event.trace,
@@ -199,6 +203,7 @@ def to_structured(event: Event) -> bytes:
             subject=event.subject,
             time=rfc3339(event.time_ms),
             datacontenttype="application/json",
+            dataschema=data_schema_uri(event.name),
             index=event.index or msgspec.UNSET,
             data=event.data,
             **trace,

@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from neardup_stream.events import EVENT_DATA, EventName, event_type
+from neardup_stream.events import EVENT_DATA, EventName, data_schema_uri, event_type
 from neardup_stream.wire.dead_letters import DeadLetterLine
 from neardup_stream.wire.events import CloudEvent
 from neardup_stream.wire.pages import PageInput
@@ -42,6 +42,7 @@ def _event_schema(name: EventName, data: type) -> dict[str, Any]:
     schema["title"] = event_type(name)
     schema["properties"]["specversion"] = {"const": "1.0"}
     schema["properties"]["type"] = {"const": event_type(name)}
+    schema["properties"]["dataschema"] |= {"const": data_schema_uri(name)}
     schema["properties"]["time"]["format"] = "date-time"
     return schema
 

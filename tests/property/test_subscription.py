@@ -15,11 +15,11 @@ from neardup_stream.subscriber.fold import ClusterFold
 from tests.property.test_fold import Model, Step, agree, disordered, histories
 from tests.subscriptions import read_event, read_events
 
-randoms = st.randoms(use_true_random=False)
+randoms = st.integers(0, 1 << 32).map(Random)
 TOPIC = "events"
 
 
-def told(history: Sequence[Step], random: Random, *, new_index: bool = False) -> list[CloudEvent]:
+def published(history: Sequence[Step], random: Random, *, new_index: bool = False) -> list[CloudEvent]:
     """The events of a history out of order and with repeats; of two indexes, one made after the other."""
     model = Model(tells_unique=False)
     events = disordered(
@@ -52,7 +52,7 @@ def test_the_changes_of_all_events_are_what_became_of_every_page(
 ) -> None:
     fold, plain = Fold(), ClusterFold()
     followed = dict.fromkeys("abcdef", PageStatus())
-    for event in told(history, random, new_index=new_index):
+    for event in published(history, random, new_index=new_index):
         for page_id, before, after in fold.feed(event).changes:
             assert followed[page_id] == before != after
             followed[page_id] = after
@@ -65,7 +65,7 @@ def test_the_changes_of_all_events_are_what_became_of_every_page(
 @given(history=histories, random=randoms)
 def test_an_event_that_came_before_changes_nothing(history: Sequence[Step], random: Random) -> None:
     fold, seen = Fold(), set[tuple[str, str]]()
-    for event in told(history, random):
+    for event in published(history, random):
         effect = fold.feed(event)
         assert not (effect.changes and (event.source, event.id) in seen)
         seen.add((event.source, event.id))
@@ -77,7 +77,7 @@ def test_a_subscription_that_dies_and_starts_again_knows_what_one_that_went_on_k
     history: Sequence[Step], random: Random, *, new_index: bool
 ) -> None:
     """It also acts until every page has its status; an act may be repeated, and is never left out."""
-    events = told(history, random, new_index=new_index)
+    events = published(history, random, new_index=new_index)
     whole = Fold()
     for event in events:
         whole.feed(event)
@@ -94,7 +94,7 @@ def test_a_subscription_that_dies_and_starts_again_knows_what_one_that_went_on_k
                             subscription.done(change)
                     if random.random() < 0.4:
                         subscription.save()
-                    if random.random() < 0.1:
+                    if random.random() < 0.05:
                         break  # dies
                 else:
                     for change in subscription.due():
@@ -163,5 +163,6 @@ def test_the_last_copy_of_a_text_is_never_deleted_and_in_the_end_all_others_are(
         for members in model.clusters().values():
             assert members & shelf.held == members - fold.deletable()
         for page_id in "abcdef":
-            assert shelf.canonical.get(page_id) == fold.status(page_id).duplicate_of
-            assert shelf.redirects.get(page_id) == fold.status(page_id).duplicate_of
+            kept = fold.status(page_id).duplicate_of
+            assert shelf.redirects.get(page_id) == kept
+            assert shelf.canonical.get(page_id) == kept or fold.status(page_id).is_gone

@@ -67,12 +67,12 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
-def told(count: int) -> Sequence[Message]:
+def published(count: int) -> Sequence[Message]:
     """Events of many pages that are judged, change and are forgotten; out of order, with repeats."""
     random = Random(SEED)
     page_ids = [f"https://example.com/{number}" for number in range(count // 8)]
     model = Model(tells_unique=False)
-    kinds: Sequence[Literal["judge", "forget"]] = ["judge"] * 8 + ["forget"]
+    kinds: Sequence[Literal["judge", "forget"]] = ("judge",) * 8 + ("forget",)
     steps = [
         Step(
             kind=random.choice(kinds),
@@ -100,7 +100,7 @@ def send(broker: KafkaBroker, topic: str, messages: Sequence[Message]) -> None:
     async def run() -> None:
         async with AIOKafkaProducer(bootstrap_servers=broker.bootstrap_servers) as producer:
             for each in messages:
-                await producer.send(topic, each.value, each.key, headers=each.headers)
+                await producer.send(topic, each.value, each.key, headers=list(each.headers))
             await producer.flush()
 
     asyncio.run(run())
@@ -122,12 +122,14 @@ class Subscriber:
 
     def kill(self) -> None:
         """Kill it and read what it had printed."""
+        assert self._process.stdout is not None
         self._process.kill()
-        rest, _ = self._process.communicate()
-        for line in rest.splitlines(keepends=True):
-            if line.endswith("\n"):
-                page_id, kept = line.split()
-                self._printed[page_id] = kept
+        with self._process.stdout as rest:
+            for line in rest:
+                if line.endswith("\n"):
+                    page_id, kept = line.split()
+                    self._printed[page_id] = kept
+        self._process.wait()
 
 
 @contextmanager
@@ -156,13 +158,13 @@ def test_the_wheel_is_small_and_pure_and_needs_nothing(wheel: Path) -> None:
 def test_the_documented_subscriber_is_right_after_twenty_kills(
     python: Path, kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path
 ) -> None:
-    """It goes on from its file each time; what it printed last of each page is what the events add up to."""
+    """It continues from its file each time, and what it printed last of each page is right."""
     (tmp_path / "subscriber.py").write_text(PROGRAM, encoding="utf-8")
     topic = f"{topic_prefix}-events"
     kafka_broker.create_topic(topic, PARTITIONS)
     command = [str(python), str(tmp_path / "subscriber.py"), kafka_broker.bootstrap_servers, topic]
     command.append(str(tmp_path / "state.sqlite"))
-    messages = told(1_000)
+    messages = published(1_000)
     size = len(messages) // (KILLS + 1)
     random = Random(SEED)
     printed: dict[str, str] = {}
@@ -221,7 +223,7 @@ def follow_both_halves(
     """What a program prints of half the events, and of all of them after it was killed in between."""
     broker.create_topic(topic, PARTITIONS)
     command = [*program, broker.bootstrap_servers, topic, *arguments]
-    messages = told(600)
+    messages = published(600)
     middle = len(messages) // 2
     printed: dict[str, str] = {}
     for part, read in ((messages[:middle], messages[:middle]), (messages[middle:], messages)):

@@ -2,7 +2,7 @@
 
 import dataclasses
 import json
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
@@ -44,15 +44,29 @@ def test_each_event_is_read_from_a_record_and_from_a_line_with_everything_in_it(
 
 @pytest.mark.parametrize("name", WRITTEN)
 def test_the_classes_of_the_kit_have_the_fields_that_are_written(name: EventName) -> None:
-    def compare(written: Any, read: Any) -> None:
-        fields = {each.name: each for each in msgspec.structs.fields(written)}
-        assert {each.name for each in dataclasses.fields(read)} == fields.keys()
-        hints = {each.name: each.default for each in dataclasses.fields(read)}
-        for field in fields.values():
-            optional = field.default is not msgspec.NODEFAULT
-            assert (hints[field.name] is not dataclasses.MISSING) == optional, field.name
-
     compare(WRITTEN[name], EVENT_DATA[event_type(name)])
+
+
+def compare(written: Any, read: Any) -> None:
+    """Hold two classes, and those of their fields, to each other."""
+    fields = {each.name: each for each in msgspec.structs.fields(written)}
+    defaults = {each.name: each.default for each in dataclasses.fields(read)}
+    hints = get_type_hints(read)
+    assert defaults.keys() == fields.keys(), read
+    for name, field in fields.items():
+        assert (defaults[name] is dataclasses.MISSING) == (field.default is msgspec.NODEFAULT), name
+        inner = zip(classes_in(field.type, msgspec.Struct), classes_in(hints[name]), strict=True)
+        for one, other in inner:
+            compare(one, other)
+
+
+def classes_in(hint: Any, base: type | None = None) -> list[Any]:
+    """The classes of ours that a type hint names: structs, or without `base` dataclasses."""
+    if base is None and dataclasses.is_dataclass(hint):
+        return [hint]
+    if base is not None and isinstance(hint, type) and issubclass(hint, base) and hint is not msgspec.Raw:
+        return [hint]
+    return [each for part in get_args(hint) for each in classes_in(part, base)]
 
 
 def test_an_index_and_a_trace_are_read_or_passed_over() -> None:

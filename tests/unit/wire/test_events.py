@@ -206,6 +206,7 @@ def test_in_kafka_attributes_are_headers_and_the_data_is_the_value() -> None:
         "ce_type": b"io.neardup.duplicate.v1",
         "ce_subject": "page-é".encode(),
         "ce_time": b"2023-11-14T22:13:20.123Z",
+        "ce_dataschema": b"urn:neardup:duplicate:v1#/$defs/DuplicateFound",
         "content-type": b"application/json",
         **dict(TRACE),
     }
@@ -222,6 +223,7 @@ def test_in_a_file_one_line_holds_attributes_and_data() -> None:
         "subject": "page-é",
         "time": "2023-11-14T22:13:20.123Z",
         "datacontenttype": "application/json",
+        "dataschema": "urn:neardup:duplicate:v1#/$defs/DuplicateFound",
         "traceparent": "00-0af7-b7ad-01",
         "tracestate": "vendor=1",
         "data": DATA,
