@@ -35,10 +35,10 @@ def follow(servers: str, topic: str, state_file: str) -> None:
                     raise KafkaException(message.error())
                 event = decode(message.value(), message.headers())
                 subscription.feed(event, topic, message.partition(), message.offset())
+            subscription.save()
             for change in subscription.due():
                 print(change.page_id, change.after.duplicate_of or "-", flush=True)
                 subscription.done(change)
-            subscription.save()
 
 
 if __name__ == "__main__":

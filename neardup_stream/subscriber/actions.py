@@ -60,7 +60,8 @@ class Actions:
         self._clock = clock
 
     def act(self) -> None:
-        """Carry out what is due, then save the subscription, then delete copies whose time has come."""
+        """Save the subscription, carry out what is due, and delete copies whose time has come."""
+        self._subscription.save()
         for change in self._subscription.due():
             self._carry_out(change)
             self._subscription.done(change)
@@ -80,9 +81,8 @@ class Actions:
             self._pages.redirect(url, None)
         elif after.duplicate_of is None:
             self._subscription.delete_never(page_id)
-            if change.before.duplicate_of is not None:
-                self._pages.mark_canonical(page_id, None)
-                self._pages.redirect(url, None)
+            self._pages.mark_canonical(page_id, None)
+            self._pages.redirect(url, None)
             if after.cluster_id is not None and not self._pages.has(page_id):
                 self._pages.fetch(page_id, url)
         else:

@@ -29,6 +29,15 @@ class PageRows:
         """Return the row of a page; None if there is none."""
         return self._rows.get(page_id)
 
+    @property
+    def has_changes(self) -> bool:
+        """Whether any row is to be written."""
+        return bool(self._changed)
+
+    def is_saved(self, page_id: str) -> bool:
+        """Return whether the row of a page is in the file as it is here."""
+        return page_id not in self._changed
+
     def put(self, page_id: str, *row: Any) -> None:
         """Set the row of a page."""
         self._rows[page_id] = row

@@ -20,12 +20,12 @@ _BUSY_MILLISECONDS: Final = 5_000
 class Subscription:
     """A fold, the Kafka offsets behind it, and the changes that are not acted upon yet, in one SQLite file.
 
-    `save` writes all three in one transaction. So after a crash the state is that of the last `save`: records
-    behind it are read again, and changes that were acted upon since are due again. Acting must be safe to
-    repeat, which setting a page to a given status is.
+    `save` writes all three in one transaction. Save, then act on `due`, which returns only what is saved. So
+    after a crash the file names every page that may have been acted upon: all of them are due again, also
+    those that changed back meanwhile. Acting must be safe to repeat, as setting a page to a status is.
 
-    A page whose status changes several times is due once, with the status that was last acted upon and the
-    present one; it is not due if the two are equal.
+    A page whose status changes several times before it is acted upon is due once, with its present status; it
+    is not due if that is the one that was last acted upon.
 
     One process at a time has the file.
 
@@ -52,6 +52,7 @@ class Subscription:
             self._offsets = {(topic, partition): following for topic, partition, following in rows}
             self._due = PageRows(self._database, "due")
             self._deletions = PageRows(self._database, "deletions")
+            self._perhaps_acted_upon = {page_id for page_id, _ in self._due}
         except BaseException:
             self._database.close()
             raise
@@ -83,9 +84,10 @@ class Subscription:
             return Effect()
         effect = self.fold.feed(event)
         self._offsets[topic, partition] = offset + 1
+        self._has_moved = True
         for page_id, before, after in effect.changes:
             acted_upon = self._due.get(page_id) or before
-            if acted_upon == after:
+            if acted_upon == after and page_id not in self._perhaps_acted_upon:
                 self._due.remove(page_id)
             else:
                 self._due.put(page_id, *acted_upon)
@@ -100,16 +102,22 @@ class Subscription:
     def skip(self, topic: str, partition: int, offset: int) -> None:
         """Go past a record that is no event."""
         self._offsets[topic, partition] = max(offset + 1, self._offsets.get((topic, partition), 0))
+        self._has_moved = True
 
     def due(self) -> tuple[Change, ...]:
-        """Return the pages whose status is another than the one that was last acted upon."""
+        """Return the pages to act upon, as of the last `save`, with their present status.
+
+        `before` is the status that was last acted upon, or may have been.
+        """
         return tuple(
             Change(page_id, PageStatus(row[0], row[1], bool(row[2])), self.fold.status(page_id))
             for page_id, row in self._due
+            if self._due.is_saved(page_id)
         )
 
     def done(self, change: Change) -> None:
-        """Note that a due change was acted upon: from now on `after` is the status that was acted upon."""
+        """Note that a due change was acted upon; `save` keeps the note."""
+        self._perhaps_acted_upon.discard(change.page_id)
         if self.fold.status(change.page_id) == change.after:
             self._due.remove(change.page_id)
         else:
@@ -131,6 +139,8 @@ class Subscription:
     def save(self) -> None:
         """Write everything since the last time in one transaction."""
         database = self._database
+        if not (self._has_moved or self._due.has_changes or self._deletions.has_changes):
+            return
         database.execute("BEGIN IMMEDIATE")
         try:
             save_knowledge(
@@ -158,3 +168,4 @@ class Subscription:
         self._page_ids: set[str] = set()
         self._cluster_ids: set[str] = set()
         self._is_new_index = False
+        self._has_moved = False

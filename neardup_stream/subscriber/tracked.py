@@ -53,7 +53,7 @@ class Fold(ClusterFold):
     """A fold that knows the members of each cluster, and so what an event changes.
 
     An event changes the pages that it is about, and all pages of a cluster that it gives another
-    representative or that it absorbs: some 10 µs, and 2 µs for each page whose status changes.
+    representative or that it absorbs: some 25 µs, and 2 µs for each page whose status changes.
     """
 
     def __init__(self, knowledge: Knowledge | None = None) -> None:

@@ -17,7 +17,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 from neardup_stream.message import Message
-from neardup_stream.subscriber import Fold, decode
+from neardup_stream.subscriber import Fold, Subscription, decode
 from neardup_stream.wire.events import to_message
 from release.kit import build_kit
 from tests.events import At, duplicate
@@ -71,7 +71,7 @@ def published(count: int) -> Sequence[Message]:
     """Events of many pages that are judged, change and are forgotten; out of order, with repeats."""
     random = Random(SEED)
     page_ids = [f"https://example.com/{number}" for number in range(count // 8)]
-    model = Model(tells_unique=False)
+    model = Model(publishes_unique=False)
     kinds: Sequence[Literal["judge", "forget"]] = ("judge",) * 8 + ("forget",)
     steps = [
         Step(
@@ -88,12 +88,11 @@ def published(count: int) -> Sequence[Message]:
 
 
 def expected(messages: Sequence[Message]) -> Printed:
-    """What a subscriber of these must have printed last of each page that changed."""
+    """The duplicates of these events, with the pages that they are duplicates of."""
     fold = Fold()
-    page_ids = {
-        change.page_id for each in messages for change in fold.feed(decode(each.value, each.headers)).changes
-    }
-    return {page_id: fold.status(page_id).duplicate_of or "-" for page_id in page_ids}
+    for each in messages:
+        fold.feed(decode(each.value, each.headers))
+    return {page_id: fold.status(page_id).duplicate_of or "" for page_id in fold.deletable()}
 
 
 def send(broker: KafkaBroker, topic: str, messages: Sequence[Message]) -> None:
@@ -177,6 +176,8 @@ def test_the_documented_subscriber_is_right_after_twenty_kills(
     right = expected(messages)
     with subscriber(command, printed) as running:
         read_until(running, printed, right)
+    with Subscription(tmp_path / "state.sqlite") as state:
+        read = sum(state.offset(topic, number) or 0 for number in range(PARTITIONS))
     later = {"https://later.example/b": "https://later.example/a", "https://later.example/a": "-"}
     send(kafka_broker, topic, [to_message(written_event(LATER))])
     again: dict[str, str] = {}
@@ -184,9 +185,9 @@ def test_the_documented_subscriber_is_right_after_twenty_kills(
         while not later.items() <= again.items():
             running.read_line()
 
-    assert len(PROGRAM.strip().splitlines()) <= 30
-    assert set(right.values()) > {"-"}
-    assert len(again) < len(right)  # it did not read the topic from its beginning
+    assert sum(bool(line.strip()) for line in PROGRAM.splitlines()) <= 25
+    assert len(right) > KILLS
+    assert read > len(messages) // 2  # the last life did not read the topic from its beginning
 
 
 def test_the_confluent_kafka_example_prints_the_same(
@@ -212,8 +213,8 @@ def test_the_java_example_prints_the_same(kafka_broker: KafkaBroker, topic_prefi
 
 
 def read_until(running: Subscriber, printed: Printed, right: Printed) -> None:
-    """A page that was never said to be a duplicate need not be printed."""
-    while {**dict.fromkeys(right, "-"), **printed} != right:
+    """Which pages are printed that are no duplicates in the end depends on the order among partitions."""
+    while {page_id: kept for page_id, kept in printed.items() if kept != "-"} != right:
         running.read_line()
 
 
