@@ -31,6 +31,7 @@ from neardup_stream.archive.frozen import FrozenIndex
 
 WORKERS = (1, 2)
 CORES = 2
+PARAGRAPH_WORDS = 60
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -115,7 +116,15 @@ def write_pages(path: Path, count: int, host_count: int) -> None:
     with path.open("wb") as file:
         for number, page in enumerate(islice(text_pages(count), count)):
             url = f"https://site{number % host_count}.example/{number}"
-            file.write(msgspec.json.encode({"url": url, "text": page.text}) + b"\n")
+            file.write(msgspec.json.encode({"url": url, "text": in_paragraphs(page.text)}) + b"\n")
+
+
+def in_paragraphs(text: str) -> str:
+    """Return a text in lines, as texts are: one of a single line has no frame, and is not looked at for one."""
+    words = text.split()
+    return "\n".join(
+        " ".join(words[start : start + PARAGRAPH_WORDS]) for start in range(0, len(words), PARAGRAPH_WORDS)
+    )
 
 
 def archive_of(crawl: Path) -> Path:

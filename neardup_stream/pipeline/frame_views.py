@@ -75,16 +75,23 @@ class FrameViewer:
         assert self._sketch is not None  # noqa: S101 - see the arguments
         return self._sketch
 
-    def confirm(self, batch: int, lessons: Mapping[str, Sequence[LineHashes]]) -> None:
+    def confirm(
+        self,
+        batch: int,
+        lessons: Mapping[str, Sequence[LineHashes]],
+        learned: Mapping[str, FrameTable] | None = None,
+    ) -> None:
         """Count what a batch taught as decided.
 
         Args:
             batch: its number.
             lessons: of each site that it taught something, the pages that are to be counted.
+            learned: the tables of sites that have learned just these lessons more; others are computed.
         """
+        tables = learned or {}
         for site, pages in lessons.items():
             if site in self._sites:
-                self._sites[site].confirm(batch, pages)
+                self._sites[site].confirm(batch, pages, tables.get(site))
 
     def replace(self, site: str, table: FrameTable, batches: Sequence[int]) -> None:
         """Take over the table of a site, in which the lessons of these batches are counted."""

@@ -172,7 +172,10 @@ class Frames:
             if batch not in self._decided:
                 break
             decided = self._decided.pop(batch)
-            self._viewer.confirm(batch, {site: decided.get(site, ()) for site in lessons})
+            learned = None
+            if not self._window_pages and len(self._window) == 1:
+                learned = {site: self._known[site].table for site in lessons if site in self._known}
+            self._viewer.confirm(batch, {site: decided.get(site, ()) for site in lessons}, learned)
             self._window.popleft()
 
     async def _read(self, sites: Iterable[str]) -> None:

@@ -45,13 +45,19 @@ class SiteLines:
         if self._merged is not None:
             self._unmerged.append(lines)
 
-    def confirm(self, batch: int, lessons: Sequence[LineHashes]) -> None:
-        """Move these lessons of a batch into the table, and drop its others."""
+    def confirm(self, batch: int, lessons: Sequence[LineHashes], learned: FrameTable | None = None) -> None:
+        """Move these lessons of a batch into the table, and drop its others.
+
+        Args:
+            batch: its number.
+            lessons: that are counted.
+            learned: the table that has learned these lessons; None if it is not known.
+        """
         former = self._lessons.pop(batch, None)
         if former is None:
             return
         if lessons:
-            self._table = self._table.learn(lessons, self._max_lines)
+            self._table = self._table.learn(lessons, self._max_lines) if learned is None else learned
         if self._merged is None or len(lessons) < len(former):
             self._recount()
 
