@@ -86,7 +86,7 @@ def test_a_crawl_of_the_same_page_is_no_duplicate(held: StoredIndex, files: tupl
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        pytest.param(["-", "-"], "only one of the two", id="standard-input-twice"),
+        pytest.param(["-", "-"], "only one of them", id="standard-input-twice"),
         pytest.param(["-"], "Missing argument 'B'", id="one-page-only"),
         pytest.param([__file__, "-"], "is not one page as JSON", id="no-page"),
     ],
@@ -104,11 +104,11 @@ def test_an_id_longer_than_a_file_name_is_an_id(held: StoredIndex, length: int) 
     told = held.call("explain", "n" * length, "m" * length)
 
     assert told.returncode == 2
-    assert b"is stored" in told.stderr
+    assert b"is not stored" in told.stderr
 
 
 def test_an_unknown_page_is_reported(held: StoredIndex) -> None:
     run = held.call("explain", A, "no such page")
 
     assert run.returncode == 2
-    assert "no page 'no such page' is stored" in run.stderr.decode()
+    assert "'no such page' is no file and is not stored in the index;" in run.stderr.decode()

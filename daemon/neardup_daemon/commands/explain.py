@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from neardup_daemon.commands.options import with_json, with_settings, with_state
 from neardup_daemon.settings.settings import Settings
@@ -20,27 +21,49 @@ __all__ = ["explain"]
 @click.option(
     "--with-index", is_flag=True, help="Ask the index for the frames of two given pages too; --state does so."
 )
+@click.option(
+    "--archive",
+    "archives",
+    multiple=True,
+    metavar="NAME.nda",
+    help="Look for A and B in this archive before the index; may be repeated. Over archive.files.",
+)
 @with_json
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 def explain(
-    settings: Settings, first: str, second: str, state_dir: Path | None, *, with_index: bool, as_json: bool
+    settings: Settings,
+    first: str,
+    second: str,
+    state_dir: Path | None,
+    archives: tuple[str, ...],
+    *,
+    with_index: bool,
+    as_json: bool,
 ) -> None:
     """Say why two pages match, or do not.
 
     A and B are each a file with one page as JSON, - for standard input, or else the id or URL of a stored
-    page. Two given pages need no index, and are compared exactly as well; the frames of their sites are
-    taken out only with --with-index or --state. A stored page is compared as it was when it came. In words
-    on a terminal, one line of JSON otherwise.
+    page, or of a page of the archives (--archive or archive.files). Pages that are given or found with
+    --archive need no index. Two given pages are compared exactly as well; the frames of their sites are
+    taken out only with --with-index or --state. A stored or frozen page is compared as it was when it came.
+    In words on a terminal, one line of JSON otherwise.
 
     \b
         neardup-stream explain one.json other.json
         neardup-stream explain https://example.com/a https://example.com/b --state ./index
+        neardup-stream explain one.json https://example.com/news --archive october.nda
     """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
     from neardup_daemon.inspect.explaining import explain_named  # noqa: PLC0415 - Redis is not for --help
     from neardup_daemon.inspect.explanation_words import sentences  # noqa: PLC0415 - the same
 
-    explanation = asyncio.run(explain_named((first, second), settings, state_dir, with_index=with_index))
+    if archives:
+        settings = replace(settings, archive=replace(settings.archive, files=archives))
+    explanation = asyncio.run(
+        explain_named(
+            (first, second), settings, state_dir, with_index=with_index, archives_first=bool(archives)
+        )
+    )
     words = sentences(explanation)
     if sys.stdout.isatty() and not as_json:
         for name, page in (("first", explanation.first), ("second", explanation.second)):

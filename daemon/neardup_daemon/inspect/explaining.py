@@ -20,12 +20,18 @@ from neardup_daemon.inspect.explanation import (
     WholeTexts,
 )
 from neardup_daemon.inspect.page_facts import cluster_of, page_facts
-from neardup_daemon.inspect.page_lookup import STDIN, AskedPage, find_stored, place_given, read_given
+from neardup_daemon.inspect.page_lookup import AskedPage, place_given
+from neardup_daemon.inspect.pair_lookup import (
+    common_keys,
+    find_anywhere,
+    frozen_pages,
+    given_pages,
+    in_one_scope,
+)
 from neardup_daemon.preparing import cluster_rule, index_layout, verdict_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_stream.clusters.rules import Support
-from neardup_stream.errors import ConfigError
 from neardup_stream.events import EventCluster
 from neardup_stream.fingerprints.framed import (
     SHORT_SHINGLES,
@@ -51,50 +57,46 @@ _DIGITS = 4
 
 
 async def explain_named(
-    names: tuple[str, str], settings: Settings, state_dir: Path | None, *, with_index: bool = False
+    names: tuple[str, str],
+    settings: Settings,
+    state_dir: Path | None,
+    *,
+    with_index: bool = False,
+    archives_first: bool = False,
 ) -> Explanation:
-    """Explain two pages, each an id or URL that is stored, a file with page JSON, or `-` for standard input.
+    """Explain two pages, each the id or URL of a stored or frozen page, a file with page JSON, or `-`.
 
     Args:
         names: of the pages.
-        settings: that judge.
+        settings: that judge, with the archives to look in.
         state_dir: what `dedup --state` keeps; None for the Redis in the settings.
         with_index: whether the index is asked for the frames of two given pages as well.
+        archives_first: whether a name that is no file is looked for in archives before the index.
 
     Raises:
         ConfigError: there is no such page or index.
-        StoreUnavailable: Redis is unavailable, and a page is not given.
-        CorruptData: what is stored is not ours.
+        StoreUnavailable: Redis is unavailable, and a page is neither given nor frozen.
+        CorruptData: what is stored is not ours, or an archive is damaged.
     """
-    given = _given(names, settings)
     archives = open_archives([Path(name) for name in settings.archive.files], settings)
-    if len(given) == len(set(names)) and not with_index and state_dir is None:
-        return explain(given[names[0]], given[names[1]], settings, archives=archives)
+    given = given_pages(names, settings)
+    frozen = frozen_pages(names, archives) if archives_first else {}
+    found = {**given, **frozen}
+    if found.keys() >= set(names) and not with_index and state_dir is None:
+        return explain(found[names[0]], found[names[1]], settings, archives=archives)
     async with open_stored_index(settings, state_dir) as stores:
         first, second = [
             await (
                 place_given(given[name], settings, stores.judged, stores.frames)
                 if name in given
-                else find_stored(name, stores.judged)
+                else find_anywhere(name, stores.judged, archives)
             )
+            if name not in frozen
+            else frozen[name]
             for name in names
         ]
         clusters = await cluster_of(first, stores), await cluster_of(second, stores)
     return explain(first, second, settings, clusters, archives)
-
-
-def _given(names: tuple[str, str], settings: Settings) -> dict[str, AskedPage]:
-    if names == (STDIN, STDIN):
-        raise ConfigError("only one of the two pages can be on standard input")
-    return {name: read_given(name, settings) for name in names if name == STDIN or _is_file(name)}
-
-
-def _is_file(name: str) -> bool:
-    """False for an id that no file could have as its name."""
-    try:
-        return Path(name).is_file()
-    except OSError:
-        return False
 
 
 def explain(
@@ -113,17 +115,23 @@ def explain(
         clusters: where the two stand now, if an index was asked.
         archives: asked about both pages.
     """
+    first, second = in_one_scope(first, second), in_one_scope(second, first)
     one, other = first.record, second.record
     config = verdict_config(settings)
     first_archived, second_archived = (
         frozen_matches(page.asking, archives, settings, settings.archive.matches_limit)
+        if page.frozen is None
+        else ()
         for page in (first, second)
     )
+    is_frozen = first.frozen is not None or second.frozen is not None
     are_indexed = one.is_indexed and other.is_indexed
     compared = compare(one, second.handle, other, config) if are_indexed else None
-    tables = _tables(first, second, settings) if are_indexed else None
+    tables = _tables(first, second, settings) if are_indexed and not is_frozen else None
+    keys = common_keys(first, second) if are_indexed else UNSET
     verdict = _verdict(first, second, config)
-    is_match = verdict in {"exact", "near"} and tables is not None and tables.may_meet
+    is_met = (tables is not None and tables.may_meet) or (is_frozen and keys != ())
+    is_match = verdict in {"exact", "near"} and is_met
     return Explanation(
         first=page_facts(first),
         second=page_facts(second),
@@ -132,6 +140,7 @@ def explain(
         is_same_text=UNSET if verdict == "gone" else one.text_fingerprint == other.text_fingerprint,
         distance_bits=UNSET if compared is None else compared.distance_bits,
         tables=UNSET if tables is None else tables,
+        archive_keys=keys,
         view=UNSET if compared is None or config.sketch is None else compared.view,
         estimated=_estimated(compared, one, other, config.sketch),
         whole_texts=_whole_texts(one, other, config.sketch) if are_indexed else UNSET,
@@ -139,7 +148,7 @@ def explain(
         and any(page.arrival and page.arrival.site for page in (first, second)),
         exact=_exact(first.text, second.text, settings.sketch.shingle_tokens),
         thresholds=_thresholds(settings),
-        would_link=_would_link(compared, settings) if is_match else UNSET,
+        would_link=_would_link(compared, settings) if is_match and not is_frozen else UNSET,
         clusters=clusters,
         is_one_cluster=UNSET if clusters is UNSET else _is_one(*clusters),
         first_archived=first_archived,
@@ -152,7 +161,7 @@ def _verdict(first: AskedPage, second: AskedPage, config: VerdictConfig) -> Pair
     states = (one.state, other.state)
     if "gone" in states:
         return "gone"
-    if one.id == other.id:
+    if one.id == other.id and first.frozen is None and second.frozen is None:
         return "same_page"
     if "short" in states or "archived" in states:
         return "undecided" if "short" in states else "archived"

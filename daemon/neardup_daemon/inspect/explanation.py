@@ -138,6 +138,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         is_same_text: token for token.
         distance_bits: differing bits of the fingerprints.
         tables: that bring them together.
+        archive_keys: by which the archive finds a frozen page for the other one, see `FrozenMatch`; absent
+            where neither page is frozen, or both are.
         view: what decided: `content`, without the frames of their sites, or `whole`.
         estimated: from the sketches of that view.
         whole_texts: how alike the whole texts are; absent where neither page has a known frame.
@@ -158,6 +160,7 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     is_same_text: bool | UnsetType
     distance_bits: int | UnsetType
     tables: Tables | UnsetType
+    archive_keys: tuple[str, ...] | UnsetType
     view: View | UnsetType
     estimated: Estimated | UnsetType
     whole_texts: WholeTexts | UnsetType

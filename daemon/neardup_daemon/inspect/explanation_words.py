@@ -28,8 +28,9 @@ __all__ = ["sentences"]
 def sentences(told: Explanation) -> list[str]:
     """The verdict with its reason first, then the figures, then the clusters."""
     is_missed = told.verdict in {"exact", "near"} and not told.is_match
-    verdict = _MISSED if is_missed else _VERDICTS[told.verdict](told)
-    return [verdict, *_figures(told), *_clusters(told), *_archives(told)]
+    missed = _MISSED if told.archive_keys is UNSET else _MISSED_IN_ARCHIVE
+    verdict = missed if is_missed else _VERDICTS[told.verdict](told)
+    return [verdict, *_figures(told), *_origins(told), *_clusters(told), *_archives(told)]
 
 
 def _archives(told: Explanation) -> Iterator[str]:
@@ -51,6 +52,10 @@ def _archives(told: Explanation) -> Iterator[str]:
 
 _MISSED: Final = (
     "They are alike, but no match: no table brings them together, so neither is found when the other comes."
+)
+_MISSED_IN_ARCHIVE: Final = (
+    "They are alike, but no match: they have no key of the archive in common, so the frozen page is not found"
+    " when the other comes."
 )
 
 
@@ -168,8 +173,9 @@ def _mutual(estimated: Estimated) -> float:
 def _figures(told: Explanation) -> Iterator[str]:
     if told.is_same_text is True and told.verdict != "exact":
         yield "They have the same text, token for token."
-    if told.distance_bits is not UNSET and told.tables is not UNSET:
-        yield f"Their fingerprints differ in {told.distance_bits} of 64 bits. {_meeting(told.tables)}"
+    if told.distance_bits is not UNSET:
+        meeting = _frozen_meeting(told) if told.tables is UNSET else _meeting(told.tables)
+        yield f"Their fingerprints differ in {told.distance_bits} of 64 bits. {meeting}"
     if told.frames_unknown:
         yield "They are compared with the frames of their sites, if any: no index was asked for those."
     is_framed = told.whole_texts is not UNSET
@@ -220,6 +226,20 @@ def _meeting(tables: Tables) -> str:
     return f"None of {tables.simhash_count} simhash tables and {tables.band_count} bands has them together."
 
 
+def _origins(told: Explanation) -> Iterator[str]:
+    for name, page in (("first", told.first), ("second", told.second)):
+        if page.archive is not UNSET:
+            yield f"The {name} is frozen in {page.archive}, fetched {page.fetched_at}."
+
+
+def _frozen_meeting(told: Explanation) -> str:
+    if told.archive_keys is UNSET:
+        return "Both are frozen; an archive keeps no bands, so whether one would find the other is unknown."
+    if not told.archive_keys:
+        return "They have no key of the archive in common."
+    return f"The archive finds the frozen page by {', '.join(told.archive_keys)}."
+
+
 def _clusters(told: Explanation) -> Iterator[str]:
     if told.would_link is not UNSET:
         yield _link(told)
@@ -253,5 +273,5 @@ def _standing(told: Explanation, clusters: PairClusters) -> Iterator[str]:
     for (name, page), cluster in zip(pages.items(), clusters, strict=True):
         if cluster is not None:
             yield f"{name} is in cluster {cluster.id} now, {cluster.size:,} in all."
-        elif not page.version:
+        elif not page.version and page.archive is UNSET:
             yield f"{name} is not stored."

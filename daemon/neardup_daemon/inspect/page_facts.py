@@ -14,6 +14,7 @@ from neardup_stream.fingerprints.framed import text_shingle_count
 from neardup_stream.match import Match, MatchKind, Scheme, View
 from neardup_stream.pipeline.event_building import event_frame_share
 from neardup_stream.stores.page_record import PageRecord, PageState
+from neardup_stream.wire.times import rfc3339
 
 __all__ = ["MatchFacts", "PageFacts", "cluster_of", "match_facts", "page_facts"]
 
@@ -33,6 +34,8 @@ class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
             as frame.
         shingles: of the whole text; absent where pages are compared by simhash alone.
         content_shingles: of those, the ones that are not frame.
+        archive: name of the file that has a frozen page; absent for others.
+        fetched_at: when a frozen page was fetched.
     """
 
     id: str
@@ -45,6 +48,8 @@ class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
     frame_share: float | UnsetType = UNSET
     shingles: int | UnsetType = UNSET
     content_shingles: int | UnsetType = UNSET
+    archive: str | UnsetType = UNSET
+    fetched_at: str | UnsetType = UNSET
 
 
 class MatchFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,6 +84,8 @@ def page_facts(page: AskedPage) -> PageFacts:
         frame_share=event_frame_share(record),
         shingles=text_shingle_count(record) if record.sketch else UNSET,
         content_shingles=record.shingle_count if record.sketch else UNSET,
+        archive=UNSET if page.frozen is None else page.frozen.archive.name,
+        fetched_at=UNSET if page.frozen is None else rfc3339(page.frozen.fetched_ms),
     )
 
 

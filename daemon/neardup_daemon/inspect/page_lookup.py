@@ -15,7 +15,7 @@ from neardup_stream.message import Headers, Partition, Position, Record, Skipped
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
-from neardup_stream.pipeline.consultation import AskingPage
+from neardup_stream.pipeline.consultation import AskingPage, OpenArchive
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.kept_text import NOTHING_KEPT, PREFIXES
 from neardup_stream.pipeline.page_places import find_places
@@ -29,6 +29,7 @@ from neardup_stream.wire.pages import forget_ids
 __all__ = [
     "STDIN",
     "AskedPage",
+    "FrozenOrigin",
     "NotStored",
     "find_stored",
     "given_record",
@@ -47,6 +48,22 @@ class NotStored(ConfigError):  # noqa: N818 - a statement about the index
     """No page is stored under a name."""
 
 
+class FrozenOrigin(NamedTuple):
+    """Where a frozen page is.
+
+    Attributes:
+        archive: that has it.
+        row: of the page there.
+        fetched_ms: when it was fetched, epoch milliseconds.
+        scope: hash of its scope; an archive keeps no more.
+    """
+
+    archive: OpenArchive
+    row: int
+    fetched_ms: int
+    scope: int
+
+
 class AskedPage(NamedTuple):
     """A page that is asked about.
 
@@ -56,6 +73,7 @@ class AskedPage(NamedTuple):
         stored: of the page as it is stored; None for a page that is not.
         text: visible text; None for a stored page, of which no text is kept.
         arrival: a given page as the daemon would register it; None for a stored one.
+        frozen: where a page of an archive is; None for others.
     """
 
     handle: Handle
@@ -63,6 +81,7 @@ class AskedPage(NamedTuple):
     stored: PageRecord | None
     text: str | None = None
     arrival: Arrival | None = None
+    frozen: FrozenOrigin | None = None
 
     @property
     def asking(self) -> AskingPage:
