@@ -78,7 +78,9 @@ COMMANDS: Final = {
     "freeze": _Entry(
         "neardup_daemon.commands.freeze:freeze", "Keep the pages of a crawl in an archive file."
     ),
-    "archive": _Entry("neardup_daemon.commands.archive:archive", "Look into archives, check, ask, forget."),
+    "archive": _Entry(
+        "neardup_daemon.commands.archive:archive", "Show, check, query and rewrite archives; forget pages."
+    ),
     "search": _Entry("neardup_daemon.commands.search:search", "Show which pages of archives hold words."),
     "overlap": _Entry("neardup_daemon.commands.overlap:overlap", "Find archived pages that share passages."),
     "plan": _Entry("neardup_daemon.commands.plan:plan", "Plan an index: memory, machines, recall, settings."),

@@ -1,6 +1,6 @@
-"""Strings from outside made safe for a terminal."""
+"""Strings for a terminal: those from outside made safe, and counts with their nouns."""
 
-__all__ = ["printable", "printable_json", "utf8_name"]
+__all__ = ["counted", "printable", "printable_json", "utf8_name"]
 
 _CONTROLS = (
     *range(0x20),  # C0, with ESC
@@ -13,6 +13,15 @@ _CONTROLS = (
 )
 _AS_TEXT = {code: f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" for code in _CONTROLS}
 _AS_JSON = {code: f"\\u{code:04x}" for code in _CONTROLS}
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun, singular or plural.
+
+    >>> print(counted(1, "page"), counted(2_000, "page"))
+    1 page 2,000 pages
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def printable(text: object) -> str:

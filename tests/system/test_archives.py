@@ -149,6 +149,15 @@ def test_a_forgotten_page_matches_nothing_and_leaves_a_rewritten_archive(archive
     assert all(page.url != "https://example.com/7" for page in index.log.all_pages())
 
 
+@pytest.mark.parametrize("command", ["forget", "query"])
+def test_arguments_in_the_wrong_order_are_answered_with_the_right_one(archive: Path, command: str) -> None:
+    run = call("archive", command, str(archive), "https://example.com/7")
+
+    assert run.returncode == 2
+    meant = "ID…" if command == "forget" else "PAGE"
+    assert f"archive {command} {meant} {archive}" in run.stderr.decode()
+
+
 def test_an_archive_is_rewritten_in_its_place_and_its_forgets_still_hold(archive: Path) -> None:
     call("archive", "forget", "https://example.com/7", str(archive))
 
@@ -157,7 +166,7 @@ def test_an_archive_is_rewritten_in_its_place_and_its_forgets_still_hold(archive
     again = call("archive", "forget", "https://example.com/8", str(archive))
 
     assert (refused.returncode, rewrite.returncode, again.returncode) == (2, 0, 0)
-    assert rewrite.stdout.endswith(b": without 1 pages\n")
+    assert rewrite.stdout.endswith(b": without 1 page\n")
     assert call("archive", "check", str(archive)).returncode == 0
     for number, count in ((7, 0), (8, 0), (9, 1)):
         asked = page_json("copy", essay(number))
@@ -389,6 +398,53 @@ def test_query_and_check_know_the_archives_of_the_settings(archive: Path, crawl:
     ]
     assert f"archive: {archive}, 30 pages, sound" in checked.stdout.decode()
     assert f"BAD  archive: cannot read {missing}" in checked.stdout.decode()
+
+
+def test_explain_compares_a_page_with_a_frozen_one(archive: Path, tmp_path: Path) -> None:
+    edited, short = tmp_path / "edited.json", tmp_path / "short.json"
+    edited.write_bytes(page_json("edited", essay(3, edits=[50])))
+    short.write_bytes(page_json("short", "few words"))
+    frozen = [f"https://example.com/{number}" for number in (3, 4)]
+    no_index = ["--set", "redis.url=redis://127.0.0.1:1", "--archive", str(archive)]
+
+    near = told("explain", str(edited), frozen[0], *no_index)
+    unlike = told("explain", frozen[1], str(edited), *no_index)
+    both = told("explain", *frozen, *no_index)
+    undecided = told("explain", frozen[0], str(short), *no_index)
+
+    assert [each["verdict"] for each in (near, unlike, both, undecided)] == [
+        *("near", "unlike", "unlike", "undecided")
+    ]
+    assert [each["is_match"] for each in (near, unlike)] == [True, False]
+    assert near["archive_keys"]
+    assert unlike["archive_keys"] == []
+    assert (near["second"]["archive"], near["first"].get("archive")) == (archive.name, None)
+    assert f"The archive finds the frozen page by {', '.join(near['archive_keys'])}." in near["words"][1]
+    assert f"The second is frozen in {archive.name}, fetched " in "".join(near["words"])
+    assert "unknown" in both["words"][1]
+
+
+def test_explain_finds_pages_of_the_archives_of_the_settings_beside_the_index(
+    archive: Path, crawl: Path
+) -> None:
+    state = crawl.with_name("state")
+    held = call("dedup", "-", "--state", str(state), stdin=page_json("moved", essay(3)))
+    assert held.returncode == 0, held.stderr
+    chosen = ["--state", str(state), "--set", f"archive.files={archive}"]
+
+    found = told("explain", "https://example.com/moved", "https://example.com/3", *chosen)
+    missing = call("explain", "https://example.com/moved", "nowhere.json", *chosen)
+
+    assert (found["verdict"], found["is_match"]) == ("exact", True)
+    assert found["archive_keys"][0] == "text"
+    assert missing.returncode == 2
+    for said in (
+        "is no file",
+        "is not stored in the index",
+        f"is not in {archive.name}",
+        "as JSON in a file",
+    ):
+        assert said in missing.stderr.decode()
 
 
 def test_dedup_refuses_an_archive_that_does_not_fit(archive: Path) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from neardup_daemon.commands.options import with_json, with_settings
 from neardup_daemon.exit_codes import OK, USAGE
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable, printable_json
+from neardup_daemon.terminal import counted, printable, printable_json
 
 __all__ = ["archive"]
 
@@ -20,10 +20,10 @@ _PATH = click.Path(path_type=Path)
 
 @click.group()
 def archive() -> None:
-    """Look into archives, check them, ask them, and forget pages of them.
+    """Show what archives hold, check and query them, forget pages of them, and rewrite them.
 
     An archive is a file that 'freeze' wrote. It never changes: pages to be forgotten are noted in a small
-    file beside it, NAME.nda.gone, until 'rewrite' makes an archive without them.
+    file beside it, NAME.nda.gone, until 'rewrite' writes an archive without them.
     """
 
 
@@ -61,16 +61,18 @@ def check(files: tuple[Path, ...]) -> None:
 @click.argument("page", metavar="PAGE")
 @click.argument("files", nargs=-1, required=True, type=_PATH, metavar="FILE…")
 def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bool) -> None:
-    """Show what archives have of a page.
+    """Show which frozen pages a page matches, or what archives hold under an id or URL.
 
     PAGE is - for a page as JSON on standard input, which is compared with the frozen ones, or the id or URL
-    of a frozen page, of which only the entry is shown: an archive keeps no text. Readable on a terminal,
+    of a frozen page, of which only the entry is shown; 'explain' compares two pages. Readable on a terminal,
     one line of JSON otherwise.
 
     \b
         head -1 crawl.jsonl | neardup-stream archive query - october.nda september.nda
         neardup-stream archive query https://example.com/news october.nda
     """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    if not any(map(Path.exists, files)) and _is_archive(page):
+        raise click.UsageError(f"the page stands first, the archives behind it: archive query PAGE {page}")
     from neardup_daemon.inspect.archive_asking import query_archives, readable  # noqa: PLC0415 - the same
 
     _show(query_archives(page, files, settings), readable, as_json=as_json)
@@ -81,14 +83,16 @@ def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bo
 @click.argument("ids", nargs=-1, required=True, metavar="ID…")
 @click.argument("file", type=_PATH, metavar="FILE")
 def forget(settings: Settings, ids: tuple[str, ...], file: Path) -> int:
-    """Let an archive tell nothing of some pages any more.
+    """Forget pages of an archive, so that they match nothing from then on.
 
-    ID is the id or URL of a page. It is noted beside the archive; daemons that use it look every
-    archive.reload_seconds. An ID that the archive does not have is named, and ends it with exit code 2 once
-    the others are forgotten.
+    ID is the id or URL of a page; FILE, the archive, stands behind all of them. The pages are noted beside
+    the archive; daemons that use it look every archive.reload_seconds. An ID that the archive does not have
+    is printed, and the exit code is 2, once the others are forgotten.
 
         neardup-stream archive forget https://example.com/withdrawn october.nda
     """
+    if not file.exists() and (misplaced := next(filter(_is_archive, ids), None)) is not None:
+        raise click.UsageError(f"the archive stands behind the pages: archive forget ID… {misplaced}")
     from neardup_daemon.failpoints import failing_steps  # noqa: PLC0415 - the same
     from neardup_daemon.repair.archive_forgetting import forget_in_archive  # noqa: PLC0415 - the kernel is not for --help
 
@@ -112,7 +116,7 @@ def forget(settings: Settings, ids: tuple[str, ...], file: Path) -> int:
 )
 @click.option("--force", is_flag=True, help="Replace a file of that name; its readers keep the old one.")
 def rewrite(settings: Settings, file: Path, output: Path, *, force: bool) -> None:
-    """Write an archive without the bytes of the pages that are forgotten.
+    """Write an archive again, without the bytes of the pages that are forgotten.
 
     neardup-stream archive rewrite october.nda -o october-2.nda
     """
@@ -121,7 +125,15 @@ def rewrite(settings: Settings, file: Path, output: Path, *, force: bool) -> Non
 
     steps = failing_steps(settings.failpoints.points())
     removed = rewrite_without(file, output, replaces=force, on_step=steps)
-    click.echo(f"{printable(str(output))}: without {removed:,} pages")
+    click.echo(f"{printable(str(output))}: without {counted(removed, 'page')}")
+
+
+def _is_archive(word: str) -> bool:
+    """Return whether a word of the command line is the name of a file; an id can be too long for one."""
+    try:
+        return Path(word).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _show(facts: Any, readable: Callable[[Any], str], *, as_json: bool) -> None:

@@ -13,9 +13,10 @@ from neardup_daemon.cores import MOST_WORKERS, default_workers
 from neardup_daemon.logs import configure_logs
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import counted, printable
 
 if TYPE_CHECKING:
+    from neardup_daemon.freezing import Frozen, Origin
     from neardup_stream.archive.keys import KeyKind
 
 __all__ = ["freeze"]
@@ -122,62 +123,50 @@ def freeze(
         neardup-stream dedup november.warc.gz --archive october.nda
         neardup-stream freeze --index --unseen-days 30 -o old.nda --config neardup.toml
     """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
-    from neardup_daemon.freezing import PARTS, FreezeRun, Origin, write_archive  # noqa: PLC0415 - Redis is not for --help
-    from neardup_stream.archive.keys import BANDS_ONLY  # noqa: PLC0415 - the same
+    from neardup_daemon.freezing import FreezeRun, write_archive  # noqa: PLC0415 - Redis is not for --help
 
-    is_index = is_index or state_dir is not None
-    if is_index + is_kafka + bool(files) != 1:
-        raise click.UsageError("name files, or --index, or --kafka, and one of them only")
-    origin: Origin = "index" if is_index else "kafka" if is_kafka else "files"
-    chosen = frozenset(parts.split(","))
-    if unknown := sorted(chosen - set(PARTS)):
-        raise click.UsageError(f"--with: no part is called {unknown[0]!r}; choose of {', '.join(PARTS)}")
-    key_kinds = _key_kinds(keys)
-    if key_kinds != BANDS_ONLY and PARTS[0] not in chosen:
-        raise click.UsageError(f"--keys is for the part {PARTS[0]!r}, which --with leaves out")
-    if is_index and "fuzzy" in key_kinds:
-        raise click.UsageError("--keys: an index keeps no texts, so its pages have no fuzzy keys")
-    if is_index and chosen != set(PARTS[:1]):
-        raise click.UsageError(f"--with: an index keeps no texts, so only {PARTS[0]!r} can be made of it")
-    if unseen_days and not is_index:
+    origin = _origin(is_index=is_index or state_dir is not None, is_kafka=is_kafka, has_files=bool(files))
+    if unseen_days and origin != "index":
         raise click.UsageError("--unseen-days is for --index")
+    chosen, key_kinds = _parts(parts), _key_kinds(keys)
+    _require_texts_enough(origin, chosen, key_kinds)
     configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    run = FreezeRun(
+        origin=origin,
+        files=files,
+        state_dir=state_dir,
+        unseen_days=unseen_days,
+        output=output,
+        memory_bytes=memory_mib * _MIB,
+        replaces=force,
+        parts=chosen,
+        common_pages=common_pages,
+        worker_count=worker_count,
+        key_kinds=key_kinds,
+    )
     start = perf_counter()
     with page_progress() as on_pages:
-        run = FreezeRun(
-            origin=origin,
-            files=files,
-            state_dir=state_dir,
-            unseen_days=unseen_days,
-            output=output,
-            memory_bytes=memory_mib * _MIB,
-            replaces=force,
-            parts=chosen,
-            common_pages=common_pages,
-            worker_count=worker_count,
-            key_kinds=key_kinds,
-        )
         frozen = asyncio.run(write_archive(run, settings, on_pages or (lambda _count: None)))
     if frozen is None:
         click.echo("stopped: no archive was written", err=True)
         return _STOPPED
-    built, filled, size = frozen.built, frozen.filled, frozen.built.header.file_bytes
-    archived = (
-        f" {filled.archived_count:,} without sketches as they match an archive (archive.on_match is skip),"
-        if filled.archived_count
-        else ""
-    )
-    click.echo(
-        f"{printable(str(output))}: {built.page_count:,} pages, {size:,} bytes"
-        f" ({size / max(built.page_count, 1):.0f} a page), in {perf_counter() - start:.1f} s;"
-        f" {built.repeat_count:,} replaced by later ones,{archived}"
-        f" {built.unindexed_count - filled.archived_count:,} too short to be compared,"
-        f" {filled.dead_letter_count:,} dead letters, {filled.skipped_count:,} skipped",
-        err=True,
-    )
-    for letter in filled.first_dead_letters:
-        click.echo(f"dead letter: {printable(letter)}", err=True)
+    _report(output, frozen, perf_counter() - start)
     return 0
+
+
+def _origin(*, is_index: bool, is_kafka: bool, has_files: bool) -> "Origin":
+    if is_index + is_kafka + has_files != 1:
+        raise click.UsageError("name files, or --index, or --kafka, and one of them only")
+    return "index" if is_index else "kafka" if is_kafka else "files"
+
+
+def _parts(written: str) -> frozenset[str]:
+    from neardup_daemon.freezing import PARTS  # noqa: PLC0415 - Redis is not for --help
+
+    chosen = frozenset(written.split(","))
+    if unknown := sorted(chosen - set(PARTS)):
+        raise click.UsageError(f"--with: no part is called {unknown[0]!r}; choose of {', '.join(PARTS)}")
+    return chosen
 
 
 def _key_kinds(written: str) -> "frozenset[KeyKind]":
@@ -189,3 +178,35 @@ def _key_kinds(written: str) -> "frozenset[KeyKind]":
             f"--keys: no kind of keys is called {unknown[0]!r}; choose of {', '.join(get_args(KeyKind))}"
         )
     return frozenset(cast("list[KeyKind]", chosen))
+
+
+def _require_texts_enough(origin: "Origin", parts: frozenset[str], key_kinds: "frozenset[KeyKind]") -> None:
+    """Refuse what cannot be made of the origin: an index keeps no texts."""
+    if key_kinds != {"bands"} and "archive" not in parts:
+        raise click.UsageError("--keys is for the part 'archive', which --with leaves out")
+    if origin != "index":
+        return
+    if "fuzzy" in key_kinds:
+        raise click.UsageError("--keys: an index keeps no texts, so its pages have no fuzzy keys")
+    if parts != {"archive"}:
+        raise click.UsageError("--with: an index keeps no texts, so only 'archive' can be made of it")
+
+
+def _report(output: Path, frozen: "Frozen", seconds: float) -> None:
+    """Print what became of the pages."""
+    built, filled, size = frozen.built, frozen.filled, frozen.built.header.file_bytes
+    archived = (
+        f" {filled.archived_count:,} without sketches as they match an archive (archive.on_match is skip),"
+        if filled.archived_count
+        else ""
+    )
+    click.echo(
+        f"{printable(str(output))}: {counted(built.page_count, 'page')}, {counted(size, 'byte')}"
+        f" ({size / max(built.page_count, 1):.0f} a page), in {seconds:.1f} s;"
+        f" {built.repeat_count:,} replaced by later ones,{archived}"
+        f" {built.unindexed_count - filled.archived_count:,} too short to be compared,"
+        f" {counted(filled.dead_letter_count, 'dead letter')}, {filled.skipped_count:,} skipped",
+        err=True,
+    )
+    for letter in filled.first_dead_letters:
+        click.echo(f"dead letter: {printable(letter)}", err=True)

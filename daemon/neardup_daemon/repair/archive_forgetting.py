@@ -1,7 +1,6 @@
 """Forgets pages of archives, and writes archives without them: for `archive forget` and `archive rewrite`."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -45,10 +44,14 @@ def forget_in_archive(names: Sequence[str], path: Path, on_step: OnStep = no_ste
         CorruptData: the archive or its forgets are damaged.
         StreamUnavailable: the disk is full or failed.
     """
-    for _ in range(_MOST_REPLACEMENTS):
-        with suppress(ReplacedMeanwhile):
+    replacement_count = 0
+    while True:
+        try:
             return _forget(names, path, on_step)
-    return _forget(names, path, on_step)
+        except ReplacedMeanwhile:
+            replacement_count += 1
+            if replacement_count > _MOST_REPLACEMENTS:
+                raise
 
 
 def _forget(names: Sequence[str], path: Path, on_step: OnStep) -> Forgotten:
