@@ -120,7 +120,7 @@ def write_pages(path: Path, count: int, host_count: int) -> None:
 
 
 def in_paragraphs(text: str) -> str:
-    """Return a text in lines, as texts are: one of a single line has no frame, and is not looked at for one."""
+    """Return a text in lines, as most texts are: no frame is looked for in a text of one line."""
     words = text.split()
     return "\n".join(
         " ".join(words[start : start + PARAGRAPH_WORDS]) for start in range(0, len(words), PARAGRAPH_WORDS)

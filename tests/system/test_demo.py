@@ -105,6 +105,10 @@ def test_the_events_add_up_to_what_the_store_says(said: str) -> None:
     assert "the store says: the same" in end
 
 
+def test_the_one_dead_letter_is_explained(said: str) -> None:
+    assert "One record of the crawl is no JSON, on purpose" in " ".join(said.split())
+
+
 def test_all_parts_come_in_order_as_plain_text(said: str) -> None:
     parts = (
         *("Near-duplicates found", "A site with a frame", "Clusters"),

@@ -1,4 +1,4 @@
-"""The first start on a machine: kernels are compiled before Kafka is contacted, and a terminal says so."""
+"""What a new user waits for: kernels are compiled before Kafka is contacted, and a terminal says so."""
 
 import os
 import pty
@@ -11,6 +11,7 @@ import pytest
 from tests.servers.daemon import start_daemon
 from tests.servers.process import wait_until
 from tests.system.conftest import Site
+from tests.system.test_progress import on_terminal
 
 LOAD_TWO_KERNELS = """
 import sys
@@ -72,6 +73,16 @@ def test_a_terminal_says_once_that_kernels_are_compiled_unless_a_log_line_does(
 
     assert said.count(LINE) == count
     assert said.count("compiling the one kernel") == (logs[:1] == ("info",))
+
+
+def test_tail_says_on_a_terminal_that_it_waits(site: Site) -> None:
+    site.create_topics()
+
+    settings = (word for setting in site.settings for word in ("--set", setting))
+    code, said = on_terminal("tail", "--idle-seconds", "0", *settings)
+
+    assert code == 0, said.decode()
+    assert f"waiting for events on {site.topics[1]}" in said.decode()
 
 
 def test_what_is_no_terminal_gets_nothing_but_logs(tmp_path: Path) -> None:

@@ -41,10 +41,10 @@ def test_frames_are_learned_shown_and_forgotten_without_storing_a_page(tmp_path:
 
     assert run.returncode == 0, run.stderr
     assert run.stdout.decode() == (
-        "22 pages of 1 sites: 21 learned from, 1 near-copies, 0 too short or of no site;"
-        " 18 lines are frame now\n"
+        "22 pages of 1 site: 21 learned from, 1 near-copies, 0 too short or of no site;"
+        " frames have 18 lines now\n"
     )
-    assert b"1 records are no pages" in run.stderr
+    assert b"no pages: 1 record" in run.stderr
     assert b"at most 10 seconds" in run.stderr
 
     (shown,) = told("frames", "show", SITE, *state)

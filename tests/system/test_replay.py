@@ -40,7 +40,7 @@ def test_what_a_raised_limit_allows_is_put_back_once_and_becomes_a_page(site: Si
 
     assert (first.returncode, again.returncode) == (0, 0)
     assert first.stderr.decode().splitlines() == [
-        f"1 dead letters put back into {site.topics[0]}",
+        f"1 dead letter put back into {site.topics[0]}",
         "1 left, with another reason",
     ]
     assert again.stderr.decode().splitlines() == [f"0 dead letters put back into {site.topics[0]}"]
@@ -59,7 +59,7 @@ def test_a_record_that_fails_again_and_again_is_left_after_so_many_attempts(
         told.append(site.call("replay", "--max-attempts", "1").stderr.decode().splitlines())
 
     assert told == [
-        [f"1 dead letters put back into {site.topics[0]}"],
+        [f"1 dead letter put back into {site.topics[0]}"],
         [
             f"0 dead letters put back into {site.topics[0]}",
             "1 left, put back 1 times before (--max-attempts)",
@@ -80,10 +80,10 @@ def test_letters_are_saved_corrected_and_put_back(site: Site, tmp_path: Path) ->
     run = site.call("replay", str(saved))
     left = site.call("replay")
 
-    assert run.stderr.decode() == f"1 dead letters put back into {site.topics[0]}\n"
+    assert run.stderr.decode() == f"1 dead letter put back into {site.topics[0]}\n"
     assert left.stderr.decode() == f"0 dead letters put back into {site.topics[0]}\n"
     assert outcomes_after(site, 1) == {"unique": 1}
-    assert site.call("replay", "--from-start").stderr.startswith(b"1 dead letters")
+    assert site.call("replay", "--from-start").stderr.startswith(b"1 dead letter")
 
 
 def test_a_file_with_a_line_that_is_no_letter_puts_nothing_back(tmp_path: Path) -> None:

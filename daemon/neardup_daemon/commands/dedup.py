@@ -15,7 +15,7 @@ from neardup_daemon.logs import configure_logs
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import counted, printable
 from neardup_stream.errors import ConfigError
 from neardup_stream.streams.files.warc_revisits import RevisitTally
 
@@ -125,7 +125,7 @@ def dedup(
 def _tell_summary(tally: Tally, seconds: float) -> None:
     pages = tally.outcomes.total()
     parts = [f"{count:,} {outcome}" for outcome, count in tally.outcomes.most_common()]
-    click.echo(f"{pages:,} pages in {seconds:.1f} s: {', '.join(parts) or 'none'}", err=True)
+    click.echo(f"{counted(pages, 'page')} in {seconds:.1f} s: {', '.join(parts) or 'none'}", err=True)
     if tally.bucket_cap_hit_count:
         click.echo(
             f"{tally.bucket_cap_hit_count:,} ranges held more than index.bucket_cap entries;"

@@ -7,6 +7,7 @@ import click
 
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable
 from neardup_stream.streams.files.outputs import buffered_output
 
 __all__ = ["demo"]
@@ -47,5 +48,8 @@ def demo(settings: Settings, pages: int, seed: int, write: Path | None) -> None:
         lines = b"".join(record.value + b"\n" for record in crawl.records if record.value is not None)
         with buffered_output(str(write)) as file:
             file.write(lines)
+        console.print(
+            f"Written to {printable(write)}; one of its records is broken on purpose.", highlight=False
+        )
     console.print("Sending it through the pipeline: text, sketches, clusters in a private Redis …")
     print_report(build_report(crawl, asyncio.run(run_demo(crawl, settings))), console)

@@ -10,6 +10,7 @@ from neardup_daemon.commands.options import with_settings, with_state
 from neardup_daemon.logs import configure_logs
 from neardup_daemon.progress import share_progress
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import counted
 
 __all__ = ["expire"]
 
@@ -34,7 +35,7 @@ def expire(settings: Settings, state_dir: Path | None) -> None:
     with share_progress("looking at page records") as on_slots:
         counts, dead_inputs = asyncio.run(expire_now(settings, state_dir, on_slots))
     click.echo(
-        f"{counts['scanned']:,} records: {counts['expired']:,} pages expired,"
+        f"{counted(counts['scanned'], 'record')}: {counted(counts['expired'], 'page')} expired,"
         f" {counts['representative']:,} due but speaking for others, {counts['dropped']:,} stubs dropped"
     )
     if dead_inputs:

@@ -13,7 +13,7 @@ from neardup_daemon.logs import configure_logs
 from neardup_daemon.preparing import build_preparation
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import counted, printable
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.streams.files.inputs import STDIN
@@ -95,4 +95,4 @@ def _line(arrival: Arrival) -> _Line:
 def _tell_counts(counts: Counter[str]) -> None:
     """Everything that came, by what became of it; nothing of what did not happen."""
     parts = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
-    click.echo(f"{counts.total():,} records: {parts or 'none'}", err=True)
+    click.echo(f"{counted(counts.total(), 'record')}: {parts or 'none'}", err=True)

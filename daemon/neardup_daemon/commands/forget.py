@@ -10,6 +10,7 @@ from neardup_daemon.commands.options import with_settings, with_state
 from neardup_daemon.logs import configure_logs
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally
+from neardup_daemon.terminal import counted
 
 __all__ = ["forget"]
 
@@ -48,5 +49,5 @@ def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, eve
     tally = Tally()
     code = asyncio.run(forget_in_state(ids, settings, state_dir, events or "-", tally))
     parts = [f"{count:,} {outcome}" for outcome, count in tally.outcomes.items()]
-    click.echo(f"{tally.outcomes.total():,} pages: {', '.join(parts)}", err=True)
+    click.echo(f"{counted(tally.outcomes.total(), 'page')}: {', '.join(parts)}", err=True)
     return code

@@ -12,7 +12,7 @@ from neardup_daemon.logs import configure_logs
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import dead_letter_complaint
-from neardup_daemon.terminal import printable, printable_json
+from neardup_daemon.terminal import counted, printable, printable_json
 from neardup_stream.errors import ConfigError
 
 __all__ = ["frames"]
@@ -56,12 +56,13 @@ def learn(settings: Settings, files: tuple[str, ...], state_dir: Path | None) ->
     with page_progress() as on_pages:
         learned = asyncio.run(learn_frames(files, settings, state_dir, on_pages))
     click.echo(
-        f"{learned.page_count:,} pages of {learned.site_count:,} sites: {learned.lesson_count:,} learned"
-        f" from, {learned.copy_count:,} near-copies, {learned.unused_count:,} too short or of no site;"
-        f" {learned.frame_line_count:,} lines are frame now"
+        f"{counted(learned.page_count, 'page')} of {counted(learned.site_count, 'site')}:"
+        f" {learned.lesson_count:,} learned from, {learned.copy_count:,} near-copies,"
+        f" {learned.unused_count:,} too short or of no site;"
+        f" frames have {counted(learned.frame_line_count, 'line')} now"
     )
     if learned.rejected_count:
-        click.echo(f"{learned.rejected_count:,} records are no pages", err=True)
+        click.echo(f"no pages: {counted(learned.rejected_count, 'record')}", err=True)
     if learned.dropped_count:
         click.echo(f"{learned.dropped_count:,} lessons gave way to those of a daemon", err=True)
     click.echo(_CACHE_NOTE, err=True)

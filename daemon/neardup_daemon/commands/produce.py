@@ -9,7 +9,7 @@ from neardup_daemon.commands.options import with_settings
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import dead_letter_complaint
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import counted, printable
 from neardup_stream.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool
 
 
 def _report(produced: "Produced", topic: str) -> None:
-    click.echo(f"{produced.published:,} records published to {topic}", err=True)
+    click.echo(f"{counted(produced.published, 'record')} published to {topic}", err=True)
     for what, counts in (("bad pages", produced.bad), ("records without a page", produced.skipped)):
         if counts:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())

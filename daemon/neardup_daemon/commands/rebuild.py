@@ -10,6 +10,7 @@ from neardup_daemon.commands.options import with_settings, with_state
 from neardup_daemon.logs import configure_logs
 from neardup_daemon.progress import share_progress
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import counted
 
 __all__ = ["rebuild"]
 
@@ -31,6 +32,6 @@ def rebuild(settings: Settings, state_dir: Path | None) -> None:
     with share_progress("filling the index") as on_slots:
         counts = asyncio.run(rebuild_index(settings, state_dir, on_slots))
     click.echo(
-        f"{counts.total():,} records: {counts['indexed']:,} pages in the index, {counts['short']:,} too short"
-        f" for it, {counts['gone']:,} stubs"
+        f"{counted(counts.total(), 'record')}: {counted(counts['indexed'], 'page')} in the index,"
+        f" {counts['short']:,} too short for it, {counts['gone']:,} stubs"
     )

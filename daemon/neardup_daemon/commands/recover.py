@@ -9,7 +9,7 @@ from neardup_daemon.commands.options import with_settings
 from neardup_daemon.logs import configure_logs
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import counted, printable
 
 __all__ = ["recover"]
 
@@ -34,8 +34,8 @@ def recover(settings: Settings) -> None:
     with page_progress() as on_records:
         done = asyncio.run(recover_index(settings, on_records))
     click.echo(
-        f"{done.record_count:,} records judged again: {done.page_count:,} pages,"
-        f" {done.cluster_count:,} clusters; {done.event_count:,} corrections published"
+        f"{counted(done.record_count, 'record')} judged again: {counted(done.page_count, 'page')},"
+        f" {counted(done.cluster_count, 'cluster')}; {done.event_count:,} corrections published"
     )
     for number, first in sorted(done.deleted_before.items()):
         click.echo(f"partition {number}: the records before offset {first:,} are gone from the topic")

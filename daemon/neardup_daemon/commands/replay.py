@@ -8,6 +8,7 @@ import click
 
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import counted
 from neardup_stream.errors import BadPageReason
 
 __all__ = ["replay"]
@@ -88,7 +89,7 @@ def replay(
         f"put back {max_attempts} times before (--max-attempts)": fates["exhausted"],
         "of which only the beginning is kept": fates["truncated"],
     }
-    click.echo(f"{fates['replayed']:,} dead letters {done}", err=True)
+    click.echo(f"{counted(fates['replayed'], 'dead letter')} {done}", err=True)
     for why, count in left.items():
         if count:
             click.echo(f"{count:,} left, {why}", err=True)

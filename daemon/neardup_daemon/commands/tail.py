@@ -7,6 +7,7 @@ import click
 
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import printable
 
 __all__ = ["tail"]
 
@@ -29,5 +30,9 @@ def tail(
     """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
     from neardup_daemon.inspect.following import Follow, follow_events  # noqa: PLC0415 - Kafka is not for --help
 
+    if sys.stderr.isatty():
+        start = "from the oldest one" if from_start else "the next ones; --from-start shows all"
+        topic = printable(settings.kafka.events_topic)
+        click.echo(f"waiting for events on {topic}, {start}; Ctrl-C ends it", err=True)
     follow = Follow(from_start, max_events, idle_seconds, is_readable=sys.stdout.isatty() and not as_json)
     return asyncio.run(follow_events(follow, settings))

@@ -41,6 +41,10 @@ NEXT_COMMANDS = (
 WHY_SOME_ARE_MISSED = (
     "[dim]A page is missed when no table brings it together with its kin, or too little is alike.[/dim]"
 )
+ABOUT_DEAD_LETTERS = (
+    "[dim]One record of the crawl is no JSON, on purpose: it becomes a dead letter with its reason, and the"
+    " stream continues behind it.[/dim]"
+)
 STYLES = {"same": "dim", "removed": "red", "added": "bold green"}
 MARKS = {"same": ("", ""), "removed": ("[-", "-]"), "added": ("{+", "+}")}
 """So that a change is seen without color too."""
@@ -129,6 +133,8 @@ def print_report(report: DemoReport, console: Console) -> None:
     print_story(report.story, console)
     print_fold(report.folded, console)
     console.print(_outcomes_table(report))
+    if report.expected_outcomes.get("dead_letter"):
+        console.print(ABOUT_DEAD_LETTERS)
     console.print("\n[bold]What to type next[/bold]")
     for command, purpose in NEXT_COMMANDS:
         console.print(f"  [cyan]{escape(command):<41}[/cyan] {purpose}", highlight=False)

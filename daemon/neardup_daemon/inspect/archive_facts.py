@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import counted, printable
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.gone import read_gone
 from neardup_stream.archive.logged import LoggedArchive
@@ -102,7 +102,8 @@ def check_archive(path: Path) -> str:
     if "key.slots" in index.file.sections:
         read_reference(FrozenIndex(path))
     read_gone(path, index.header)
-    return f"{printable(str(path))}: {pages:,} pages, {index.header.file_bytes:,} bytes, sound"
+    size = counted(index.header.file_bytes, "byte")
+    return f"{printable(str(path))}: {counted(pages, 'page')}, {size}, sound"
 
 
 def readable(facts: ArchiveFacts) -> str:
@@ -114,9 +115,9 @@ def _lines(facts: ArchiveFacts) -> Iterator[str]:
     yield f"{click.style('archive ' + facts.id, bold=True)}"
     forgotten = f", {facts.forgotten:,} of them forgotten" if facts.forgotten else ""
     until = f", fetched until {facts.latest_fetched_at}" if facts.latest_fetched_at else ""
-    yield f"  {facts.pages:,} pages{forgotten}{until}"
+    yield f"  {counted(facts.pages, 'page')}{forgotten}{until}"
     per_page = facts.bytes / max(facts.pages, 1)
-    yield f"  {facts.bytes:,} bytes, {per_page:.1f} a page"
+    yield f"  {counted(facts.bytes, 'byte')}, {per_page:.1f} a page"
     if facts.keys:
         kinds = " and ".join(facts.key_kinds)
         yield f"  {facts.keys:,} keys ({kinds}); their perfect hash takes {facts.bits_per_key:.2f} bits a key"

@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 from neardup_daemon.archives import open_archive
 from neardup_daemon.policy import policy
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import counted
 from neardup_daemon.wiring import kafka_connection, schema
 from neardup_stream.errors import NeardupError
 from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
@@ -49,7 +50,7 @@ def judge_layout(settings: Settings) -> Finding:
     fill = index.expected_pages / 2 ** (8 + layout.bucket_bits)
     facts = (
         f"index: {len(layout.tables)} tables for {index.blocks} blocks at {index.distance_bits} bits, "
-        f"{fill:,.0f} entries a bucket at {index.expected_pages:,} pages"
+        f"{fill:,.0f} entries a bucket at {counted(index.expected_pages, 'page')}"
     )
     if fill > MEAN_FILL:
         remedy = f"the fullest take several times the memory: set index.blocks to {index.blocks + 1}"
@@ -68,7 +69,7 @@ def judge_archives(settings: Settings) -> Iterator[Finding]:
         else:
             pages, gone = archive.index.header.page_count, int(archive.gone.sum())
             forgotten = f", {gone:,} of them forgotten" if gone else ""
-            yield Finding("good", f"archive: {name}, {pages:,} pages{forgotten}, sound")
+            yield Finding("good", f"archive: {name}, {counted(pages, 'page')}{forgotten}, sound")
 
 
 async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
@@ -111,7 +112,7 @@ async def _check_kafka(settings: Settings, create_partitions: int | None) -> Asy
                 except NeardupError as error:
                     yield Finding("bad", f"kafka: {error}")
                     continue
-                yield Finding("good", f"kafka: created topic {name}, {partitions} partitions")
+                yield Finding("good", f"kafka: created topic {name}, {counted(partitions, 'partition')}")
             else:
                 yield judge_topic(name, facts, roles[name])
     except NeardupError as error:
@@ -134,4 +135,4 @@ def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole) -> Finding
             f"kafka: topic {name} is compacted, which drops events that subscribers need; "
             "set cleanup.policy=delete",
         )
-    return Finding("good", f"kafka: topic {name}, {facts.partitions} partitions")
+    return Finding("good", f"kafka: topic {name}, {counted(facts.partitions, 'partition')}")

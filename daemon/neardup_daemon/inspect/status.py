@@ -7,7 +7,7 @@ import msgspec
 
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import counted, printable
 from neardup_daemon.wiring import kafka_connection
 from neardup_stream.streams.kafka.admin import committed_offsets, group_members
 from neardup_stream.streams.kafka.partitions import topic_partition_of
@@ -149,8 +149,8 @@ def _index_lines(index: IndexStatus) -> Iterator[str]:
 
 
 def _group_lines(group: GroupStatus) -> Iterator[str]:
-    yield f"group      {printable(group.group_id)}, {group.members} daemons"
-    yield f"topic      {printable(group.topic)}, lag {group.lag:,} records"
+    yield f"group      {printable(group.group_id)}, {counted(group.members, 'daemon')}"
+    yield f"topic      {printable(group.topic)}, lag {counted(group.lag, 'record')}"
     yield ""
     yield f"{'partition':>9}  {'committed':>14}  {'end':>14}  {'lag':>14}"
     for one in group.partitions:

@@ -10,7 +10,7 @@ import msgspec
 
 from neardup_daemon.inspect.verifying import Reading
 from neardup_daemon.progress import OnPart, unseen
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import counted, printable
 from neardup_stream.invariants.judging import judge, unjudged
 
 __all__ = ["InvariantFinding", "Verification", "readable", "verified"]
@@ -117,8 +117,8 @@ def readable(verification: Verification) -> str:
 def _lines(verification: Verification) -> Iterator[str]:
     yield (
         f"{verification.finished:,} of {verification.records:,} records finished,"
-        f" {verification.events:,} events, {verification.dead_letters:,} dead letters;"
-        f" {verification.pages:,} pages stored, {verification.clusters:,} clusters"
+        f" {counted(verification.events, 'event')}, {counted(verification.dead_letters, 'dead letter')};"
+        f" {counted(verification.pages, 'page')} stored, {counted(verification.clusters, 'cluster')}"
     )
     for each in verification.invariants:
         yield f"  {each.invariant}  {each.promise:<38}  {_state(each)}"

@@ -24,6 +24,7 @@ from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_preparation, verdict_config
 from neardup_daemon.repair.correcting import Publisher
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.terminal import counted
 from neardup_daemon.wiring import Stores, create_stores, kafka_connection, message_publication, schema
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Message, Partition, input_id
@@ -150,8 +151,9 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
     kafka, connection = settings.kafka, kafka_connection(settings)
     if members := await group_members(connection, kafka.group_id):
         raise ConfigError(
-            f"group {kafka.group_id} has {len(members)} members: stop all daemons of redis.namespace"
-            f" {settings.redis.namespace!r} first, and wait kafka.session_timeout_seconds after a kill"
+            f"group {kafka.group_id} has {counted(len(members), 'member')}: stop all daemons of"
+            f" redis.namespace {settings.redis.namespace!r} first, and wait"
+            " kafka.session_timeout_seconds after a kill"
         )
     facts = await require_topics(connection, [kafka.pages_topic], right="Read")
     every = [
