@@ -28,6 +28,7 @@ from neardup_stream.text.markup_names import (
     FORMATTING,
     FOSTERING,
     ITEM,
+    LINK,
     NEEDS_TABLE,
     OPTION,
     PARAGRAPH,
@@ -49,6 +50,7 @@ from neardup_stream.text.markup_stack import (
     OPEN_TABLES,
     STACK_STATE,
     close,
+    close_foreign,
     close_formatting,
     close_same_formatting,
     end_foreign,
@@ -95,6 +97,8 @@ def _end(
     state: NDArray[np.int64],
 ) -> None:
     """Process an end tag."""
+    if is_foreign(stack, state) and close_foreign(stack, state, code):
+        return
     if is_among(meaning, FORMATTING):
         close_formatting(stack, names, looks, state, code)
     elif code == FORM:
@@ -155,20 +159,23 @@ def _start(
     Returns:
         The place after the tag, or after its content if that is raw.
     """
-    if is_among(meaning, VOID):
+    is_inside_foreign = is_foreign(stack, state)
+    if is_among(meaning, VOID) and not is_inside_foreign:
         return at
     counts[_NODES] += state[OPEN_FORMATTING]  # because the parser may repeat these inside
     counts[_OPTIONS] += code == OPTION
     if code == ITEM:
         counts[_INDENT] += state[OPEN_LISTS] * _INDENT_BYTES
-    is_inside_foreign = is_foreign(stack, state)
-    if is_among(meaning, RAW) and not is_inside_foreign:
+    if is_inside_foreign:
+        if not closes_itself:
+            open_element(stack, state, code, meaning)
+        return at
+    if is_among(meaning, RAW):
         return end_of_raw(utf8, at, code)
     group = PARAGRAPH_GROUP if is_among(meaning, ENDS_PARAGRAPH) else group_of(meaning)
     if group >= 0:
         imply_end(stack, state, group, meaning)
-    if not (closes_itself and is_inside_foreign):
-        open_element(stack, state, code, meaning)
+    open_element(stack, state, code, meaning)
     return at
 
 
@@ -219,7 +226,7 @@ def scan_markup(utf8: NDArray[np.uint8], limits: NDArray[np.int64], counts: NDAr
             if is_root:  # attributes of all root tags accumulate on one element
                 state[_ROOT_ATTRIBUTES] += attributes
                 attributes = state[_ROOT_ATTRIBUTES]
-            elif is_among(meaning, FORMATTING):
+            elif is_among(meaning, FORMATTING) and not (code == LINK and is_foreign(stack, state)):
                 if is_among(meaning, ALONE):
                     close_same_formatting(stack, names, looks, state, code)
                 open_formatting(names, looks, state, code, look)

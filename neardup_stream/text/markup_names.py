@@ -20,12 +20,14 @@ __all__ = [
     "FORMATTING",
     "FOSTERING",
     "HEADINGS",
-    "INTEGRATION",
+    "HTML_IN_MATHML",
+    "HTML_IN_SVG",
     "ITEM",
     "LINK",
     "LISTS",
     "MARKERS",
     "MASK",
+    "MATH",
     "MULTIPLIER",
     "NEEDS_TABLE",
     "OPTION",
@@ -62,8 +64,8 @@ def _code(name: str) -> int:
 
 
 VOID, ENDS_PARAGRAPH, SPECIAL, FORMATTING, RAW, LISTS, ROOTS, ALONE, FOREIGN = (1 << bit for bit in range(9))
-TABLES, FOSTERING, DROPPED, NEEDS_TABLE, INTEGRATION, ENDS_FOREIGN = (1 << bit for bit in range(9, 15))
-MARKERS, SELECTS, HEADINGS, TRANSPARENT = (1 << bit for bit in range(15, 19))
+TABLES, FOSTERING, DROPPED, NEEDS_TABLE, HTML_IN_SVG, ENDS_FOREIGN = (1 << bit for bit in range(9, 15))
+MARKERS, SELECTS, HEADINGS, TRANSPARENT, HTML_IN_MATHML = (1 << bit for bit in range(15, 20))
 _KINDS = {
     VOID: "area base br col embed hr img input link meta param source track wbr keygen frame",
     ENDS_PARAGRAPH: (
@@ -89,7 +91,8 @@ _KINDS = {
         " title"
     ),
     NEEDS_TABLE: "caption col colgroup tbody td tfoot th thead tr",
-    INTEGRATION: "foreignobject desc title mi mo mn ms mtext",
+    HTML_IN_SVG: "foreignobject desc title",
+    HTML_IN_MATHML: "mi mo mn ms mtext",
     MARKERS: "applet caption marquee object td template th",
     SELECTS: "select",
     HEADINGS: "h1 h2 h3 h4 h5 h6",
@@ -100,11 +103,11 @@ _KINDS = {
     ),
 }
 """Special: an end tag of another kind does not close anything around it. Alone: one of these closes the
-previous one. Fostering: text directly inside moves before the table. Dropped: the parser may ignore the tag,
-or move the element, so that the text around it is one text. Needs table: ignored outside tables. Integration:
-elements of SVG and MathML that contain HTML. Ends foreign: closes SVG and MathML around it. Markers: end tags
-inside do not close elements outside, and formatting does not cross them. Transparent: an item in one of these
-ends the item around it.
+previous one. Fostering: text directly inside moves before the table. Dropped: the parser may ignore the
+tag, or move the element, so that the text around it is one text. Needs table: ignored outside tables.
+HTML in SVG, HTML in MathML: elements of these that contain HTML. Ends foreign: closes SVG and MathML
+around it. Markers: end tags inside do not close elements outside, and formatting does not cross them.
+Transparent: an item in one of these ends the item around it.
 """
 GROUPS = (
     "p", "li", "dd dt", "td th", "tr", "tbody thead tfoot", "caption", "colgroup", "option",
@@ -112,8 +115,8 @@ GROUPS = (
 """Elements that are often left open: one of a group ends the previous one of that group."""
 PARAGRAPH_GROUP, OPTION_GROUP = GROUPS.index("p"), GROUPS.index("option")
 ITEM, OPTION, BREAK, PARAGRAPH = _code("li"), _code("option"), _code("br"), _code("p")
-PLAIN_TEXT, FORM, LINK, BUTTON, ANNOTATION = (
-    _code(name) for name in ("plaintext", "form", "a", "button", "annotation-xml")
+PLAIN_TEXT, FORM, LINK, BUTTON, ANNOTATION, MATH = (
+    _code(name) for name in ("plaintext", "form", "a", "button", "annotation-xml", "math")
 )
 
 _GROUP_SHIFT = 24

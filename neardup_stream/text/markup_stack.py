@@ -14,11 +14,13 @@ from neardup_stream.text.markup_names import (
     BUTTON,
     FOREIGN,
     HEADINGS,
-    INTEGRATION,
+    HTML_IN_MATHML,
+    HTML_IN_SVG,
     ITEM,
     LINK,
     LISTS,
     MARKERS,
+    MATH,
     NEEDS_TABLE,
     OPTION_GROUP,
     PARAGRAPH_GROUP,
@@ -39,6 +41,7 @@ __all__ = [
     "OPEN_TABLES",
     "STACK_STATE",
     "close",
+    "close_foreign",
     "close_formatting",
     "close_same_formatting",
     "cut",
@@ -56,10 +59,12 @@ STACK_STATE = 7 + _NAME_SLOTS
 OPEN, OPEN_FORMATTING, OPEN_LISTS, _OPEN_FOREIGN, OPEN_TABLES, _OPEN_SELECTS, _FLOOR, _OPEN_NAMES = range(8)
 """The last is the first slot of those that count open elements by name; different names may share a slot."""
 
-_NAME, _MEANING, _IS_FOREIGN, _OUTER_FLOOR = range(COLUMNS := 4)
-"""The columns of an open element: its name; its meaning; whether its content is SVG or MathML; and the index
-of the first formatting element that can be closed inside the element around it.
+_NAME, _MEANING, _CONTENT, _OUTER_FLOOR = range(COLUMNS := 4)
+"""The columns of an open element: its name; its meaning; what its content is; and the index of the first
+formatting element that can be closed inside the element around it.
 """
+
+_HTML, _SVG, _MATHML = range(3)
 
 _SAME_FORMATTING = 3  # open elements of one name with the same attributes that a parser repeats at most
 
@@ -73,7 +78,7 @@ def _slot_of(code: int) -> int:
 @compiled
 def is_foreign(stack: NDArray[np.int64], state: NDArray[np.int64]) -> bool:
     """Return whether markup at this point is SVG or MathML."""
-    return bool(state[_OPEN_FOREIGN] > 0 and stack[state[OPEN] - 1, _IS_FOREIGN] != 0)
+    return bool(state[_OPEN_FOREIGN] > 0 and stack[state[OPEN] - 1, _CONTENT] != _HTML)
 
 
 @compiled
@@ -84,12 +89,17 @@ def innermost_meaning(stack: NDArray[np.int64], state: NDArray[np.int64]) -> int
 
 @compiled
 def open_element(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, meaning: int) -> None:
-    """Open an element inside all others; ignores one that needs a table if there is none."""
+    """Open an element inside all others; ignores one of HTML that needs a table if there is none.
+
+    An element of SVG or MathML has no meaning but what matters there, whatever HTML has of that name.
+    """
     depth = state[OPEN]
+    around = stack[depth - 1, _CONTENT] if depth > 0 else _HTML
+    if around != _HTML:
+        meaning &= FOREIGN | HTML_IN_SVG | HTML_IN_MATHML
     if depth < len(stack) and (state[OPEN_TABLES] > 0 or not is_among(meaning, NEEDS_TABLE)):
-        stays_foreign = is_foreign(stack, state) and not is_among(meaning, INTEGRATION)
         stack[depth, _NAME], stack[depth, _MEANING] = code, meaning
-        stack[depth, _IS_FOREIGN] = stays_foreign or is_among(meaning, FOREIGN)
+        stack[depth, _CONTENT] = _content_of(around, code, meaning)
         stack[depth, _OUTER_FLOOR] = state[_FLOOR]
         state[OPEN] = depth + 1
         state[_slot_of(code)] += 1
@@ -99,6 +109,22 @@ def open_element(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, 
         state[_OPEN_SELECTS] += is_among(meaning, SELECTS)
         if is_among(meaning, MARKERS):
             state[_FLOOR] = state[OPEN_FORMATTING]
+
+
+@compiled
+def _content_of(around: int, code: int, meaning: int) -> int:
+    """Return what the content of an element is that opens in HTML, SVG or MathML."""
+    if around == _HTML:
+        if not is_among(meaning, FOREIGN):
+            return _HTML
+        return _MATHML if code == MATH else _SVG
+    return _HTML if _contains_html(around, meaning) else around
+
+
+@compiled
+def _contains_html(around: int, meaning: int) -> bool:
+    """Return whether an element of SVG or MathML contains HTML."""
+    return is_among(meaning, HTML_IN_SVG if around == _SVG else HTML_IN_MATHML)
 
 
 @compiled
@@ -121,8 +147,8 @@ def cut(stack: NDArray[np.int64], state: NDArray[np.int64], at: int) -> None:
 def _is_boundary(stack: NDArray[np.int64], at: int) -> bool:
     """Return whether end tags inside the element at this index close nothing outside it."""
     meaning = stack[at, _MEANING]
-    if at > 0 and stack[at - 1, _IS_FOREIGN]:
-        return is_among(meaning, INTEGRATION) or stack[at, _NAME] == ANNOTATION
+    if at > 0 and stack[at - 1, _CONTENT] != _HTML:
+        return _contains_html(stack[at - 1, _CONTENT], meaning) or stack[at, _NAME] == ANNOTATION
     return is_among(meaning, MARKERS | TABLES)
 
 
@@ -136,7 +162,7 @@ def _stops(stack: NDArray[np.int64], at: int, code: int, meaning: int) -> bool:
         return is_among(around, TABLES)
     if _is_boundary(stack, at) or (code == ITEM and is_among(around, LISTS)):
         return True
-    is_html = at == 0 or not stack[at - 1, _IS_FOREIGN]
+    is_html = at == 0 or stack[at - 1, _CONTENT] == _HTML
     return is_html and is_among(around, SPECIAL) and not is_among(meaning, SPECIAL)
 
 
@@ -154,6 +180,21 @@ def close(stack: NDArray[np.int64], state: NDArray[np.int64], code: int, meaning
         if _stops(stack, at, code, meaning):
             return
         at -= 1
+
+
+@compiled
+def close_foreign(stack: NDArray[np.int64], state: NDArray[np.int64], code: int) -> bool:
+    """Close the element of SVG or MathML that an end tag closes there; return whether there is one."""
+    at = state[OPEN] - 1
+    while at >= 0:
+        is_root = is_among(stack[at, _MEANING], FOREIGN)
+        if not is_root and (at == 0 or stack[at - 1, _CONTENT] == _HTML):
+            return False
+        if stack[at, _NAME] == code:
+            cut(stack, state, at)
+            return True
+        at -= 1
+    return False
 
 
 @compiled

@@ -30,6 +30,16 @@ AT_LIMIT: dict[str, tuple[LimitName, int, str]] = {
     "depth-of-objects-in-paragraphs": ("max_depth", 4, "<p><object><p><object>x"),
     "depth-of-what-stands-in-options": ("max_depth", 4, "<option><div><option><div>x"),
     "depth-behind-cells-of-no-table": ("max_depth", 2, "<td><span><td><span></td>x"),
+    "depth-in-titles-of-mathml": ("max_depth", 5, "<math><title></foreignObject><select><title><select>x"),
+    "depth-of-parts-of-tables-in-svg": ("max_depth", 4, "<svg><colgroup><colgroup></u><tr>x"),
+    "depth-of-empty-elements-of-html-in-svg": ("max_depth", 4, "<svg><input><link><wbr>x"),
+    "depth-of-options-in-a-select-of-svg": (
+        "max_depth",
+        7,
+        "<svg><select><desc><option><span><option><span>x",
+    ),
+    "depth-of-links-in-svg": ("max_depth", 4, "<a><svg><a><a>x"),
+    "depth-behind-end-tags-of-objects-in-svg": ("max_depth", 3, "<svg><g><object></g><g><g>x</g></svg>"),
     "names-of-elements-and-attributes": ("max_names", 6, "<p a b=p>x<P A c='d'></q e>"),
     "steps": ("max_steps", 0 + 1 + 2 + 2 + 1, "<p><b>x</i></b></p>"),
     "formatting": ("max_formatting", 4, "<b><i><font a=1><font a=2>x"),
@@ -102,6 +112,9 @@ NO_DEPTH = {
     "plain-text-from-here": "<plaintext>" + "<div>" * 9,
     "cdata-in-svg": "<svg><![CDATA[ > <div><div><div><div> ]]></svg>" * 9,
     "what-ends-svg": "<svg><p></p>" * 9,
+    "links-that-end-in-svg": "<svg><a>x</a></svg>" * 9,
+    "end-tags-in-svg": "<svg><tr><object></tr></svg>" * 9,
+    "titles-of-svg": "<svg><title>a <b>x</b></title></svg>" * 9,
 }
 
 
