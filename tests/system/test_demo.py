@@ -112,7 +112,7 @@ def test_the_one_dead_letter_is_explained(said: str) -> None:
 def test_all_parts_come_in_order_as_plain_text(said: str) -> None:
     parts = (
         *("Near-duplicates found", "A site with a frame", "Clusters"),
-        *("What can become", "What became", "What to type next"),
+        *("The life of a page", "What became", "What to type next"),
     )
 
     assert "\x1b" not in said
