@@ -48,7 +48,7 @@ pages."""
 PERMUTED_FILL = 32
 """Most entries of a bucket of a permuted table, on average; Redis compares them one by one."""
 
-RECORD_FILL = 16
+RECORD_FILL = 32
 """Most page records of a hash, on average; each of them is several cache lines long."""
 
 MAX_BANDS = 32

@@ -104,7 +104,7 @@ async def test_all_records_and_clusters_are_read_in_few_calls(stored: Stored) ->
     clusters = [each async for each in walk_clusters(stored.clusters)]
 
     assert (len(found), clusters) == (PAGES, [])
-    assert stored.walk_trips <= 2048
+    assert stored.walk_trips <= 1024
     assert stored.client.trips <= 2 * stored.walk_trips
 
 

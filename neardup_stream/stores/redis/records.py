@@ -27,7 +27,7 @@ _DROP = Script.load("drop_records")
 
 _FLOOR_FIELD = b""
 
-DROPPED_HANDLES: Final = 128
+DROPPED_HANDLES: Final = 256
 """Of which a slot remembers that they had a record; after more, any page there may have had one. A slot holds
 some 16 pages, and a page that had none is taken for one that had in 1 of 512 cases at most."""
 
