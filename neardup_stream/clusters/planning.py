@@ -81,7 +81,7 @@ def _confirm(overlay: Overlay, request: ConfirmRequest) -> None:
     if cell.version > node.version or (
         cell.version == node.version and not cell.is_decided_as(node.version, request.content)
     ):
-        overlay.behind[request.position] = KnownVersion(node.handle, cell.version)
+        overlay.behind[request.position] = _known(node.handle, cell)
     elif cell.version < node.version and not request.is_marked:
         overlay.behind[request.position] = KnownVersion(node.handle, node.version - 1)
 
@@ -92,7 +92,11 @@ def _confirm_unknown(overlay: Overlay, request: UnknownRequest) -> None:
     for handle in request.handles:
         cell = overlay.page(handle)
         if cell.is_living:
-            overlay.behind[request.position] = KnownVersion(handle, cell.version)
+            overlay.behind[request.position] = _known(handle, cell)
+
+
+def _known(handle: Handle, cell: PageCell) -> KnownVersion:
+    return KnownVersion(handle, cell.version, cell.content if cell.is_living else 0)
 
 
 def _place(overlay: Overlay, request: PlaceRequest, rule: Rule, rank: int, pending_edges: int) -> Placement:
@@ -102,7 +106,7 @@ def _place(overlay: Overlay, request: PlaceRequest, rule: Rule, rank: int, pendi
     if cell.is_decided_as(node.version, request.content):
         return _SUPERSEDED._replace(known_rank=cell.rank)
     if cell.version >= node.version:
-        overlay.behind[request.position] = KnownVersion(node.handle, cell.version)
+        overlay.behind[request.position] = _known(node.handle, cell)
         return _SUPERSEDED
     if not request.matches and cell == NO_PAGE:
         return _alone(overlay, request, rank)
@@ -152,7 +156,7 @@ def _forget(overlay: Overlay, request: ForgetRequest, rank: int) -> Placement:
     node = request.node
     cell = overlay.page(node.handle)
     if cell.version >= node.version:
-        overlay.behind[request.position] = KnownVersion(node.handle, cell.version)
+        overlay.behind[request.position] = _known(node.handle, cell)
         return _SUPERSEDED
     departure = leave(overlay, node)
     overlay.put_page(node.handle, _gone(cell, rank, node.version))

@@ -30,10 +30,21 @@ class StaleRead(StoreUnavailable):
 
 
 class KnownVersion(NamedTuple):
-    """What the clusters know of a page: its highest version that was decided or buried; 0 for none."""
+    """What the clusters know of a page.
+
+    Attributes:
+        handle: of the page.
+        version: the highest one that was decided or removed; 0 for none.
+        content: digest of its text if that version stands in a cluster; 0 where unknown.
+    """
 
     handle: Handle
     version: int
+    content: int = 0
+
+    def has_decided(self, version: int, content: int) -> bool:
+        """Return whether this version with this text is decided."""
+        return self.version == version and 0 != self.content == content
 
 
 class RecordsBehind(StoreUnavailable):

@@ -126,7 +126,7 @@ def plan(
     stored: PageRecord | None,
     now_seconds: int,
     floor: int = 0,
-    known_version: int | None = None,
+    known: KnownVersion | None = None,
     *,
     was_dropped: bool = False,
 ) -> Plan:
@@ -141,14 +141,17 @@ def plan(
         stored: its record, None where there is none.
         now_seconds: epoch seconds.
         floor: version floor of its slot; counts only where there is no record.
-        known_version: the version that the record must exceed, where the clusters have found it behind
-            (`clusters.protocol.RecordsBehind`); None where they were not asked.
+        known: the version that the record must exceed, where the clusters have found it behind
+            (`clusters.protocol.RecordsBehind`); None where they were not asked. A record that has caught up
+            since then stays as it is.
         was_dropped: whether the page had a record before; counts only where there is none.
     """
     planned = _plan(arrival, stored, now_seconds, floor, was_dropped=was_dropped)
-    if known_version is None or planned.verdict == "superseded":
+    if known is None or planned.verdict == "superseded":
         return planned
-    return _claim(planned, stored, arrival.record.position, now_seconds, known_version)
+    if planned.verdict == "unchanged" and known.has_decided(planned.record.version, planned.record.content):
+        return planned
+    return _claim(planned, stored, arrival.record.position, now_seconds, known.version)
 
 
 def _plan(
@@ -220,11 +223,6 @@ async def register(
         some slot has risen since it was last seen.
     """
     registered: dict[int, Registered] = {}
-    known_versions = {
-        row: known[arrival.record.position].version
-        for row, arrival in enumerate(arrivals)
-        if arrival.record.position in known
-    }
     handles = [handle_of(arrival.page.id, handle_key) for arrival in arrivals]
     pending = {row: _Pending(handle, floor=store.known_floor(handle)) for row, handle in enumerate(handles)}
     while pending:
@@ -234,7 +232,7 @@ async def register(
                 _unpack(waiting.seen),
                 now_seconds,
                 max(waiting.floor, version_floor),
-                known_versions.get(row),
+                known.get(arrivals[row].record.position),
                 was_dropped=waiting.was_dropped,
             )
             for row, waiting in pending.items()

@@ -59,6 +59,11 @@ def test_a_record_that_remembers_no_further_partition_is_no_violation() -> None:
     assert run(9_100_891, FAULT_PROFILES["raised epoch"]).violations == []
 
 
+def test_a_version_that_was_decided_meanwhile_is_not_claimed_above_itself() -> None:
+    """A former owner finds its record behind; by the time it registers again the record has caught up."""
+    assert run(9_101_073, FAULT_PROFILES["slow"]).violations == []
+
+
 def test_nothing_is_lost_once_a_run_is_over() -> None:
     """The daemons leave, and no operator comes any more."""
     assert run(8_000_411, FAULT_PROFILES["lost clusters"]).violations == []

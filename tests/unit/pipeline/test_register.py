@@ -4,9 +4,10 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.message import Partition, Position, RecordMetadata
-from neardup_stream.page import Fingerprint64, Page, PageId
+from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.register import plan, register
 from neardup_stream.stores.memory.records import MemoryRecords
@@ -221,8 +222,25 @@ async def test_a_page_that_was_marked_meanwhile_is_still_registered_once() -> No
     assert (again.verdict, again.record.version, again.record.rank) == ("unchanged", 1, 5)
 
 
+def known(version: int, content: int = 0) -> KnownVersion:
+    """What the clusters know of the page."""
+    return KnownVersion(Handle(1), version, content)
+
+
+def test_a_record_that_has_caught_up_with_the_clusters_is_not_claimed() -> None:
+    """Another daemon has decided this version and text while this one held an older record."""
+    stored = live(arrival(text=1, offset=5))
+
+    planned = plan(arrival(text=1, offset=9), stored, NOW, known=known(stored.version, stored.content))
+    other = plan(arrival(text=1, offset=9), stored, NOW, known=known(stored.version, stored.content ^ 1))
+
+    assert (planned.verdict, planned.record.version) == ("unchanged", stored.version)
+    assert planned.record.is_made_by(Position(HERE, 5))
+    assert (other.verdict, other.record.version) == ("claimed", stored.version + 1)
+
+
 def test_an_undecided_version_is_claimed_by_a_position_that_brings_it_again() -> None:
-    planned = plan(arrival(text=1, offset=9), live(arrival(text=1, offset=5)), NOW, known_version=0)
+    planned = plan(arrival(text=1, offset=9), live(arrival(text=1, offset=5)), NOW, known=known(0))
 
     assert (planned.verdict, planned.record.version) == ("claimed", 1)
     assert planned.record.is_made_by(Position(HERE, 9))
@@ -231,9 +249,9 @@ def test_an_undecided_version_is_claimed_by_a_position_that_brings_it_again() ->
 
 def test_a_version_that_was_claimed_before_is_claimed_from_all_who_may_have_decided_it() -> None:
     first = live(arrival(text=1, offset=5))
-    second = plan(arrival(text=1, offset=2, partition=THERE), first, NOW, known_version=0).record
+    second = plan(arrival(text=1, offset=2, partition=THERE), first, NOW, known=known(0)).record
 
-    third = plan(arrival(text=1, offset=9), second, NOW, known_version=0)
+    third = plan(arrival(text=1, offset=9), second, NOW, known=known(0))
 
     assert third.claimed_from == (Position(HERE, 5), Position(THERE, 2))
     assert plan(arrival(text=1, offset=9), third.record, NOW).claimed_from == third.claimed_from
@@ -244,7 +262,7 @@ def test_a_version_that_was_claimed_before_is_claimed_from_all_who_may_have_deci
 def test_a_version_that_was_decided_since_the_clusters_were_asked_is_not_claimed() -> None:
     decided = msgspec.structs.replace(live(arrival(text=1, offset=5)), rank=17)
 
-    planned = plan(arrival(text=1, offset=9), decided, NOW, known_version=0)
+    planned = plan(arrival(text=1, offset=9), decided, NOW, known=known(0))
 
     assert (planned.verdict, planned.record.version, planned.record.rank) == ("unchanged", 1, 17)
     assert planned.record.is_made_by(Position(HERE, 5))
@@ -253,14 +271,14 @@ def test_a_version_that_was_decided_since_the_clusters_were_asked_is_not_claimed
 def test_a_decided_version_that_is_behind_what_the_clusters_know_is_claimed_above_it() -> None:
     decided = msgspec.structs.replace(live(arrival(text=1, offset=5)), rank=17)
 
-    planned = plan(arrival(text=1, offset=9), decided, NOW, known_version=3)
+    planned = plan(arrival(text=1, offset=9), decided, NOW, known=known(3))
 
     assert (planned.verdict, planned.record.version, planned.record.rank) == ("claimed", 4, 0)
     assert planned.record.is_made_by(Position(HERE, 9))
 
 
 def test_a_claimed_version_that_its_former_position_has_decided_is_not_decided_again() -> None:
-    claimed = plan(arrival(text=1, offset=9), live(arrival(text=1, offset=5)), NOW, known_version=0).record
+    claimed = plan(arrival(text=1, offset=9), live(arrival(text=1, offset=5)), NOW, known=known(0)).record
     decided = msgspec.structs.replace(claimed, rank=17)
 
     planned = plan(arrival(text=1, offset=9), decided, NOW)
@@ -281,8 +299,8 @@ async def test_registering_twice_gives_the_same_records() -> None:
 
 async def test_the_answer_keeps_the_order_of_the_batch() -> None:
     store = MemoryRecords()
-    known = [arrival(text=row, offset=row, page_id=f"page-{row}") for row in (1, 3)]
-    await register(known, store, KEY, NOW)
+    earlier = [arrival(text=row, offset=row, page_id=f"page-{row}") for row in (1, 3)]
+    await register(earlier, store, KEY, NOW)
 
     batch = [arrival(text=9, offset=10 + row, page_id=f"page-{row}") for row in range(5)]
     registered = await register(batch, store, KEY, NOW)
