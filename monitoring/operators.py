@@ -466,13 +466,15 @@ _QUERY_API: Final = Row(
             ),
         ),
         Panel(
-            "Time of a request, 99th percentile",
+            "Time of a request, mean",
             "From the head of a request to its answer, by endpoint.",
             "s",
             (
                 Query(
-                    "histogram_quantile(0.99, sum by (le, endpoint)"
-                    ' (rate(neardup_api_request_duration_seconds_bucket{job=~"$job"}[$__rate_interval])))',
+                    "sum by (endpoint)"
+                    ' (rate(neardup_api_request_duration_seconds_sum{job=~"$job"}[$__rate_interval]))'
+                    " / clamp_min(sum by (endpoint)"
+                    ' (rate(neardup_api_request_duration_seconds_count{job=~"$job"}[$__rate_interval])), 0.001)',
                     "{{endpoint}}",
                 ),
             ),

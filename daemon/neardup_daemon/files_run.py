@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
@@ -29,7 +30,7 @@ from neardup_daemon.stopping import Stop
 from neardup_daemon.warc_output import NotedDuplicates, check_warc_inputs, write_warc
 from neardup_stream.errors import BadPage, CorruptData
 from neardup_stream.fingerprints.simhash import load_kernel
-from neardup_stream.message import Message, Record
+from neardup_stream.message import Message, Partition, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stages import Runtime
@@ -106,17 +107,24 @@ class _ReadableSource(FileSource):
 
     Attributes:
         damage: of files, once all were read.
+        partitions: of the records that were read.
     """
 
     damage: CorruptData | None = None
 
+    def __init__(self, paths: Sequence[str], max_page_bytes: int, run_name: str) -> None:
+        super().__init__(paths, max_page_bytes, run_name)
+        self.partitions: set[Partition] = set()
+
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """The next records; damaged files end like others."""
         try:
-            return await super().read(max_records, max_bytes)
+            records = await super().read(max_records, max_bytes)
         except CorruptData as error:
             self.damage = error
             raise EndOfStream from error
+        self.partitions.update({record.position.partition for record in records})
+        return records
 
 
 async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMeters) -> FilesRunEnd:
@@ -130,19 +138,15 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
         CorruptData: the stored index is damaged.
         DependencyLost: the store stayed unavailable.
     """
-    check_outputs(run.files, run.outputs)
-    if run.corpus is not None:
-        check_corpus(run.files, run.corpus)
+    _check_paths(run)
     events, dead_letters = (JsonLinesSink(path or os.devnull) for path in (run.events, run.dead_letters))
     clusters = cluster_output(run.clusters or os.devnull)
     run_name = uuid4().hex if run.is_kept else ""
-    if run.warc is not None:
-        check_warc_inputs(run.files)
     noted = NotedDuplicates(events)
     first: list[str] = []
     damage: CorruptData | None = None
     retries = build_retries(settings, meters, lambda _error: None)
-    stop = Stop()
+    stop, is_complete = Stop(), False
     with stop.on_signals(), _reporting_kept_outputs([events, dead_letters, clusters]):
         async with AsyncExitStack() as stack:
             source = await stack.enter_async_context(
@@ -171,18 +175,38 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
             runtime = Runtime(loop_config(settings, is_kept=run.is_kept), retries, meters)
             loop = build_loop(settings, stores, source, shown, preparation, runtime, archives=archives)
             await loop.run(stop.requested)
+            is_complete = not stop.requested.is_set()
             if run.clusters is not None and stores.clusters is not None:
                 async for rows in cluster_rows(stores.clusters, stores.judged.records):
                     await clusters.write(rows)
-            if run.corpus is not None and stores.clusters is not None:
-                kept = await kept_rows(stores.clusters, stores.judged.records)
-                limit = settings.limits.max_page_bytes
-                await asyncio.to_thread(copy_rows, run.files, kept, run.corpus, limit, run_name)
+            if is_complete:
+                await _keep_representatives(run, stores, source, settings.limits.max_page_bytes, run_name)
             damage = source.damage
     revisits = None
-    if run.warc is not None and damage is None:
+    for path in filter(None, () if is_complete else (run.corpus, run.warc)):
+        log_event(_logger, "output_not_written", level=logging.WARNING, path=path, reason="stopped early")
+    if is_complete and run.warc is not None and damage is None:
         revisits = await asyncio.to_thread(write_warc, run.files, run.warc, noted.noted())
     return FilesRunEnd(stop.exit_code, first, damage, revisits)
+
+
+def _check_paths(run: FilesRun) -> None:
+    check_outputs(run.files, run.outputs)
+    if run.corpus is not None:
+        check_corpus(run.files, run.corpus)
+    if run.warc is not None:
+        check_warc_inputs(run.files)
+
+
+async def _keep_representatives(
+    run: FilesRun, stores: LoopStores, source: _ReadableSource, max_page_bytes: int, run_name: str
+) -> None:
+    if run.corpus is None or stores.clusters is None:
+        return
+    kept = await kept_rows(stores.clusters, stores.judged.records, source.partitions)
+    is_damaged = source.damage is not None
+    copy = partial(copy_rows, run.files, kept, run.corpus, max_page_bytes, run_name, is_damaged=is_damaged)
+    await asyncio.to_thread(copy)
 
 
 @asynccontextmanager

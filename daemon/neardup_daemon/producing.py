@@ -199,7 +199,7 @@ def _page_json(page: Page) -> bytes:
 def key_of(line: bytes) -> bytes | None:
     """The page's id or URL; None for a line with neither, which the daemon will refuse with the reason."""
     try:
-        named = _named.decode(line)
+        named = _named.decode(line.removeprefix(BOM_UTF8))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     name = named.id or named.url

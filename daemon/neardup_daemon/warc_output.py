@@ -27,6 +27,7 @@ class _Cluster(msgspec.Struct, frozen=True):
 
 
 class _Data(msgspec.Struct, frozen=True):
+    page: _Page = _Page("")
     cluster: _Cluster = _Cluster()
 
 
@@ -52,7 +53,7 @@ class NotedDuplicates:
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._index = ""
-        self._representatives: dict[str, str] = {}
+        self._representatives: dict[str, tuple[str, str]] = {}
 
     async def __aenter__(self) -> Self:
         """Return itself; the sink was opened before."""
@@ -74,7 +75,7 @@ class NotedDuplicates:
             self._index = line.index
             kept = line.data.cluster.representative
             if line.type == event_type("duplicate") and kept is not None:
-                self._representatives[line.id] = kept.id
+                self._representatives[line.id] = (line.data.page.id, kept.id)
 
     def noted(self) -> Duplicates:
         """Return what was noted."""

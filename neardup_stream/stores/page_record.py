@@ -121,6 +121,12 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         return Position(Partition(input_id, number), offset)
 
     @property
+    def positions(self) -> tuple[Position, ...]:
+        """The position that made this version, then those at which it was seen again, the latest first."""
+        applied = (self.made_by, *reversed(self.later))
+        return tuple(Position(Partition(*each[:2]), each[2]) for each in applied)
+
+    @property
     def former_makers(self) -> tuple[Position, ...]:
         """The positions at which this version may have been decided before `made_by` claimed it."""
         return tuple(Position(Partition(*each[:2]), each[2]) for each in self.claimed)

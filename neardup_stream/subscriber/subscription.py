@@ -43,9 +43,7 @@ class Subscription:
             self._database.execute(f"PRAGMA busy_timeout = {_BUSY_MILLISECONDS}")
             self._database.execute("PRAGMA locking_mode = EXCLUSIVE")
             self._database.execute("PRAGMA journal_mode = WAL")
-            self._database.execute(
-                "PRAGMA synchronous = NORMAL"
-            )  # a crash of the machine loses the last saves
+            self._database.execute("PRAGMA synchronous = FULL")  # saved before it is acted upon
             create_tables(self._database)
             self.fold = Fold(load_knowledge(self._database))
             rows = self._database.execute("SELECT topic, partition, next FROM offsets")

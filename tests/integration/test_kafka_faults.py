@@ -292,7 +292,7 @@ async def test_batches_shrink_when_the_topic_takes_less_than_it_did(make_topic: 
         after = sink.max_message_bytes
         await sink.send(messages)
         with pytest.raises(
-            ConfigError, match=f"topic {topic.name} takes messages of at most {after} bytes now"
+            ConfigError, match=f"topic {topic.name} accepts messages of at most {after} bytes now"
         ):
             await sink.send([Message(key=b"k", value=os.urandom(after + 1))])
         await sink.send(messages[:1])

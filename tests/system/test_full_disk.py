@@ -30,4 +30,4 @@ def test_a_full_disk_ends_the_run_with_3_and_says_so(tmp_path: Path) -> None:
     )
 
     assert run.returncode == 3, run.stderr
-    assert "make room there" in run.stderr.decode()
+    assert "free space there" in run.stderr.decode()

@@ -146,7 +146,7 @@ def test_a_dead_letter_that_its_topic_no_longer_takes_stops_the_daemon_and_is_cu
         publish(site, poison, page_json("behind", essay(1)))
 
         assert daemon.wait() == 2
-        assert f"topic {site.topics[2]} takes messages of at most" in daemon.log()
+        assert f"topic {site.topics[2]} accepts messages of at most" in daemon.log()
 
     assert run_until(site, 2) == {"dead_letter": 1, "unique": 1}
     (letter,) = dead_letters(site, 1)

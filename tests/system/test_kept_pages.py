@@ -55,6 +55,22 @@ def test_representatives_and_pages_without_duplicates_are_kept_in_their_latest_v
     assert [cluster["representative"][-1], *(each[-1] for each in cluster["members"])] == ["a", "a", "c", "e"]
 
 
+def test_pages_that_an_earlier_run_has_read_are_kept_from_the_input_of_this_one(
+    corpus: Path, tmp_path: Path
+) -> None:
+    """The second file has the same pages, and another duplicate of the first."""
+    longer, kept, state = tmp_path / "longer.parquet", tmp_path / "kept.parquet", str(tmp_path / "state")
+    table = pq.read_table(corpus)
+    extra = table.slice(2, 1).set_column(0, "url", [["https://example.com/z"]])
+    pq.write_table(pa.concat_tables([table, extra]), longer)
+    assert call("dedup", str(corpus), "--state", state).returncode == 0
+
+    run = call("dedup", str(longer), "--state", state, f"--keep-representatives={kept}")
+
+    assert run.returncode == 0, run.stderr
+    assert [url[-1] for url in pq.read_table(kept)["url"].to_pylist()] == ["a", "d", "b"]
+
+
 def test_lines_are_kept_as_they_were_read(tmp_path: Path) -> None:
     crawl, kept = tmp_path / "crawl.jsonl", tmp_path / "kept.jsonl"
     lines = [json.dumps({"url": f"https://example.com/{name}", "text": text}) for name, text in PAGES]

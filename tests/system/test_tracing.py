@@ -87,7 +87,7 @@ def test_a_stopped_daemon_has_sent_the_spans_of_all_its_batches_with_links_to_th
         assert collector.services == {"neardup-stream"}
         assert {link.trace_id.hex() for batch in batches for link in batch.links} == {TRACE_ID}
         assert {each.name for each in collector.spans if each.parent_span_id} == {
-            "prepare", "view", "register", "probe", "verify", "decide", "deliver",
+            "decode", "fingerprint", "register", "probe", "verify", "decide", "deliver", "commit",
         }  # fmt: skip
 
 

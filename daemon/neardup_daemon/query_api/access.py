@@ -44,7 +44,9 @@ class Access:
         """
         if self._token is not None:
             given = authorization[len(_SCHEME) :] if authorization.lower().startswith(_SCHEME) else ""
-            if not hmac.compare_digest(given.strip().encode(), self._token.read().encode()):
+            if not hmac.compare_digest(
+                given.strip().encode(errors="surrogateescape"), self._token.read().encode()
+            ):
                 raise Refused(
                     HTTPStatus.UNAUTHORIZED,
                     "the header Authorization must be 'Bearer' and the token of api.token",

@@ -113,7 +113,10 @@ class Answering:
 async def _body(request: web.Request) -> bytes:
     if request.content_type != _JSON:
         raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the header Content-Type must be {_JSON}")
-    return await request.read()
+    try:
+        return await request.read()
+    except web.RequestPayloadError as error:
+        raise Refused(HTTPStatus.BAD_REQUEST, "the body is not what its headers say") from error
 
 
 @web.middleware

@@ -174,7 +174,9 @@ class Deciding:
 
     async def _append(self, call: Call) -> Position:
         trace = tuple(
-            (name, call.headers[name].encode()) for name in _TRACE_HEADERS if call.headers.get(name)
+            (name, call.headers[name].encode(errors="surrogateescape"))
+            for name in _TRACE_HEADERS
+            if call.headers.get(name)
         )
         headers = (OWN_FIELDS, AWAITED, *trace)
         message = Message(key=key_of(call.body), value=call.body, headers=headers)

@@ -1,6 +1,6 @@
 """The store of clusters in the memory of one process: the simplest correct thing."""
 
-from bisect import insort
+from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, takewhile
@@ -62,11 +62,7 @@ class MemoryClusters:
         """See the contract."""
         values = [self._value(cell) for cell in cells]
         return values, [
-            [
-                Member(key, *member)
-                for member in self._members.get(key, [])
-                if after is None or member > after[1:]
-            ][:limit]
+            [Member(key, *member) for member in self._range(key, limit, after)]
             for key, limit, after in ranges
         ]
 
@@ -84,12 +80,14 @@ class MemoryClusters:
             count = int.from_bytes(stored[RANK_BYTES:_COUNT_END], "big") + added
             self._write(cell, stored[:RANK_BYTES] + count.to_bytes(COUNT_BYTES, "big") + stored[_COUNT_END:])
         for gone in transaction.left:
-            if (members := self._members.get(gone.cluster)) and gone[1:] in members:
-                members.remove(gone[1:])
+            members = self._members.get(gone.cluster, [])
+            if (place := bisect_left(members, gone[1:])) < len(members) and members[place] == gone[1:]:
+                del members[place]
         for key, rank, handle, founded in transaction.joined:
             members = self._members.setdefault(key, [])
-            if (member := (_final(rank, base), handle, founded)) not in members:
-                insort(members, member)
+            member = (_final(rank, base), handle, founded)
+            if (place := bisect_left(members, member)) == len(members) or members[place] != member:
+                members.insert(place, member)
         return base
 
     async def take_turn(self, token: bytes, seconds: float) -> bool:
@@ -146,6 +144,11 @@ class MemoryClusters:
     async def walk(self, slot: int) -> WalkedClusters:
         """See the contract."""
         return WalkedClusters(list(self._tables.get(CLUSTERS, {}).items()), slot + 1)
+
+    def _range(self, key: bytes, limit: int, after: Member | None) -> list[tuple[int, Handle, int]]:
+        members = self._members.get(key, [])
+        first = 0 if after is None else bisect_right(members, after[1:])
+        return members[first : first + limit]
 
     def _age(self, cells: Iterable[Aged]) -> None:
         now = self._now_seconds()

@@ -53,10 +53,10 @@ class MemoryRecords:
         return [self._drop(drop) for drop in drops]
 
     async def walk(self, slot: int, slot_limit: int) -> WalkedRecords:
-        """See the contract: one slot at a time."""
-        del slot_limit
-        records = [(handle, value) for handle, value in self._values.items() if self._slot(handle) == slot]
-        return WalkedRecords(records, slot + 1)
+        """See the contract: all slots in one pass."""
+        slots = range(slot, slot + slot_limit)
+        records = [(handle, value) for handle, value in self._values.items() if self._slot(handle) in slots]
+        return WalkedRecords(records, slots.stop)
 
     def _replace(self, change: RecordChange) -> RecordAnswer:
         stored, floor = self._values.get(change.handle), self._floors[self._slot(change.handle)]

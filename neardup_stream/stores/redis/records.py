@@ -1,4 +1,4 @@
-"""Page records in Redis: small hashes that stay packed, at most 16 records each as planned.
+"""Page records in Redis: small hashes that stay packed, at most 32 records each as planned.
 
 A slot is one hash: handle → record, and under the empty field, which can be no handle, the slot's version
 floor, followed by a colon and the last two bytes of each handle whose record was dropped, or by an asterisk
@@ -29,7 +29,7 @@ _FLOOR_FIELD = b""
 
 DROPPED_HANDLES: Final = 256
 """Of which a slot remembers that they had a record; after more, any page there may have had one. A slot holds
-some 16 pages, and a page that had none is taken for one that had in 1 of 512 cases at most."""
+some 32 pages, and a page that had none is taken for one that had in 1 of 256 cases at most."""
 
 RECORDS_PER_CALL: Final = 500
 """One script call holds its server for some 2 ms: up to 4 µs a record were measured."""

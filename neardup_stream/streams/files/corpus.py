@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
-from typing import Any, Final
+from typing import IO, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,9 @@ class Rows:
         """Add the row at this position."""
         self._offsets[position.partition].append(position.offset)
 
+    def __len__(self) -> int:
+        return sum(map(len, self._offsets.values()))
+
     def of(self, partition: Partition) -> NDArray[np.int64]:
         """Return the rows of one input, ascending."""
         return np.unique(np.array(self._offsets.get(partition, ()), np.int64))
@@ -65,10 +68,16 @@ def check_corpus(inputs: Sequence[str], output: str) -> None:
         )
 
 
-def copy_rows(inputs: Sequence[str], rows: Rows, output: str, max_page_bytes: int, run_name: str) -> int:
+def copy_rows(
+    inputs: Sequence[str],
+    rows: Rows,
+    output: str,
+    max_page_bytes: int,
+    run_name: str,
+    *,
+    is_damaged: bool = False,
+) -> int:
     """Write rows of the inputs, in their order, and return how many were written.
-
-    Damaged inputs are copied as far as they can be read.
 
     Args:
         inputs: paths that `check_corpus` has accepted for this output.
@@ -76,21 +85,32 @@ def copy_rows(inputs: Sequence[str], rows: Rows, output: str, max_page_bytes: in
         output: path, which is replaced once it is complete.
         max_page_bytes: no row that is copied is longer.
         run_name: of the source that read the inputs first.
+        is_damaged: whether that source could not read all; then as much is copied as can be read.
 
     Raises:
+        CorruptData: an input is not damaged, and rows are missing: it has changed since it was read.
         ConfigError: the inputs have different columns, or the output may not be written.
         StreamUnavailable: the disk is full or failed.
 
     Cost: one more pass over the inputs; memory of a block of rows.
     """
     copy = _copy_parquet if output.endswith(_PARQUET) else _copy_lines
-    return copy(inputs, rows, output, max_page_bytes, run_name)
+    with buffered_output(output) as file:
+        count = copy(file, inputs, rows, max_page_bytes, run_name)
+        if count < len(rows) and not is_damaged:
+            raise CorruptData(
+                f"{len(rows) - count} of {len(rows)} pages to be kept are missing: an input has changed"
+                " while it was read; run again"
+            )
+    return count
 
 
-def _copy_lines(inputs: Sequence[str], rows: Rows, output: str, max_page_bytes: int, run_name: str) -> int:
+def _copy_lines(
+    file: IO[bytes], inputs: Sequence[str], rows: Rows, max_page_bytes: int, run_name: str
+) -> int:
     count = 0
     wanted: dict[Partition, set[int]] = {}
-    with buffered_output(output) as file, suppress(CorruptData):  # the run has reported it
+    with suppress(CorruptData):  # the run has reported it
         for record in chain.from_iterable(read_again(inputs, max_page_bytes, run_name)):
             partition, offset = record.position.partition, record.position.offset
             if partition not in wanted:
@@ -101,11 +121,13 @@ def _copy_lines(inputs: Sequence[str], rows: Rows, output: str, max_page_bytes: 
     return count
 
 
-def _copy_parquet(inputs: Sequence[str], rows: Rows, output: str, _max_page_bytes: int, run_name: str) -> int:
+def _copy_parquet(
+    file: IO[bytes], inputs: Sequence[str], rows: Rows, _max_page_bytes: int, run_name: str
+) -> int:
     parquet, count = require_parquet(), 0
     schema = _common_schema(inputs)
     seen: Counter[str] = Counter()
-    with buffered_output(output) as file, parquet.ParquetWriter(file, schema, compression="zstd") as writer:
+    with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
         for path in inputs:
             with open_input(path, seen, run_name) as opened:
                 wanted = rows.of(opened.partition)

@@ -14,6 +14,7 @@ from io import RawIOBase
 from typing import Final, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
+from neardup_stream.errors import BadPage
 from neardup_stream.message import Position
 from neardup_stream.streams.files.inputs import open_input
 from neardup_stream.streams.files.warc import page_url
@@ -42,11 +43,11 @@ class Duplicates:
 
     Attributes:
         index: token of the index that decided.
-        representatives: page id of the representative by the id of each `duplicate` event.
+        representatives: ids of the page and of its representative, by the id of each `duplicate` event.
     """
 
     index: str
-    representatives: Mapping[str, str]
+    representatives: Mapping[str, tuple[str, str]]
 
 
 class RevisitTally(NamedTuple):
@@ -102,7 +103,7 @@ class _Writer:
     def __init__(self, output: RawIOBase, duplicates: Duplicates) -> None:
         self._output = output
         self._duplicates = duplicates
-        self._wanted = frozenset(duplicates.representatives.values())
+        self._wanted = frozenset(kept for _, kept in duplicates.representatives.values())
         self._captures: dict[str, _Capture | None] = {}
         self._counts: Counter[str] = Counter()
 
@@ -118,9 +119,14 @@ class _Writer:
         if record.headers.get("warc-type", "").lower() not in _CAPTURES:
             self._copy(record)
             return
-        page_id = canonical_url(page_url(record))
+        try:
+            page_id = canonical_url(page_url(record))
+        except BadPage:  # a dead letter of the run
+            self._copy(record)
+            return
         event = event_id("duplicate", position, self._duplicates.index)
-        kept = self._captures.get(self._duplicates.representatives.get(event, ""))
+        own_id, kept_id = self._duplicates.representatives.get(event, ("", ""))
+        kept = self._captures.get(kept_id) if own_id == page_id else None
         if kept is not None:
             self._revisit(record, kept, event)
         else:

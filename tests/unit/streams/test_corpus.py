@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from neardup_stream.errors import ConfigError
+from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition, Position
 from neardup_stream.streams.files.corpus import Rows, check_corpus, copy_rows
 from neardup_stream.streams.files.inputs import open_input
@@ -29,8 +29,9 @@ def rows_of(paths: Sequence[Path], numbers: Sequence[Sequence[int]]) -> Rows:
     return rows
 
 
-def copy(paths: Sequence[Path], rows: Rows, output: Path) -> int:
-    return copy_rows([str(path) for path in paths], rows, str(output), MAX_PAGE_BYTES, "")
+def copy(paths: Sequence[Path], rows: Rows, output: Path, *, is_damaged: bool = False) -> int:
+    names = [str(path) for path in paths]
+    return copy_rows(names, rows, str(output), MAX_PAGE_BYTES, "", is_damaged=is_damaged)
 
 
 def parquet(path: Path, **columns: Any) -> Path:
@@ -91,7 +92,7 @@ def test_a_damaged_file_is_copied_as_far_as_it_can_be_read(tmp_path: Path) -> No
     damaged = tmp_path / "a.jsonl.gz"
     damaged.write_bytes(gzip.compress(b"1\n2\n")[:-6])
 
-    copy([damaged], rows_of([damaged], [[0]]), tmp_path / "out.jsonl")
+    copy([damaged], rows_of([damaged], [[0, 7]]), tmp_path / "out.jsonl", is_damaged=True)
 
     assert (tmp_path / "out.jsonl").read_bytes() == b"1\n"
 
@@ -125,6 +126,19 @@ def test_a_corpus_that_cannot_be_written_is_refused_before_work_starts(
 
     with pytest.raises(ConfigError, match=message):
         check_corpus(inputs, output)
+
+
+def test_an_input_that_has_changed_is_refused_and_leaves_the_old_output(tmp_path: Path) -> None:
+    lines, out = tmp_path / "a.jsonl", tmp_path / "out.jsonl"
+    lines.write_bytes(b"1\n2\n")
+    rows = rows_of([lines], [[1]])
+    out.write_bytes(b"old")
+    lines.write_bytes(b"1\n2\n3\n")
+
+    with pytest.raises(CorruptData, match="1 of 1 pages to be kept are missing"):
+        copy([lines], rows, out)
+
+    assert out.read_bytes() == b"old"
 
 
 def test_rows_of_an_unknown_input_are_none() -> None:
