@@ -9,16 +9,16 @@ from neardup_stream.indexes.layout import IndexLayout
 
 __all__ = ["Cost", "Machines", "cost_per_page", "machines_for"]
 
-_DAEMON_MICROSECONDS: Final = 115.0
+_DAEMON_MICROSECONDS: Final = 265.0
 """Of a daemon for each page, without its text; `benchmarks.end_to_end` measures these."""
 
 _WORD_MICROSECONDS: Final = 0.039
 _HTML_BYTE_MICROSECONDS: Final = 0.0113
-_REDIS_MICROSECONDS: Final = 31.0
+_REDIS_MICROSECONDS: Final = 55.0
 """Of Redis for each page: its record, its decision and its place in the clusters."""
 
-_TABLE_MICROSECONDS: Final = 8.0
-_BAND_MICROSECONDS: Final = 3.0
+_TABLE_MICROSECONDS: Final = 14.0
+_BAND_MICROSECONDS: Final = 5.4
 
 _BUSY_SHARE: Final = 0.6
 """Of a core, so that a backlog is worked off and a failed machine's share is carried."""
