@@ -22,7 +22,7 @@ class Pages(Protocol):
         """Redirect a URL to another; None: serve the page itself."""
 
     def delete(self, page_id: str) -> None:
-        """Delete the content of a copy."""
+        """Delete the content of a copy, but nothing that was stored after its event was made."""
 
     def forget(self, page_id: str) -> None:
         """Delete a page that was forgotten at the crawler's word or an operator's."""
