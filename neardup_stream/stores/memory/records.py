@@ -20,6 +20,7 @@ class MemoryRecords:
     def __init__(self, slot_bits: int = 4) -> None:
         self._slot_bits = slot_bits
         self._values: dict[Handle, bytes] = {}
+        self._handles: defaultdict[int, dict[Handle, None]] = defaultdict(dict)
         self._floors: defaultdict[int, int] = defaultdict(int)
         self._dropped: set[Handle] = set()
 
@@ -53,10 +54,11 @@ class MemoryRecords:
         return [self._drop(drop) for drop in drops]
 
     async def walk(self, slot: int, slot_limit: int) -> WalkedRecords:
-        """See the contract: all slots in one pass."""
-        slots = range(slot, slot + slot_limit)
-        records = [(handle, value) for handle, value in self._values.items() if self._slot(handle) in slots]
-        return WalkedRecords(records, slots.stop)
+        """See the contract: one slot at a time."""
+        del slot_limit
+        handles = self._handles.get(slot, {})
+        records = [(handle, self._values[handle]) for handle in handles if handle in self._values]
+        return WalkedRecords(records, slot + 1)
 
     def _replace(self, change: RecordChange) -> RecordAnswer:
         stored, floor = self._values.get(change.handle), self._floors[self._slot(change.handle)]
@@ -64,6 +66,7 @@ class MemoryRecords:
         is_known = (change.floor, change.was_dropped) == (floor, was_dropped)
         if stored == change.expected and (stored is not None or is_known):
             self._values[change.handle] = stored = change.new
+            self._handles[self._slot(change.handle)][change.handle] = None
         return RecordAnswer(stored) if stored is not None else RecordAnswer(None, floor, was_dropped)
 
     def _drop(self, drop: RecordDrop) -> bool:
