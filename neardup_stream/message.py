@@ -20,13 +20,14 @@ __all__ = [
     "Record",
     "RecordMetadata",
     "Skipped",
+    "epoch_of",
     "input_id",
     "topic_of",
 ]
 
 Headers = Sequence[tuple[str, bytes]]
 
-_OF_LATER_EPOCH = re.compile(r"([A-Za-z0-9._-]+)@\d+")
+_OF_LATER_EPOCH = re.compile(r"([A-Za-z0-9._-]+)@(\d+)")
 """An input id that `input_id` made; topic names contain no `@`, file ids have a colon before any."""
 
 
@@ -47,6 +48,18 @@ def topic_of(input_id: str) -> str:
     """
     later = _OF_LATER_EPOCH.fullmatch(input_id)
     return later[1] if later else input_id
+
+
+def epoch_of(input_id: str) -> int | None:
+    """Return the epoch of a topic; None for files and pipes, which have none.
+
+    >>> epoch_of("pages"), epoch_of("pages@2"), epoch_of("file:0123@4")
+    (0, 2, None)
+    """
+    if ":" in input_id:
+        return None
+    later = _OF_LATER_EPOCH.fullmatch(input_id)
+    return int(later[2]) if later else 0
 
 
 class Partition(msgspec.Struct, frozen=True, order=True):
@@ -97,7 +110,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def size_bytes(self) -> int:
         """Return the bytes of key, value and headers, which the in-flight limit counts."""
-        headers = sum(len(name) + len(value) for name, value in self.headers)
+        headers = sum(len(name) + len(value) for name, value in self.headers) if self.headers else 0
         return len(self.key or b"") + len(self.value or b"") + headers
 
 

@@ -1,4 +1,4 @@
-"""Field names of known crawlers, mapped to ours.
+"""Map the field names of known crawlers to ours.
 
 An id that a crawler generates for each capture does not identify a page: a re-crawled page would be a
 duplicate of itself. For such crawlers the URL is the identity.

@@ -19,6 +19,6 @@ def record(
 
 
 def page_json(**fields: Any) -> bytes:
-    """A good page, with these fields added or replaced."""
+    """Return a good page, with these fields added or replaced."""
     page = {"url": "http://example.com/a", "text": "some words"} | fields
     return msgspec.json.encode(page)

@@ -17,8 +17,8 @@ from neardup_stream.errors import BadPage
 from neardup_stream.events import EVENT_DATA, EventName, data_schema_uri, event_type
 from neardup_stream.wire.dead_letters import dead_letter
 from neardup_stream.wire.events import to_message, to_structured
+from tests.unit.wire.example_events import EXAMPLES, TRACE, about, event
 from tests.unit.wire.records import record
-from tests.unit.wire.test_events import EXAMPLES, TRACE, about, event
 
 DOCS = Path(__file__).parents[3] / "docs"
 DOCUMENT: dict[str, Any] = yaml.safe_load((DOCS / "asyncapi.yaml").read_text(encoding="utf-8"))

@@ -6,28 +6,9 @@ import pytest
 from neardup_stream.errors import CorruptData
 from neardup_stream.events import (
     EVENT_DATA,
-    Archive,
-    Archived,
-    ChangedCluster,
-    ClusterMerge,
-    Contained,
-    DuplicateFound,
     Event,
-    EventCluster,
-    EventData,
-    EventMatch,
     EventName,
-    EventPage,
-    FrozenMatch,
-    Gone,
-    GonePage,
-    LeftCluster,
-    MergeCause,
-    Representative,
-    RepresentativeChanged,
-    Undecided,
     UniqueFound,
-    event_subject,
 )
 from neardup_stream.message import Headers, Message, Partition, Position
 from neardup_stream.wire.events import (
@@ -40,76 +21,8 @@ from neardup_stream.wire.events import (
     to_structured,
     trace_headers,
 )
+from tests.unit.wire.example_events import EXAMPLES, PAGE, TRACE, about, event
 from tests.unit.wire.records import POSITION
-
-TRACE: Headers = (("traceparent", b"00-0af7-b7ad-01"), ("tracestate", b"vendor=1"))
-PAGE = EventPage(
-    id="page-é",
-    url="http://example.com/é",
-    version=2,
-    fetched_at="2024-01-01T00:00:00.000Z",
-    fingerprint="18446744073709551615",
-)
-DUPLICATE = DuplicateFound(
-    page=PAGE,
-    kind="near",
-    matches=(EventMatch(id="page-0", url="http://example.com/0", version=1, distance_bits=3),),
-    matches_total=1,
-)
-FROZEN_MATCH = FrozenMatch(
-    archive=Archive(id="0123456789abcdef", name="october.nda"),
-    id="page-0",
-    url="http://example.com/0",
-    fetched_at="2023-01-01T00:00:00.000Z",
-    distance_bits=3,
-    same_page=False,
-)
-REPRESENTATIVE = Representative(id="page-0", url="http://example.com/0", version=1)
-SURVIVOR = EventCluster(id="c1", epoch=4, size=3, representative=REPRESENTATIVE)
-ABSORBED = EventCluster(
-    id="c2",
-    epoch=2,
-    size=1,
-    representative=Representative(id="page-1", url="http://example.com/1", version=1),
-)
-EXAMPLES: dict[EventName, EventData] = {
-    "duplicate": DUPLICATE,
-    "unique": UniqueFound(page=PAGE),
-    "gone": Gone(page=GonePage(id=PAGE.id, url=PAGE.url, version=3), cluster=LeftCluster(id="c1", epoch=5)),
-    "contained": Contained(page=PAGE, containers=DUPLICATE.matches, containers_total=1),
-    "archived": Archived(page=PAGE, kind="near", matches=(FROZEN_MATCH,), matches_total=1),
-    "undecided": Undecided(page=PAGE, reason="too_short"),
-    "cluster-merge": ClusterMerge(
-        survivor=SURVIVOR,
-        absorbed=ABSORBED,
-        cause=MergeCause(page=PAGE, matches=DUPLICATE.matches, matches_total=1),
-    ),
-    "representative-changed": RepresentativeChanged(
-        cluster=ChangedCluster(id="c1", epoch=5, size=2),
-        former=REPRESENTATIVE,
-        representative=ABSORBED.representative,
-        reason="gone",
-    ),
-}
-"""One of each, with what is required and little else."""
-
-
-def about(name: EventName, data: EventData) -> Event:
-    return Event(
-        id=event_id(name, POSITION),
-        name=name,
-        source="/neardup/nd/pages",
-        subject=event_subject(data),
-        time_ms=1_700_000_000_123,
-        data=data,
-    )
-
-
-def event(trace: Headers = (), meta: bytes | None = None) -> Event:
-    page = PAGE if meta is None else msgspec.structs.replace(PAGE, meta=msgspec.Raw(meta))
-    told = about("duplicate", msgspec.structs.replace(DUPLICATE, page=page))
-    return msgspec.structs.replace(told, trace=trace)
-
 
 DATA = {
     "page": {
@@ -187,10 +100,10 @@ def test_the_subject_is_the_message_key(name: EventName, subject: str) -> None:
 
 @pytest.mark.parametrize("name", EVENT_DATA)
 def test_every_event_is_read_back_as_it_was(name: EventName) -> None:
-    told = about(name, EXAMPLES[name])
+    given = about(name, EXAMPLES[name])
 
-    for message in (to_message(told), Message(key=None, value=to_structured(told))):
-        assert msgspec.json.decode(from_message(message).data, type=EVENT_DATA[name]) == told.data
+    for message in (to_message(given), Message(key=None, value=to_structured(given))):
+        assert msgspec.json.decode(from_message(message).data, type=EVENT_DATA[name]) == given.data
 
 
 def test_in_kafka_attributes_are_headers_and_the_data_is_the_value() -> None:
@@ -278,12 +191,12 @@ def test_a_trace_header_that_is_no_text_does_not_stop_the_event() -> None:
 
 @pytest.mark.parametrize("trace", [(), TRACE], ids=["untraced", "traced"])
 def test_both_modes_are_read_back_as_the_same_event(trace: Headers) -> None:
-    told = event(trace, meta=b'{"a": 1e999}')
+    given = event(trace, meta=b'{"a": 1e999}')
 
-    binary = from_message(to_message(told))
-    structured = from_message(Message(key=None, value=to_structured(told)))
+    binary = from_message(to_message(given))
+    structured = from_message(Message(key=None, value=to_structured(given)))
 
-    assert msgspec.json.encode(binary) == msgspec.json.encode(structured) == to_structured(told)
+    assert msgspec.json.encode(binary) == msgspec.json.encode(structured) == to_structured(given)
 
 
 @pytest.mark.parametrize(
@@ -300,72 +213,6 @@ def test_both_modes_are_read_back_as_the_same_event(trace: Headers) -> None:
 def test_a_message_without_an_event_is_distinguished(value: bytes | None, headers: Any) -> None:
     with pytest.raises(CorruptData, match="no event"):
         from_message(Message(key=b"k", value=value, headers=headers))
-
-
-MANY = tuple(
-    EventMatch(id=f"page-{number}", url="http://example.com/" + "x" * 500, version=1, distance_bits=0)
-    for number in range(64)
-)
-MANY_FROZEN = tuple(msgspec.structs.replace(FROZEN_MATCH, id=match.id) for match in MANY)
-
-
-def listed(message: Message, *path: str) -> tuple[list[str], int]:
-    """The ids that a message lists, and how many it says there were."""
-    *parents, name = path
-    data = msgspec.json.decode(message.value or b"")
-    for parent in parents:
-        data = data[parent]
-    return [each["id"] for each in data[name]], data[f"{name}_total"]
-
-
-@pytest.mark.parametrize(
-    ("large", "path"),
-    [
-        pytest.param(
-            about("duplicate", msgspec.structs.replace(DUPLICATE, matches=MANY, matches_total=99)),
-            ("matches",),
-            id="duplicate",
-        ),
-        pytest.param(
-            about("archived", Archived(page=PAGE, kind="near", matches=MANY_FROZEN, matches_total=99)),
-            ("matches",),
-            id="archived",
-        ),
-        pytest.param(
-            about("contained", Contained(page=PAGE, containers=MANY, containers_total=99)),
-            ("containers",),
-            id="contained",
-        ),
-        pytest.param(
-            about(
-                "cluster-merge",
-                ClusterMerge(
-                    survivor=SURVIVOR,
-                    absorbed=ABSORBED,
-                    cause=MergeCause(page=PAGE, matches=MANY, matches_total=99),
-                ),
-            ),
-            ("cause", "matches"),
-            id="cluster-merge",
-        ),
-    ],
-)
-def test_an_event_too_large_for_its_topic_lists_the_best_and_counts_all(
-    large: Event, path: tuple[str, ...]
-) -> None:
-    whole_bytes = to_message(large).size_bytes
-    ids = [match.id for match in MANY]
-
-    assert listed(to_message(large, whole_bytes), *path) == (ids, 99)
-    assert listed(to_message(large, whole_bytes - 1), *path) == (ids[:32], 99)
-    assert listed(to_message(large, 1), *path) == (ids[:1], 99)
-
-
-@pytest.mark.parametrize("name", EVENT_DATA)
-def test_an_event_that_lists_nothing_more_is_sent_whatever_its_size(name: EventName) -> None:
-    told = about(name, EXAMPLES[name])
-
-    assert to_message(told, 1) == to_message(told)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

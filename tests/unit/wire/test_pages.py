@@ -5,16 +5,11 @@ from typing import Any, get_args
 import pytest
 
 from neardup_stream.errors import BadPage, BadPageReason
-from neardup_stream.message import Record, Skipped
+from neardup_stream.message import Skipped
 from neardup_stream.page import Page, PageId
-from neardup_stream.wire.pages import PageDecoder, PageLimits, forget_ids
+from neardup_stream.wire.pages import PageDecoder, PageLimits
+from tests.unit.wire.decoding import decode
 from tests.unit.wire.records import page_json, record
-
-
-def decode(value: bytes, decoder: PageDecoder | None = None) -> Page:
-    page = (decoder or PageDecoder()).decode(record(value))
-    assert isinstance(page, Page)
-    return page
 
 
 def test_every_field_arrives() -> None:
@@ -314,84 +309,6 @@ def test_what_is_no_page_by_nature_is_skipped(
 )
 def test_other_pages_are_not_skipped(fields: dict[str, Any], statuses: set[int]) -> None:
     assert decode(page_json(**fields), PageDecoder(statuses=statuses))
-
-
-def decoded_record(decoded: Page | Skipped | BadPage, value: bytes = b"raw content") -> Record:
-    raw = record(value)
-    return Record(position=raw.position, key=None, value=value, decoded=decoded)
-
-
-def test_a_page_that_its_source_decoded_is_taken_as_it_is() -> None:
-    page = decode(page_json())
-
-    assert PageDecoder().decode(decoded_record(page)) is page
-    assert PageDecoder().decode(decoded_record(Skipped("warc_type"))) == Skipped("warc_type")
-
-
-def test_what_a_source_found_wrong_is_raised() -> None:
-    with pytest.raises(BadPage, match="no such charset"):
-        PageDecoder().decode(decoded_record(BadPage("bad_encoding", "no such charset")))
-
-
-@pytest.mark.parametrize(
-    ("limits", "what"),
-    [
-        (PageLimits(max_page_bytes=10), "page"),
-        (PageLimits(max_url_bytes=10), "url"),
-        (PageLimits(max_id_bytes=10), "id"),
-    ],
-    ids=["page", "url", "id"],
-)
-def test_the_limits_hold_for_decoded_pages_too(limits: PageLimits, what: str) -> None:
-    with pytest.raises(BadPage, match=what) as error:
-        PageDecoder(limits).decode(decoded_record(decode(page_json())))
-
-    assert error.value.reason == "over_limit"
-
-
-def test_a_decoded_page_may_hold_no_half_of_a_surrogate_pair() -> None:
-    page = Page(id=PageId("a\ud800"), url="http://a/", fetched_at_seconds=0, text="x")
-
-    with pytest.raises(BadPage) as error:
-        PageDecoder().decode(decoded_record(page))
-
-    assert error.value.reason == "lone_surrogate"
-
-
-@pytest.mark.parametrize(
-    ("key", "ids"),
-    [
-        pytest.param(b"page-1", ("page-1",), id="id"),
-        pytest.param(b"http://example.com/a", ("http://example.com/a",), id="canonical-url"),
-        pytest.param(
-            b"HTTP://Example.com:80/a",
-            ("HTTP://Example.com:80/a", "http://example.com/a"),
-            id="id-or-crawled-url",
-        ),
-        pytest.param(b"http://[", ("http://[",), id="unparsable-url-can-be-an-id"),
-        pytest.param(b" ", (" ",), id="blank-id"),
-    ],
-)
-def test_a_forget_names_a_page_by_id_or_by_url(key: bytes, ids: tuple[str, ...]) -> None:
-    assert forget_ids(key) == ids
-
-
-def test_a_key_longer_than_any_url_is_an_id() -> None:
-    key = "http://Example.com/" + "é" * 1_000_000
-
-    assert forget_ids(key.encode()) == (key,)
-
-
-@pytest.mark.parametrize(
-    ("key", "reason"),
-    [(None, "missing_field"), (b"", "missing_field"), (b"\xff", "invalid_utf8")],
-    ids=["no-key", "empty-key", "invalid-utf8"],
-)
-def test_a_forget_without_a_readable_key_is_bad(key: bytes | None, reason: str) -> None:
-    with pytest.raises(BadPage) as error:
-        forget_ids(key)
-
-    assert error.value.reason == reason
 
 
 @pytest.mark.parametrize("reason", get_args(BadPageReason))

@@ -19,7 +19,7 @@ NOW_MS = 1_000
 
 
 def refused_again(letter: Message, times: int) -> Message:
-    """The dead letter of a record that was put back so often."""
+    """Return the dead letter of a record that was put back so often."""
     for _ in range(times):
         back = replayed(letter, NOW_MS)
         record = Record(

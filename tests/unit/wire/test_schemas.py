@@ -7,21 +7,13 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from neardup_stream.errors import BadPage
-from neardup_stream.events import (
-    EVENT_DATA,
-    DuplicateFound,
-    EventName,
-    OwnCluster,
-    PreviousPlace,
-    Undecided,
-    UniqueFound,
-    event_type,
-)
+from neardup_stream.event_parts import OwnCluster, PreviousPlace
+from neardup_stream.events import EVENT_DATA, DuplicateFound, EventName, Undecided, UniqueFound, event_type
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
 from neardup_stream.wire.events import to_structured
 from neardup_stream.wire.schemas import rendered, schemas
+from tests.unit.wire.example_events import DUPLICATE, EXAMPLES, PAGE, SURVIVOR, TRACE, about, event
 from tests.unit.wire.records import page_json, record
-from tests.unit.wire.test_events import DUPLICATE, EXAMPLES, PAGE, SURVIVOR, TRACE, about, event
 from tests.unit.wire.test_pages import BAD_PAGES
 
 FOLDER = Path(__file__).parents[3] / "docs" / "schemas"
@@ -33,7 +25,7 @@ def validate(name: str, json: bytes) -> None:
     Draft202012Validator(SCHEMAS[name]).validate(msgspec.json.decode(json))
 
 
-def told(data: DuplicateFound) -> bytes:
+def structured(data: DuplicateFound) -> bytes:
     return to_structured(msgspec.structs.replace(event(TRACE, b"{}"), data=data))
 
 
@@ -102,7 +94,7 @@ def test_each_event_obeys_its_schema_and_no_other(name: EventName) -> None:
     ],
 )
 def test_a_duplicate_event_obeys_its_schema(data: DuplicateFound) -> None:
-    validate("duplicate", told(data))
+    validate("duplicate", structured(data))
 
 
 @pytest.mark.parametrize(
