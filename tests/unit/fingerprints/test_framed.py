@@ -1,4 +1,4 @@
-"""Sketches of whole texts that tell which samples are content: what they say of two pages."""
+"""Sketches of whole texts that mark which samples are content, and what two of them estimate."""
 
 from collections import Counter
 from math import sqrt

@@ -41,7 +41,7 @@ def interpreters() -> Iterator[Path]:
 
 
 def digest(interpreter: Path) -> tuple[str, str]:
-    """The Unicode version that an interpreter knows, and what it makes of every character."""
+    """Return the Unicode version that an interpreter knows, and what it makes of every character."""
     done = subprocess.run(
         [str(interpreter), "-c", DIGEST], cwd=ROOT, capture_output=True, text=True, check=True
     )
