@@ -1,11 +1,11 @@
-"""What is stored of a page and of a cluster, and how it is packed.
+"""Define what is stored of a page and of a cluster, and how it is packed.
 
     page cell      rank (6 bytes) | flags (1) | MessagePack [version, cluster, edges, content]
     cluster cell   rank of the representative (6) | size (4) | MessagePack [epoch, …]
     or, absorbed   lowest rank of its members (6) | no size (4) | MessagePack [key of what absorbed it]
 
-One cell of a page is all three at once: its node, the tombstone of its earlier versions (whatever is not
-above `version` is decided or buried), and the matches that wait for a version not decided yet.
+One cell of a page is all three at once: its node, the tombstone of its earlier versions (every version up to
+`version` is decided or removed), and its pending edges: the matches that wait for a version not decided yet.
 """
 
 from typing import NamedTuple
@@ -19,9 +19,18 @@ from neardup_stream.match import Match
 from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.cluster_store import COUNT_BYTES, RANK_BYTES
 
-__all__ = ["NO_PAGE", "AbsorbedCell", "ClusterCell", "ClusterKey", "Edge", "PageCell", "unpack_cluster"]
+__all__ = [
+    "NO_PAGE",
+    "AbsorbedCell",
+    "ClusterCell",
+    "ClusterKey",
+    "Edge",
+    "PageCell",
+    "pack_lone_page",
+    "unpack_cluster",
+]
 
-# Below 2 nothing holds the cell: once its tombstone is old, a sweep lets it go.
+# Below 2 nothing holds the cell: once its tombstone is old, a sweep removes it.
 _LIVING, _LINKED, _ANCHOR, _EDGES, _UNRECORDED = 1, 2, 4, 8, 16
 
 _SIZE_END = RANK_BYTES + COUNT_BYTES
@@ -61,11 +70,11 @@ class PageCell(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         rank: when `version` was decided, or taken out; 0 for never.
-        version: the highest one decided or buried; 0 for none.
-        is_living: whether `version` stands in a cluster, perhaps alone.
-        is_linked: whether the page ever stood in a cluster of two or more since it last appeared.
+        version: the highest one decided or removed; 0 for none.
+        is_living: whether `version` is in a cluster, perhaps alone.
+        is_linked: whether the page was ever in a cluster of two or more since it last appeared.
         is_anchor: whether it is an anchor of its cluster; only where it is linked.
-        founder: the cluster in whose set of members it stands, None for the one it is, or founded, itself.
+        founder: the cluster in whose set of members it is, None for the one it is, or created, itself.
         edges: matches that wait for a later version.
         content: digest of the text of `version`; 0 where unknown.
         is_unrecorded: whether the cell is kept because the page's record does not know `version`, see
@@ -88,16 +97,16 @@ class PageCell(msgspec.Struct, frozen=True, gc=False):
         return self.is_linked or self.is_anchor or bool(self.edges) or self.is_unrecorded
 
     def cluster(self, handle: Handle) -> ClusterKey:
-        """The set of members that the page with this handle stands in; the cluster may have been absorbed."""
+        """Return the set of members that the page with this handle is in; it may have been absorbed."""
         return self.founder or ClusterKey(handle, self.version)
 
     def is_decided_as(self, version: int, content: int) -> bool:
-        """Whether the page stands in a cluster with this very version, number and text."""
+        """Return whether the page is in a cluster with this very version, number and text."""
         is_other_text = self.content and content and self.content != content
         return self.is_living and self.version == version and not is_other_text
 
     def pack(self) -> bytes | None:
-        """The stored bytes; None for a cell that says nothing."""
+        """Return the stored bytes; None for an empty cell."""
         if self == NO_PAGE:
             return None
         flags = (
@@ -137,6 +146,15 @@ class PageCell(msgspec.Struct, frozen=True, gc=False):
         )
 
 
+def pack_lone_page(rank: int, version: int, content: int) -> bytes:
+    """Return the stored bytes of a living page that stands alone and always did."""
+    return b"%b%c%b" % (
+        rank.to_bytes(RANK_BYTES, "big"),
+        _LIVING,
+        _encoder.encode((version, 0, 0, (), content)),
+    )
+
+
 class _PageBody(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What follows the flags of a page cell; cells of former releases end with the edges."""
 
@@ -174,15 +192,15 @@ class ClusterCell(msgspec.Struct, frozen=True, gc=False):
     founder: ClusterKey | None = None
 
     def id(self, key: ClusterKey) -> str:
-        """The cluster's id in events."""
+        """Return the cluster's id in events."""
         return (self.founder or key).id
 
     def state(self, key: ClusterKey) -> ClusterState:
-        """The cluster as events show it."""
+        """Return the cluster as events show it."""
         return ClusterState(self.id(key), self.epoch, self.size, self.representative)
 
     def pack(self) -> bytes:
-        """The stored bytes."""
+        """Return the stored bytes; None for an empty cell."""
         handle, version, page_id, url, fingerprint = self.representative
         other_id = "" if page_id == url else page_id
         node = (handle, version, url, other_id, fingerprint)
@@ -202,7 +220,7 @@ class AbsorbedCell(msgspec.Struct, frozen=True, gc=False):
     rank: int
 
     def pack(self) -> bytes:
-        """The stored bytes."""
+        """Return the stored bytes; None for an empty cell."""
         return _cluster_head(self.rank, 0) + _encoder.encode(tuple(self.target))
 
 

@@ -1,4 +1,4 @@
-"""The clusters as the daemon uses them: what is decided, what may be let go, who is in them.
+"""Decides, expires and lists pages in clusters: what the daemon uses.
 
 Every change is an optimistic transaction: read, decide in pure code, and commit if nothing that was read has
 moved; else read and decide again. So there is one implementation of the rules for every store, and a decision
@@ -11,9 +11,10 @@ from random import random
 
 from neardup_stream.clusters.cells import ClusterCell
 from neardup_stream.clusters.deciding import ClusterPlanning, PortionInClusters
+from neardup_stream.clusters.former_epochs import end_former_epochs
 from neardup_stream.clusters.moving import move_absorbed
 from neardup_stream.clusters.optimistic_retry import Jitter, Pace, retry_on_conflict
-from neardup_stream.clusters.placements import ClusterState, Settled
+from neardup_stream.clusters.placements import ClusterState, Decided, Settled
 from neardup_stream.clusters.planning import PENDING_EDGES, expire
 from neardup_stream.clusters.portions import known_handles, portions
 from neardup_stream.clusters.reading import Describe, Reader
@@ -22,8 +23,7 @@ from neardup_stream.clusters.requests import (
     Request,
 )
 from neardup_stream.clusters.rows import (
-    bound_cells,
-    row_cells,
+    all_rows,
     settled_in,
     trim_rows,
 )
@@ -35,11 +35,7 @@ from neardup_stream.clusters.walking import WalkedCluster, walk_clusters
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import (
-    PROVISIONAL_RANK,
-    Aged,
-    ClusterStore,
-)
+from neardup_stream.stores.cluster_store import PROVISIONAL_RANK, Aged, ClusterStore
 from neardup_stream.stores.protocol import RecordStore
 
 __all__ = ["ClusterConfig", "Clusters"]
@@ -53,15 +49,16 @@ class ClusterConfig:
     """How long what is decided is remembered.
 
     Attributes:
-        tombstone_ttl_seconds: from the trim of a row until its page's cell may go. Whoever works on what it
-            read before is refused then and must read again, so longer than that usually takes. Each page of
-            this time takes some 60 bytes.
-        sweep_limit: most page cells that are let go at once.
+        tombstone_ttl_seconds: from the trim of a decision record until its page's cell may be removed. A
+            daemon whose reads are older than this is refused and must read again, so it is longer than a
+            batch usually takes. Each page of this time takes some 60 bytes.
+        sweep_limit: most page cells that are removed at once, except that those whose decisions one commit
+            stored are removed together.
         pending_edges: most matches that wait for one page which is not decided yet; further ones are dropped
             and counted. Each takes some 200 bytes.
     """
 
-    tombstone_ttl_seconds: float = 600.0
+    tombstone_ttl_seconds: float = 120.0
     sweep_limit: int = 500
     pending_edges: int = PENDING_EDGES
 
@@ -74,7 +71,7 @@ class ClusterConfig:
         if self.tombstone_ttl_seconds < 0 or self.sweep_limit < 1 or self.pending_edges < 1:
             raise ConfigError(
                 f"clusters.tombstone_ttl_seconds ({self.tombstone_ttl_seconds}) must not be negative, "
-                f"clusters.sweep_limit ({self.sweep_limit}) "
+                f"ClusterConfig.sweep_limit ({self.sweep_limit}) "
                 f"and clusters.pending_edges ({self.pending_edges}) must be at least 1"
             )
 
@@ -87,7 +84,7 @@ class Clusters:
 
     Args:
         store: keeps everything.
-        describe: names a page that comes to represent others.
+        describe: returns the id and URL of a new representative.
         rule: chooses what a page joins.
         config: limits.
         jitter: of the pauses after conflicts.
@@ -108,14 +105,13 @@ class Clusters:
         self._jitter = jitter
 
     async def settled(self, positions: Iterable[Position]) -> Settled:
-        """What was decided for these positions before, if anything.
+        """Return what was decided for these positions before, if anything.
 
-        Cost: one round trip, and one more where they may have rows.
+        Cost: one round trip, and one more where they may have rows; more where those are large.
         """
         positions = list(positions)
         reader = Reader(self._store, self._describe)
-        await reader.read(bound_cells(positions))
-        await reader.read(row_cells(reader.snapshot, positions))
+        await reader.read_rows(positions)
         return settled_in(reader.snapshot, positions)
 
     def portions(self, requests: Sequence[Request], aged_count: int) -> Iterator[PortionInClusters]:
@@ -136,16 +132,30 @@ class Clusters:
         """
         edges = self._config.pending_edges
         planning = ClusterPlanning(self._store, self._describe, self._rule, edges)
-        for portion in portions(requests, lambda request: known_handles([request])):
+        for portion in portions(requests, known_handles):
             pace = Pace(len(portion), self._store.take_turn, self._jitter)
             yield PortionInClusters(planning, portion, aged_count, pace)
 
     async def trim(self, offsets: Mapping[Partition, int]) -> None:
-        """Let go of the rows below these offsets, which are delivered and committed.
+        """Remove the decision records below these offsets, which are delivered and committed.
 
         Cost: see `trim_rows`.
         """
         await trim_rows(self._store, offsets)
+
+    async def end_former_epochs(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        """Refuse decisions in former epochs of the topics of these partitions.
+
+        Cost: see `end_former_epochs`.
+        """
+        return await end_former_epochs(self._store, partitions)
+
+    async def stored_rows(self, partition: Partition) -> Mapping[Position, Decided]:
+        """Return the rows of a partition, in order.
+
+        Cost: two round trips, and one for each block of rows.
+        """
+        return await all_rows(self._store, partition)
 
     async def tidy(self, records: RecordStore) -> None:
         """Remove the tombstones that are old enough, and move the members of absorbed clusters.
@@ -159,9 +169,9 @@ class Clusters:
         await move_absorbed(self._store, self._describe)
 
     async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
-        """Let these versions leave their clusters silently; one that represents others stays.
+        """Remove these versions from their clusters without events; the representative of others stays.
 
-        They are buried, and stay so until they are released.
+        Each leaves a tombstone, which stays until it is released.
 
         Returns:
             Whether each has gone, now or before; False where it stays.
@@ -201,7 +211,7 @@ class Clusters:
             await self._store.age(tombstones)
 
     async def standing(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:
-        """The clusters in which these pages stand now; a page that always stood alone is left out.
+        """Return the present clusters of these pages; a page that was always alone is left out.
 
         Cost: two round trips.
         """
@@ -210,11 +220,11 @@ class Clusters:
         return await retry_on_conflict(lambda _: self._standing(handles), self._jitter)
 
     def walk(self) -> AsyncIterator[WalkedCluster]:
-        """Every cluster of two or more, see `walk_clusters`."""
+        """Yield every cluster of two or more, see `walk_clusters`."""
         return walk_clusters(self._store)
 
     async def _standing(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState] | None:
-        """One attempt; None when a cluster ended between the two reads."""
+        """Try once to read the clusters of pages; None when a cluster ended between the two reads."""
         reader = Reader(self._store, self._describe)
         await reader.read(page_cells(set(handles)))
         keys = {
@@ -228,12 +238,12 @@ class Clusters:
             for handle, cell in cells.items()
             if isinstance(cell, ClusterCell)
         }
-        # Where it founds its own, a page that was linked once may stand alone again.
+        # A page that was linked once may be alone again, in a cluster that it founded itself.
         ended = [handle for handle in keys.keys() - found.keys() if keys[handle].handle != handle]
         return None if ended else found
 
     async def _expire(self, nodes: Sequence[PageVersion], turn: bytes) -> list[bool] | None:
-        """One attempt; None when something moved meanwhile."""
+        """Try once to expire pages; None when another daemon changed their cells meanwhile."""
         reader = Reader(self._store, self._describe)
         await reader.read(page_cells({node.handle for node in nodes}))
         overlay, gone = await planned(

@@ -5,32 +5,34 @@ known here.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
+from neardup_stream.clusters.cells import pack_lone_page
 from neardup_stream.clusters.mirroring import still_to_decide
 from neardup_stream.clusters.optimistic_retry import Pace
 from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.placements import Decided, Settled
-from neardup_stream.clusters.planning import plan
-from neardup_stream.clusters.portions import known_handles, new_handles
+from neardup_stream.clusters.planning import plan, stands_alone
+from neardup_stream.clusters.portions import fitting_counts, known_handles, lone_handles, new_handles
 from neardup_stream.clusters.protocol import PlannedRequest, RecordsBehind, StaleRead
 from neardup_stream.clusters.reading import Describe, Reader
-from neardup_stream.clusters.requests import Request
+from neardup_stream.clusters.requests import PlaceRequest, Request
 from neardup_stream.clusters.rows import (
     NewRow,
-    bound_cells,
+    changeable,
+    decidable_epochs,
     decided_in_order,
     lowest_offsets,
-    pack_row,
+    pack_rows,
     raised_ceilings,
-    row_cells,
+    refuse_ended_epochs,
     settled_in,
 )
 from neardup_stream.clusters.rules import Rule
 from neardup_stream.clusters.snapshot import StaleSnapshot, page_cells
 from neardup_stream.clusters.transactions import changes_of, planned
 from neardup_stream.message import Position
-from neardup_stream.stores.cluster_store import PROVISIONAL_RANK, Cell, ClusterStore, Transaction, row_cell
+from neardup_stream.stores.cluster_store import PAGES, PROVISIONAL_RANK, Cell, ClusterStore, Transaction
 
 __all__ = ["ClusterPlanning", "PortionInClusters"]
 
@@ -84,6 +86,8 @@ class PortionInClusters:
         self._requests = requests
         self._aged_count = aged_count
         self._pace = pace
+        self._lone = lone_handles(requests)
+        self._others = [request for request in requests if not self._is_lone(request)]
         self._plan: _Plan | None = None
 
     async def plan(self) -> Sequence[PlannedRequest]:
@@ -92,6 +96,7 @@ class PortionInClusters:
         Raises:
             StaleRead: read and compare the pages again.
             RecordsBehind: register these pages again.
+            EpochEnded: the topic of a request that is not decided is read in a later epoch.
             StoreUnavailable: others have changed the same cells too often, or the store is unavailable.
         """
         while True:
@@ -109,13 +114,16 @@ class PortionInClusters:
             records: one for each planned request, in order.
 
         Returns:
-            One outcome for each request of the portion; None if requests are left, or a cell has changed
-            since the snapshot: plan again.
+            One outcome for each request of the portion; None if requests are left, a cell has changed since
+            the snapshot, or the records are too large for one commit: plan again.
 
         Raises:
             StoreUnavailable: others have changed the same cells too often, or the store is unavailable.
         """
         assert self._plan is not None  # noqa: S101 - plan before commit
+        if len(counts := fitting_counts(records)) > 1:
+            self._pace.shrink(counts)
+            return None
         decided = await self._stored(self._plan, records) if self._plan.rows else {}
         if decided is None:
             await self._pace.back_off()
@@ -127,6 +135,7 @@ class PortionInClusters:
         reader = await self._snapshot()
         settled = settled_in(reader.snapshot, [request.position for request in self._requests])
         todo = still_to_decide(self._requests, settled, reader.snapshot.pages)
+        refuse_ended_epochs(reader.snapshot, [request.position for request in todo])
         if todo and reader.snapshot.swept_count > self._aged_count:
             raise StaleRead(
                 "a batch was in flight for so long that tombstones it depends on are removed"
@@ -139,8 +148,10 @@ class PortionInClusters:
         changes = changes_of(reader, overlay, len(rows), self._pace.turn)
         positions = [request.position for request in part]
         changes = changes._replace(
+            expected=changeable(changes.expected),
+            new=[_lone_cell(row.request, row.number) for row in rows if self._is_lone(row.request)],
             writes={**changes.writes, **raised_ceilings(reader.snapshot, positions)},
-            floors=lowest_offsets(positions),
+            floors={**lowest_offsets(positions), **decidable_epochs(positions)},
             aged_count=self._aged_count,
         )
         return _Plan(settled, rows, changes, is_last=len(part) == len(todo))
@@ -148,19 +159,26 @@ class PortionInClusters:
     async def _snapshot(self) -> Reader:
         """Read what the requests are about.
 
-        The first snapshot does not have the cells of new pages, which are nearly always absent. It expects
-        that they are, so where one is not, the commit is refused, and the second snapshot has it.
+        The first snapshot does not have the cells of new pages, which are nearly always absent. The commit
+        expects that they are, so where one is not, it is refused, and the second snapshot has it.
         """
+        if not self._pace.is_first:
+            self._lone, self._others = set(), list(self._requests)
         positions = [request.position for request in self._requests]
         reader = Reader(self._planning.store, self._planning.describe)
-        own = new_handles(self._requests) if self._pace.is_first else set()
+        own = new_handles(self._others) if self._pace.is_first else set()
         reader.snapshot.assume_absent(page_cells(own))
-        await reader.read(bound_cells(positions) + page_cells(known_handles(self._requests) - own))
-        await reader.read(row_cells(reader.snapshot, positions))
+        await reader.read_rows(positions, page_cells(known_handles(self._others) - own))
         return reader
+
+    def _is_lone(self, request: Request) -> TypeGuard[PlaceRequest]:
+        """Return whether a request needs no plan: its page is new, and no page here matches it."""
+        return isinstance(request, PlaceRequest) and request.node.handle in self._lone
 
     def _row(self, overlay: Overlay, request: Request, number: int) -> NewRow:
         """Plan a request; one that takes no place leaves its rank unused."""
+        if self._is_lone(request):
+            return NewRow(request, stands_alone(request.node), number)
         rank = PROVISIONAL_RANK + number
         placement = plan(overlay, request, self._planning.rule, rank, self._planning.pending_edges)
         takes_rank = placement is not None and not placement.is_superseded
@@ -168,12 +186,8 @@ class PortionInClusters:
         return NewRow(request, placement, number if takes_rank else 0, known_rank)
 
     async def _stored(self, plan: _Plan, records: Sequence[bytes]) -> Mapping[Position, Decided] | None:
-        packed: dict[Cell, bytes | None] = {
-            row_cell(row.request.position): pack_row(row, record)
-            for row, record in zip(plan.rows, records, strict=True)
-        }
-        writes = {**plan.changes.writes, **packed}
-        base = await self._planning.store.commit(plan.changes._replace(writes=writes))
+        appended = pack_rows(plan.rows, records)
+        base = await self._planning.store.commit(plan.changes._replace(appended=appended))
         if base is None:
             return None
         return {
@@ -184,3 +198,9 @@ class PortionInClusters:
             )
             for row, record in zip(plan.rows, records, strict=True)
         }
+
+
+def _lone_cell(request: PlaceRequest, number: int) -> tuple[Cell, bytes]:
+    """Return what is stored of a page that stands alone and always did."""
+    packed = pack_lone_page(PROVISIONAL_RANK + number, request.node.version, request.content)
+    return Cell(PAGES, request.node.handle.to_bytes(8, "big")), packed

@@ -1,4 +1,4 @@
-"""How a page's living version goes out of its cluster, and who represents the others then."""
+"""Removes a page's living version from its cluster, and chooses the new representative of the others."""
 
 import msgspec
 
@@ -13,10 +13,10 @@ __all__ = ["leave"]
 
 
 def leave(overlay: Overlay, node: PageVersion) -> Departure | None:
-    """Take the living version of a page out of its cluster; its own cell is left to the caller.
+    """Remove the living version of a page from its cluster; the caller writes its own cell.
 
     A cluster of which one page is left stays what it is: subscribers know that page by this cluster, so it
-    keeps the id and the epoch. One of which nobody is left ends.
+    keeps the id and the epoch. A cluster without members ends.
 
     Args:
         overlay: changed.
@@ -33,66 +33,72 @@ def leave(overlay: Overlay, node: PageVersion) -> Departure | None:
     key = overlay.root(own_set) if cell.is_linked else own_set
     cluster = overlay.cluster(key) if cell.is_linked else None
     if cluster is None:
-        return Departure(key.id, 1, cell.version, former, remaining=None, is_handover=False)
+        return Departure(key.id, 1, cell.version, former, remaining=None, is_representative_change=False)
     overlay.leave(own_set, cell.rank, node.handle)
     cluster_id = cluster.id(key)
     if cluster.size == 1:
         overlay.put_cluster(key, None)
         former = cluster.representative
-        return Departure(cluster_id, cluster.epoch, cell.version, former, remaining=None, is_handover=False)
-    is_handover = cluster.representative.handle == node.handle
-    smaller = _without(overlay, key, cluster, cell, is_handover=is_handover)
+        return Departure(
+            cluster_id, cluster.epoch, cell.version, former, remaining=None, is_representative_change=False
+        )
+    is_representative_change = cluster.representative.handle == node.handle
+    smaller = _without(overlay, key, cluster, cell, is_representative_change=is_representative_change)
     overlay.put_cluster(key, smaller)
     if smaller is None:
         former = cluster.representative
-        return Departure(cluster_id, cluster.epoch, cell.version, former, remaining=None, is_handover=False)
+        return Departure(
+            cluster_id, cluster.epoch, cell.version, former, remaining=None, is_representative_change=False
+        )
     return Departure(
         cluster_id=cluster_id,
         epoch=smaller.epoch,
         version=cell.version,
-        former=cluster.representative if is_handover else former,
+        former=cluster.representative if is_representative_change else former,
         remaining=smaller.state(key),
-        is_handover=is_handover,
+        is_representative_change=is_representative_change,
     )
 
 
 def _without(
-    overlay: Overlay, key: ClusterKey, cluster: ClusterCell, gone: PageCell, *, is_handover: bool
+    overlay: Overlay, key: ClusterKey, cluster: ClusterCell, gone: PageCell, *, is_representative_change: bool
 ) -> ClusterCell | None:
     rest = msgspec.structs.replace(
         cluster, size=cluster.size - 1, anchor_count=cluster.anchor_count - gone.is_anchor
     )
-    smaller = _handed_over(overlay, key, rest) if is_handover else rest
+    smaller = _with_next_representative(overlay, key, rest) if is_representative_change else rest
     return _anchored_anew(overlay, key, smaller) if smaller and not smaller.anchor_count else smaller
 
 
-def _handed_over(overlay: Overlay, key: ClusterKey, cluster: ClusterCell) -> ClusterCell | None:
-    """The member that was decided first among those left represents the cluster now; None if none is left.
+def _with_next_representative(overlay: Overlay, key: ClusterKey, cluster: ClusterCell) -> ClusterCell | None:
+    """Make the member that was decided first the representative; return None if no member is left.
 
-    A member whose page record Redis lost has no name to be published under, and is taken out: should its
-    page come again, it gets a version above this one.
+    A member whose page record Redis lost has no id and URL to be published, and is removed: should its page
+    come again, it gets a version above this one.
     """
     while cluster.size:
         member = overlay.first_member(key)
-        heir = _cell_of_member(overlay, key, member.handle)
+        successor = _cell_of_member(overlay, key, member.handle)
         description = overlay.description(member.handle)
         if description is not None:
             return msgspec.structs.replace(
                 cluster,
                 epoch=cluster.epoch + 1,
-                representative_rank=heir.rank,
-                representative=PageVersion(member.handle, heir.version, *description),
+                representative_rank=successor.rank,
+                representative=PageVersion(member.handle, successor.version, *description),
             )
-        overlay.leave(heir.cluster(member.handle), heir.rank, member.handle)
-        overlay.put_page(member.handle, PageCell(rank=heir.rank, version=heir.version, edges=heir.edges))
+        overlay.leave(successor.cluster(member.handle), successor.rank, member.handle)
+        overlay.put_page(
+            member.handle, PageCell(rank=successor.rank, version=successor.version, edges=successor.edges)
+        )
         cluster = msgspec.structs.replace(
-            cluster, size=cluster.size - 1, anchor_count=cluster.anchor_count - heir.is_anchor
+            cluster, size=cluster.size - 1, anchor_count=cluster.anchor_count - successor.is_anchor
         )
     return None
 
 
 def _anchored_anew(overlay: Overlay, key: ClusterKey, cluster: ClusterCell) -> ClusterCell:
-    """No cluster is without an anchor: its representative becomes one."""
+    """Make the representative an anchor: no cluster is without one."""
     handle = cluster.representative.handle
     cell = _cell_of_member(overlay, key, handle)
     overlay.put_page(handle, msgspec.structs.replace(cell, is_anchor=True))

@@ -1,4 +1,4 @@
-"""A match as the other of its two pages sees it, and who of a batch must be shown it.
+"""Mirror matches within a batch: a match as its other page has it.
 
 Of two pages in one batch that match, the later one alone has found the other. That is enough while both are
 decided together; but the later one may have been decided already, by another daemon that had it in another
@@ -20,7 +20,7 @@ __all__ = ["mirrored", "still_to_decide"]
 
 
 def mirrored(match: Match, request: PlaceRequest, rank: int = 0) -> Match:
-    """What the page that is matched sees of the page that `request` places.
+    """Return the match as the matched page has it, with the page that `request` places as the other one.
 
     Args:
         match: that the placed page found.
@@ -45,7 +45,7 @@ def mirrored(match: Match, request: PlaceRequest, rank: int = 0) -> Match:
 def still_to_decide(
     requests: Sequence[Request], settled: Settled, pages: Mapping[Handle, PageCell]
 ) -> list[Request]:
-    """The requests that are not settled, each with the matches that only a page decided before has found.
+    """Return the undecided requests, each with the matches that only a page decided before has found.
 
     Args:
         requests: of one batch.
@@ -72,7 +72,7 @@ def still_to_decide(
 
 
 def _known_rank(request: PlaceRequest, settled: Settled, cell: PageCell) -> int | None:
-    """When the version was decided, 0 where that is forgotten; None where it was not."""
+    """Return the rank of the version; 0 where that is forgotten, None where it was not decided."""
     if settled.knows(request.position):
         row = settled.rows.get(request.position)
         return row.rank if row else 0

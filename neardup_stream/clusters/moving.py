@@ -1,7 +1,7 @@
 """Moves the members of absorbed clusters, some at a time, into the cluster that absorbed them.
 
-A merge of any size is one small commit: it says of the absorbed cluster where its members belong. They move
-afterwards, so that no page is ever many steps away from its cluster.
+A merge of any size is one small commit: it notes in the absorbed cluster where its members belong. They move
+afterwards, so that few steps lead from a page to its cluster.
 """
 
 import msgspec

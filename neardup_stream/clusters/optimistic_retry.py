@@ -1,11 +1,12 @@
-"""Optimistic concurrency: read, decide, and commit if nothing has moved; else again, later and with less."""
+"""Retry optimistic transactions: read, decide, commit if nothing has changed; else later and with less."""
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from random import random
 from typing import TypeVar
 
+from neardup_stream.clusters.commit_limits import CommitLimits
 from neardup_stream.clusters.snapshot import StaleSnapshot
 from neardup_stream.errors import StoreUnavailable
 
@@ -25,7 +26,7 @@ _TURN_AFTER = 6
 """Conflicts in a row after which a batch of one asks the others to wait."""
 
 TURN_SECONDS = 1.0
-"""How long the others wait at most, should the daemon that asked for it have died."""
+"""How long other daemons wait at most, if the daemon that took the turn has died."""
 
 Jitter = Callable[[], float]
 """Draws a number from [0, 1)."""
@@ -93,26 +94,33 @@ class Pace:
         jitter: of the pauses.
 
     Attributes:
-        limit: most requests to decide at once.
         turn: token for the next commit, empty while there is no need of one.
         is_first: whether there has been no conflict yet.
     """
 
     def __init__(self, size: int, take_turn: TakeTurn, jitter: Jitter = random) -> None:
-        self.limit = size
         self.turn = b""
         self.is_first = True
-        self._size = size
+        self._limits = CommitLimits(size)
         self._take_turn = take_turn
         self._jitter = jitter
         self._conflicts = 0
 
+    @property
+    def limit(self) -> int:
+        """Most requests to decide at once."""
+        return self._limits.limit
+
     def advance(self) -> None:
         """Go on after a commit."""
-        self.limit = min(2 * self.limit, self._size)
+        self._limits.advance()
         self.turn = b""
         self.is_first = False
         self._conflicts = 0
+
+    def shrink(self, counts: Sequence[int]) -> None:
+        """Decide at most so many requests with each of the next commits, see `CommitLimits`."""
+        self._limits.shrink(counts)
 
     async def back_off(self) -> None:
         """Wait after a conflict.
@@ -125,7 +133,7 @@ class Pace:
         if self._conflicts == ATTEMPTS:
             raise _always_late()
         if self._conflicts % _SHRINKS_EVERY == 0:
-            self.limit = max(1, self.limit // 4)
+            self._limits.back_off()
         if self.limit == 1 and self._conflicts >= _TURN_AFTER:
             token = self.turn or secrets.token_bytes(8)
             self.turn = token if await self._take_turn(token, TURN_SECONDS) else b""

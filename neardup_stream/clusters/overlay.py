@@ -1,4 +1,4 @@
-"""The clusters as a batch sees them: what was read, and over it what the batch has already changed.
+"""Overlay what a batch has changed in the clusters over the snapshot that was read.
 
 A step that lacks something records what, and is undone as if it had never been; the others go on, so that one
 more read brings everything that the whole batch lacks.
@@ -29,10 +29,10 @@ class _Missing(Exception):  # noqa: N818 - a signal inside this file: the step c
 
 
 class Overlay:
-    """Reads through to the view, keeps changes to itself.
+    """Reads from the snapshot, and keeps the changes of a batch over it.
 
     Args:
-        view: what was read.
+        snapshot: what was read.
         leading_count: how many members to ask for where the first one that stays is wanted; more than the
             batch can take out of one cluster.
     """
@@ -61,7 +61,7 @@ class Overlay:
             return None
 
     def page(self, handle: Handle) -> PageCell:
-        """What is known of a page; `NO_PAGE` for nothing."""
+        """Return the cell of a page; `NO_PAGE` for nothing."""
         cell = self._pages.get(handle) or self._snapshot.pages.get(handle)
         if cell is None:
             self.needs.pages.add(handle)
@@ -69,27 +69,27 @@ class Overlay:
         return cell
 
     def root(self, key: ClusterKey) -> ClusterKey:
-        """The cluster to which the members of `key` belong: itself, unless it was absorbed."""
+        """Return the cluster to which the members of `key` belong: itself, unless it was absorbed."""
         while isinstance(cell := self._cluster_cell(key), AbsorbedCell):
             key = cell.target
         return key
 
     def cluster(self, key: ClusterKey) -> ClusterCell | None:
-        """A cluster that was not absorbed; None for a page that stands alone and always did."""
+        """Return a cluster that was not absorbed; None for a page that stands alone and always did."""
         cell = self._cluster_cell(key)
         if isinstance(cell, AbsorbedCell):
             raise StaleSnapshot(f"cluster {key.id} was absorbed")
         return cell
 
     def first_member(self, key: ClusterKey) -> Member:
-        """The member that was decided first among those that are left."""
+        """Return the member that was decided first among those that are left."""
         member = self._first_page(key)
         if member is None:
             raise StaleSnapshot(f"cluster {key.id} has no members")
         return member
 
     def description(self, handle: Handle) -> Description | None:
-        """How a page is named; None where it has no record."""
+        """Return the id and URL of a page; None where it has no record."""
         if handle not in self._snapshot.descriptions:
             self.needs.descriptions.add(handle)
             raise _Missing
@@ -124,7 +124,7 @@ class Overlay:
         self.join(target, rank, key.handle, key.version)
 
     def absorbed(self, key: ClusterKey) -> AbsorbedCell | None:
-        """What stands in the place of a cluster that was absorbed; None for any other."""
+        """Return the cell of a cluster that was absorbed; None for any other."""
         cell = self._cluster_cell(key)
         return cell if isinstance(cell, AbsorbedCell) else None
 
@@ -152,7 +152,7 @@ class Overlay:
             self._put(self._left, member, rank)
 
     def writes(self) -> dict[Cell, bytes | None]:
-        """The cells that are not as they were read, but for clusters that have only grown."""
+        """Return the cells that differ from those that were read, except clusters that have only grown."""
         grown = self.counted()
         pages = {Cell(PAGES, handle.to_bytes(8, "big")): cell.pack() for handle, cell in self._pages.items()}
         clusters = {
@@ -167,7 +167,7 @@ class Overlay:
         }
 
     def counted(self) -> dict[Cell, tuple[bytes, int]]:
-        """The clusters that were read and at most grew: as they were read, and by how much."""
+        """Return the clusters that were read and at most grew: as they were read, and by how much."""
         counted = {}
         for key, before in self._snapshot.clusters.items():
             after = self._clusters.get(key, before)
@@ -195,7 +195,7 @@ class Overlay:
         return self._snapshot.clusters[key]
 
     def _first_page(self, key: ClusterKey) -> Member | None:
-        """The page that was decided first among a set and the sets that belong to it; None if there is none.
+        """Return the first page by rank of a set and the sets that belong to it; None if there is none.
 
         A set stands before all its members, so nothing is looked at behind a page with a lower rank.
         """
@@ -214,7 +214,7 @@ class Overlay:
             limit *= 2
 
     def _members(self, key: ClusterKey, limit: int) -> list[Member]:
-        """What is left of the first members of a set."""
+        """Return the first members of a set that have not left."""
         if self._want(key, limit):
             raise _Missing
         stored = self._snapshot.members.get(key, ())
@@ -230,7 +230,7 @@ class Overlay:
         return members
 
     def _want(self, key: ClusterKey, limit: int) -> bool:
-        """Whether the first members of a set must be read; then they will be."""
+        """Return whether the first members of a set must be read; if so, note that they are needed."""
         is_of_this_batch = key in self._clusters and self._snapshot.clusters.get(key) is None
         if is_of_this_batch or self._snapshot.has_members(key, limit):
             return False
@@ -238,7 +238,7 @@ class Overlay:
         return True
 
     def _unread_rank(self, key: ClusterKey) -> int | None:
-        """A rank below those of all members of a set that were not read; None if all were."""
+        """Return a rank below those of all members of a set that were not read; None if all were."""
         if key not in self._snapshot.members or self._snapshot.has_all_members(key):
             return None
         return self._snapshot.members[key][-1].rank
@@ -257,7 +257,7 @@ class Overlay:
 
 
 def _inner_key(member: Member) -> ClusterKey:
-    """The set that a member is."""
+    """Return the key of the set that a member is."""
     return ClusterKey(member.handle, member.founded)
 
 

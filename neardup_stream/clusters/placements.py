@@ -1,4 +1,4 @@
-"""What the clusters answer: where a page came to stand, and what moved because of it."""
+"""Define the answers of the clusters: the place of a page, and the changes that it caused."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ __all__ = ["ClusterState", "Decided", "Departure", "Merge", "Placement", "Settle
 
 
 def lone_cluster_id(handle: Handle, version: int) -> str:
-    """The id of the cluster that a page is by itself, and that it founds when another joins it.
+    """Return the id of a page's cluster while it is alone; the cluster keeps it when another page joins.
 
     Ids are never used twice, because versions only grow.
 
@@ -53,8 +53,8 @@ class Departure(NamedTuple):
         version: the version that left.
         former: the version that left; its address is exact where it was the representative, else the
             address of the request.
-        remaining: the cluster without it; None when nobody is left.
-        is_handover: it was the representative and others remain; `remaining` names the new one.
+        remaining: the cluster without it; None when no member is left.
+        is_representative_change: it was the representative and others remain; `remaining` names the new one.
     """
 
     cluster_id: str
@@ -62,22 +62,22 @@ class Departure(NamedTuple):
     version: int
     former: PageVersion
     remaining: ClusterState | None
-    is_handover: bool
+    is_representative_change: bool
 
 
 class Placement(NamedTuple):
-    """What one request brought about.
+    """The result of one request.
 
     Attributes:
         matches: those that live and are decided: the request's, in order, then those that other pages
             left for this one while it was not decided yet.
-        cluster: where the page stands now; None for a forget, and for what is superseded.
+        cluster: the present cluster of the page; None for a forget, and for what is superseded.
         is_duplicate: another page represents its cluster.
         merges: in order; each absorbed cluster once.
         departure: None when {c} knew no earlier living version. A page that stood alone, never linked,
             may be unknown here: then its earlier cluster was `lone_cluster_id(handle, earlier version)`.
         was_linked: an earlier version once belonged to a cluster of two or more.
-        is_superseded: this version or a later one was decided or buried before, so nothing was done.
+        is_superseded: this version or a later one was decided or removed before, so nothing was done.
         dropped_edges: pages it matches that are not decided yet, and for which enough matches wait already.
         known_rank: where the very same version was decided before, when; else 0.
     """
@@ -124,5 +124,5 @@ class Settled(NamedTuple):
     aged_count: int
 
     def knows(self, position: Position) -> bool:
-        """Whether nothing is left to decide for a position."""
+        """Return whether nothing is left to decide for a position."""
         return position in self.rows or position in self.finished

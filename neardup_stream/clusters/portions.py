@@ -2,12 +2,21 @@
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import Final, TypeGuard
 
 from neardup_stream.clusters.requests import PlaceRequest, QuietRequest, Request, UnknownRequest
 from neardup_stream.page import Handle
 
-__all__ = ["CELLS_AT_ONCE", "REQUESTS_AT_ONCE", "known_handles", "new_handles", "portions"]
+__all__ = [
+    "CELLS_AT_ONCE",
+    "REQUESTS_AT_ONCE",
+    "ROW_BYTES_AT_ONCE",
+    "fitting_counts",
+    "known_handles",
+    "lone_handles",
+    "new_handles",
+    "portions",
+]
 
 REQUESTS_AT_ONCE: Final = 256
 """Requests that one commit decides: it holds the server for some 2 ms."""
@@ -15,20 +24,26 @@ REQUESTS_AT_ONCE: Final = 256
 CELLS_AT_ONCE: Final = 1500
 """Cells that one commit expects to be unchanged, except for those of a single request: some 1 ms."""
 
+ROW_BYTES_AT_ONCE: Final = 1 << 19
+"""Bytes of decision records that one commit stores, except for a single larger one: some 5 ms."""
+
 
 def portions(
-    requests: Sequence[Request], cells_of: Callable[[Request], AbstractSet[Hashable]]
+    requests: Sequence[Request], cells_of: Callable[[Iterable[Request]], AbstractSet[Hashable]]
 ) -> Iterator[list[Request]]:
     """Yield all requests in order, as many at a time as one commit decides; at least one at a time.
 
     Args:
         requests: to be decided.
-        cells_of: what a request reads; cells that several requests read count once.
+        cells_of: what some requests read; cells that several requests read count once.
     """
+    if requests and len(requests) <= REQUESTS_AT_ONCE and len(cells_of(requests)) <= CELLS_AT_ONCE:
+        yield list(requests)
+        return
     portion: list[Request] = []
     cells: set[Hashable] = set()
     for request in requests:
-        further = cells_of(request)
+        further = cells_of([request])
         if portion and (
             len(portion) == REQUESTS_AT_ONCE or len(cells) + len(further - cells) > CELLS_AT_ONCE
         ):
@@ -40,6 +55,19 @@ def portions(
         yield portion
 
 
+def fitting_counts(records: Sequence[bytes]) -> list[int]:
+    """Return how many decision records each of successive commits stores: what fits, and at least one."""
+    counts: list[int] = []
+    size_bytes = 0
+    for record in records:
+        size_bytes += len(record)
+        if size_bytes > ROW_BYTES_AT_ONCE or not counts:
+            counts.append(0)
+            size_bytes = len(record)
+        counts[-1] += 1
+    return counts
+
+
 def new_handles(requests: Iterable[Request]) -> set[Handle]:
     """Return the pages that come for the first time."""
     return {
@@ -47,6 +75,27 @@ def new_handles(requests: Iterable[Request]) -> set[Handle]:
         for request in requests
         if isinstance(request, PlaceRequest) and request.node.version == 1
     }
+
+
+def lone_handles(requests: Sequence[Request]) -> set[Handle]:
+    """Return the pages that come for the first time, match nothing, and are matched by no page of these."""
+    lone: set[Handle] = set()
+    others: list[Request] = []
+    for request in requests:
+        if _is_lone(request):
+            lone.add(request.node.handle)
+        else:
+            others.append(request)
+    return lone - known_handles(others) if others else lone
+
+
+def _is_lone(request: Request) -> TypeGuard[PlaceRequest]:
+    return (
+        isinstance(request, PlaceRequest)
+        and request.node.version == 1
+        and not request.matches
+        and not request.claimed_from
+    )
 
 
 def known_handles(requests: Iterable[Request]) -> set[Handle]:

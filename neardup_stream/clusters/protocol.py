@@ -1,4 +1,4 @@
-"""What the pipeline asks of whoever decides, with clusters or without."""
+"""Define the interface between the pipeline and what decides its pages, with clusters or without."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -35,7 +35,7 @@ class KnownVersion(NamedTuple):
     Attributes:
         handle: of the page.
         version: the highest one that was decided or removed; 0 for none.
-        content: digest of its text if that version stands in a cluster; 0 where unknown.
+        content: digest of its text if that version is in a cluster; 0 where unknown.
     """
 
     handle: Handle
@@ -70,6 +70,7 @@ class Portion(Protocol):
         Raises:
             StaleRead: a tombstone that the requests rest on is removed: read, and compare, again.
             RecordsBehind: pages must be registered again first.
+            EpochEnded: a topic is read in a later epoch.
             StoreUnavailable: others have changed the same cells too often, or the store is unavailable.
         """
         ...
@@ -93,7 +94,7 @@ class Decider(Protocol):
     """Decides, once for each position. Each method raises StoreUnavailable, and may then be called again."""
 
     async def settled(self, positions: Sequence[Position]) -> Settled:
-        """What was decided already."""
+        """Return what was decided already."""
         ...
 
     def portions(self, requests: Sequence[Request], aged_count: int) -> Iterator[Portion]:
@@ -109,7 +110,20 @@ class Decider(Protocol):
         ...
 
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
-        """Everything below these offsets is delivered and committed: its rows may go."""
+        """Remove the decision records below these offsets, which are delivered and committed."""
+        ...
+
+    async def end_former_epochs(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        """Refuse further decisions in lower epochs of the topics of these partitions.
+
+        Returns:
+            The partitions of lower epochs whose decision records are not trimmed, each with the offset below
+            which all of them lie. They stay as they are.
+        """
+        ...
+
+    async def stored_rows(self, partition: Partition) -> Mapping[Position, Decided]:
+        """Return what is stored as decided of a partition, in order."""
         ...
 
     async def tidy(self, records: RecordStore) -> None:
@@ -121,9 +135,9 @@ class Decider(Protocol):
         ...
 
     async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
-        """Let pages leave their clusters silently; False for one that represents others, and stays."""
+        """Remove pages from their clusters without events; False for one that represents others."""
         ...
 
     async def release(self, nodes: Sequence[PageVersion]) -> None:
-        """The records of pages that expired say so: nobody needs to be refused any more, after a while."""
+        """Let the tombstones of expired pages age: their records say that they are gone."""
         ...

@@ -1,8 +1,10 @@
-"""Reads what a plan needs, all that is known to be lacking at once."""
+"""Read what a plan needs, all that is known to be missing at once."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from neardup_stream.clusters.rows import block_cells, bound_cells, continued_blocks
 from neardup_stream.clusters.snapshot import Description, Needs, Snapshot, cluster_cells, page_cells
+from neardup_stream.message import Position
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import Cell, ClusterStore, MemberRange
 
@@ -13,11 +15,11 @@ Describe = Callable[[Sequence[Handle]], Awaitable[Mapping[Handle, Description]]]
 
 
 class Reader:
-    """One attempt's view and where it comes from.
+    """Reads the snapshot of one attempt.
 
     Args:
         store: holds the cells.
-        describe: names a page that comes to represent others.
+        describe: returns the id and URL of a new representative.
     """
 
     def __init__(self, store: ClusterStore, describe: Describe) -> None:
@@ -26,11 +28,19 @@ class Reader:
         self._describe = describe
 
     async def read(self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()) -> None:
-        """Read some cells and members, then the clusters in which the pages among them stand."""
+        """Read some cells and members, then the clusters of the pages among them."""
         values, members = await self._store.read(cells, ranges)
         self.snapshot.add(cells, values, ranges, members)
         if keys := self.snapshot.unread_clusters():
             await self.read(cluster_cells(keys))
+
+    async def read_rows(self, positions: Sequence[Position], others: Sequence[Cell] = ()) -> None:
+        """Read the rows of some positions, if they have any, and other cells together with their bounds."""
+        await self.read([*bound_cells(positions), *others])
+        blocks = block_cells(self.snapshot, positions)
+        while blocks:
+            await self.read(blocks)
+            blocks = continued_blocks(self.snapshot, blocks)
 
     async def fetch(self, needs: Needs) -> None:
         """Read what a plan found lacking."""

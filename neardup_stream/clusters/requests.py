@@ -1,4 +1,4 @@
-"""What is asked of the clusters: place this version of a page, forget that page, remember this outcome."""
+"""Define the requests to the clusters: place a version of a page, forget a page, store an outcome."""
 
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ class PlaceRequest(NamedTuple):
     """Decide where a new page, or a changed one, belongs.
 
     Attributes:
-        position: where its record stood; only the position that made a version asks for it.
+        position: of its record; only the position that made a version requests it.
         node: the version to place.
         matches: what it matches, best first; the page itself is never among them.
         content: digest of the version's text, so that it is not taken for another text that was decided
@@ -59,7 +59,7 @@ class ConfirmRequest(NamedTuple):
     """Remember that a page came unchanged, provided that its version was decided.
 
     Attributes:
-        position: where its record stood.
+        position: of its record.
         node: the version that it is.
         content: digest of its text; 0 where unknown.
         maker: the position that made the version.
@@ -77,7 +77,7 @@ class UnknownRequest(NamedTuple):
     """Remember that a forget found no page record, provided that the clusters know no such page either.
 
     Attributes:
-        position: where the record stood that asks for it.
+        position: of the record that requests it.
         handles: of the pages that it may mean.
     """
 
@@ -89,7 +89,7 @@ class ForgetRequest(NamedTuple):
     """Take a page out of its cluster for good.
 
     Attributes:
-        position: where the record stood that asks for it.
+        position: of the record that requests it.
         node: its version is the stub's own: one above the last living one.
     """
 

@@ -1,44 +1,58 @@
-"""Rows: what was decided at a position, as it is stored until it is delivered and trimmed.
+"""Store decision records (rows) until they are delivered and trimmed.
 
-    rank (6 bytes) | handle (8) | the row that was rendered
+The rows of `BLOCK_OFFSETS` offsets of a partition are one value, a block, or several where they are large.
+Each commit appends a part (`aged_parts.pack_part`). The rows of a part are a MessagePack array of
 
-Rank and handle are zero where the request took no place.
+    offset | rank from that of the part on, plus 1; 0 for none | the row that was rendered
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+import msgspec
 
 from neardup_stream.clusters.placements import Decided, Placement, Settled
 from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, Request
 from neardup_stream.clusters.snapshot import Snapshot
+from neardup_stream.errors import CorruptData, EpochEnded
 from neardup_stream.gather_all import gather_all
 from neardup_stream.message import Partition, Position
+from neardup_stream.stores.aged_parts import AgedPart, pack_part, unpack_parts
 from neardup_stream.stores.cluster_store import (
     AGED,
+    BLOCK_BYTES,
+    BLOCK_OFFSETS,
     DECIDED,
     PROVISIONAL_RANK,
     RANK_BYTES,
+    ROWS,
     SWEPT,
     TRIMMED,
     Cell,
     ClusterStore,
+    block_cell,
+    continued_block,
+    epochs_of,
     partition_name,
-    row_cell,
 )
 
 __all__ = [
     "NewRow",
+    "all_rows",
+    "block_cells",
     "bound_cells",
+    "changeable",
+    "continued_blocks",
+    "decidable_epochs",
     "decided_in_order",
     "lowest_offsets",
-    "pack_row",
+    "pack_rows",
     "raised_ceilings",
-    "row_cells",
+    "refuse_ended_epochs",
     "settled_in",
     "trim_rows",
 ]
-
-_HEAD_BYTES = RANK_BYTES + 8
 
 
 class NewRow(NamedTuple):
@@ -57,19 +71,53 @@ class NewRow(NamedTuple):
     known_rank: int = 0
 
 
-def pack_row(row: NewRow, content: bytes) -> bytes:
-    """The stored bytes, with a provisional rank."""
-    rank = PROVISIONAL_RANK + row.number if row.number else row.known_rank
-    if not rank or not isinstance(row.request, (PlaceRequest, ForgetRequest)):
-        return bytes(_HEAD_BYTES) + content
-    return rank.to_bytes(RANK_BYTES, "big") + row.request.node.handle.to_bytes(8, "big") + content
+def pack_rows(rows: Iterable[NewRow], contents: Iterable[bytes]) -> list[tuple[Cell, bytes]]:
+    """Return the parts of blocks that store these rows, with provisional ranks.
+
+    Args:
+        rows: of distinct positions, those with numbers in the order of these.
+        contents: of each, what was rendered.
+    """
+    blocks: defaultdict[tuple[Partition, int], list[tuple[NewRow, bytes]]] = defaultdict(list)
+    for row, content in zip(rows, contents, strict=True):
+        position = row.request.position
+        blocks[position.partition, position.offset // BLOCK_OFFSETS].append((row, content))
+    return [
+        (block_cell(of_block[0][0].request.position), pack_part(part))
+        for of_block in blocks.values()
+        for part in _parts(of_block)
+    ]
+
+
+def _parts(rows: Sequence[tuple[NewRow, bytes]]) -> Iterator[AgedPart]:
+    """Yield a part of the rows with new ranks or none, and one of each row with a known rank."""
+    first = next((row.number for row, _ in rows if row.number), 0)
+    pages, packed = [], []
+    for row, content in rows:
+        offset, number = row.request.position.offset, row.number
+        if number and isinstance(row.request, (PlaceRequest, ForgetRequest)):
+            pages.append((number - first, row.request.node.handle, _digest_of(row.request)))
+            packed.append((offset, number - first + 1, content))
+        elif row.known_rank and isinstance(row.request, (PlaceRequest, ForgetRequest)):
+            known = _encoder.encode([(offset, 1, content)])
+            page = 0, row.request.node.handle, _digest_of(row.request)
+            yield AgedPart(row.known_rank, [page], known)
+        else:
+            packed.append((offset, 0, content))
+    if packed:
+        yield AgedPart(PROVISIONAL_RANK + first if pages else 0, pages, _encoder.encode(packed))
+
+
+def _digest_of(request: PlaceRequest | ForgetRequest) -> int:
+    return request.content if isinstance(request, PlaceRequest) else 0
 
 
 def bound_cells(positions: Iterable[Position]) -> list[Cell]:
-    """The cells that say between which offsets the rows of these partitions lie, and what has aged."""
+    """Return the cells of the bounds of rows, of the epochs of their topics, and of what has aged."""
     partitions = {position.partition for position in positions}
     bounds = [Cell(table, partition_name(each)) for each in partitions for table in (TRIMMED, DECIDED)]
-    return [*bounds, AGED, SWEPT]
+    epochs = {Cell(TRIMMED, partition_name(epoch.partition)) for epoch in _epochs(partitions)}
+    return [*bounds, *epochs, AGED, SWEPT]
 
 
 class _Bounds(NamedTuple):
@@ -84,40 +132,120 @@ def _bounds(snapshot: Snapshot, positions: Iterable[Position]) -> dict[Partition
     return {each: _Bounds(snapshot.floor(each), snapshot.ceiling(each)) for each in partitions}
 
 
-def row_cells(snapshot: Snapshot, positions: Sequence[Position]) -> list[Cell]:
-    """The rows that there may be, of a view that has read their bounds."""
+def block_cells(snapshot: Snapshot, positions: Sequence[Position]) -> list[Cell]:
+    """Return the blocks that may hold rows of these positions, from a snapshot that has read their bounds.
+
+    Where they are full, read those that continue them, see `continued_blocks`.
+    """
     bounds = _bounds(snapshot, positions)
-    return [
-        row_cell(position)
-        for position in positions
-        if bounds[position.partition].floor <= position.offset < bounds[position.partition].ceiling
-    ]
+    return list(
+        dict.fromkeys(
+            block_cell(position)
+            for position in positions
+            if bounds[position.partition].floor <= position.offset < bounds[position.partition].ceiling
+        )
+    )
+
+
+def continued_blocks(snapshot: Snapshot, blocks: Iterable[Cell]) -> list[Cell]:
+    """Return the blocks that continue those of these blocks that are full; all of them were read."""
+    return [continued_block(cell) for cell in blocks if _is_full(snapshot.raw[cell])]
 
 
 def settled_in(snapshot: Snapshot, positions: Sequence[Position]) -> Settled:
-    """What a view says of positions whose bounds and rows it has read."""
+    """Return what a snapshot holds of positions whose bounds and blocks it has read."""
     bounds = _bounds(snapshot, positions)
     rows: dict[Position, Decided] = {}
     finished = set()
+    blocks: dict[Cell, dict[int, Decided]] = {}
     for position in positions:
         floor, ceiling = bounds[position.partition]
         if position.offset < floor:
             finished.add(position)
         elif position.offset < ceiling:
-            value = snapshot.raw[row_cell(position)]
-            if value is not None:
-                rank = int.from_bytes(value[:RANK_BYTES], "big")
-                rows[position] = Decided(rank, value[_HEAD_BYTES:])
+            cell = block_cell(position)
+            if cell not in blocks:
+                blocks[cell] = _rows_of(snapshot, cell)
+            if row := blocks[cell].get(position.offset):
+                rows[position] = row
     return Settled(rows, frozenset(finished), snapshot.aged_count)
+
+
+def refuse_ended_epochs(snapshot: Snapshot, positions: Iterable[Position]) -> None:
+    """Return if the epochs of these positions have not ended in a view that has read their bounds.
+
+    Raises:
+        EpochEnded: a topic is read in a later epoch.
+    """
+    for epoch in _epochs({position.partition for position in positions}):
+        highest = snapshot.floor(epoch.partition)
+        if highest > epoch.offset:
+            raise EpochEnded(epoch.partition.input_id, highest, epoch.offset)
+
+
+def _rows_of(snapshot: Snapshot, cell: Cell) -> dict[int, Decided]:
+    """Return the rows of a block and of those that continue it, by offset."""
+    rows = _unpack_rows(snapshot.raw[cell])
+    for continued in continued_blocks(snapshot, [cell]):
+        rows |= _rows_of(snapshot, continued)
+    return rows
+
+
+def changeable(cells: Mapping[Cell, bytes | None]) -> dict[Cell, bytes | None]:
+    """Return what was read without the blocks that are full: of those a commit has nothing to expect.
+
+    They never change until they are trimmed, and the offsets show that.
+    """
+    return {
+        cell: value
+        for cell, value in cells.items()
+        if value is None or len(value) < BLOCK_BYTES or not cell.table.startswith(ROWS)
+    }
+
+
+def _is_full(block: bytes | None) -> bool:
+    return block is not None and len(block) >= BLOCK_BYTES
+
+
+def _unpack_rows(block: bytes | None) -> dict[int, Decided]:
+    """Return the rows of a block, by offset."""
+    rows: dict[int, Decided] = {}
+    for part in unpack_parts(block or b""):
+        try:
+            packed = _decoder.decode(part.rows)
+        except msgspec.DecodeError as error:
+            raise CorruptData(
+                f"the rows of a part of {len(part.rows)} bytes cannot be read: {error}"
+            ) from error
+        for offset, number, content in packed:
+            rows[offset] = Decided(part.rank + number - 1 if number else 0, content)
+    return rows
 
 
 def decided_in_order(
     requests: Iterable[Request], settled: Settled, decided: Mapping[Position, Decided]
 ) -> list[Decided]:
-    """One outcome for each request: what was decided now, or before, or is finished."""
+    """Return one outcome for each request: what was decided now, or before, or is finished."""
     finished = Decided(0, b"", is_finished=True)
     positions = [request.position for request in requests]
     return [decided.get(at) or settled.rows.get(at, finished) for at in positions]
+
+
+async def all_rows(store: ClusterStore, partition: Partition) -> dict[Position, Decided]:
+    """Return the rows of a partition that are not trimmed, in order.
+
+    Raises:
+        StoreUnavailable: the store is unavailable.
+    """
+    ((trimmed,), _) = await store.read([Cell(TRIMMED, partition_name(partition))])
+    walked = await store.blocks(partition)
+    blocks = dict(walked.values)
+    while walked.cursor:
+        walked = await store.blocks(partition, walked.cursor)
+        blocks.update(walked.values)
+    floor = int(trimmed or 0)
+    rows = {offset: row for block in blocks.values() for offset, row in _unpack_rows(block).items()}
+    return {Position(partition, offset): row for offset, row in sorted(rows.items()) if offset >= floor}
 
 
 async def trim_rows(store: ClusterStore, offsets: Mapping[Partition, int]) -> None:
@@ -125,7 +253,7 @@ async def trim_rows(store: ClusterStore, offsets: Mapping[Partition, int]) -> No
 
     Raises:
         StoreUnavailable: trim again; what is left is only memory.
-    Cost: for all partitions at once, one round trip for each `ROWS_AT_ONCE` rows of one.
+    Cost: for all partitions at once, one round trip for each block of one.
     """
     await gather_all(_trim_partition(store, partition, offset) for partition, offset in offsets.items())
 
@@ -137,7 +265,7 @@ async def _trim_partition(store: ClusterStore, partition: Partition, offset: int
 
 
 def raised_ceilings(snapshot: Snapshot, positions: Sequence[Position]) -> dict[Cell, bytes | None]:
-    """The upper bounds after rows were written at these positions."""
+    """Return the upper bounds after rows were written at these positions."""
     ends = {partition: ceiling for partition, (_, ceiling) in _bounds(snapshot, positions).items()}
     for position in positions:
         ends[position.partition] = max(position.offset + 1, ends[position.partition])
@@ -153,3 +281,18 @@ def lowest_offsets(positions: Iterable[Position]) -> dict[Partition, int]:
     for position in positions:
         lowest[position.partition] = min(position.offset, lowest.get(position.partition, position.offset))
     return lowest
+
+
+def decidable_epochs(positions: Iterable[Position]) -> dict[Partition, int]:
+    """Return the epochs that may not have ended when these positions are decided; see `epochs_of`."""
+    epochs = _epochs({position.partition for position in positions})
+    return {epoch.partition: epoch.offset for epoch in epochs}
+
+
+def _epochs(partitions: Iterable[Partition]) -> list[Position]:
+    epochs = map(epochs_of, partitions)
+    return [epoch for epoch in epochs if epoch is not None]
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(list[tuple[int, int, bytes]])

@@ -1,15 +1,27 @@
-"""Rules: which of the clusters that a page matches it joins, and which of them become one.
+"""Define the cluster rules: which of the matched clusters a page joins, and which of them merge.
 
 Pure, and the only place that knows. A rule sees for every matched cluster its size, how firmly the page
 matches it, and answers what to join; everything else about clusters is the same for all rules.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from neardup_stream.match import Match
 
-__all__ = ["Choice", "Rule", "Support", "anchored", "components", "is_firm", "linked"]
+__all__ = [
+    "DEFAULT_LINK_CONTAINMENT",
+    "Choice",
+    "Rule",
+    "Support",
+    "anchored",
+    "components",
+    "is_firm",
+    "linked",
+]
+
+DEFAULT_LINK_CONTAINMENT: Final = 0.775
+"""Least share of either page inside the other for a firm match, unless a setting says otherwise."""
 
 
 class Support(NamedTuple):
@@ -51,7 +63,7 @@ class Choice(NamedTuple):
 Rule = Callable[[Sequence[Support]], Choice]
 """Gets the matched clusters, the one whose representative was decided first in front; perhaps none.
 
-A rule that merges must let the first of those it merges survive, so that an absorbed id never comes back.
+In a merge the first cluster must survive, so that an absorbed id is never used again.
 """
 
 
@@ -104,7 +116,7 @@ def _best_containment(support: Support) -> float:
 
 
 def is_firm(match: Match, link_containment: float) -> bool:
-    """Whether a match always connects two pages by the rule `linked`; symmetric."""
+    """Return whether a match always connects two pages by the rule `linked`; symmetric."""
     return match.kind == "exact" or match.mutual_containment >= link_containment
 
 

@@ -1,4 +1,4 @@
-"""What was read for a batch, and what is still wanting."""
+"""Hold what was read for a batch, and note what is still missing."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -32,11 +32,11 @@ class Description(NamedTuple):
 
 
 class StaleSnapshot(Exception):  # noqa: N818 - a signal inside this package: read everything again
-    """Two reads do not fit together: somebody committed between them."""
+    """Two reads do not fit together: another daemon committed between them."""
 
 
 class Needs:
-    """What a plan must know and the view does not say yet."""
+    """What a plan needs and the snapshot does not have yet."""
 
     def __init__(self) -> None:
         self.pages: set[Handle] = set()
@@ -45,15 +45,16 @@ class Needs:
         self.descriptions: set[Handle] = set()
 
     def __bool__(self) -> bool:
-        """Whether anything is wanting."""
+        """Return whether anything is missing."""
         return bool(self.pages or self.clusters or self.ranges or self.descriptions)
 
 
 class Snapshot:
     """The cells and members that were read, unpacked once.
 
-    `raw` is what a commit expects to be unmoved, clusters but for their sizes. Offsets of trimmed rows, and
-    counts of cells that aged, are not part of it: they rise all the time and only have to stay below a limit.
+    `raw` is what a commit expects to be unchanged, except for the sizes of clusters. Offsets of trimmed rows,
+    and counts of cells that aged, are not part of it: they rise all the time and only have to stay below a
+    limit.
     """
 
     def __init__(self) -> None:
@@ -104,11 +105,11 @@ class Snapshot:
         self.descriptions.update(descriptions)
 
     def has_members(self, key: ClusterKey, limit: int) -> bool:
-        """Whether the first `limit` members were read, or all if there are fewer."""
+        """Return whether the first `limit` members were read, or all if there are fewer."""
         return key in self.members and (self.has_all_members(key) or limit <= self._limits[key])
 
     def has_all_members(self, key: ClusterKey) -> bool:
-        """Whether the members that were read are all."""
+        """Return whether the members that were read are all."""
         return len(self.members[key]) < self._limits[key]
 
     def root(self, key: ClusterKey) -> ClusterKey:
@@ -118,11 +119,11 @@ class Snapshot:
         return key
 
     def floor(self, partition: Partition) -> int:
-        """Rows below this offset are trimmed."""
+        """Return the offset below which rows are trimmed."""
         return self._floors[partition_name(partition)]
 
     def ceiling(self, partition: Partition) -> int:
-        """No row lies at this offset or above."""
+        """Return the offset from which on there is no row."""
         return self._ceilings[partition_name(partition)]
 
     @property
@@ -136,16 +137,16 @@ class Snapshot:
         return self._floors[SWEPT.field]
 
     def unread_clusters(self) -> set[ClusterKey]:
-        """The clusters in which the pages read so far stand."""
+        """Return the clusters of the pages that were read so far."""
         linked = ((handle, cell) for handle, cell in self.pages.items() if cell.is_living and cell.is_linked)
         return {self.root(cell.cluster(handle)) for handle, cell in linked} - self.clusters.keys()
 
 
 def page_cells(handles: Iterable[Handle]) -> list[Cell]:
-    """Where the cells of these pages are kept."""
+    """Return the addresses of the cells of these pages."""
     return [Cell(PAGES, handle.to_bytes(8, "big")) for handle in handles]
 
 
 def cluster_cells(keys: Iterable[ClusterKey]) -> list[Cell]:
-    """Where the cells of these clusters are kept."""
+    """Return the addresses of the cells of these clusters."""
     return [Cell(CLUSTERS, key.packed) for key in keys]

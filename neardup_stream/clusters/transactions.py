@@ -1,4 +1,4 @@
-"""From what must be known to one transaction: plan, read what the plans lack, and plan again."""
+"""Build one transaction: plan, read what the plans lack, and plan again."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -26,7 +26,7 @@ async def planned(
 
 
 def changes_of(reader: Reader, overlay: Overlay, rank_count: int = 0, turn: bytes = b"") -> Transaction:
-    """What was planned, if nothing has moved but sizes of clusters."""
+    """Return the planned changes, for a commit if nothing has changed but sizes of clusters."""
     counted = overlay.counted()
     return Transaction(
         floors={},

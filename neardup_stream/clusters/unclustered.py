@@ -1,31 +1,36 @@
 """Decides without clusters: a page that matches another is a duplicate, and that is all.
 
-What was decided is remembered as it is with clusters, so a record that comes again is told the same again.
+Decision records are stored as with clusters, so a record that is read again gets the same decision.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
+from neardup_stream.clusters.commit_limits import CommitLimits
+from neardup_stream.clusters.former_epochs import end_former_epochs
 from neardup_stream.clusters.optimistic_retry import Attempts
 from neardup_stream.clusters.placements import Decided, Placement, Settled
-from neardup_stream.clusters.portions import portions
+from neardup_stream.clusters.portions import fitting_counts, portions
 from neardup_stream.clusters.protocol import KnownVersion, PlannedRequest, RecordsBehind
+from neardup_stream.clusters.reading import Reader
 from neardup_stream.clusters.requests import ConfirmRequest, PageVersion, PlaceRequest, QuietRequest, Request
 from neardup_stream.clusters.rows import (
     NewRow,
-    bound_cells,
+    all_rows,
+    changeable,
+    decidable_epochs,
     decided_in_order,
     lowest_offsets,
-    pack_row,
+    pack_rows,
     raised_ceilings,
-    row_cells,
+    refuse_ended_epochs,
     settled_in,
     trim_rows,
 )
-from neardup_stream.clusters.snapshot import Snapshot
+from neardup_stream.clusters.snapshot import Description, Snapshot
 from neardup_stream.message import Partition, Position
-from neardup_stream.stores.cluster_store import ClusterStore, Transaction, row_cell
+from neardup_stream.page import Handle
+from neardup_stream.stores.cluster_store import ClusterStore, Transaction
 from neardup_stream.stores.protocol import RecordStore
 
 __all__ = ["Unclustered"]
@@ -42,36 +47,54 @@ class Unclustered:
         self._store = store
 
     async def settled(self, positions: Sequence[Position]) -> Settled:
-        """What was decided already."""
+        """Return what was decided already."""
         return settled_in(await _read_rows(self._store, positions), positions)
 
     def portions(self, requests: Sequence[Request], aged_count: int) -> Iterator["_PortionOfRows"]:
         """Cut requests into portions; each is decided by its own matches, in one commit for each portion."""
         del aged_count  # no page ever leaves a cluster, so no read is stale
-        for portion in portions(requests, lambda request: {request.position, *_makers(request)}):
+        for portion in portions(requests, _positions):
             yield _PortionOfRows(self._store, portion)
 
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
-        """Let go of the rows below these offsets."""
+        """Remove the decision records below these offsets."""
         await trim_rows(self._store, next_offsets)
 
+    async def end_former_epochs(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        """Refuse decisions in former epochs."""
+        return await end_former_epochs(self._store, partitions)
+
+    async def stored_rows(self, partition: Partition) -> Mapping[Position, Decided]:
+        """Return the rows of a partition."""
+        return await all_rows(self._store, partition)
+
     async def tidy(self, records: RecordStore) -> None:
-        """Nothing to do: without clusters there are no tombstones."""
+        """Do nothing: without clusters there are no tombstones."""
 
     async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
-        """Every page may go."""
+        """Return True for every page: without clusters each may be removed."""
         return [True] * len(nodes)
 
     async def release(self, nodes: Sequence[PageVersion]) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
 
 class _Plan(NamedTuple):
-    """What the next commit stores: requests that are not decided in the snapshot."""
+    """What the next commit stores.
+
+    Attributes:
+        snapshot: in which the requests are not decided.
+        settled: what was decided before.
+        rows: the positions whose versions are claimed, and the requests.
+        part_count: how many requests.
+        is_last: whether no request is left for another commit.
+    """
 
     snapshot: Snapshot
     settled: Settled
     rows: list[PlannedRequest]
+    part_count: int
+    is_last: bool
 
 
 class _PortionOfRows:
@@ -81,54 +104,70 @@ class _PortionOfRows:
         self._store = store
         self._requests = requests
         self._attempts = Attempts()
+        self._limits = CommitLimits(len(requests))
         self._plan: _Plan | None = None
 
     async def plan(self) -> Sequence[PlannedRequest]:
         """Plan what is not decided yet, and the positions whose versions it has claimed."""
         await self._attempts.begin()
-        positions = [at for request in self._requests for at in (request.position, *_makers(request))]
+        positions = list(_positions(self._requests))
         snapshot = await _read_rows(self._store, positions)
         settled = settled_in(snapshot, positions)
         todo = [request for request in self._requests if not settled.knows(request.position)]
+        refuse_ended_epochs(snapshot, [request.position for request in todo])
         if behind := dict(_undecided(todo, settled)):
             raise RecordsBehind(behind)
-        taken = [QuietRequest(maker) for request in todo for maker in _taken_over(request, settled)]
+        part = todo[: self._limits.limit]
+        taken = [QuietRequest(maker) for request in part for maker in _taken_over(request, settled)]
         rows = [PlannedRequest(each, None) for each in taken]
-        rows += [PlannedRequest(each, _placement(each, settled)) for each in todo]
-        self._plan = _Plan(snapshot, settled, rows)
+        rows += [PlannedRequest(each, _placement(each, settled)) for each in part]
+        self._plan = _Plan(snapshot, settled, rows, len(part), is_last=len(part) == len(todo))
         return rows
 
     async def commit(self, records: Sequence[bytes]) -> list[Decided] | None:
         """Store the decision records, unless another daemon has stored one meanwhile."""
         assert self._plan is not None  # noqa: S101 - plan before commit
-        snapshot, settled, rows = self._plan
+        snapshot, settled, rows, part_count, is_last = self._plan
+        if len(counts := fitting_counts(records)) > 1 and part_count > 1:
+            self._limits.shrink([min(counts[0], part_count - 1), *counts[1:]])
+            self._attempts = Attempts()
+            return None
         contents = {row.request.position: record for row, record in zip(rows, records, strict=True)}
         if rows:
-            packed = {
-                row_cell(row.request.position): pack_row(NewRow(row.request, None, number=0), record)
-                for row, record in zip(rows, records, strict=True)
-            }
+            own = [request.position for request in self._requests]
+            new = [NewRow(row.request, None, number=0) for row in rows]
             changes = Transaction(
-                floors=lowest_offsets(contents),
-                expected=snapshot.raw,
-                writes=packed | raised_ceilings(snapshot, list(contents)),
+                floors={**lowest_offsets(contents), **decidable_epochs(own)},
+                expected=changeable(snapshot.raw),
+                writes=raised_ceilings(snapshot, list(contents)),
+                appended=pack_rows(new, records),
             )
             if await self._store.commit(changes) is None:
                 return None
+        if not is_last:
+            self._limits.advance()
+            self._attempts = Attempts()
+            return None
         decided = {position: Decided(0, record) for position, record in contents.items()}
         return decided_in_order(self._requests, settled, decided)
 
 
 async def _read_rows(store: ClusterStore, positions: Sequence[Position]) -> Snapshot:
-    snapshot = Snapshot()
-    for cells_of in (bound_cells, partial(row_cells, snapshot)):
-        cells = cells_of(positions)
-        snapshot.add(cells, (await store.read(cells))[0], (), ())
-    return snapshot
+    reader = Reader(store, _describe_none)
+    await reader.read_rows(positions)
+    return reader.snapshot
+
+
+async def _describe_none(_handles: Sequence[Handle]) -> dict[Handle, Description]:
+    return {}
+
+
+def _positions(requests: Iterable[Request]) -> set[Position]:
+    return {at for request in requests for at in (request.position, *_makers(request))}
 
 
 def _makers(request: Request) -> tuple[Position, ...]:
-    """The other positions at which the version of a request may have been decided."""
+    """Return the other positions at which the version of a request may have been decided."""
     match request:
         case ConfirmRequest(maker=maker):
             return (maker,)
@@ -139,9 +178,9 @@ def _makers(request: Request) -> tuple[Position, ...]:
 
 
 def _taken_over(request: Request, settled: Settled) -> tuple[Position, ...]:
-    """The positions that are settled together with a request, because it has claimed their version.
+    """Return the positions that are decided together with a request, because it has claimed their version.
 
-    A process that wakes up with one of them finds that nothing is left to decide there.
+    A process that resumes with one of them finds that nothing is left to decide there.
     """
     if not isinstance(request, PlaceRequest) or _is_decided_elsewhere(request, settled):
         return ()

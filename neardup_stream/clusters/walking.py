@@ -35,7 +35,7 @@ class WalkedCluster(NamedTuple):
 
 
 async def walk_clusters(store: ClusterStore) -> AsyncIterator[WalkedCluster]:
-    """Every cluster of two or more; no snapshot: what is decided meanwhile may be in it or not.
+    """Yield every cluster of two or more; no snapshot: what is decided meanwhile may be in it or not.
 
     Raises:
         StoreUnavailable: the store is unavailable.
@@ -66,7 +66,7 @@ async def _walked(
 async def _settled(
     store: ClusterStore, key: ClusterKey, cell: ClusterCell, members: list[Handle]
 ) -> WalkedCluster | None:
-    """Read a cluster again while its members do not come to its size."""
+    """Read a cluster again while the number of its members differs from its size."""
     for _ in range(_READS):
         if len(members) == cell.size:
             break
@@ -80,7 +80,7 @@ async def _settled(
 
 
 async def _members(store: ClusterStore, keys: Sequence[ClusterKey]) -> list[list[Handle]]:
-    """All pages of some clusters, in order of rank, and of the sets that belong to them."""
+    """Return all pages of some clusters and of the sets that belong to them, in order of rank."""
     ranks: list[dict[Handle, int]] = [{} for _ in keys]
     ranges = [(at, MemberRange(key.packed, _MEMBERS_AT_ONCE)) for at, key in enumerate(keys)]
     while ranges:

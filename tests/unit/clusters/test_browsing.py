@@ -15,7 +15,7 @@ from tests.cluster_histories import KNOWING, History, Op, walked
 
 
 async def numbers(store: MemoryClusters, key: ClusterKey, limit: int) -> list[int]:
-    """Every member, read in parts of `limit`."""
+    """Return every member, read in parts of `limit`."""
     found: list[Member] = []
     path: Sequence[Member] = ()
     while True:

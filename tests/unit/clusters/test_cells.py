@@ -62,7 +62,7 @@ def test_a_cluster_cell_is_decoded_as_it_was(*, other_id: bool) -> None:
     ],
     ids=["under the id of another", "absorbed"],
 )
-def test_the_cells_of_a_merge_come_back_as_they_were(cell: ClusterCell | AbsorbedCell) -> None:
+def test_the_cells_of_a_merge_are_unpacked_as_they_were(cell: ClusterCell | AbsorbedCell) -> None:
     assert unpack_cluster(cell.pack()) == cell
 
 

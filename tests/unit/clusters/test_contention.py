@@ -1,4 +1,4 @@
-"""Several daemons on one cluster: joins do not stop each other, and nobody waits for ever."""
+"""Several daemons on one cluster: joins do not stop each other, and no daemon waits for ever."""
 
 from collections.abc import Sequence
 

@@ -109,7 +109,7 @@ async def test_what_may_come_again_is_kept(partition: Partition) -> None:
     assert world.row_count(partition) == 1
 
 
-async def test_a_process_that_wakes_up_even_later_finds_its_positions_finished() -> None:
+async def test_a_process_that_resumes_even_later_finds_its_positions_finished() -> None:
     world = World()
     await world.decide(STDIN, 3, 4)
     for day in (10, 11):

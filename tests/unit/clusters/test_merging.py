@@ -1,4 +1,4 @@
-"""Merges of clusters, whatever their size: one small commit, after which members move by and by."""
+"""Merges of clusters, whatever their size: one small commit, after which members move some at a time."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -8,14 +8,7 @@ import pytest
 from neardup_stream.clusters.moving import MOVED_AT_ONCE
 from neardup_stream.clusters.requests import PlaceRequest
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import (
-    ABSORBED,
-    CLUSTERS,
-    Cell,
-    Member,
-    MemberRange,
-    Transaction,
-)
+from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, Cell, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import KNOWING, History, Op, folded, walked
 

@@ -17,7 +17,7 @@ def node(number: int) -> PageVersion:
 
 
 def place(number: int, matched: range) -> PlaceRequest:
-    """A page that matches some others."""
+    """Return a page that matches some others."""
     matches = tuple(
         Match(Handle(each), PageId(str(each)), str(each), 1, 0, "exact", rank=1) for each in matched
     )
@@ -26,7 +26,7 @@ def place(number: int, matched: range) -> PlaceRequest:
 
 def portions(requests: Sequence[Request]) -> Iterator[list[Request]]:
     """As they are cut where clusters are kept."""
-    return cut(requests, lambda request: known_handles([request]))
+    return cut(requests, known_handles)
 
 
 def test_a_batch_of_pages_without_matches_is_one_portion() -> None:

@@ -7,7 +7,7 @@ from neardup_stream.clusters.cells import PageCell
 from neardup_stream.clusters.sweeping import knowledge_of, sweep_aged
 from neardup_stream.message import Position
 from neardup_stream.page import Handle, PageId
-from neardup_stream.stores.cluster_store import PAGES, Aged, Cell, Transaction
+from neardup_stream.stores.cluster_store import PAGES, Aged, Cell, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
@@ -54,7 +54,7 @@ def test_a_record_knows_the_version_of_its_cell_or_does_not(
 
 
 async def swept(cell: PageCell, stored: PageRecord | None, records: MemoryRecords | None = None) -> PageCell:
-    """The cell after a sweep that finds this record."""
+    """Return the cell after a sweep that finds this record."""
     clusters, records = MemoryClusters(lambda: 0), records or MemoryRecords()
     if stored is not None:
         await records.replace([RecordChange(HANDLE, None, stored.pack())])
@@ -104,19 +104,54 @@ async def test_a_stub_that_returns_during_the_sweep_keeps_its_cell() -> None:
 
 
 async def test_a_page_that_is_decided_during_the_sweep_is_looked_at_in_the_next_one() -> None:
-    class Moving(MemoryRecords):
-        """The page is decided between the two reads of a sweep."""
+    class Moving(MemoryClusters):
+        """The page is decided after its cell was read."""
 
-        async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
-            await clusters.commit(Transaction(floors={}, expected={}, writes={PLACE: later.pack()}))
-            return await super().fetch(handles)
+        async def read(
+            self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        ) -> tuple[list[bytes | None], list[list[Member]]]:
+            found = await super().read(cells, ranges)
+            await self.commit(Transaction(floors={}, expected={}, writes={PLACE: later.pack()}))
+            return found
 
-    clusters, later = MemoryClusters(lambda: 0), msgspec.structs.replace(LIVING, rank=6, version=4)
+    clusters, later = Moving(lambda: 0), msgspec.structs.replace(LIVING, rank=6, version=4)
     await clusters.commit(Transaction(floors={}, expected={}, writes={PLACE: LIVING.pack()}))
     await clusters.age([Aged(LIVING.rank, HANDLE)])
 
-    await sweep_aged(clusters, Moving(), 0, 10)
+    await sweep_aged(clusters, MemoryRecords(), 0, 10)
 
     assert await clusters.due(0, 10) == [Aged(LIVING.rank, HANDLE)]
     await sweep_aged(clusters, MemoryRecords(), 0, 10)
     assert (await clusters.due(0, 10), await clusters.read([PLACE])) == ([], ([later.pack()], []))
+
+
+@pytest.mark.parametrize(
+    ("stored", "is_read"),
+    [
+        pytest.param(record(3), False, id="its rank and its text"),
+        pytest.param(record(3, content=2), True, id="another text"),
+        pytest.param(record(3, rank=0), True, id="no rank"),
+        pytest.param(None, True, id="no record"),
+    ],
+)
+async def test_a_cell_is_read_unless_its_record_has_its_rank_and_its_text(
+    stored: PageRecord | None, *, is_read: bool
+) -> None:
+    class Counting(MemoryClusters):
+        reads = 0
+
+        async def read(
+            self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+        ) -> tuple[list[bytes | None], list[list[Member]]]:
+            self.reads += 1
+            return await super().read(cells, ranges)
+
+    clusters, records = Counting(lambda: 0), MemoryRecords()
+    await clusters.commit(Transaction(floors={}, expected={}, writes={PLACE: LIVING.pack()}))
+    await clusters.age([Aged(LIVING.rank, HANDLE, LIVING.content)])
+    if stored is not None:
+        await records.replace([RecordChange(HANDLE, None, stored.pack())])
+
+    await sweep_aged(clusters, records, 0, 10)
+
+    assert (clusters.reads, await clusters.due(0, 10)) == (int(is_read), [])

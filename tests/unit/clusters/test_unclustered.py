@@ -1,5 +1,6 @@
 from itertools import permutations
 
+import msgspec
 import pytest
 
 from neardup_stream.clusters.optimistic_retry import ATTEMPTS
@@ -10,6 +11,7 @@ from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Partition, Position
 from neardup_stream.pipeline.decide import decide_requests
+from neardup_stream.stores.aged_parts import unpack_parts
 from neardup_stream.stores.cluster_store import Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import PARTITION, match_with, node
@@ -85,7 +87,8 @@ class CountingStore(MemoryClusters):
         self.unavailable_at = unavailable_at
 
     async def commit(self, transaction: Transaction) -> int | None:
-        self.row_counts.append(sum(cell.table.startswith("rows:") for cell in transaction.writes))
+        parts = [part for _, packed in transaction.appended for part in unpack_parts(packed)]
+        self.row_counts.append(sum(len(msgspec.msgpack.decode(part.rows)) for part in parts))
         if len(self.row_counts) == self.unavailable_at:
             raise StoreUnavailable("for once")
         return await super().commit(transaction)

@@ -1,0 +1,77 @@
+"""Matches with pages that are not decided yet: they are kept, and used once."""
+
+from neardup_stream.clusters.clusters import ClusterConfig, Clusters
+from neardup_stream.clusters.requests import ForgetRequest
+from neardup_stream.pipeline.decide import decide_requests
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from tests.cluster_histories import PARTITION, describe, match_with, node, walked
+from tests.unit.clusters.decided_pages import at, clusters_of, decide, place, show, state, trim
+
+
+async def test_a_match_not_decided_yet_finds_the_page_when_it_is() -> None:
+    """Two pages in flight at once: whichever is decided second uses what the first one saw."""
+    clusters = clusters_of(MemoryClusters())
+    (first,) = await decide(clusters, place(1, 1, match_with(2)))
+
+    (second,) = await decide(clusters, place(2, 2))
+
+    assert first.cluster == state(1)
+    assert second.cluster == state(1, size=2)
+    (evidence,) = second.matches
+    assert (evidence.handle, evidence.version) == (1, 1)
+    assert (evidence.containment, evidence.contained_in) == (1.0, 0.5)
+
+
+async def test_evidence_that_waits_is_used_once_and_by_its_version_only() -> None:
+    clusters = clusters_of(MemoryClusters())
+    await decide(clusters, place(1, 1, match_with(2, version=2)))
+
+    first, second, third = await decide(
+        clusters, place(2, 2, version=1), place(3, 2, version=2), place(4, 2, version=3)
+    )
+
+    assert [placement.is_duplicate for placement in (first, second, third)] == [False, True, False]
+
+
+async def test_evidence_of_a_page_that_has_gone_meanwhile_is_dropped() -> None:
+    clusters = clusters_of(MemoryClusters())
+    await decide(clusters, place(1, 1, match_with(3)), place(2, 2, match_with(3)))
+    await decide(clusters, ForgetRequest(at(3), node(1, 2)))
+
+    (placement,) = await decide(clusters, place(4, 3))
+
+    assert [match.handle for match in placement.matches] == [2]
+
+
+async def test_a_marked_match_counts_although_nothing_is_kept_of_it_here() -> None:
+    clusters = clusters_of(MemoryClusters(), tombstone_ttl_seconds=0)
+    await decide(clusters, place(1, 1))
+    await trim(clusters, {PARTITION: 2})
+
+    (placement,) = await decide(clusters, place(2, 2, match_with(1, rank=1)))
+
+    assert placement.cluster == state(1, size=2)
+    assert await walked(clusters) == {state(1).id: (1, (1, 2))}
+
+
+async def test_of_many_copies_of_an_undecided_page_few_wait_for_it_and_the_others_are_counted() -> None:
+    store = MemoryClusters()
+    clusters = Clusters(store, describe, config=ClusterConfig(pending_edges=3))
+    copies = [place(number, number, match_with(99)) for number in range(1, 6)]
+
+    decided = await decide_requests(clusters, copies, show, 0)
+    (last,) = await decide(clusters, place(99, 99))
+
+    assert [each.dropped_edges for each in decided] == [0, 0, 0, 1, 1]
+    assert [match.handle for match in last.matches] == [1, 2, 3]
+
+
+async def test_a_copy_that_waits_already_may_wait_again_when_no_more_may() -> None:
+    clusters = Clusters(MemoryClusters(), describe, config=ClusterConfig(pending_edges=1))
+    await decide(clusters, place(1, 1, match_with(99)))
+
+    (again,) = await decide(clusters, place(2, 1, match_with(99), version=2))
+    (last,) = await decide(clusters, place(3, 99))
+
+    assert again.dropped_edges == 0
+    assert [(match.handle, match.version) for match in last.matches] == [(1, 2)]
