@@ -1,28 +1,30 @@
-"""What every store of clusters promises; `tests/contracts/clusters.py` holds them to it.
+"""Define the protocol of cluster stores; `tests/contracts/clusters.py` is their contract suite.
 
 The store is dumb: cells of bytes, members of clusters in order of rank, a counter of ranks, and one call that
 changes all of it at once if nothing that was read has moved. What the cells mean is decided above, in pure
 code. Every call may be run twice: a commit that is repeated, because its answer was lost, finds its own rows
-where it expected none, changes nothing and answers that something moved; whoever reads again finds them.
+where it expected none, changes nothing and answers that something changed; the next read finds them.
 Each method raises StoreUnavailable when the server is unavailable.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from neardup_stream.message import Partition, Position
+from neardup_stream.message import Partition, Position, epoch_of, topic_of
 from neardup_stream.page import Handle
 
 __all__ = [
     "ABSORBED",
     "AGED",
+    "BLOCK_BYTES",
+    "BLOCK_OFFSETS",
     "CLUSTERS",
     "COUNT_BYTES",
     "DECIDED",
     "PAGES",
     "PROVISIONAL_RANK",
     "RANK_BYTES",
-    "ROWS_AT_ONCE",
+    "ROWS",
     "SWEPT",
     "TRIMMED",
     "Aged",
@@ -31,16 +33,20 @@ __all__ = [
     "Member",
     "MemberRange",
     "Transaction",
+    "WalkedBlocks",
     "WalkedClusters",
+    "block_cell",
+    "block_number",
+    "continued_block",
+    "epochs_of",
     "named_partition",
     "partition_name",
-    "row_cell",
     "rows_table",
 ]
 
 
 class Cell(NamedTuple):
-    """Where a value stands: a table and a field in it."""
+    """The address of a value: a table and a field in it."""
 
     table: str
     field: bytes
@@ -62,14 +68,15 @@ TRIMMED = "trimmed"
 """Table of the offsets below which rows are gone: field = name of a partition, value in decimal."""
 
 AGED = Cell(TRIMMED, b"aged")
-"""How many page cells have ever begun to age, in decimal. No partition is named so."""
+"""How often page cells have begun to age, alone or those of a part together, in decimal. No partition is
+named so."""
 
 SWEPT = Cell(TRIMMED, b"swept")
-"""How many of them have stopped to age. They stop in the order in which they began."""
+"""How many of those have stopped to age. They stop in the order in which they began."""
 
 DECIDED = "decided"
 """Table of the offsets below which all rows lie: field = name of a partition, value = no rank, then decimal.
-Whoever writes rows raises it, so it says where no row need be looked for."""
+Every write of rows raises it, so no row at or above these offsets exists."""
 
 RANK_BYTES = 6
 """Every cell begins with a rank, big-endian; 0 for none."""
@@ -78,8 +85,15 @@ PROVISIONAL_RANK = 1 << 47
 """A rank above it is a promise: PROVISIONAL_RANK + i is replaced by the i-th rank that a commit takes."""
 
 
-ROWS_AT_ONCE = 250
-"""Rows that one call of `ClusterStore.trim` looks at: below 10 ms even if each has 32 KB of events."""
+ROWS = "rows:"
+"""How the tables of rows begin, see `rows_table`."""
+
+BLOCK_OFFSETS = 256
+"""Offsets whose rows are one value, a block, or several: see `BLOCK_BYTES`."""
+
+BLOCK_BYTES = 1 << 18
+"""A block of so many bytes is full: later parts go to the block that continues it. So a commit copies a
+bounded number of bytes, however large rows are."""
 
 
 class Member(NamedTuple):
@@ -110,10 +124,16 @@ class Aged(NamedTuple):
     """A page cell that may go once it is old: if it still has this rank and nothing holds it.
 
     A rank is of one page, so a cell that begins to age twice is none the worse for it.
+
+    Attributes:
+        rank: of the version that the cell knows.
+        handle: of the page.
+        content: digest of the text of that version; 0 where unknown, and for a tombstone.
     """
 
     rank: int
     handle: Handle
+    content: int = 0
 
 
 class Transaction(NamedTuple):
@@ -127,6 +147,9 @@ class Transaction(NamedTuple):
         left: members to remove.
         counted: by cell of `CLUSTERS`, what was read, and how much is added to its count. The cell must be
             there and the same but for its count, so that daemons that only add do not stop each other.
+        appended: parts of blocks, in order; see `pack_part`. Of a full block it is stored in the one that
+            continues it.
+        new: values of cells at which nothing may be stored yet, beside those in `expected` and `writes`.
         rank_count: how many ranks it takes.
         aged_count: `AGED` as it was before everything that this rests on was read: no cell that began to age
             since may have stopped yet. None where nothing was read before.
@@ -139,6 +162,8 @@ class Transaction(NamedTuple):
     joined: Sequence[Member] = ()
     left: Sequence[Member] = ()
     counted: Mapping[Cell, tuple[bytes, int]] = {}
+    appended: Sequence[tuple[Cell, bytes]] = ()
+    new: Sequence[tuple[Cell, bytes]] = ()
     rank_count: int = 0
     aged_count: int | None = None
     turn: bytes = b""
@@ -154,6 +179,18 @@ class WalkedClusters(NamedTuple):
 
     cells: list[tuple[bytes, bytes]]
     next_slot: int
+
+
+class WalkedBlocks(NamedTuple):
+    """Some blocks of rows of a partition.
+
+    Attributes:
+        values: by name of the block; see `rows_table`.
+        cursor: of the next call; 0 where every block was seen.
+    """
+
+    values: Mapping[bytes, bytes]
+    cursor: int
 
 
 class ClusterStore(Protocol):
@@ -183,7 +220,7 @@ class ClusterStore(Protocol):
         ...
 
     async def take_turn(self, token: bytes, seconds: float) -> bool:
-        """Make the commits of all others fail until a commit with this token succeeds, or the time is over.
+        """Make the commits of all others fail until a commit with this token succeeds, or the turn times out.
 
         Returns:
             Whether the turn was taken; False while another one holds it.
@@ -201,54 +238,89 @@ class ClusterStore(Protocol):
         """
         ...
 
+    async def blocks(self, partition: Partition, cursor: int = 0) -> WalkedBlocks:
+        """Return about one block of rows of a partition, in no order.
+
+        Blocks that are stored throughout are all seen by the calls from cursor 0 until 0 is returned.
+        """
+        ...
+
     async def age(self, cells: Sequence[Aged]) -> None:
         """Let these page cells begin to age."""
         ...
 
     async def trim(self, partition: Partition, offset: int, cursor: int = 0) -> int:
-        """Raise `TRIMMED` to this offset, never lower, and remove some `ROWS_AT_ONCE` of the rows below it.
+        """Raise `TRIMMED` to this offset, never lower, and remove blocks of rows below it, about one.
 
-        The pages that they decided begin to age. Rows that are stored throughout are all seen by the calls
-        from cursor 0 until 0 is returned.
+        The pages that they decided begin to age. A block is removed once all its offsets are below, or if no
+        row of the partition is at this offset or above. Blocks that are stored throughout are all seen by the
+        calls from cursor 0 until 0 is returned.
 
         Returns:
-            The cursor of the next call; 0 where every row was seen.
+            The cursor of the next call; 0 where every block was seen.
         """
         ...
 
     async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
-        """Return the oldest page cells, at most `limit`, that are at least `tombstone_ttl_seconds` old."""
+        """Return the oldest page cells that are at least `tombstone_ttl_seconds` old.
+
+        At most `limit`, but all that began to age together in any case.
+        """
         ...
 
     async def sweep(self, due: Sequence[Aged]) -> None:
-        """Let these, the oldest of all, stop to age, and remove those cells that nothing holds.
+        """Remove these, the oldest of all, from the list of aging cells, and those cells that nothing holds.
 
-        A cell is let go when it has the rank it aged with and the byte after its rank is below 2. When
-        somebody else has swept meanwhile, nothing happens.
+        Cells that began to age together leave the list together. A cell is removed if it has the rank it aged
+        with and the byte after its rank is below 2. If another daemon has swept meanwhile, nothing happens.
         """
         ...
 
     async def walk(self, slot: int) -> WalkedClusters:
-        """Every cluster of some hashes from `slot` on, which is in [0, slot_count). One round trip."""
+        """Return every cluster of some hashes from `slot` on, which is in [0, slot_count). One round trip."""
         ...
 
 
 def partition_name(partition: Partition) -> bytes:
-    """Names a partition among the fields of `TRIMMED`."""
+    """Return the name of a partition among the fields of `TRIMMED`."""
     return f"{partition.input_id}:{partition.number}".encode()
 
 
 def named_partition(name: bytes) -> Partition:
-    """The partition that `partition_name` named."""
+    """Return the partition that `partition_name` named."""
     input_id, _, number = name.decode().rpartition(":")
     return Partition(input_id, int(number))
 
 
+def epochs_of(partition: Partition) -> Position | None:
+    """Return what stands for the epoch of a topic among the trimmed offsets; None for files and pipes.
+
+    It is an offset of a partition that no topic has. Trimming the offsets below an epoch ends all lower
+    epochs, and a commit that names it among its `floors` is refused once its own epoch has ended.
+    """
+    epoch = epoch_of(partition.input_id)
+    return None if epoch is None else Position(Partition(topic_of(partition.input_id), -1), epoch)
+
+
 def rows_table(partition: Partition) -> str:
-    """The table of a partition's rows: field = offset in decimal, value = rank, handle, row."""
-    return f"rows:{partition.input_id}:{partition.number}"
+    """Return the table of a partition's rows: field = name of a block, value = its parts.
+
+    The name is the number of the block in decimal; of those that continue it, a point and 1, 2, … follow.
+    """
+    return f"{ROWS}{partition.input_id}:{partition.number}"
 
 
-def row_cell(position: Position) -> Cell:
-    """Where the row of a position is kept."""
-    return Cell(rows_table(position.partition), b"%d" % position.offset)
+def block_cell(position: Position) -> Cell:
+    """Return the address of the block that holds the row of a position."""
+    return Cell(rows_table(position.partition), b"%d" % (position.offset // BLOCK_OFFSETS))
+
+
+def continued_block(cell: Cell) -> Cell:
+    """Return the address of the block that continues a full one."""
+    number, _, followed = cell.field.partition(b".")
+    return Cell(cell.table, b"%b.%d" % (number, int(followed or 0) + 1))
+
+
+def block_number(name: bytes) -> int:
+    """Return the number of a block, or of the one that it continues, by its name."""
+    return int(name.partition(b".")[0])

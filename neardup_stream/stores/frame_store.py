@@ -1,4 +1,4 @@
-"""What a store of frame tables promises; `tests/contracts/frames.py` holds every one of them to it.
+"""Define the protocol of stores of frame tables; `tests/contracts/frames.py` is their contract suite.
 
 A table is bytes to the store, all but the stamp: the first eight bytes, which differ after every write.
 """

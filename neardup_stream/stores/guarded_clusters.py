@@ -1,4 +1,4 @@
-"""A store of clusters that notices when it lost what was decided, before anything is written.
+"""Guard a store of clusters: notice that it lost decisions before anything is written.
 
 An index has a token, made at its creation and kept in a cell beside the clusters. Every read looks at it and
 every commit expects it, so a daemon whose index was emptied, or replaced by another one, writes nothing more.
@@ -6,9 +6,12 @@ every commit expects it, so a daemon whose index was emptied, or replaced by ano
 Offsets below which rows lie (`DECIDED`) only rise. Where one is lower than this process has seen it, the
 store went back to an earlier state: an older copy was restored, or a replica took over that had not all
 writes. The token is then overwritten, so that every daemon stops.
+
+Behind the token stands the state of the tables' layout, see `table_layouts`. It only advances.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NoReturn
 
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Partition
@@ -21,10 +24,12 @@ from neardup_stream.stores.cluster_store import (
     Member,
     MemberRange,
     Transaction,
+    WalkedBlocks,
     WalkedClusters,
 )
+from neardup_stream.stores.table_layouts import LayoutState, TableLayouts
 
-__all__ = ["INDEX", "GuardedClusters", "IndexLost", "create_index"]
+__all__ = ["INDEX", "GuardedClusters", "IndexLost", "change_layout", "create_index", "stored_layout"]
 
 INDEX = Cell("index", b"token")
 """Holds the token of the index, behind an empty rank."""
@@ -54,20 +59,38 @@ async def create_index(store: ClusterStore, token: str) -> None:
     await store.commit(Transaction(floors={}, expected={INDEX: None}, writes=writes))
 
 
+async def stored_layout(store: ClusterStore, token: str) -> LayoutState:
+    """Return the state of the tables' layout; where the token is not stored, that of a new index."""
+    ((found,), _) = await store.read([INDEX])
+    return _layout_behind(_EMPTY + token.encode(), found) or LayoutState()
+
+
+async def change_layout(store: ClusterStore, token: str, former: LayoutState, state: LayoutState) -> bool:
+    """Change the state of the tables' layout, if it is still the former one; return whether it is changed."""
+    stored, new = (_EMPTY + token.encode() + each.pack() for each in (former, state))
+    return (
+        await store.commit(Transaction(floors={}, expected={INDEX: stored}, writes={INDEX: new})) is not None
+    )
+
+
 class GuardedClusters:
     """A ClusterStore over another one; each method raises IndexLost where that lost what was decided.
+
+    A commit of decisions raises LayoutChanged where the layout of the tables is not the one in use.
 
     Args:
         store: keeps everything.
         token: of the index that it is to hold.
+        layouts: what this process knows of the layout of the tables.
 
     Cost: one cell more in each read and commit, one round trip more for each trim, age, sweep and turn.
     """
 
-    def __init__(self, store: ClusterStore, token: str) -> None:
+    def __init__(self, store: ClusterStore, token: str, layouts: TableLayouts | None = None) -> None:
         self._store = store
         self._token = token
-        self._expected = _EMPTY + token.encode()
+        self._prefix = _EMPTY + token.encode()
+        self._layouts = layouts or TableLayouts()
         self._ceilings: dict[bytes, int] = {}
         self.slot_count = store.slot_count
 
@@ -78,15 +101,22 @@ class GuardedClusters:
         if not cells and not ranges:
             return [], []
         known = {cell.field: self._ceilings.get(cell.field, 0) for cell in cells if cell.table == DECIDED}
+        known_layout = self._layouts.found
         (*values, found), members = await self._store.read([*cells, INDEX], ranges)
-        self._check_token(found)
+        await self._check_index(found, known_layout)
         if known:
             await self._check_ceilings(known, _ceilings(zip(cells, values, strict=True)))
         return values, members
 
     async def commit(self, transaction: Transaction) -> int | None:
-        """See the contract. A token that was lost since the last read looks like a conflict."""
-        expected = {**transaction.expected, INDEX: self._expected}
+        """See the contract. A token that was lost since the last read looks like a conflict.
+
+        Raises:
+            LayoutChanged: the pages that it decides were probed before the layout of the tables changed.
+        """
+        if transaction.appended:
+            self._layouts.require(self._layouts.used.change)
+        expected = {INDEX: self._stored, **transaction.expected}
         base = await self._store.commit(transaction._replace(expected=expected))
         if base is not None:
             self._raise(_ceilings(transaction.writes.items()))
@@ -104,6 +134,12 @@ class GuardedClusters:
     async def partitions(self) -> list[bytes]:
         """See the contract."""
         return await self._store.partitions()
+
+    async def blocks(self, partition: Partition, cursor: int = 0) -> WalkedBlocks:
+        """See the contract."""
+        if not cursor:
+            await self.check()
+        return await self._store.blocks(partition, cursor)
 
     async def age(self, cells: Sequence[Aged]) -> None:
         """See the contract."""
@@ -135,12 +171,30 @@ class GuardedClusters:
         Raises:
             IndexLost: it is not.
         """
+        known_layout = self._layouts.found
         ((found,), _) = await self._store.read([INDEX])
-        self._check_token(found)
+        await self._check_index(found, known_layout)
 
-    def _check_token(self, found: bytes | None) -> None:
-        if found == self._expected:
-            return
+    @property
+    def _stored(self) -> bytes:
+        """What the cell of the index is expected to hold."""
+        return self._prefix + self._layouts.found.pack()
+
+    async def _check_index(self, found: bytes | None, known: LayoutState) -> None:
+        """Require the token, and a layout no older than was known when the read was sent."""
+        layout = _layout_behind(self._prefix, found)
+        if layout is None:
+            self._refuse_token(found)
+        elif layout.change < known.change:
+            await self._lose(found)
+            raise IndexLost(
+                f"index {self._token} went back to an earlier state: it knows of change {layout.change} of"
+                f" the layout of its tables, and it knew of change {known.change}"
+            )
+        else:
+            self._layouts.learn(layout)
+
+    def _refuse_token(self, found: bytes | None) -> NoReturn:
         if found is None:
             raise IndexLost(f"index {self._token} is not there any more")
         if found == _LOST:
@@ -149,17 +203,19 @@ class GuardedClusters:
         raise IndexLost(f"index {self._token} is not there any more, and index {other} is in its place")
 
     async def _check_ceilings(self, known: Mapping[bytes, int], found: Mapping[bytes, int]) -> None:
-        """What is read is no older than what was known when the read was sent; others commit meanwhile."""
+        """Require that what is read is no older than what was known when the read was sent."""
         for name, ceiling in found.items():
             if ceiling < known[name]:
-                await self._store.commit(
-                    Transaction(floors={}, expected={INDEX: self._expected}, writes={INDEX: _LOST})
-                )
+                await self._lose(self._stored)
                 raise IndexLost(
                     f"index {self._token} went back to an earlier state: of {name.decode()} it knows what was"
                     f" decided below {ceiling}, and it knew of all below {known[name]}"
                 )
         self._raise(found)
+
+    async def _lose(self, stored: bytes | None) -> None:
+        """Overwrite the token, so that all daemons stop."""
+        await self._store.commit(Transaction(floors={}, expected={INDEX: stored}, writes={INDEX: _LOST}))
 
     def _raise(self, ceilings: Mapping[bytes, int]) -> None:
         for name, ceiling in ceilings.items():
@@ -171,3 +227,10 @@ def _ceilings(cells: Iterable[tuple[Cell, bytes | None]]) -> Mapping[bytes, int]
     return {
         cell.field: int(value[RANK_BYTES:]) if value else 0 for cell, value in cells if cell.table == DECIDED
     }
+
+
+def _layout_behind(prefix: bytes, found: bytes | None) -> LayoutState | None:
+    """Return the state of the layout behind the token; None where another token is stored, or none."""
+    if found is None or not found.startswith(prefix):
+        return None
+    return LayoutState.unpack(found.removeprefix(prefix))

@@ -1,4 +1,4 @@
-"""What tells one index from another, and what its verdicts depend on; kept by whichever store."""
+"""Define what identifies an index, and what its verdicts depend on; every store keeps it."""
 
 import secrets
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ class Policy(NamedTuple):
 
 
 def new_token(now_ms: int, above: str = "") -> str:
-    """The token of a new index: 12 hexadecimal digits of the time, 16 by chance; greater than `above`.
+    """Return the token of a new index: 12 hexadecimal digits of the time, 16 by chance; greater than `above`.
 
     >>> new_token(1, above=new_token(5))[:12]
     '000000000006'

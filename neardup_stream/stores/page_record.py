@@ -1,4 +1,4 @@
-"""The page record: the truth about one page, of which index entries are only hints.
+"""Define the page record, which is authoritative for one page; index entries only propose candidates.
 
     rank, 6 bytes big-endian │ version & 0xFF │ MessagePack array of the other fields
 
@@ -11,23 +11,23 @@ The life of a page:
     live, short, archived ──► expiring ──► gone ──► dropped
               └──────── forgotten ───────┘
 
-A page that comes back, at any point of it, comes back with a higher version.
+A page that returns, at any point of it, gets a higher version.
 """
 
-from typing import Literal, Self
+from collections.abc import Iterable
+from typing import Self, Unpack
 
 import msgspec
 
 from neardup_stream.errors import CorruptData
-from neardup_stream.message import Partition, Position
+from neardup_stream.match import version_byte
+from neardup_stream.message import Partition, Position, epoch_of, topic_of
 from neardup_stream.page import Fingerprint64, PageId
+from neardup_stream.stores.cluster_store import RANK_BYTES
+from neardup_stream.stores.page_fields import FirstFields, PageState
 
-__all__ = ["LATER_PARTITIONS", "PageRecord", "PageState", "record_header"]
+__all__ = ["LATER_PARTITIONS", "PageRecord", "PageState", "decided_text", "record_header"]
 
-PageState = Literal["live", "short", "expiring", "gone", "archived"]
-"""live: indexed, others may match it. short: too few tokens to be judged. expiring: still live, but about to
-go. gone: forgotten or expired; a stub that remembers the version and the offsets. archived: like pages of
-frozen archives, and left to them; not indexed."""
 
 _Applied = tuple[str, int, int]
 """input id, partition number, offset."""
@@ -35,8 +35,7 @@ _Applied = tuple[str, int, int]
 LATER_PARTITIONS = 4
 """A page comes in one partition of a topic; each file it comes in again is another one."""
 
-_RANK_BYTES = 6
-_HEADER_BYTES = _RANK_BYTES + 1
+_HEADER_BYTES = RANK_BYTES + 1
 _CONTENT_MASK = 0xFFFF_FFFF
 
 
@@ -47,9 +46,9 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         url: as crawled last time the content changed.
         fingerprint: simhash; 0 for a page that is short, gone or archived.
         text_fingerprint: 64 bits over the whole sequence of tokens: equal means the same text; 0 when gone.
-        version: from 1; one more whenever the content changes, the page is forgotten, or it comes back.
+        version: from 1; one more whenever the content changes, the page is forgotten, or it returns.
         made_by: the position whose content this version is.
-        seen_seconds: when the page was last seen, or went, by the clock of the process; epoch seconds.
+        seen_seconds: when the page was last seen, or removed, by the clock of the process; epoch seconds.
         sketch: of the content; empty for a page that is short, gone or archived.
         shingle_count: shingles of the content, repeats included; 0 where there is no sketch.
         bands: band words, 4 bytes each, big-endian; empty where there is no sketch. Of the content, or of the
@@ -111,28 +110,26 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
 
     @property
     def is_kept(self) -> bool:
-        """Whether the page neither went nor is about to go."""
+        """Whether the page is neither removed nor expiring."""
         return self.state in ("live", "short", "archived")
 
     @property
     def maker(self) -> Position:
         """The position whose content this version is."""
-        input_id, number, offset = self.made_by
-        return Position(Partition(input_id, number), offset)
+        return _position(self.made_by)
 
     @property
     def positions(self) -> tuple[Position, ...]:
         """The position that made this version, then those at which it was seen again, the latest first."""
-        applied = (self.made_by, *reversed(self.later))
-        return tuple(Position(Partition(*each[:2]), each[2]) for each in applied)
+        return tuple(map(_position, (self.made_by, *reversed(self.later))))
 
     @property
     def former_makers(self) -> tuple[Position, ...]:
         """The positions at which this version may have been decided before `made_by` claimed it."""
-        return tuple(Position(Partition(*each[:2]), each[2]) for each in self.claimed)
+        return tuple(map(_position, self.claimed))
 
     def is_made_by(self, position: Position) -> bool:
-        """Whether this version's content came from `position`."""
+        """Return whether this version's content came from `position`."""
         return self.made_by == _applied(position)
 
     def last_applied(self, partition: Partition) -> int | None:
@@ -142,17 +139,28 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
                 return offset
         return None
 
+    def has_passed(self, position: Position) -> bool:
+        """Return whether this offset, a later one, or a later epoch of its topic was applied."""
+        last_applied = self.last_applied(position.partition)
+        if last_applied is not None and position.offset <= last_applied:
+            return True
+        applied = (*self.later, self.made_by)
+        if not any("@" in each[0] for each in applied):
+            return False
+        topic, epoch = topic_of(position.partition.input_id), epoch_of(position.partition.input_id)
+        return epoch is not None and epoch < _highest_epochs(applied).get(topic, 0)
+
     def seen_again(self, position: Position, seen_seconds: int) -> Self:
-        """The same content came from a later position."""
+        """Return the record after the same content came from a later position."""
         others = tuple(applied for applied in self.later if applied[:2] != _applied(position)[:2])
         return msgspec.structs.replace(
             self,
-            later=_latest((*others, _applied(position))),
+            later=_latest((*others, _applied(position)), self.made_by),
             seen_seconds=max(self.seen_seconds, seen_seconds),
         )
 
     def claimed_by(self, position: Position, seen_seconds: int) -> Self:
-        """The same version, to be decided at another position: the one that made it may never come again."""
+        """Return the same version, to be decided at another position: its maker may never come again."""
         made_by = _applied(position)
         return msgspec.structs.replace(
             self,
@@ -164,11 +172,11 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         )
 
     def raised_above(self, version: int) -> Self:
-        """The same content above `version`, which may have been published; not decided yet."""
+        """Return the same content above `version`, which may have been published; not decided yet."""
         return msgspec.structs.replace(self, version=version + 1, is_return=True, rank=0)
 
     def followed_by(self, new: Self) -> Self:
-        """The next version of the page: the content of `new`, and what this record knows of offsets."""
+        """Return the next version of the page: the content of `new`, and the offsets of this record."""
         later = self._later_than(new.made_by)
         has_gone = self.state in ("expiring", "gone")
         is_return = has_gone or (
@@ -177,17 +185,17 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         return msgspec.structs.replace(new, version=self.version + 1, later=later, is_return=is_return)
 
     def _later_than(self, made_by: _Applied) -> tuple[_Applied, ...]:
-        """What `later` is once `made_by` makes a version: the other partitions, the latest last."""
+        """Return the offsets of `later` once `made_by` makes a version: the other partitions, latest last."""
         last = {applied[:2]: applied for applied in (self.made_by, *self.later)}
         last.pop(made_by[:2], None)
-        return _latest(tuple(last.values()))
+        return _latest(tuple(last.values()), made_by)
 
     def expiring(self) -> Self:
-        """The same page, about to go; this is never taken back."""
+        """Return the record of the same page as expiring; it never becomes live again."""
         return msgspec.structs.replace(self, state="expiring")
 
     def expired(self, seen_seconds: int) -> Self:
-        """What stays of a page that went by itself: its version, so that it comes back with a higher one."""
+        """Return the stub of a page that expired; it keeps the version, so a return gets a higher one."""
         return msgspec.structs.replace(
             self,
             state="gone",
@@ -203,14 +211,14 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         )
 
     def forgotten_by(self, position: Position, seen_seconds: int) -> Self:
-        """What stays of a page that the record at `position` wants forgotten: a version of its own."""
+        """Return the stub after the record at `position` has forgotten the page, with its own version."""
         return self.followed_by(
             msgspec.structs.replace(self.expired(seen_seconds), made_by=_applied(position), rank=0)
         )
 
     @classmethod
     def stub(cls, page_id: PageId, position: Position, seen_seconds: int, floor: int) -> Self:
-        """What stands for a forgotten page whose record is lost: a version above `floor`."""
+        """Return the stub of a forgotten page whose record is lost: its version is above `floor`."""
         return cls.first(
             page_id=page_id,
             url=page_id,
@@ -227,48 +235,29 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
         *,
         page_id: PageId,
         url: str,
-        text_fingerprint: int,
         position: Position,
-        seen_seconds: int,
         fingerprint: int = 0,
-        sketch: bytes = b"",
-        shingle_count: int = 0,
-        bands: bytes = b"",
-        whole: bytes = b"",
-        whole_count: int = 0,
-        whole_bands: bytes = b"",
-        scope: str = "",
-        state: PageState = "live",
         floor: int = 0,
-        is_return: bool = False,
+        **fields: Unpack[FirstFields],
     ) -> Self:
-        """The first version of a page that has no record, above the version `floor` of its slot."""
+        """Return the first version of a page that has no record, above the version `floor` of its slot."""
         return cls(
             url=url,
             fingerprint=fingerprint,
-            text_fingerprint=text_fingerprint,
             version=floor + 1,
             made_by=_applied(position),
-            seen_seconds=seen_seconds,
-            sketch=sketch,
-            shingle_count=shingle_count,
-            bands=bands,
-            whole=whole,
-            whole_count=whole_count,
-            whole_bands=whole_bands,
             other_id="" if page_id == url else page_id,
-            scope=scope,
-            state=state,
-            is_return=is_return,
+            **fields,
         )
 
     def pack(self) -> bytes:
-        """The stored bytes; equal records pack to equal bytes."""
+        """Return the stored bytes; equal records pack to equal bytes."""
         fields = msgspec.structs.astuple(self)[:-1]  # the rank is in the header
-        kept = len(fields)
+        # The fields behind those of a plain page are nearly always defaults: one comparison leaves all out.
+        kept = _PLAIN_COUNT if fields[_PLAIN_COUNT:] == _RARE_DEFAULTS else len(fields)
         while kept > _REQUIRED_COUNT and fields[kept - 1] == _DEFAULTS[kept - _REQUIRED_COUNT - 1]:
             kept -= 1
-        return record_header(self.rank, self.version & 0xFF) + _encoder.encode(fields[:kept])
+        return record_header(self.rank, version_byte(self.version)) + _encoder.encode(fields[:kept])
 
     @staticmethod
     def unpack(packed: bytes) -> "PageRecord":
@@ -281,28 +270,70 @@ class PageRecord(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=
             record = _decoder.decode(packed[_HEADER_BYTES:])
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise CorruptData(f"a page record of {len(packed)} bytes cannot be read: {error}") from error
-        if record.version & 0xFF != packed[_RANK_BYTES]:
+        if version_byte(record.version) != packed[RANK_BYTES]:
             raise CorruptData(
-                f"a page record is of version {record.version}, its header says {packed[_RANK_BYTES]}"
+                f"a page record is of version {record.version}, its header says {packed[RANK_BYTES]}"
             )
-        rank = int.from_bytes(packed[:_RANK_BYTES], "big")
+        rank = int.from_bytes(packed[:RANK_BYTES], "big")
         return msgspec.structs.replace(record, rank=rank) if rank else record
 
 
-def _latest(applied: tuple[_Applied, ...]) -> tuple[_Applied, ...]:
-    return applied[-LATER_PARTITIONS:]
+def _latest(later: tuple[_Applied, ...], made_by: _Applied) -> tuple[_Applied, ...]:
+    """Return the last of these offsets, without those of epochs that have ended."""
+    highest = _highest_epochs((*later, made_by))
+    if highest:
+        later = tuple(each for each in later if (epoch_of(each[0]) or 0) >= highest.get(topic_of(each[0]), 0))
+    return later[-LATER_PARTITIONS:]
+
+
+def _highest_epochs(applied: Iterable[_Applied]) -> dict[str, int]:
+    """Return, by topic, its highest epoch; a topic of which only epoch 0 was applied may be left out."""
+    highest: dict[str, int] = {}
+    for input_id, *_ in applied:
+        if "@" in input_id and (epoch := epoch_of(input_id)) is not None:
+            highest[topic_of(input_id)] = max(epoch, highest.get(topic_of(input_id), 0))
+    return highest
 
 
 def record_header(rank: int, version_byte: int) -> bytes:
-    """The first seven bytes of a record."""
-    return rank.to_bytes(_RANK_BYTES, "big") + version_byte.to_bytes(1, "big")
+    """Return the first seven bytes of a record."""
+    return (rank << 8 | version_byte).to_bytes(_HEADER_BYTES, "big")
+
+
+def decided_text(packed: bytes) -> tuple[int, int]:
+    """Return the rank of a packed record and the digest of its text, at a third of the cost of all of it.
+
+    Raises:
+        CorruptData: these bytes were not written by `PageRecord.pack`.
+    """
+    try:
+        head = _head_decoder.decode(packed[_HEADER_BYTES:])
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise CorruptData(f"a page record of {len(packed)} bytes cannot be read: {error}") from error
+    return int.from_bytes(packed[:RANK_BYTES], "big"), head.text_fingerprint & _CONTENT_MASK
+
+
+class _RecordHead(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """The first fields of a record."""
+
+    url: msgspec.Raw
+    fingerprint: int
+    text_fingerprint: int
 
 
 _encoder = msgspec.msgpack.Encoder()
+_head_decoder = msgspec.msgpack.Decoder(_RecordHead)
 _decoder = msgspec.msgpack.Decoder(PageRecord)
 _DEFAULTS = tuple(field.default for field in msgspec.structs.fields(PageRecord) if not field.required)
 _REQUIRED_COUNT = sum(field.required for field in msgspec.structs.fields(PageRecord))
+_PLAIN_COUNT = PageRecord.__struct_fields__.index("bands") + 1
+_RARE_DEFAULTS = _DEFAULTS[_PLAIN_COUNT - _REQUIRED_COUNT : -1]
 
 
 def _applied(position: Position) -> _Applied:
     return position.partition.input_id, position.partition.number, position.offset
+
+
+def _position(applied: _Applied) -> Position:
+    input_id, number, offset = applied
+    return Position(Partition(input_id, number), offset)

@@ -1,4 +1,4 @@
-"""What every store promises; the contract suites in `tests/contracts` hold them to it.
+"""Define the protocols of stores; the contract suites in `tests/contracts` check every implementation.
 
 Two stores, both dumb and atomic: the decisions are made above, in pure code. Every write may be run twice
 with the same effect, because a client repeats a call whose answer was lost. Each method raises
@@ -30,11 +30,11 @@ __all__ = [
 ]
 
 WORD_TURNOVER = 8
-"""One page in so many, by its handle, enters a word with an oversized bucket, in place of the oldest."""
+"""One page in so many, by its handle, enters a word whose bucket is oversized, in place of the oldest."""
 
 
 class TableMembers(NamedTuple):
-    """Members of the tables' buckets: which bucket, and what stands in it.
+    """Members of the tables' buckets: which bucket, and its content.
 
     All arrays have one row for each member. A permuted fingerprint, or a band's word, is cut into a leading
     byte, a bucket number and the rest; the first two name the bucket.
@@ -59,7 +59,7 @@ class TableMembers(NamedTuple):
     version_bytes: NDArray[np.uint8]
 
     def take(self, at: NDArray[np.integer[Any] | np.bool_]) -> Self:
-        """Some of the members, by their rows or by a mask."""
+        """Return some of the members, by their rows or by a mask."""
         return type(self)(*(column[at] for column in self))
 
 
@@ -140,14 +140,13 @@ class TableStore(Protocol):
         Atomic per shard: of two matching pages that are probed and inserted at once by two callers, at least
         one finds the other, or is truncated. Inserting what is there changes nothing.
 
-        Cost: one range read and one insert per entry, however large the oversized bucket; one round trip per
-            call of
+        Cost: one range read and one insert per entry, however large its bucket; one round trip per call of
         the script.
         """
         ...
 
     async def probe(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
-        """The same without inserting: pages of the batch do not find each other."""
+        """Return the same without inserting: pages of the batch do not find each other."""
         ...
 
     async def remove(self, members: TableMembers) -> int:
@@ -165,7 +164,7 @@ class RecordChange(NamedTuple):
     Attributes:
         handle: whose record.
         expected: what the writer saw; None for nothing.
-        new: what it wants to stand there.
+        new: the value to store.
         floor: the version floor of the handle's slot as the writer knows it. Counts only where nothing is
             expected: a first record that took no notice of the floor might bring a version back.
         was_dropped: whether the writer knows that a record of this handle was dropped. Counts where the floor
@@ -242,11 +241,11 @@ class RecordStore(Protocol):
         ...
 
     def known_floor(self, handle: Handle) -> int:
-        """The version floor of the handle's slot as it was last seen, 0 where it was not; asks no server."""
+        """Return the version floor of the handle's slot as last seen, 0 where it was not; asks no server."""
         ...
 
     async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
-        """The values of `handles`, in order; None where nothing is stored. One round trip (per shard)."""
+        """Return the values of `handles`, in order; None where there is none. One round trip (per shard)."""
         ...
 
     async def replace(self, changes: Sequence[RecordChange]) -> list[RecordAnswer]:
@@ -266,7 +265,7 @@ class RecordStore(Protocol):
         ...
 
     async def walk(self, slot: int, slot_limit: int) -> "WalkedRecords":
-        """Every record of some slots from `slot` on, in any order; empty slots cost next to nothing.
+        """Return every record of some slots from `slot` on, in any order; empty slots cost next to nothing.
 
         Args:
             slot: the first one, in [0, `slot_count`).
@@ -278,7 +277,7 @@ class RecordStore(Protocol):
 
 
 async def all_records(store: RecordStore) -> AsyncIterator[WalkedRecords]:
-    """Every record of a store, part by part; no snapshot.
+    """Yield every record of a store, part by part; no snapshot.
 
     Raises:
         StoreUnavailable: the store is unavailable.

@@ -1,4 +1,4 @@
-"""What shares the sweep of all records among daemons: rounds through the slots, at a steady pace.
+"""Define how daemons share the sweep of all records: rounds through the slots, at a steady pace.
 
 The pace is that of the store's clock: by each moment so many slots are due, and a daemon that sweeps claims
 the next of them. `tests/contracts/sweep_rounds.py` holds implementations to it.

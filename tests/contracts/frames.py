@@ -10,12 +10,12 @@ LOW, NEXT_TO_LOW, HIGH = 0, 1, 2**64 - 1
 
 
 def packed(stamp: int, body: bytes = b"") -> bytes:
-    """A table as stores know it: a stamp, and something behind it."""
+    """Return a table as stores know it: a stamp, and something behind it."""
     return stamp.to_bytes(8, "big") + body
 
 
 def change(site: int, expected: int | None, new: bytes) -> FrameChange:
-    """One that expects a stamp, or no table."""
+    """Return one that expects a stamp, or no table."""
     return FrameChange(site, b"" if expected is None else expected.to_bytes(8, "big"), new)
 
 
@@ -116,7 +116,7 @@ async def of_eight_writers_at_once_one_wins(store: FrameStore) -> None:
     assert {answer for (answer,) in answers} == {None, stored}
 
 
-async def many_sites_come_back_in_order(store: FrameStore) -> None:
+async def many_sites_are_returned_in_order(store: FrameStore) -> None:
     sites = [i * 0x9E37_79B9_7F4A_7C15 % 2**64 for i in range(500)]
     await store.replace([change(site, None, packed(1 + row)) for row, site in enumerate(sites) if row % 2])
 
@@ -137,5 +137,5 @@ FRAME_CLAIMS = [
     a_large_table_is_kept_whole,
     an_empty_call_has_an_empty_answer,
     of_eight_writers_at_once_one_wins,
-    many_sites_come_back_in_order,
+    many_sites_are_returned_in_order,
 ]

@@ -18,7 +18,7 @@ LOW, NEXT_TO_LOW, HIGH = Handle(0), Handle(1), Handle(2**64 - 1)
 
 
 def record(version_byte: int, rank: int = 0) -> bytes:
-    """A header as marks know it, and something behind it."""
+    """Return a header as marks know it, and something behind it."""
     return rank.to_bytes(6, "big") + bytes([version_byte]) + b"\x00body"
 
 
@@ -33,7 +33,7 @@ async def a_first_value_is_stored_when_nothing_was_expected(store: RecordStore) 
     assert await store.fetch([HIGH, LOW]) == [b"b", b"a\x00"]
 
 
-async def a_value_that_was_not_expected_stays_and_is_told(store: RecordStore) -> None:
+async def a_value_that_was_not_expected_stays_and_is_returned(store: RecordStore) -> None:
     await store.replace([RecordChange(LOW, None, b"first")])
 
     assert await store.replace([RecordChange(LOW, None, b"second")]) == [RecordAnswer(b"first")]
@@ -234,7 +234,7 @@ async def of_eight_writers_at_once_one_wins(store: RecordStore) -> None:
     assert len({value for answer in answers for value in answer}) == 1
 
 
-async def many_handles_come_back_in_order(store: RecordStore) -> None:
+async def many_handles_are_returned_in_order(store: RecordStore) -> None:
     handles = [Handle(i * 0x9E37_79B9_7F4A_7C15 % 2**64) for i in range(500)]
     await store.replace([RecordChange(handle, None, b"%d" % handle) for handle in handles[::2]])
 
@@ -246,7 +246,7 @@ async def many_handles_come_back_in_order(store: RecordStore) -> None:
 RECORD_CLAIMS = [
     what_was_never_stored_is_none,
     a_first_value_is_stored_when_nothing_was_expected,
-    a_value_that_was_not_expected_stays_and_is_told,
+    a_value_that_was_not_expected_stays_and_is_returned,
     an_expected_value_is_replaced,
     an_expected_value_that_is_absent_is_not_replaced,
     replacing_twice_is_replacing_once,
@@ -269,5 +269,5 @@ RECORD_CLAIMS = [
     a_large_value_is_kept_whole,
     nothing_asked_is_nothing_answered,
     of_eight_writers_at_once_one_wins,
-    many_handles_come_back_in_order,
+    many_handles_are_returned_in_order,
 ]

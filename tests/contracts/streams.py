@@ -1,33 +1,29 @@
-"""What every source and every sink promises, as checks that any implementation must pass.
+"""What every source promises, as checks that any implementation must pass.
 
-A check takes a factory. To enter a new source or sink, write its factory and parametrize a test over
-`SOURCE_CHECKS` or `SINK_CHECKS`: see `tests/unit/streams/test_stream_contract.py`.
+A check takes a factory. To enter a new source, write its factory and parametrize a test over `SOURCE_CHECKS`:
+see `tests/unit/streams/test_stream_contract.py`. Sinks have `tests/contracts/sinks.py`.
 """
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from random import Random
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import pytest
 
 from neardup_stream.errors import StreamUnavailable
-from neardup_stream.message import Message, Partition, Record
+from neardup_stream.message import Partition, Record
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.protocol import EndOfStream, Sink, Source
+from neardup_stream.streams.protocol import EndOfStream, Source
 
 __all__ = [
     "FINITE_SOURCE_CHECKS",
     "GAP_CHECKS",
     "GAP_END",
     "RESUMABLE_SOURCE_CHECKS",
-    "SINK_CHECKS",
     "SOURCE_CHECKS",
     "MakeGap",
-    "MakeSink",
     "MakeSource",
-    "ReadBack",
     "read_records",
 ]
 
@@ -39,10 +35,6 @@ SILENT_READS = 100
 """An endless source that returned nothing so often in a row has nothing."""
 
 VALUES = [b"page %d %s" % (number, b"x" * (number % 50)) for number in range(300)]
-
-
-ReadBack = Callable[[], Awaitable[list[tuple[bytes | None, bytes | None]]]]
-"""Key and value of everything a sink delivered, in order for each key."""
 
 
 class MakeSource(Protocol):
@@ -58,12 +50,6 @@ class MakeGap(Protocol):
     """
 
     async def __call__(self) -> tuple[Source, Callable[[], Awaitable[None]]]: ...
-
-
-class MakeSink(Protocol):
-    """A sink, and what reads it back."""
-
-    def __call__(self) -> tuple[Sink, ReadBack]: ...
 
 
 async def read_records(
@@ -218,8 +204,26 @@ async def check_a_commit_never_moves_backwards(make: MakeSource) -> None:
     assert sorted(record.value or b"" for record in [*begun, *more, *rest]) == sorted(VALUES)
 
 
+async def check_nothing_is_read_before_the_pipeline_has_begun(make: MakeSource) -> None:
+    begun: list[list[Partition]] = []
+
+    async def begin(partitions: Sequence[Partition]) -> None:
+        begun.append(list(partitions))
+        if len(begun) == 1:
+            raise StreamUnavailable("the sink is unavailable")
+
+    async with (await make(VALUES))() as source:
+        source.on_begin(begin)
+        with pytest.raises(StreamUnavailable, match="sink"):
+            await read_records(source, 1)
+        records = await read_records(source, len(VALUES))
+
+    assert len(records) == len(VALUES)
+    assert {record.position.partition for record in records} <= set(begun[1])
+
+
 async def check_what_was_read_is_finished_before_a_gap_is_passed(make: MakeGap) -> None:
-    """Once the offset behind the gap is committed, nobody reads it again."""
+    """Once the offset behind the gap is committed, no consumer reads it again."""
     source, delete = await make()
     records: list[Record] = []
     finished: list[dict[Partition, int]] = []
@@ -267,49 +271,6 @@ async def check_nothing_is_left_to_read_at_the_end(make: MakeSource) -> None:
         assert sum(source.lag().values()) == 0
 
 
-async def check_messages_arrive_in_order_of_each_key(make: MakeSink) -> None:
-    sink, read_back = make()
-    messages = [_message(b"key %d" % (number % 7), b"value %d" % number) for number in range(500)]
-
-    async with sink:
-        await sink.send(messages[:200])
-        await sink.send(messages[200:])
-
-    delivered = await read_back()
-    keeps_keys = delivered[0][0] is not None
-    sent = [(one.key if keeps_keys else None, one.value) for one in messages]
-    assert _values_by_key(delivered) == _values_by_key(sent)
-
-
-async def check_a_send_returns_after_delivery(make: MakeSink) -> None:
-    sink, read_back = make()
-
-    async with sink:
-        await sink.send([_message(b"key", b"value")])
-
-        assert [value for _, value in await read_back()] == [b"value"]
-
-
-async def check_sending_nothing_delivers_nothing(make: MakeSink) -> None:
-    sink, read_back = make()
-
-    async with sink:
-        await sink.send([])
-
-    assert await read_back() == []
-
-
-async def check_a_message_of_the_largest_size_is_delivered(make: MakeSink) -> None:
-    sink, read_back = make()
-
-    async with sink:
-        size_bytes = sink.max_message_bytes or 1 << 20
-        value = Random(1).randbytes(size_bytes - 3).replace(b"\n", b" ")  # compression cannot help it
-        await sink.send([_message(b"key", value)])
-
-        assert [len(value or b"") for _, value in await read_back()] == [size_bytes - 3]
-
-
 async def _read_to_the_gap(source: Source, records: list[Record]) -> None:
     """Append what is read, up to the first record behind the gap."""
     while records[-1].position.offset < GAP_END:
@@ -321,19 +282,6 @@ def _by_partition(records: Sequence[Record]) -> dict[Partition, list[Record]]:
     for record in records:
         runs[record.position.partition].append(record)
     return runs
-
-
-def _message(key: bytes, value: bytes) -> Message:
-    return Message(key=key, value=value, timestamp_ms=1_700_000_000_000)
-
-
-def _values_by_key(
-    pairs: Iterable[tuple[bytes | None, bytes | None]],
-) -> dict[bytes | None, list[bytes | None]]:
-    values: defaultdict[bytes | None, list[bytes | None]] = defaultdict(list)
-    for key, value in pairs:
-        values[key].append(value)
-    return values
 
 
 async def _unless_cancelled(reading: asyncio.Future[Sequence[Record]]) -> Sequence[Record]:
@@ -364,6 +312,7 @@ RESUMABLE_SOURCE_CHECKS = [
     check_reading_resumes_behind_the_commit,
     check_a_commit_never_moves_backwards,
     check_a_note_commits_nothing,
+    check_nothing_is_read_before_the_pipeline_has_begun,
 ]
 """For sources that keep what is committed: memory and Kafka. Files start at the beginning."""
 
@@ -372,11 +321,3 @@ GAP_CHECKS = [
     check_a_gap_is_not_passed_while_what_was_read_cannot_be_finished,
 ]
 """For sources whose records may be deleted before they are read: memory and Kafka."""
-
-SINK_CHECKS = [
-    check_messages_arrive_in_order_of_each_key,
-    check_a_send_returns_after_delivery,
-    check_sending_nothing_delivers_nothing,
-    check_a_message_of_the_largest_size_is_delivered,
-]
-"""For every sink. A sink that keeps no keys gives them back as None."""

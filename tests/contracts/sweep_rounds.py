@@ -2,8 +2,9 @@
 
 from asyncio import gather
 from collections.abc import Awaitable, Callable
+from itertools import pairwise
 
-from neardup_stream.stores.sweep_rounds import SweepRounds
+from neardup_stream.stores.sweep_rounds import Claim, SweepRounds
 
 __all__ = ["SWEEP_ROUNDS_CLAIMS", "SweepRoundsClaim"]
 
@@ -12,6 +13,11 @@ SweepRoundsClaim = Callable[[SweepRounds], Awaitable[None]]
 SLOTS = 100
 LONG_SECONDS = 10_000_000.0
 """A round in which no further slot is due while a test runs."""
+
+
+def _behind_slots(claim: Claim, round_seconds: float = LONG_SECONDS) -> int:
+    """The lag as the slots it is made of: seconds of different lags cannot be added up exactly."""
+    return round(claim.behind_seconds / round_seconds * SLOTS)
 
 
 async def the_first_round_is_due_at_once_in_claims_that_meet_every_slot_once(rounds: SweepRounds) -> None:
@@ -23,7 +29,7 @@ async def the_first_round_is_due_at_once_in_claims_that_meet_every_slot_once(rou
     assert sorted(met) == list(range(SLOTS))
 
 
-async def no_claim_goes_over_the_last_slot(rounds: SweepRounds) -> None:
+async def no_claim_passes_the_last_slot(rounds: SweepRounds) -> None:
     ends = []
     while (claim := await rounds.claim(SLOTS, SLOTS, LONG_SECONDS)).slot_count:
         ends.append(claim.first_slot + claim.slot_count)
@@ -41,18 +47,17 @@ async def claims_made_at_once_share_no_slot(rounds: SweepRounds) -> None:
 
 async def each_claim_is_due_where_the_one_before_it_ended(rounds: SweepRounds) -> None:
     claims = [await rounds.claim(30, SLOTS, LONG_SECONDS) for _ in range(4)]
-    due = [each.behind_seconds for each in claims]
-    shares = [each.slot_count / SLOTS * LONG_SECONDS for each in claims]
 
-    assert due[1:] == [before - share for before, share in zip(due, shares, strict=False)][:3]
+    for before, claim in pairwise(claims):
+        assert _behind_slots(claim) == _behind_slots(before) - before.slot_count
 
 
-async def what_is_behind_is_told_before_the_claim(rounds: SweepRounds) -> None:
+async def the_lag_is_that_from_before_the_claim(rounds: SweepRounds) -> None:
     first = await rounds.claim(SLOTS // 2, SLOTS, LONG_SECONDS)
     second = await rounds.claim(SLOTS, SLOTS, LONG_SECONDS)
 
     assert first.behind_seconds == LONG_SECONDS
-    assert second.behind_seconds == LONG_SECONDS * (1 - first.slot_count / SLOTS)
+    assert _behind_slots(second) == SLOTS - first.slot_count
 
 
 async def a_slower_pace_does_not_wait_for_the_faster_one(rounds: SweepRounds) -> None:
@@ -77,17 +82,17 @@ async def a_sweep_that_is_a_round_late_stays_late_until_it_has_caught_up(rounds:
     first = await rounds.claim(SLOTS // 2, SLOTS, round_seconds)
     second = await rounds.claim(SLOTS // 2, SLOTS, round_seconds)
 
-    caught_up = first.slot_count / SLOTS * round_seconds
-    assert first.behind_seconds - second.behind_seconds <= caught_up
-    assert second.behind_seconds >= round_seconds - caught_up
+    caught_up = _behind_slots(first, round_seconds) - _behind_slots(second, round_seconds)
+    assert caught_up <= first.slot_count
+    assert _behind_slots(second, round_seconds) >= SLOTS - first.slot_count
 
 
 SWEEP_ROUNDS_CLAIMS: list[SweepRoundsClaim] = [
     the_first_round_is_due_at_once_in_claims_that_meet_every_slot_once,
-    no_claim_goes_over_the_last_slot,
+    no_claim_passes_the_last_slot,
     claims_made_at_once_share_no_slot,
     each_claim_is_due_where_the_one_before_it_ended,
-    what_is_behind_is_told_before_the_claim,
+    the_lag_is_that_from_before_the_claim,
     a_slower_pace_does_not_wait_for_the_faster_one,
     after_a_pause_more_than_one_round_but_less_than_two_are_due,
     a_sweep_that_is_a_round_late_stays_late_until_it_has_caught_up,

@@ -17,7 +17,7 @@ __all__ = ["TRANSACTION_CHECKS", "Stage"]
 
 
 class Stage(Protocol):
-    """Where a check plays. Nothing is committed yet, and nothing sent."""
+    """The input and the sinks of a check. Nothing is committed yet, and nothing sent."""
 
     @property
     def partitions(self) -> Sequence[Partition]:
@@ -25,10 +25,10 @@ class Stage(Protocol):
         ...
 
     def member(self) -> Transactions:
-        """One more daemon."""
+        """Return one more daemon."""
         ...
 
-    async def told(self) -> tuple[list[bytes], list[bytes]]:
+    async def delivered(self) -> tuple[list[bytes], list[bytes]]:
         """Values of the events, then of the dead letters, that were committed; sorted."""
         ...
 
@@ -47,7 +47,7 @@ async def check_messages_and_offset_are_committed_together(stage: Stage) -> None
     async with stage.member() as member:
         assert await member.open([first]) == {first: 7}
 
-    assert await stage.told() == ([b"a", b"b"], [b"letter"])
+    assert await stage.delivered() == ([b"a", b"b"], [b"letter"])
 
 
 async def check_transactions_follow_one_another(stage: Stage) -> None:
@@ -58,7 +58,7 @@ async def check_transactions_follow_one_another(stage: Stage) -> None:
             await member.deliver(first, events=_messages(b"%d" % number), dead_letters=(), next_offset=number)
         assert await member.open([first]) == {first: 5}
 
-    assert await stage.told() == ([b"1", b"2", b"3", b"4", b"5"], [])
+    assert await stage.delivered() == ([b"1", b"2", b"3", b"4", b"5"], [])
 
 
 async def check_an_offset_may_be_committed_without_messages(stage: Stage) -> None:
@@ -68,24 +68,24 @@ async def check_an_offset_may_be_committed_without_messages(stage: Stage) -> Non
         await member.deliver(first, events=(), dead_letters=(), next_offset=3)
         assert await member.open([first]) == {first: 3}
 
-    assert await stage.told() == ([], [])
+    assert await stage.delivered() == ([], [])
 
 
-async def check_whoever_opens_shuts_out_whoever_had_opened(stage: Stage) -> None:
+async def check_an_open_fences_the_former_owner(stage: Stage) -> None:
     first, _ = stage.partitions
-    async with stage.member() as paused, stage.member() as heir:
+    async with stage.member() as paused, stage.member() as successor:
         await paused.open([first])
         await paused.deliver(first, events=_messages(b"in time"), dead_letters=(), next_offset=1)
-        assert await heir.open([first]) == {first: 1}
+        assert await successor.open([first]) == {first: 1}
         with pytest.raises(StreamUnavailable):
             await paused.deliver(first, events=_messages(b"too late"), dead_letters=(), next_offset=9)
-        await heir.deliver(first, events=_messages(b"by the heir"), dead_letters=(), next_offset=2)
-        assert await heir.open([first]) == {first: 2}
+        await successor.deliver(first, events=_messages(b"by the successor"), dead_letters=(), next_offset=2)
+        assert await successor.open([first]) == {first: 2}
 
-    assert await stage.told() == ([b"by the heir", b"in time"], [])
+    assert await stage.delivered() == ([b"by the successor", b"in time"], [])
 
 
-async def check_what_was_shut_out_may_be_opened_again(stage: Stage) -> None:
+async def check_what_was_fenced_may_be_opened_again(stage: Stage) -> None:
     first, _ = stage.partitions
     async with stage.member() as one, stage.member() as other:
         await one.open([first])
@@ -96,10 +96,10 @@ async def check_what_was_shut_out_may_be_opened_again(stage: Stage) -> None:
         assert await one.open([first]) == {first: 4}
         await one.deliver(first, events=_messages(b"one"), dead_letters=(), next_offset=5)
 
-    assert await stage.told() == ([b"one", b"other"], [])
+    assert await stage.delivered() == ([b"one", b"other"], [])
 
 
-async def check_partitions_do_not_shut_each_other_out(stage: Stage) -> None:
+async def check_partitions_do_not_fence_each_other(stage: Stage) -> None:
     first, second = stage.partitions
     async with stage.member() as one, stage.member() as other:
         await one.open([first, second])
@@ -110,7 +110,7 @@ async def check_partitions_do_not_shut_each_other_out(stage: Stage) -> None:
         await other.deliver(second, events=_messages(b"second"), dead_letters=(), next_offset=2)
         assert await one.open([first, second]) == {first: 1, second: 2}
 
-    assert await stage.told() == ([b"first", b"second"], [])
+    assert await stage.delivered() == ([b"first", b"second"], [])
 
 
 async def check_nothing_is_delivered_for_a_partition_that_is_not_open(stage: Stage) -> None:
@@ -124,16 +124,16 @@ async def check_nothing_is_delivered_for_a_partition_that_is_not_open(stage: Sta
             await member.deliver(first, events=_messages(b"closed"), dead_letters=(), next_offset=1)
         assert await member.open([first, second]) == {}
 
-    assert await stage.told() == ([], [])
+    assert await stage.delivered() == ([], [])
 
 
 TRANSACTION_CHECKS = [
     check_messages_and_offset_are_committed_together,
     check_transactions_follow_one_another,
     check_an_offset_may_be_committed_without_messages,
-    check_whoever_opens_shuts_out_whoever_had_opened,
-    check_what_was_shut_out_may_be_opened_again,
-    check_partitions_do_not_shut_each_other_out,
+    check_an_open_fences_the_former_owner,
+    check_what_was_fenced_may_be_opened_again,
+    check_partitions_do_not_fence_each_other,
     check_nothing_is_delivered_for_a_partition_that_is_not_open,
 ]
 """For every implementation: memory and Kafka."""

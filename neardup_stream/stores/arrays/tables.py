@@ -1,16 +1,16 @@
-"""Tables in arrays: the buckets of one process, probed and filled a batch at a time by compiled code."""
+"""Keep tables in arrays: the buckets of one process, probed and filled a batch at a time by compiled code."""
 
 import functools
-from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.kernel_cache import load_compiled
+from neardup_stream.stores.arrays.growing import with_room
 from neardup_stream.stores.protocol import (
     WORD_TURNOVER,
     ProbeAnswer,
@@ -21,10 +21,12 @@ from neardup_stream.stores.protocol import (
 
 __all__ = ["ArrayTables", "load_tables_kernel"]
 
+_KERNEL_FILES: Final = ("kernel", "kernel_groups", "kernel_treap")
 _TABLES: Final = 256
 _FIRST_ROOM: Final = 1 << 12
 _MOST_MEMBERS: Final = (1 << 31) - 1
 _UNKNOWN: Final = -1
+_SLOT: Final = np.dtype([("key", np.uint64), ("head", np.int32), ("count", np.int32)])
 
 _PREFIX_FACTOR: Final = np.uint64(0x9E3779B97F4A7C15)
 _BUCKET_FACTOR: Final = np.uint64(0xD1342543DE82EF95)
@@ -32,13 +34,13 @@ _BUCKET_FACTOR: Final = np.uint64(0xD1342543DE82EF95)
 
 @functools.cache
 def load_tables_kernel() -> ModuleType:
-    """The kernel's module. The first call of a process takes 0.1 s, or 5 s to compile it."""
+    """Return the kernel's module. The first call of a process takes 0.1 s, or 5 s to compile it."""
     name = "neardup_stream.stores.arrays.kernel"
-    return load_compiled("tables", name, [Path(__file__).with_name("kernel.py")])
+    return load_compiled("tables", name, [Path(__file__).with_name(f"{each}.py") for each in _KERNEL_FILES])
 
 
 class _Groups(NamedTuple):
-    """An open hash table of groups: key, first member or root, how many members."""
+    """An open hash table of groups: key, first member or root, how many members; columns of one array."""
 
     keys: NDArray[np.uint64]
     heads: NDArray[np.int32]
@@ -46,14 +48,12 @@ class _Groups(NamedTuple):
 
     @classmethod
     def empty(cls, size: int) -> "_Groups":
-        return cls(
-            np.empty(size, np.uint64),
-            np.full(size, load_tables_kernel().UNUSED, np.int32),
-            np.zeros(size, np.int32),
-        )
+        slots = np.zeros(size, _SLOT)
+        slots["head"] = load_tables_kernel().UNUSED
+        return cls(slots["key"], slots["head"], slots["count"])
 
     def with_room(self, used: int, more: int) -> "_Groups":
-        """This one, or a larger one with the same groups, three quarters of which are enough."""
+        """Return this table, or a larger one with the same groups, three quarters of which are enough."""
         size = self.keys.size
         while 4 * (used + more) > 3 * size:
             size *= 2
@@ -182,7 +182,7 @@ class ArrayTables:
             raise InvariantBroken("ranges of one table differ in width")
 
     def _keys(self, members: TableMembers) -> NDArray[np.uint64]:
-        """What names the group of each member: of a word exactly, of a range by a hash."""
+        """Return the key of the group of each member: of a word exactly, of a range by a hash."""
         tables, leading_bytes, buckets = (column.astype(np.uint64) for column in members[:3])
         where = tables << np.uint64(56) | leading_bytes << np.uint64(48) | buckets << np.uint64(16)
         open_bits = np.maximum(self._open_bits[members.tables], 0).astype(np.uint64)
@@ -192,7 +192,7 @@ class ArrayTables:
         return keys
 
     def _enter_pages(self, members: TableMembers) -> NDArray[np.int32]:
-        """The number of the page of each member; rows of one page that follow each other share it."""
+        """Return the number of the page of each member; rows of one page that follow each other share it."""
         handles, version_bytes = members.handles, members.version_bytes
         is_next = np.zeros(handles.size, np.bool_)
         is_next[1:] = (handles[1:] != handles[:-1]) | (version_bytes[1:] != version_bytes[:-1])
@@ -209,21 +209,11 @@ class ArrayTables:
             raise InvariantBroken(f"the tables hold {_MOST_MEMBERS} members, which is the most")
         self._ranges = self._ranges.with_room(range_count, more_members)
         self._words = self._words.with_room(word_count, more_members)
-        self._members = _Members(*_larger(self._members, member_count + more_members))
-        self._links = _Links(*_larger(self._links, link_count + more_members))
-        self._pages = _Pages(*_larger(self._pages, self._page_count + more_pages))
+        self._members = _Members(*with_room(self._members, member_count + more_members))
+        self._links = _Links(*with_room(self._links, link_count + more_members))
+        self._pages = _Pages(*with_room(self._pages, self._page_count + more_pages))
 
 
 def _are_words(members: TableMembers) -> NDArray[np.uint8]:
     is_word: NDArray[np.bool_] = members.suffix_bytes == 0
     return is_word.view(np.uint8)
-
-
-def _larger(arrays: Sequence[NDArray[Any]], count: int) -> Sequence[NDArray[Any]]:
-    """The arrays, or some of twice their room or more that begin with them."""
-    room = arrays[0].size
-    if room >= count:
-        return arrays
-    while room < count:
-        room *= 2
-    return [np.concatenate([array, np.empty(room - array.size, array.dtype)]) for array in arrays]

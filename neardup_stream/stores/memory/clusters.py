@@ -1,22 +1,24 @@
-"""The store of clusters in the memory of one process: the simplest correct thing."""
+"""Implement the store of clusters in the memory of one process: the simplest correct thing."""
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice, takewhile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
+from neardup_stream.stores.aged_parts import unpack_parts
 from neardup_stream.stores.cluster_store import (
     ABSORBED,
     AGED,
+    BLOCK_BYTES,
+    BLOCK_OFFSETS,
     CLUSTERS,
     COUNT_BYTES,
     DECIDED,
     PAGES,
     PROVISIONAL_RANK,
     RANK_BYTES,
-    ROWS_AT_ONCE,
     SWEPT,
     TRIMMED,
     Aged,
@@ -24,17 +26,18 @@ from neardup_stream.stores.cluster_store import (
     Member,
     MemberRange,
     Transaction,
+    WalkedBlocks,
     WalkedClusters,
+    block_number,
+    continued_block,
     partition_name,
     rows_table,
 )
 
 __all__ = ["MemoryClusters"]
 
-_HANDLE_END = RANK_BYTES + 8
 _COUNT_END = RANK_BYTES + COUNT_BYTES
 _ABSORBED_AT_ONCE = 2
-_NO_RANK = bytes(RANK_BYTES)
 _PROVISIONAL_BYTE = PROVISIONAL_RANK.to_bytes(RANK_BYTES, "big")[0]
 """The first byte of every provisional rank is no smaller, that of all others is."""
 
@@ -54,7 +57,13 @@ class MemoryClusters:
         self._members: dict[bytes, list[tuple[int, Handle, int]]] = {}
         self._turn, self._turn_ends = b"", 0.0
         self._last_rank = 0
-        self._aging: deque[tuple[float, Aged]] = deque()
+        self._aging: deque[tuple[float, tuple[Aged, ...]]] = deque()
+
+    def reserve_ranks(self, count: int) -> range:
+        """Return the next ranks, which no commit gives to a page any more."""
+        first = self._last_rank + 1
+        self._last_rank += count
+        return range(first, first + count)
 
     async def read(
         self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
@@ -75,6 +84,10 @@ class MemoryClusters:
         self._turn = b""
         for cell, value in transaction.writes.items():
             self._write(cell, value and (_ranked(value, base) if value[0] >= _PROVISIONAL_BYTE else value))
+        for cell, value in transaction.new:
+            self._write(cell, _ranked(value, base))
+        for cell, part in transaction.appended:
+            self._append(cell, _ranked(part, base))
         for cell, (_, added) in transaction.counted.items():
             stored = self._value(cell) or b""
             count = int.from_bytes(stored[RANK_BYTES:_COUNT_END], "big") + added
@@ -105,33 +118,57 @@ class MemoryClusters:
         """See the contract."""
         return list(self._tables.get(DECIDED, {}))
 
+    async def blocks(self, partition: Partition, cursor: int = 0) -> WalkedBlocks:
+        """See the contract."""
+        stored = self._tables.get(rows_table(partition), {})
+        values = dict(islice(stored.items(), cursor, cursor + 1))
+        return WalkedBlocks(values, cursor + 1 if cursor + 1 < len(stored) else 0)
+
     async def age(self, cells: Sequence[Aged]) -> None:
         """See the contract."""
-        self._age(cells)
+        self._age([(cell,) for cell in cells])
 
     async def trim(self, partition: Partition, offset: int, cursor: int = 0) -> int:
         """See the contract."""
         del cursor  # what was seen is gone
         floor = Cell(TRIMMED, partition_name(partition))
         self._write(floor, b"%d" % max(self._count(floor), offset))
-        rows = self._tables.get(rows_table(partition), {})
-        below = list(islice((field for field in rows if int(field) < offset), ROWS_AT_ONCE))
-        self._age([_aged(row) for row in map(rows.pop, below) if not row.startswith(_NO_RANK)])
-        return int(len(below) == ROWS_AT_ONCE)
+        ceiling = int((self._value(Cell(DECIDED, floor.field)) or b"")[RANK_BYTES:] or 0)
+        blocks = self._tables.get(rows_table(partition), {})
+        end = None if offset >= ceiling else offset // BLOCK_OFFSETS
+        below = list(islice((field for field in blocks if end is None or block_number(field) < end), 2))
+        for field in below[:1]:
+            self._age(_aged(blocks.pop(field)))
+        return int(len(below) > 1)
 
     async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
         """See the contract."""
         now = self._now_seconds()
-        is_due = takewhile(lambda each: each[0] + tombstone_ttl_seconds <= now, self._aging)
-        return [aged for _, aged in islice(is_due, limit)]
+        due: list[Aged] = []
+        for since, group in self._aging:
+            if since + tombstone_ttl_seconds > now or (due and len(due) + len(group) > limit):
+                break
+            due += group
+        return due
 
     async def sweep(self, due: Sequence[Aged]) -> None:
         """See the contract."""
-        for aged in due:
-            if not self._aging or self._aging[0][1] != aged:
+        first = 0
+        while self._aging and first < len(due):
+            group = self._aging[0][1]
+            if tuple(due[first : first + len(group)]) != group:
                 return
             self._aging.popleft()
             self._write(SWEPT, b"%d" % (self._count(SWEPT) + 1))
+            self._remove_free(group)
+            first += len(group)
+
+    async def walk(self, slot: int) -> WalkedClusters:
+        """See the contract."""
+        return WalkedClusters(list(self._tables.get(CLUSTERS, {}).items()), slot + 1)
+
+    def _remove_free(self, group: Iterable[Aged]) -> None:
+        for aged in group:
             cell = Cell(PAGES, aged.handle.to_bytes(8, "big"))
             value = self._value(cell)
             if (
@@ -141,18 +178,14 @@ class MemoryClusters:
             ):
                 self._write(cell, None)
 
-    async def walk(self, slot: int) -> WalkedClusters:
-        """See the contract."""
-        return WalkedClusters(list(self._tables.get(CLUSTERS, {}).items()), slot + 1)
-
     def _range(self, key: bytes, limit: int, after: Member | None) -> list[tuple[int, Handle, int]]:
         members = self._members.get(key, [])
         first = 0 if after is None else bisect_right(members, after[1:])
         return members[first : first + limit]
 
-    def _age(self, cells: Iterable[Aged]) -> None:
+    def _age(self, groups: Iterable[tuple[Aged, ...]]) -> None:
         now = self._now_seconds()
-        self._aging.extend((now, aged) for aged in cells)
+        self._aging.extend((now, group) for group in groups)
         self._write(AGED, b"%d" % (self._count(SWEPT) + len(self._aging)))
 
     def _holds(self, transaction: Transaction) -> bool:
@@ -171,6 +204,7 @@ class MemoryClusters:
                 tables.get(table, nothing).get(field) == value
                 for (table, field), value in transaction.expected.items()
             )
+            and all(tables.get(table, nothing).get(field) is None for (table, field), _ in transaction.new)
             and all(
                 _uncounted(self._value(cell) or b"") == _uncounted(value)
                 for cell, (value, _) in transaction.counted.items()
@@ -183,6 +217,12 @@ class MemoryClusters:
     def _value(self, cell: Cell) -> bytes | None:
         return self._tables.get(cell.table, {}).get(cell.field)
 
+    def _append(self, cell: Cell, part: bytes) -> None:
+        """Append to a block, or where that is full to the one that continues it."""
+        while len(stored := self._value(cell) or b"") >= BLOCK_BYTES:
+            cell = continued_block(cell)
+        self._write(cell, stored + part)
+
     def _write(self, cell: Cell, value: bytes | None) -> None:
         table = self._tables.setdefault(cell.table, {})
         if value is None:
@@ -191,14 +231,15 @@ class MemoryClusters:
             table[cell.field] = value
 
 
-def _aged(row: bytes) -> Aged:
-    """The page cell that a row lets age."""
-    handle = Handle(int.from_bytes(row[RANK_BYTES:_HANDLE_END], "big"))
-    return Aged(int.from_bytes(row[:RANK_BYTES], "big"), handle)
+def _aged(block: bytes) -> Iterator[tuple[Aged, ...]]:
+    """Yield the page cells that begin to age with a block, those of each part together."""
+    for part in unpack_parts(block):
+        if part.pages:
+            yield tuple(Aged(part.rank + step, handle, content) for step, handle, content in part.pages)
 
 
 def _uncounted(value: bytes) -> tuple[bytes, bytes]:
-    """A cluster cell without its count."""
+    """Return a cluster cell without its count."""
     return value[:RANK_BYTES], value[_COUNT_END:]
 
 

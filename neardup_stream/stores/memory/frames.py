@@ -1,4 +1,4 @@
-"""Frame tables in the memory of one process: the simplest correct thing."""
+"""Implement the store of frame tables in the memory of one process: the simplest correct thing."""
 
 from collections.abc import Sequence
 

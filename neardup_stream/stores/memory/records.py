@@ -1,4 +1,4 @@
-"""Page records in the memory of one process: the simplest correct thing."""
+"""Implement the store of page records in the memory of one process: the simplest correct thing."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -19,8 +19,7 @@ class MemoryRecords:
 
     def __init__(self, slot_bits: int = 4) -> None:
         self._slot_bits = slot_bits
-        self._values: dict[Handle, bytes] = {}
-        self._handles: defaultdict[int, dict[Handle, None]] = defaultdict(dict)
+        self._slots: defaultdict[int, dict[Handle, bytes]] = defaultdict(dict)
         self._floors: defaultdict[int, int] = defaultdict(int)
         self._dropped: set[Handle] = set()
 
@@ -31,11 +30,19 @@ class MemoryRecords:
 
     def known_floor(self, handle: Handle) -> int:
         """See the contract."""
-        return self._floors[self._slot(handle)]
+        return self._floors[self._number_of(handle)]
+
+    def value(self, handle: Handle) -> bytes | None:
+        """Return the record of a page; None where it has none."""
+        return self._slot_of(handle).get(handle)
+
+    def put(self, handle: Handle, value: bytes) -> None:
+        """Store a record, whatever is stored."""
+        self._slot_of(handle)[handle] = value
 
     async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
         """See the contract."""
-        return [self._values.get(handle) for handle in handles]
+        return [self.value(handle) for handle in handles]
 
     async def replace(self, changes: Sequence[RecordChange]) -> list[RecordAnswer]:
         """See the contract."""
@@ -44,10 +51,10 @@ class MemoryRecords:
     async def mark(self, marks: Sequence[RankWrite]) -> None:
         """See the contract."""
         for handle, version_byte, rank in marks:
-            header = record_header(rank, version_byte)
-            value = self._values.get(handle, b"")
+            header, slot = record_header(rank, version_byte), self._slot_of(handle)
+            value = slot.get(handle, b"")
             if value[len(header) - 1 : len(header)] == header[-1:]:
-                self._values[handle] = header + value[len(header) :]
+                slot[handle] = header + value[len(header) :]
 
     async def drop(self, drops: Sequence[RecordDrop]) -> list[bool]:
         """See the contract."""
@@ -56,26 +63,28 @@ class MemoryRecords:
     async def walk(self, slot: int, slot_limit: int) -> WalkedRecords:
         """See the contract: one slot at a time."""
         del slot_limit
-        handles = self._handles.get(slot, {})
-        records = [(handle, self._values[handle]) for handle in handles if handle in self._values]
-        return WalkedRecords(records, slot + 1)
+        return WalkedRecords(list(self._slots[slot].items()), slot + 1)
 
     def _replace(self, change: RecordChange) -> RecordAnswer:
-        stored, floor = self._values.get(change.handle), self._floors[self._slot(change.handle)]
+        slot = self._slot_of(change.handle)
+        stored, floor = slot.get(change.handle), self.known_floor(change.handle)
         was_dropped = change.handle in self._dropped
         is_known = (change.floor, change.was_dropped) == (floor, was_dropped)
         if stored == change.expected and (stored is not None or is_known):
-            self._values[change.handle] = stored = change.new
-            self._handles[self._slot(change.handle)][change.handle] = None
+            slot[change.handle] = stored = change.new
         return RecordAnswer(stored) if stored is not None else RecordAnswer(None, floor, was_dropped)
 
     def _drop(self, drop: RecordDrop) -> bool:
-        slot = self._slot(drop.handle)
-        if self._values.get(drop.handle) == drop.expected:
-            self._values.pop(drop.handle, None)
+        slot = self._slot_of(drop.handle)
+        if slot.get(drop.handle) == drop.expected:
+            slot.pop(drop.handle, None)
             self._dropped.add(drop.handle)
-            self._floors[slot] = max(self._floors[slot], drop.floor)
-        return drop.handle not in self._values and self._floors[slot] >= drop.floor
+            number = self._number_of(drop.handle)
+            self._floors[number] = max(self._floors[number], drop.floor)
+        return drop.handle not in slot and self.known_floor(drop.handle) >= drop.floor
 
-    def _slot(self, handle: Handle) -> int:
+    def _slot_of(self, handle: Handle) -> dict[Handle, bytes]:
+        return self._slots[self._number_of(handle)]
+
+    def _number_of(self, handle: Handle) -> int:
         return handle >> (64 - self._slot_bits)

@@ -1,4 +1,4 @@
-"""The sweep's rounds in memory, for tests."""
+"""Implement the sweep's rounds in memory, for tests."""
 
 import math
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The reference tables: the simplest correct thing, for tests."""
+"""Implement the reference tables: the simplest correct thing, for tests."""
 
 from bisect import bisect_left, insort
 from collections import Counter, defaultdict
@@ -48,7 +48,7 @@ class MemoryTables:
         return removed
 
     def groups(self) -> list[list[_Member]]:
-        """The members of each bucket, and of each word, that is kept."""
+        """Return the members of each bucket, and of each word, that is kept."""
         return list(self._groups.values())
 
     def _run(self, entries: TableEntries, limits: ProbeLimits, *, insert: bool) -> ProbeAnswer:
@@ -96,7 +96,7 @@ def _enter_word(word: list[_Member], member: _Member, limits: ProbeLimits) -> No
 def _meet(
     in_range: list[_Member], member: _Member, limits: ProbeLimits, known: set[tuple[int, int]]
 ) -> tuple[list[_Member], bool, bool]:
-    """What an entry finds in its range; whether it is truncated, and whether by a limit that is counted.
+    """Return what an entry finds in its range; whether it is truncated, and by a limit that is counted.
 
     `known` are the pages that the oversized buckets of this page have given so far.
     """

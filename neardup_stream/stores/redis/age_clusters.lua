@@ -1,6 +1,6 @@
--- Lets page cells begin to age.
+-- Lets page cells begin to age, each alone.
 -- KEYS[1] hash of trimmed offsets and counts, KEYS[2] list of aging pages
--- ARGV    a rank (6 bytes) and a handle (8) for each
+-- ARGV    an entry of the list for each, see due_clusters
 local call = redis.call
 local stamp = struct.pack('>I4', call('TIME')[1])
 for i = 1, #ARGV do

@@ -1,4 +1,4 @@
-"""One Redis, or a cluster of them: how to run a script on it, whatever happens to its servers.
+"""Run scripts on one Redis or a cluster, while servers fail, move and return.
 
 A script call names its keys, so that a cluster can route it; on one server a batch is one call (or a few,
 so that none holds the server for long), in a cluster one for each shard it touches.
@@ -37,7 +37,7 @@ class Script(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """A script by its text."""
+        """Return a script by its text."""
         return cls(text, sha1(text.encode()).hexdigest())  # noqa: S324 - the name Redis gives a script
 
 
@@ -68,8 +68,8 @@ class RedisClient:
         """Reach the server.
 
         Raises:
-            StoreUnavailable: nobody answers there now.
-            ConfigError: somebody does, and refuses us.
+            StoreUnavailable: no server answers there now.
+            ConfigError: the server refuses us.
         """
         try:
             async with self._supervisor.client() as client:
@@ -81,16 +81,16 @@ class RedisClient:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Let go of every connection."""
+        """Close every connection."""
         await self._supervisor.aclose()
 
     async def execute(self, *command: bytes | str | float) -> Any:
-        """One command, for set-up and checks."""
+        """Run one command, for set-up and checks."""
         async with self._supervisor.client() as client:
             return await client.execute_command(*command)
 
     async def on_every_node(self, *command: str) -> list[Any]:
-        """One command on every node, primaries and replicas; one answer each."""
+        """Run one command on every node, primaries and replicas; return one answer each."""
         if not self.is_cluster:
             return [await self.execute(*command)]
         async with self._supervisor.client() as client:
@@ -177,7 +177,7 @@ class RedisClient:
 
 
 def _counter_beside(calls: Sequence[ScriptCall]) -> str | None:
-    """Names a key in the slot of the calls' keys; None where they have no hash tag.
+    """Return the name of a counter in the slot of the calls' keys; None where they have no hash tag.
 
     Those are the two small hashes beside the index, whose writes the next acknowledged one covers.
     """

@@ -1,4 +1,4 @@
-"""Clusters in Redis: small hashes and sorted sets that stay packed, changed by one short script.
+"""Store clusters in Redis: small hashes and sorted sets that stay packed, changed by one short script.
 
 The members of many clusters share one sorted set, ordered by their bytes: cluster key, rank, handle, all
 big-endian. So a cluster costs no key of its own, and its members come in order of rank.
@@ -12,28 +12,30 @@ from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import (
     ABSORBED,
+    BLOCK_BYTES,
+    BLOCK_OFFSETS,
     DECIDED,
     PAGES,
     RANK_BYTES,
-    ROWS_AT_ONCE,
     SWEPT,
     Aged,
     Cell,
     Member,
     MemberRange,
     Transaction,
+    WalkedBlocks,
     WalkedClusters,
     partition_name,
     rows_table,
 )
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.keys import ClusterKeys
 from neardup_stream.stores.redis.walking import WalkWidth, walk_hashes
 
 __all__ = ["RedisClusters"]
 
 _READ = Script.load("read_clusters")
-_COMMIT = Script.load("commit_clusters")
+_COMMIT = Script.load("commit_clusters", BLOCK_BYTES=str(BLOCK_BYTES))
 _AGE = Script.load("age_clusters")
 _TRIM = Script.load("trim_clusters")
 _DUE = Script.load("due_clusters")
@@ -42,8 +44,9 @@ _TAKE_TURN = Script.load("take_turn")
 
 _KEY_AND_LENGTH = struct.Struct(">IH").pack
 _LENGTH = struct.Struct(">I").pack
+_AGED_PAGE = struct.Struct(">HQI")
 
-_Item = tuple[str, bytes, *tuple[bytes, ...]]
+_Item = tuple[str, bytes, bytes, *tuple[bytes, ...]]
 """Key, field and value, in a swap two of them: what every list of a script is made of."""
 
 _CLUSTER_BYTES = 12
@@ -118,6 +121,8 @@ class RedisClusters:
                 (self._keys.of(cell), cell.field, value, b"%d" % added)
                 for cell, (value, added) in transaction.counted.items()
             ),
+            items.packed((self._keys.of(cell), cell.field, part) for cell, part in transaction.appended),
+            items.packed(self._new(transaction)),
             transaction.rank_count,
             transaction.turn,
         )
@@ -147,35 +152,42 @@ class RedisClusters:
             if not cursor:
                 return list(found)
 
+    async def blocks(self, partition: Partition, cursor: int = 0) -> WalkedBlocks:
+        """See the contract."""
+        key = self._keys.of(Cell(rows_table(partition), b""))
+        following, found = await self._client.execute("HSCAN", key, cursor, "COUNT", 1)
+        return WalkedBlocks(found, int(following))
+
     async def age(self, cells: Sequence[Aged]) -> None:
         """See the contract."""
         keys = [self._keys.trimmed, self._keys.aging]
-        await self._client.run(_AGE, [ScriptCall(keys, [_aged(*cell) for cell in cells])])
+        calls = [
+            ScriptCall(keys, [_alone(*cell) for cell in some]) for some in in_chunks(cells, CELLS_PER_CALL)
+        ]
+        await self._client.run(_AGE, calls)
 
     async def trim(self, partition: Partition, offset: int, cursor: int = 0) -> int:
         """See the contract."""
-        keys = [self._keys.trimmed, self._keys.aging, self._keys.of(Cell(rows_table(partition), b""))]
-        args = (partition_name(partition), offset, cursor, ROWS_AT_ONCE)
-        (next_cursor,) = await self._client.run(_TRIM, [ScriptCall(keys, args)])
-        return int(next_cursor)
+        cells = (Cell(rows_table(partition), b""), Cell(DECIDED, b""))
+        keys = [self._keys.trimmed, self._keys.aging, *map(self._keys.of, cells)]
+        # One more than that of the scan: which is 0 at its beginning, to which a call may return.
+        args = (partition_name(partition), offset, max(cursor - 1, 0), BLOCK_OFFSETS)
+        ((scanned, is_left),) = await self._client.run(_TRIM, [ScriptCall(keys, args)])
+        return int(scanned) + 1 if is_left or int(scanned) else 0
 
     async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
         """See the contract."""
         call = ScriptCall([self._keys.aging], [str(tombstone_ttl_seconds), limit])
         (due,) = await self._client.run(_DUE, [call])
-        return [
-            Aged(
-                int.from_bytes(packed[:RANK_BYTES], "big"),
-                Handle(int.from_bytes(packed[RANK_BYTES:], "big")),
-            )
-            for packed in due
-        ]
+        return [aged for group in due for aged in _aging(group)]
 
     async def sweep(self, due: Sequence[Aged]) -> None:
         """See the contract."""
         cells = [Cell(PAGES, aged.handle.to_bytes(8, "big")) for aged in due]
         keys = [self._keys.trimmed, self._keys.aging, *map(self._keys.of, cells)]
-        await self._client.run(_SWEEP, [ScriptCall(keys, [_aged(*aged) for aged in due])])
+        await self._client.run(
+            _SWEEP, [ScriptCall(keys, [b"".join(_aged(aged.rank, aged.handle) for aged in due)])]
+        )
 
     async def walk(self, slot: int) -> WalkedClusters:
         """See the contract."""
@@ -194,11 +206,20 @@ class RedisClusters:
         return ((self._keys.of(cell), cell.field, value or b"") for cell, value in cells.items())
 
     def _swaps(self, transaction: Transaction) -> Iterator[_Item]:
-        """What is written where something is expected: key, field, the old value and the new one."""
+        """Yield what is written where a value is expected: key, field, the old value and the new one."""
         expected = transaction.expected
         for cell, value in transaction.writes.items():
-            if cell in expected:
+            if cell in expected and not _is_new(expected[cell], value):
                 yield self._keys.of(cell), cell.field, expected[cell] or b"", value or b""
+
+    def _new(self, transaction: Transaction) -> Iterator[_Item]:
+        """Yield what is written where nothing may be stored."""
+        expected = transaction.expected
+        for cell, value in transaction.writes.items():
+            if value is not None and cell in expected and _is_new(expected[cell], value):
+                yield self._keys.of(cell), cell.field, value
+        for cell, value in transaction.new:
+            yield self._keys.of(cell), cell.field, value
 
     def _members(self, members: Iterable[Member]) -> Iterator[_Item]:
         return (
@@ -221,19 +242,23 @@ class _Items:
         return list(self._numbers)
 
     def packed(self, items: Iterable[_Item]) -> bytes:
-        """One argument with many items."""
+        """Return one argument with many items."""
         numbers = self._numbers
         pieces: list[bytes] = []
-        for key, field, *values in items:
+        for key, field, value, *others in items:
             number = numbers.setdefault(key, len(numbers) + 1)
-            pieces += (_KEY_AND_LENGTH(number, len(field)), field)
-            for value in values:
-                pieces += (_LENGTH(len(value)), value)
+            pieces += (_KEY_AND_LENGTH(number, len(field)), field, _LENGTH(len(value)), value)
+            for other in others:
+                pieces += (_LENGTH(len(other)), other)
         return b"".join(pieces)
 
 
+def _is_new(expected: bytes | None, value: bytes | None) -> bool:
+    return expected is None and value is not None
+
+
 def _bounded(ranges: Sequence[MemberRange]) -> Iterator[list[MemberRange]]:
-    """All ranges in order, those of one call with at most `MEMBERS_PER_CALL`, or a single one."""
+    """Yield all ranges in order, those of one call with at most `MEMBERS_PER_CALL`, or a single one."""
     some: list[MemberRange] = []
     for wanted in ranges:
         if some and sum(each.limit for each in some) + wanted.limit > MEMBERS_PER_CALL:
@@ -248,8 +273,20 @@ def _aged(rank: int, handle: Handle) -> bytes:
     return rank.to_bytes(RANK_BYTES, "big") + handle.to_bytes(8, "big")
 
 
+def _alone(rank: int, handle: Handle, content: int) -> bytes:
+    """Return a page cell that begins to age alone, as the list has it: see `_aging`."""
+    return rank.to_bytes(RANK_BYTES, "big") + _AGED_PAGE.pack(0, handle, content)
+
+
+def _aging(group: bytes) -> Iterator[Aged]:
+    """Yield the page cells that began to age together: a rank, of each the steps from there, and the rest."""
+    rank = int.from_bytes(group[:RANK_BYTES], "big")
+    for step, handle, content in _AGED_PAGE.iter_unpack(group[RANK_BYTES:]):
+        yield Aged(rank + step, Handle(handle), content)
+
+
 def _packed(member: Member) -> bytes:
-    """A member behind the key of its set."""
+    """Return a member behind the key of its set."""
     founded = member.founded.to_bytes(_FOUNDED_BYTES, "big") if member.founded else b""
     return _aged(member.rank, member.handle) + founded
 

@@ -1,16 +1,18 @@
 -- Changes cells, members and ranks all at once, if nothing has moved.
 --
 -- KEYS    the counter of ranks, the turn, then whatever the items name
--- ARGV[1..7] are items one behind the other: number of a key in KEYS (4 bytes), length (2) and field,
+-- ARGV[1..9] are items one behind the other: number of a key in KEYS (4 bytes), length (2) and field,
 -- length (4) and value; a swap and a count have two values:
 --   [1] limits    hash, field, value: what is stored may not be above it
 --   [2] expected  hash, field, value; empty: nothing is stored
---   [3] swaps     hash, field, value that is expected, value to write; empty: nothing is stored, or remove
+--   [3] swaps     hash, field, value that is expected, value to write; empty: remove
 --   [4] writes    hash, field, value; empty: remove
 --   [5] leaving   sorted set, member (cluster key, rank, handle), nothing
 --   [6] joining   the same, the rank perhaps provisional
 --   [7] counts    hash, field, value that is expected but for its count, what is added to the count
--- ARGV[8] how many ranks are taken, ARGV[9] token of our turn
+--   [8] parts     hash, name of a block, bytes to append; to a block that continues it, where it is full
+--   [9] new       hash, field, value to write where nothing is stored
+-- ARGV[10] how many ranks are taken, ARGV[11] token of our turn
 -- Returns the rank before the first one taken, or false.
 --
 -- Values begin with a rank. One whose first bit is set is provisional: a number of this batch.
@@ -30,7 +32,7 @@ local function items(packed)
 end
 
 local turn = call('GET', KEYS[2])
-if turn and turn ~= ARGV[9] then
+if turn and turn ~= ARGV[11] then
   return false
 end
 for key, field, limit in items(ARGV[1]) do
@@ -73,10 +75,7 @@ while at <= #ARGV[7] do
   end
 end
 
-if turn then
-  call('DEL', KEYS[2])
-end
-local base = call('INCRBY', KEYS[1], ARGV[8]) - ARGV[8]
+local base = tonumber(call('GET', KEYS[1]) or 0)
 
 -- The bytes with the rank that begins at `from` made final.
 local function ranked(bytes, from)
@@ -87,7 +86,27 @@ local function ranked(bytes, from)
   return sub(bytes, 1, from - 1) .. struct.pack('>I6', base + number) .. sub(bytes, from + 6)
 end
 
--- Values for one hash that follow each other are one command: the rows of a batch are most of them.
+-- The only check that writes, as the last one: one command for most cells, and taken back if one is there.
+local written = 0
+for key, field, value in items(ARGV[9]) do
+  if call('HSETNX', key, field, ranked(value, 1)) == 0 then
+    for other, its_field in items(ARGV[9]) do
+      if written == 0 then
+        return false
+      end
+      call('HDEL', other, its_field)
+      written = written - 1
+    end
+  end
+  written = written + 1
+end
+
+if turn then
+  call('DEL', KEYS[2])
+end
+call('INCRBY', KEYS[1], ARGV[10])
+
+-- Values for one hash that follow each other are one command.
 local target, content = nil, {}
 local function flush()
   if target then
@@ -116,6 +135,17 @@ for key, field, value in items(ARGV[4]) do
   write(key, field, value)
 end
 flush()
+
+for key, block, part in items(ARGV[8]) do
+  local name, followed, size = block, 0, call('HSTRLEN', key, block)
+  while size >= @BLOCK_BYTES@ do
+    followed = followed + 1
+    name = block .. '.' .. followed
+    size = call('HSTRLEN', key, name)
+  end
+  part = ranked(part, 1)
+  call('HSET', key, name, size > 0 and call('HGET', key, name) .. part or part)
+end
 
 for key, member in items(ARGV[5]) do
   call('ZREM', key, member)

@@ -1,4 +1,4 @@
-"""What an operator may choose about Redis."""
+"""Configure the connection to Redis: what an operator may choose."""
 
 import re
 from dataclasses import dataclass, field
@@ -53,10 +53,10 @@ class RedisConfig:
         url: `redis://`, `unix://`, `redis+cluster://host:port,host:port`, or
             `redis+sentinel://host:port,host:port/service/db`; with `rediss` for TLS.
         socket_timeout_seconds: longest wait for one answer.
-        retries: how often the client repeats a call before the batch is told.
+        retries: how often the client repeats a call before it raises.
         login: instead of one in the URL.
         tls: what to trust and to show, if not just what the system trusts; for `rediss` only.
-        durability: who must have what was written before it counts: the master alone, or a replica too.
+        durability: which servers must acknowledge a write: the master alone, or a replica too.
     """
 
     url: str = field(repr=False)
@@ -82,7 +82,7 @@ class RedisConfig:
 
     @property
     def scheme(self) -> str:
-        """What stands before `://`."""
+        """The scheme of the URL, before `://`."""
         return self.url.partition("://")[0]
 
     @property
@@ -92,12 +92,12 @@ class RedisConfig:
 
     @property
     def is_watched(self) -> bool:
-        """Whether sentinels tell which server is the master."""
+        """Whether sentinels name the master."""
         return self.scheme in _SENTINEL_SCHEMES
 
     @property
     def replica_seconds(self) -> float:
-        """Longest wait for a replica: shorter than that for the answer which tells how it ended."""
+        """Longest wait for a replica; shorter than that for the answer, which reports its result."""
         return self.socket_timeout_seconds / 2
 
     @property
@@ -106,14 +106,14 @@ class RedisConfig:
         return self.scheme.startswith("rediss")
 
     def _check_url(self) -> None:
-        """A password with `/`, `?`, `#` or a blank as it is would be shown as part of an address."""
+        """Refuse a password with a plain `/`, `?`, `#` or blank: it would be shown as part of an address."""
         parts = split_url(self.url)
         if _BLANK.search(self.url) or not self._has_readable_addresses(parts):
             raise ConfigError(UNREADABLE_URL)
-        names_somebody = "@" in parts.netloc
-        if "@" in self.url and not names_somebody and self.scheme != "unix":
+        has_user_info = "@" in parts.netloc
+        if "@" in self.url and not has_user_info and self.scheme != "unix":
             raise ConfigError(UNREADABLE_URL)
-        if names_somebody and self.login is not None:
+        if has_user_info and self.login is not None:
             raise ConfigError(
                 "redis.url names a user or a password, and so do redis.username and its password"
             )

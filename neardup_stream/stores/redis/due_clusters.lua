@@ -1,11 +1,19 @@
--- KEYS[1] list of aging pages; ARGV[1] seconds that a page ages, ARGV[2] most entries to return
--- Returns the oldest entries that have aged enough, each a rank (6 bytes) and a handle (8).
-local now, seconds = tonumber(redis.call('TIME')[1]), tonumber(ARGV[1])
-local due = {}
-for _, entry in ipairs(redis.call('LRANGE', KEYS[1], 0, ARGV[2] - 1)) do
-  if struct.unpack('>I4', entry) + seconds > now then
-    break
+-- KEYS[1] list of aging pages; ARGV[1] seconds that a page ages, ARGV[2] most pages to return
+-- Returns the oldest entries that have aged enough, at least one: each a rank (6 bytes) and of one page or more
+-- its rank from there on (2), a handle (8) and the digest of a text (4).
+local now, seconds, room = tonumber(redis.call('TIME')[1]), tonumber(ARGV[1]), tonumber(ARGV[2])
+local due, at, ENTRIES, HEAD, PAGE = {}, 0, 16, 10, 14
+while true do
+  local entries = redis.call('LRANGE', KEYS[1], at, at + ENTRIES - 1)
+  for _, entry in ipairs(entries) do
+    room = room - (#entry - HEAD) / PAGE
+    if struct.unpack('>I4', entry) + seconds > now or (room < 0 and due[1]) then
+      return due
+    end
+    due[#due + 1] = string.sub(entry, 5)
   end
-  due[#due + 1] = string.sub(entry, 5)
+  at = at + ENTRIES
+  if #entries < ENTRIES then
+    return due
+  end
 end
-return due

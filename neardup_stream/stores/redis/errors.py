@@ -1,4 +1,4 @@
-"""What Redis's errors mean: one table from what it says to our class, a reason and the remedy.
+"""Map Redis's errors to our error classes, a reason and the remedy, in one table.
 
 `docs/faults.md` shows the same table to operators; a test compares the two.
 """
@@ -23,8 +23,8 @@ class Fault(NamedTuple):
 
     Attributes:
         sign: how Redis's answer begins, or what the client meets.
-        error: what becomes of it.
-        reason: labels the metric; None where the process ends, and nobody scrapes it any more.
+        error: the class that it is raised as.
+        reason: labels the metric; None where the process ends, and its metrics are not scraped any more.
         remedy: what a person does about it.
     """
 
@@ -34,59 +34,67 @@ class Fault(NamedTuple):
     remedy: str
 
 
-def _away(sign: str, reason: StoreReason, remedy: str) -> Fault:
+def _unavailable(sign: str, reason: StoreReason, remedy: str) -> Fault:
     return Fault(sign, StoreUnavailable, reason, remedy)
 
 
-_UNREACHABLE = _away(
+_UNREACHABLE = _unavailable(
     "no connection",
     "connection",
     "see that the server runs, and that redis.url names its host and port, with rediss if it wants TLS",
 )
-_SILENT = _away(
+_SILENT = _unavailable(
     "no answer in time",
     "timeout",
     "it is overloaded or hangs, or the network swallows what is sent: see its load and SLOWLOG; if it is only"
     " slow, raise redis.socket_timeout_seconds",
 )
-_NO_CLUSTER = _away(
+_NO_CLUSTER = _unavailable(
     "no cluster",
     "no_cluster",
     "no node of redis.url, nor any known since, reports which node has which slot: see that they run",
 )
-_NO_MASTER = _away(
+_NO_MASTER = _unavailable(
     "no master",
     "no_master",
     "the sentinels know no living master of this name: see SENTINEL MASTERS, and the service in redis.url",
 )
-_NOT_REPLICATED = _away(
+_NOT_REPLICATED = _unavailable(
     "no replica has it",
     "not_replicated",
     "see that a replica runs and has master_link_status up, or set redis.durability to master",
 )
-_INDEX_LOST = _away("an index that lost what was decided", "index_lost", REMEDY)
+_INDEX_LOST = _unavailable("an index that lost what was decided", "index_lost", REMEDY)
 
 _ANSWERS: Final = (
-    _away("LOADING", "loading", "it reads its data from disk after a start, and serves once it has"),
-    _away(
+    _unavailable("LOADING", "loading", "it reads its data from disk after a start, and serves once it has"),
+    _unavailable(
         "READONLY",
         "read_only",
         "it is a replica now, and the client looks for the master anew; if this stays, redis.url must name"
         " the master, the cluster or the sentinels",
     ),
-    _away("WAIT cannot be used with replica", "read_only", "the same"),
-    _away("MASTERDOWN", "master_down", "a replica lost its master: bring that back, or promote the replica"),
-    _away(
+    _unavailable("WAIT cannot be used with replica", "read_only", "the same"),
+    _unavailable(
+        "MASTERDOWN", "master_down", "a replica lost its master: bring that back, or promote the replica"
+    ),
+    _unavailable(
         "CLUSTERDOWN",
         "cluster_down",
         "slots are without a master, for seconds if a replica takes over; if this stays, see CLUSTER NODES",
     ),
-    _away("TRYAGAIN", "try_again", "slots move to another node; it passes when they have"),
-    _away("OOM", "out_of_memory", "raise maxmemory, or set retention.seconds and run expire"),
-    _away("MISCONF", "disk", "it cannot write to its disk: free space there, or repair what its log names"),
-    _away("NOREPLICAS", "too_few_replicas", "start the replicas that its min-replicas-to-write asks for"),
-    _away("BUSY", "busy", "a script holds it: see SLOWLOG; SCRIPT KILL ends one that has written nothing"),
-    _away("max number of clients", "too_many_clients", "raise its maxclients, or end idle clients"),
+    _unavailable("TRYAGAIN", "try_again", "slots move to another node; it passes when they have"),
+    _unavailable("OOM", "out_of_memory", "raise maxmemory, or set retention.seconds and run expire"),
+    _unavailable(
+        "MISCONF", "disk", "it cannot write to its disk: free space there, or repair what its log names"
+    ),
+    _unavailable(
+        "NOREPLICAS", "too_few_replicas", "start the replicas that its min-replicas-to-write asks for"
+    ),
+    _unavailable(
+        "BUSY", "busy", "a script holds it: see SLOWLOG; SCRIPT KILL ends one that has written nothing"
+    ),
+    _unavailable("max number of clients", "too_many_clients", "raise its maxclients, or end idle clients"),
     Fault("NOPERM", ConfigError, None, "give this user the right that is named, or that check names"),
     Fault(
         "WRONGTYPE",
@@ -138,11 +146,11 @@ _BY_CLASS: Final[tuple[tuple[type[Exception], Fault], ...]] = (
     (MasterNotFoundError, _NO_MASTER),
     (exceptions.RedisClusterException, _NO_CLUSTER),
     (exceptions.AskError, _BY_SIGN["TRYAGAIN"]),
-    (exceptions.ClusterError, _BY_SIGN["TRYAGAIN"]),  # sent from node to node until the client had enough
+    (exceptions.ClusterError, _BY_SIGN["TRYAGAIN"]),  # redirected more often than the client follows
     (exceptions.ResponseError, _REFUSED_COMMAND),
     (Exception, _UNREACHABLE),
 )
-"""The first that fits tells what an error is whose words say nothing."""
+"""The first class that fits determines the fault of an error whose message does not."""
 
 _PASSWORD_WANTED = re.compile("HELLO must be called with the client already authenticated")
 """What a server says that wants a password, to a client that greets it without."""
@@ -171,7 +179,7 @@ _FIRST_WORDS: Final[Mapping[type[Exception], str]] = {
 
 
 def fault_of(error: Exception) -> Fault:
-    """The row of the table that an error of the client belongs to."""
+    """Return the row of the table that an error of the client belongs to."""
     error = _origin(error)
     if _PASSWORD_WANTED.search(str(error)):
         return _NOT_LET_IN
@@ -183,7 +191,7 @@ def fault_of(error: Exception) -> Fault:
 
 
 def not_replicated(seconds: float) -> NeardupError:
-    """What to raise when no replica has told within so many seconds that it has what was written."""
+    """Return what to raise when no replica has acknowledged a write within so many seconds."""
     return _error(_NOT_REPLICATED, f"waited {seconds:g} seconds")
 
 
@@ -205,7 +213,7 @@ def redis_errors() -> Iterator[None]:
 
 
 def _origin(error: Exception) -> Exception:
-    """The refusal that an error came from, if it came from one, else the error itself.
+    """Return the refusal that an error came from, if it came from one, else the error itself.
 
     The client wraps what it meets, a cluster's client twice.
     """

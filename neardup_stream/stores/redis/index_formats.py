@@ -1,4 +1,4 @@
-"""What to do about an index that was written with other settings, or by another release."""
+"""Report how an index of other settings or another release differs, with the remedy."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -8,7 +8,7 @@ from neardup_stream.version import __version__
 __all__ = ["differences_of", "explain_difference"]
 
 _FORMAT: Final = "entry_format"
-_UNRELEASED: Final = 5
+_UNRELEASED: Final = 6
 """The format of the first release; indexes of earlier formats were written by versions before it."""
 
 
@@ -51,7 +51,7 @@ def _release(stored: Mapping[str, object], created_by: str) -> str:
 
 
 def differences_of(stored: Mapping[str, object], ours: Mapping[str, object]) -> Iterator[str]:
-    """Each setting that differs, with both values."""
+    """Yield each setting that differs, with both values."""
     for field in sorted({*stored, *ours}):
         if stored.get(field) != ours.get(field):
             yield f"{field} is {stored.get(field)!r} there and {ours.get(field)!r} here"

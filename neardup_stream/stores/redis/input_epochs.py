@@ -1,4 +1,4 @@
-"""What is remembered of inputs: which epoch of a topic is read, and how far its partitions are finished.
+"""Store which epoch of an input topic is read, and how far its partitions are finished.
 
 A topic that was deleted and made anew counts its offsets from 0 again, and what is known of the old offsets
 would be held against the new records. So the operator gives it another epoch, which makes it another input.
@@ -7,7 +7,7 @@ would be held against the new records. So the operator gives it another epoch, w
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Self
 
-from neardup_stream.errors import ConfigError
+from neardup_stream.errors import ConfigError, EpochEnded
 from neardup_stream.message import Partition
 from neardup_stream.stores.cluster_store import (
     DECIDED,
@@ -19,16 +19,11 @@ from neardup_stream.stores.cluster_store import (
 )
 from neardup_stream.stores.guarded_clusters import REMEDY
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
+from neardup_stream.stores.redis.keys import ClusterKeys, epochs_key
 
-__all__ = ["InputEpochs", "epochs_key"]
+__all__ = ["InputEpochs"]
 
 _RAISE = Script.load("raise_input_epoch")
-
-
-def epochs_key(namespace: str) -> str:
-    """The hash of the epochs: topic → highest epoch ever read."""
-    return f"{namespace}:epochs"
 
 
 class _Witness(NamedTuple):
@@ -81,18 +76,15 @@ class InputEpochs:
         """Be counted among the readers of this epoch, which ends every lower one.
 
         Raises:
-            ConfigError: a higher epoch is read already.
+            EpochEnded: a higher epoch is read already.
             StoreUnavailable: the server is unavailable; safe to repeat.
         """
         (highest,) = await self._client.run(_RAISE, [ScriptCall([self._key], [topic, epoch])])
         if highest > epoch:
-            raise ConfigError(
-                f"topic {topic} is read with kafka.input_epoch = {highest} already, and {epoch} here: "
-                f"set it to {highest} in every daemon"
-            )
+            raise EpochEnded(topic, highest, epoch)
 
     async def finished_below(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
-        """The offsets below which everything was delivered, committed and forgotten; 0 where unknown.
+        """Return the offsets below which everything was delivered, committed and forgotten; 0 where unknown.
 
         Raises:
             StoreUnavailable: the server is unavailable.
@@ -102,7 +94,7 @@ class InputEpochs:
         return {partition: int(offset or 0) for partition, offset in zip(partitions, offsets, strict=True)}
 
     async def witnesses(self, partitions: Sequence[Partition]) -> dict[Partition, str]:
-        """What is to be committed with offsets: of which index they are, and how far that has decided.
+        """Return the metadata to commit with offsets: of which index they are, and how far that has decided.
 
         Raises:
             StoreUnavailable: the server is unavailable, or the index is lost.
@@ -148,12 +140,12 @@ class InputEpochs:
                 )
 
     async def _knows_anything(self) -> bool:
-        """Whether anything was ever decided or finished."""
+        """Return whether anything was ever decided or finished."""
         counts = [await self._client.execute("HLEN", key) for key in self._bound_keys]
         return any(counts)
 
     async def _ceilings(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
-        """The offsets below which all that was decided lies."""
+        """Return the offsets below which all decided records lie."""
         cells = [Cell(DECIDED, partition_name(partition)) for partition in partitions]
         values, _ = await self._clusters.read(cells)
         return {

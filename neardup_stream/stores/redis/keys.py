@@ -1,12 +1,32 @@
-"""Every key the system writes to Redis, and where a cluster places it.
+"""Build every Redis key, and place the keys in a cluster's slots.
 
     <namespace>:meta                                      hash: schema, handle key
-    <namespace>:<schema>:{<tag>}:t<table>:<leading><bucket>   one bucket of one table, see `redis_tables`
+    <namespace>:epochs                                    hash: topic → highest epoch ever read
+    <namespace>:<schema>:swept                            counter: slots that the sweep has claimed
+    <namespace>:<schema>:{<tag>}:t<table>:<leading><bucket>   one bucket of one table, see `tables`; of the
+                                                              tables of layout n, from 1, :t<n>.<table>:
     <namespace>:<schema>:{<tag>}:p<slot>                  hash: handle → page record
     <namespace>:<schema>:{<tag>}:f<site>                  string: frame table of a site
 
 A shard is the unit of placement: the leading bits of a leading byte, or of a handle. Its tag is chosen so
-that the shards' slots lie evenly over a cluster's 16,384.
+that the shards' slots lie evenly over a cluster's 16,384. The keys of clusters have one hash tag, so that one
+script may change them together:
+
+    <namespace>:<schema>:{c}:pages:<slot>      hash: handle → page cell
+    <namespace>:<schema>:{c}:clusters:<slot>   hash: cluster key → cluster cell
+    <namespace>:<schema>:{c}:members:<slot>    sorted set, all scores 0: cluster key, rank, handle; for a set
+                                               of members that belongs to it, also the version that founded it
+    <namespace>:<schema>:{c}:absorbed          hash: cluster keys whose members have not moved yet
+    <namespace>:<schema>:{c}:turn              token of the daemon whose commit comes next; expires
+    <namespace>:<schema>:{c}:rows:<input>:<n>  hash: number of a block → rows of its offsets, of one partition
+    <namespace>:<schema>:{c}:trimmed           hash: partition → offset; rows below it are gone; aging counts
+    <namespace>:<schema>:{c}:decided           hash: partition → offset; no row lies at it or above
+    <namespace>:<schema>:{c}:idle              hash: partition of a pipe → since when its rows are unchanged
+    <namespace>:<schema>:{c}:ranks             counter: the last rank that was taken
+    <namespace>:<schema>:{c}:aging             list: time, rank, and of each page its rank from there on,
+                                               handle and digest of its text; the oldest in front
+
+The names of tables (`pages`, `rows:<input>:<n>`, …) are those of `stores.cluster_store`, for every store.
 """
 
 from collections.abc import Callable, Iterable
@@ -18,8 +38,19 @@ from numpy.typing import NDArray
 from redis.crc import key_slot
 
 from neardup_stream.errors import InvariantBroken
+from neardup_stream.stores.cluster_store import CLUSTERS, PAGES, Cell
 
-__all__ = ["MAX_SHARD_BITS", "Keys", "meta_key", "shard_tag"]
+__all__ = [
+    "MAX_SHARD_BITS",
+    "ClusterKeys",
+    "Keys",
+    "all_keys",
+    "epochs_key",
+    "index_prefix",
+    "meta_key",
+    "shard_tag",
+    "swept_key",
+]
 
 MAX_SHARD_BITS = 8
 """A shard is made of bits of one leading byte."""
@@ -29,12 +60,16 @@ _SLOTS = 16384
 _HEX_DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 
 _MAX_SUFFIXES = 1 << 16
-"""Remembered names of buckets: all of them up to some 10**9 pages."""
+"""Remembered numbers: those of all buckets up to some 10**9 pages, of all hashes of records of a shard up to
+2 * 10**6 pages in it."""
+
+_MAX_NAMES = 1 << 16
+"""Remembered names of one table's hashes of clusters: all of them up to some 4 * 10**6 pages."""
 
 
 @lru_cache(maxsize=1 << MAX_SHARD_BITS)
 def shard_tag(shard: int, shard_count: int) -> str:
-    """The hash tag of a shard: its number and the first suffix that lands in the shard's share of the slots.
+    """Return the hash tag of a shard: its number and the first suffix with a slot in the shard's share.
 
     >>> shard_tag(3, 16) == shard_tag(3, 16)
     True
@@ -46,12 +81,32 @@ def shard_tag(shard: int, shard_count: int) -> str:
 
 
 def meta_key(namespace: str) -> str:
-    """The one key that says what is stored under a namespace."""
+    """Return the one key that says what is stored under a namespace."""
     return f"{namespace}:meta"
 
 
+def epochs_key(namespace: str) -> str:
+    """Return the hash of the epochs of input topics."""
+    return f"{namespace}:epochs"
+
+
+def all_keys(namespace: str) -> str:
+    """Return the pattern that every key of a namespace matches."""
+    return f"{namespace}:*"
+
+
+def index_prefix(namespace: str, schema_id: str) -> str:
+    """Return how the keys of one index of a namespace begin."""
+    return f"{namespace}:{schema_id}:"
+
+
+def swept_key(namespace: str, schema_id: str) -> str:
+    """Return the counter of the slots that the sweep has claimed."""
+    return f"{index_prefix(namespace, schema_id)}swept"
+
+
 class Keys:
-    """Makes keys of one namespace and schema.
+    """Makes the keys of tables, page records and frames of one namespace and schema.
 
     Args:
         namespace: what the operator calls this index; one Redis may hold several.
@@ -60,6 +115,7 @@ class Keys:
         table_count: how many permuted tables there are.
         bucket_bits: most bits of a bucket number of any table, which follow the leading byte.
         slot_bits: log2 of the number of record hashes in a shard.
+        layout: number of the layout of the tables.
     """
 
     def __init__(
@@ -71,10 +127,12 @@ class Keys:
         table_count: int,
         bucket_bits: int,
         slot_bits: int,
+        layout: int = 0,
     ) -> None:
-        self._prefix = f"{namespace}:{schema_id}"
+        self._prefix = index_prefix(namespace, schema_id)
         self._shard_bits = shard_bits
         self._table_count = table_count
+        self._tables = f"t{layout}." if layout else "t"
         self._bucket_digits = -(-bucket_bits // 4)
         self._slot_bits = slot_bits
         self._slot_digits = max(1, -(-slot_bits // 4))
@@ -85,17 +143,17 @@ class Keys:
         return 1 << self._shard_bits
 
     def shard_of_leading_byte(self, leading_byte: int) -> int:
-        """The shard whose table entries start with this byte."""
+        """Return the shard whose table entries start with this byte."""
         return leading_byte >> (8 - self._shard_bits)
 
     def shard_of_handle(self, handle: int) -> int:
-        """The shard that keeps this page's record."""
+        """Return the shard that keeps this page's record."""
         return handle >> (64 - self._shard_bits)
 
     def buckets(
         self, tables: Iterable[int], leading_bytes: Iterable[int], numbers: Iterable[int]
     ) -> list[str]:
-        """Where some buckets are, given by their tables, leading bytes and numbers.
+        """Return the keys of some buckets, given by their tables, leading bytes and numbers.
 
         Cost: 0.1 µs each.
         """
@@ -110,7 +168,7 @@ class Keys:
     def packed_buckets(
         self, tables: NDArray[np.uint8], leading_bytes: NDArray[np.uint8], numbers: NDArray[np.uint32]
     ) -> NDArray[np.uint8]:
-        """The same as one row of bytes for each: the size of the name, zeros, and the name at the end.
+        """Return the same as one row of bytes for each: the size of the name, zeros, and the name at the end.
 
         Cost: 0.02 µs each.
         """
@@ -127,20 +185,20 @@ class Keys:
         return 1 << self._shard_bits + self._slot_bits
 
     def record(self, handle: int) -> str:
-        """The hash that keeps a page's record."""
+        """Return the hash that keeps a page's record."""
         return self.record_slot(self.slot_of_handle(handle))
 
     def slot_of_handle(self, handle: int) -> int:
-        """The number of that hash, counted through all shards."""
+        """Return the number of that hash, counted through all shards."""
         return handle >> (64 - self._shard_bits - self._slot_bits)
 
     def record_slot(self, slot: int) -> str:
-        """One hash of page records; `slot` counts through all shards, from 0."""
-        stem, number = self._record_stems[slot >> self._slot_bits], slot & ((1 << self._slot_bits) - 1)
-        return f"{stem}{number:0{self._slot_digits}x}"
+        """Return one hash of page records; `slot` counts through all shards, from 0."""
+        number = slot & ((1 << self._slot_bits) - 1)
+        return self._record_stems[slot >> self._slot_bits] + self._slot_suffix(number)
 
     def record_slots(self, slots: range) -> list[str]:
-        """Some hashes of page records, all of one shard.
+        """Return some hashes of page records, all of one shard.
 
         Cost: 0.15 µs each; an index for 20 million pages has half a million.
         """
@@ -149,29 +207,28 @@ class Keys:
         return [f"{stem}{number:0{self._slot_digits}x}" for number in range(first, first + len(slots))]
 
     def frame_table(self, site: int) -> str:
-        """The frame table of a site, by the keyed hash of its name; the site's shard is that of its hash."""
+        """Return the key of a site's frame table, by the keyed hash of its name, which chooses the shard."""
         return f"{self._record_stems[self.shard_of_handle(site)][:-1]}f{site:016x}"
 
     @cached_property
     def _bucket_suffix(self) -> Callable[[int], str]:
-        """By bucket; remembered, because formatting a number costs ten times as much as looking it up."""
-        digits = self._bucket_digits
+        """By bucket."""
+        return _remembered_digits(self._bucket_digits)
 
-        @lru_cache(maxsize=_MAX_SUFFIXES)
-        def suffix(bucket: int) -> str:
-            return f"{bucket:0{digits}x}" if digits else ""
-
-        return suffix
+    @cached_property
+    def _slot_suffix(self) -> Callable[[int], str]:
+        """By hash of page records, counted within its shard."""
+        return _remembered_digits(self._slot_digits)
 
     @cached_property
     def _bucket_stems(self) -> list[str]:
         """By table and leading byte; made once, because every probe wants one."""
         stems = [
-            f"{self._prefix}:{{{shard_tag(self.shard_of_leading_byte(leading), self.shard_count)}}}"
+            f"{self._prefix}{{{shard_tag(self.shard_of_leading_byte(leading), self.shard_count)}}}"
             for leading in range(256)
         ]
         return [
-            f"{stems[leading]}:t{table}:{leading:02x}"
+            f"{stems[leading]}:{self._tables}{table}:{leading:02x}"
             for table in range(self._table_count)
             for leading in range(256)
         ]
@@ -187,5 +244,71 @@ class Keys:
     @cached_property
     def _record_stems(self) -> list[str]:
         return [
-            f"{self._prefix}:{{{shard_tag(shard, self.shard_count)}}}:p" for shard in range(self.shard_count)
+            f"{self._prefix}{{{shard_tag(shard, self.shard_count)}}}:p" for shard in range(self.shard_count)
         ]
+
+
+def _remembered_digits(count: int) -> Callable[[int], str]:
+    """Return what writes numbers with so many hexadecimal digits, and remembers them.
+
+    Formatting a number costs ten times as much as looking it up.
+    """
+
+    @lru_cache(maxsize=_MAX_SUFFIXES)
+    def digits(number: int) -> str:
+        return f"{number:0{count}x}" if count else ""
+
+    return digits
+
+
+class ClusterKeys:
+    """Makes the keys of clusters of one namespace and schema.
+
+    Args:
+        namespace: what the operator calls this index.
+        schema_id: short name of everything that changes stored bytes.
+        slot_bits: log2 of the number of hashes; some 64 pages in clusters to one keep it packed.
+    """
+
+    def __init__(self, *, namespace: str, schema_id: str, slot_bits: int) -> None:
+        stem = f"{index_prefix(namespace, schema_id)}{{c}}:"
+        self._stem = stem
+        self._slot_bits = slot_bits
+        self._slot_shift = 64 - slot_bits
+        self._hashes = {table: _slot_names(f"{stem}{table}:") for table in (PAGES, CLUSTERS)}
+        self._members = _slot_names(f"{stem}members:")
+        self.ranks = f"{stem}ranks"
+        self.trimmed = f"{stem}trimmed"
+        self.aging = f"{stem}aging"
+        self.turn = f"{stem}turn"
+
+    @property
+    def slot_count(self) -> int:
+        """How many hashes each table is spread over."""
+        return 1 << self._slot_bits
+
+    def of(self, cell: Cell) -> str:
+        """Return the hash that holds a cell."""
+        name_of = self._hashes.get(cell.table)
+        if name_of is None:
+            return self._stem + cell.table
+        return name_of(int.from_bytes(cell.field[:8], "big") >> self._slot_shift)
+
+    def members(self, cluster: bytes) -> str:
+        """Return the sorted set that holds the members of a cluster, among others."""
+        return self._members(int.from_bytes(cluster[:8], "big") >> self._slot_shift)
+
+    def clusters(self, slots: range) -> list[str]:
+        """Return some hashes of cluster cells; not cached, because a walk names each once."""
+        stem = f"{self._stem}{CLUSTERS}:"
+        return [f"{stem}{slot:x}" for slot in slots]
+
+
+def _slot_names(stem: str) -> Callable[[int], str]:
+    """By slot; remembered, because a batch names most cells twice."""
+
+    @lru_cache(maxsize=_MAX_NAMES)
+    def name(slot: int) -> str:
+        return f"{stem}{slot:x}"
+
+    return name

@@ -1,4 +1,4 @@
-"""Who may write under a namespace.
+"""Open a namespace: check its schema and policy, or create it.
 
 What changes stored bytes forms the schema. The first daemon writes it down; one that differs from what is
 written refuses to start and says what differs, because it would find nothing of what the others stored.
@@ -22,9 +22,8 @@ from neardup_stream.stores.cluster_store import DECIDED, TRIMMED, Cell, ClusterS
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost, create_index
 from neardup_stream.stores.index_identity import TIME_DIGITS, Policy, new_token
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.index_formats import differences_of, explain_difference
-from neardup_stream.stores.redis.keys import meta_key
+from neardup_stream.stores.redis.keys import ClusterKeys, meta_key
 from neardup_stream.version import __version__
 
 __all__ = [
@@ -48,7 +47,7 @@ _TOKEN, _IS_CREATED, _GENERATION, _VERSION_FLOOR = _IDENTITY = (
     "generation",
     "version_floor",
 )
-"""Fields of the meta record: what tells this index from others of the same name."""
+"""Fields of the meta record: what distinguishes this index from others of the same name."""
 
 _CREATED_BY = "created_by"
 
@@ -66,8 +65,8 @@ class Namespace:
     Attributes:
         schema_id: part of every key: names the schema and, once the index was recovered, how often.
         handle_key: makes the handles of this index.
-        token: tells this index from every other one, also from later ones of the same name, which have
-            greater tokens; empty for one that a former release made and no daemon has entered since.
+        token: distinguishes this index from every other one, also from later ones of the same name, which
+            have greater tokens; empty for one that a former release made and no daemon has entered since.
         is_created: whether the token was stored beside the clusters.
         version_floor: page versions up to here may have been published before the index was recovered.
         created_by: the release that made the index; empty for the first ones, which did not say.
@@ -95,18 +94,18 @@ def schema_id(schema: Schema) -> str:
 
 
 async def open_namespace(client: RedisClient, namespace: str, schema: Schema, policy: Policy) -> Namespace:
-    """Enter a namespace, founding it when it is new, and bring its policy into force when that is new.
+    """Enter a namespace: create its index and bring its policy into force where these are new.
 
     An index of another schema in which nothing was ever decided, as a first start with other settings leaves
-    it, is founded anew.
+    it, is created anew.
 
     Raises:
-        ConfigError: it was founded with another schema, or has another policy; the message names every
+        ConfigError: it was created with another schema, or has another policy; the message names every
             difference.
         CorruptData: its meta record is not ours.
     """
     meta = meta_key(namespace)
-    await _give_up_empty(client, namespace, schema)
+    await _discard_empty(client, namespace, schema)
     # Before anything is written: an index that is refused stays as it is.
     is_of_former_release = await read_namespace(client, namespace, schema) is not None
     # The token first: an index that has none when its schema is there was made by a former release.
@@ -114,18 +113,18 @@ async def open_namespace(client: RedisClient, namespace: str, schema: Schema, po
     if await client.execute("HSETNX", meta, "schema", _canonical(schema)):
         await client.execute("HSETNX", meta, _CREATED_BY, __version__)
     await client.execute("HSETNX", meta, "handle_key", secrets.token_bytes(KEY_BYTES))
-    founded = await read_namespace(client, namespace, schema)
-    if founded is None:
+    created = await read_namespace(client, namespace, schema)
+    if created is None:
         raise InvariantBroken(f"{meta} was written and is not there")
     await check_policy(client, namespace, policy)
     if await client.execute("HSETNX", meta, f"{_POLICY}{policy.number}", _canonical(policy.settings)):
         _logger.info("policy_in_force", extra={"fields": {"number": policy.number, **policy.settings}})
     await check_policy(client, namespace, policy)
-    return founded
+    return created
 
 
-async def _give_up_empty(client: RedisClient, namespace: str, schema: Schema) -> None:
-    """Forget an index of another schema in which nothing was decided, and stop those who have entered it."""
+async def _discard_empty(client: RedisClient, namespace: str, schema: Schema) -> None:
+    """Delete an index of another schema in which nothing was decided; stop daemons that have opened it."""
     meta = meta_key(namespace)
     stored, generation = await client.execute("HMGET", meta, "schema", _GENERATION)
     if stored is None or stored == _canonical(schema):
@@ -137,14 +136,14 @@ async def _give_up_empty(client: RedisClient, namespace: str, schema: Schema) ->
         return
     await client.execute("DEL", keys.of(INDEX))
     await client.execute("HDEL", meta, "schema", "handle_key", _CREATED_BY, *_IDENTITY)
-    _logger.info("empty_index_given_up", extra={"fields": {"schema": name}})
+    _logger.info("empty_index_discarded", extra={"fields": {"schema": name}})
 
 
 async def read_namespace(client: RedisClient, namespace: str, schema: Schema) -> Namespace | None:
-    """What was founded under a namespace, None if nothing was.
+    """Return the index of a namespace, None if there is none.
 
     Raises:
-        ConfigError: it was founded with another schema; the message names every difference and the remedy.
+        ConfigError: it was created with another schema; the message names every difference and the remedy.
         CorruptData: its meta record is not ours.
     """
     meta = meta_key(namespace)
@@ -222,7 +221,7 @@ async def install(client: RedisClient, namespace: str, schema: Schema, successor
 
 
 async def check_policy(client: RedisClient, namespace: str, policy: Policy) -> None:
-    """Whether pages may be judged so: the policy is in force, or its number is new.
+    """Require that pages may be decided by this policy: it is in force, or its number is new.
 
     Raises:
         ConfigError: others judge by another policy; the message names every difference and the remedy.

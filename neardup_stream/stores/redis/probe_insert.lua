@@ -14,7 +14,7 @@
 --          from 0; done is how many were probed: one, and more until they come to @WORK@ units of work
 --
 -- Where only equal rests match, suffix_bytes is 0 and the bucket is a hash: the rest, in two bytes, is the field,
--- and its value all members (handle, version byte) that have it, the oldest first. A word that nobody has yet
+-- and its value all members (handle, version byte) that have it, the oldest first. A word that no page has yet
 -- is so probed and inserted at once. Of an oversized bucket, bucket_cap + 1 are kept.
 --
 -- Else the bucket is a sorted set of (rest in suffix_bytes, handle, version byte). All have equal scores, so it is
@@ -105,7 +105,7 @@ local function meet_members(key, word, stored, head, tail, handle)
   end
 end
 
--- Samples a full word. One page in so many takes the place of the oldest member, whoever is there already.
+-- Samples a full word. One page in @TURNOVER@ replaces the oldest member.
 local function probe_oversized(key, word, stored, number, head, tail, handle)
   if is_served(handle) then
     truncate(number, true)
@@ -134,8 +134,8 @@ local function meet_word(key, index, at)
   end
 end
 
--- The members of a range from low to high, or the first ones of an oversized bucket; and whether it is one. Of an oversized bucket that
--- nobody wants nothing is read.
+-- The members of a range from low to high, or the first ones of an oversized bucket; and whether it is one.
+-- Nothing is read of an oversized bucket that is not wanted.
 local function read(key, low, high, is_wanted)
   local near = {}
   if is_wanted then

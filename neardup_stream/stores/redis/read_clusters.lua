@@ -1,7 +1,7 @@
 -- Reads cells and members. Both arguments are items one behind the other: number of a key in KEYS (4 bytes),
 -- length (2) and field, length (4) and value.
 -- ARGV[1] the cells: hash, field, nothing
--- ARGV[2] the ranges: sorted set, cluster key and perhaps the rest of the member before the first one, limit
+-- ARGV[2] the ranges: sorted set, cluster key and perhaps more of the member before the first one, limit
 -- Returns { values, false for nothing; members, one list for each range }.
 local function items(packed)
   local at = 1

@@ -1,4 +1,4 @@
-"""Page records in Redis: small hashes that stay packed, at most 32 records each as planned.
+"""Store page records in Redis: small hashes that stay packed, at most 32 records each as planned.
 
 A slot is one hash: handle → record, and under the empty field, which can be no handle, the slot's version
 floor, followed by a colon and the last two bytes of each handle whose record was dropped, or by an asterisk
@@ -127,7 +127,7 @@ class RedisRecords:
         arguments: Sequence[tuple[bytes | int, ...]],
         *common: int,
     ) -> list[Any]:
-        """One answer for each handle, in order; each has arguments of its own, before those of all."""
+        """Run a script for each handle, with its own arguments before those of all; return the answers."""
         parts = self._parts(handles)
         calls = [
             ScriptCall(
@@ -147,9 +147,10 @@ class RedisRecords:
         return answers
 
     def _parts(self, handles: Sequence[Handle]) -> list[list[int]]:
-        """Which rows travel together, `RECORDS_PER_CALL` at most: in a cluster those of one shard."""
+        """Return which rows are sent together, at most `RECORDS_PER_CALL`; in a cluster, of one shard."""
+        if not self._client.is_cluster:
+            return list(in_chunks(list(range(len(handles))), RECORDS_PER_CALL))
         by_shard: dict[int, list[int]] = {}
         for i, handle in enumerate(handles):
-            shard = self._keys.shard_of_handle(handle) if self._client.is_cluster else 0
-            by_shard.setdefault(shard, []).append(i)
+            by_shard.setdefault(self._keys.shard_of_handle(handle), []).append(i)
         return [part for rows in by_shard.values() for part in in_chunks(rows, RECORDS_PER_CALL)]

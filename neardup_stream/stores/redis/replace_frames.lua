@@ -1,6 +1,6 @@
 -- Writes each frame table if the stored one still has the stamp that its writer saw.
--- KEYS[i] is the table of change i; ARGV[1] how many seconds a table is kept that nobody writes; then two for each
--- change: the stamp, empty for no table; the new table. A stamp is the first 8 bytes.
+-- KEYS[i] is the table of change i; ARGV[1] how many seconds a table is kept after its last write; then two for
+-- each change: the stamp, empty for no table; the new table. A stamp is the first 8 bytes.
 -- Returns false where the new table is stored, else what is, empty for nothing.
 local answers = {}
 for i = 1, #KEYS do

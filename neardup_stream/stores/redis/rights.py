@@ -1,4 +1,4 @@
-"""The rights our Redis user needs, and which of them it lacks.
+"""Check that our Redis user has the rights that it needs.
 
 A script that lacks one fails half-way, on Redis 7.0 without saying for want of what. So all of them are
 looked at before any work starts.
@@ -8,16 +8,16 @@ from typing import Final
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
-from neardup_stream.stores.redis.keys import meta_key
+from neardup_stream.stores.redis.keys import all_keys, meta_key
 
 __all__ = ["REPLICA_RIGHTS", "RIGHTS", "require_rights"]
 
 RIGHTS: Final = (
     *("ping", "info", "time", "eval", "evalsha"),
-    *("hget", "hmget", "hgetall", "hscan", "hlen", "hset", "hsetnx", "hincrby", "hdel"),
+    *("hget", "hmget", "hgetall", "hscan", "hlen", "hstrlen", "hset", "hsetnx", "hincrby", "hdel"),
     *("zrange", "zlexcount", "zadd", "zrem"),
     *("llen", "lrange", "ltrim", "rpush"),
-    *("get", "set", "del", "incrby"),
+    *("get", "set", "del", "unlink", "incrby"),
 )
 """Commands, which may touch keys that begin with `<namespace>:`."""
 
@@ -32,7 +32,7 @@ async def require_rights(client: RedisClient, namespace: str) -> None:
 
     Raises:
         ConfigError: it may not; the message names every right that is missing.
-        StoreUnavailable: the server cannot tell now.
+        StoreUnavailable: the server does not answer now.
 
     Cost: one script call.
     """
@@ -40,4 +40,4 @@ async def require_rights(client: RedisClient, namespace: str) -> None:
     (missing,) = await client.run(_MISSING, [ScriptCall([], [meta_key(namespace), *rights])])
     if missing:
         commands = " ".join(f"+{command.decode()}" for command in missing)
-        raise ConfigError(f"Redis: this user lacks rights: grant {commands} on keys ~{namespace}:*")
+        raise ConfigError(f"Redis: this user lacks rights: grant {commands} on keys ~{all_keys(namespace)}")

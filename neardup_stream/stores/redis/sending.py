@@ -1,8 +1,8 @@
 """Sends commands to one server, over one connection, and reads what it answers.
 
-Where a replica must have what is written, nobody sees an answer before one does. Replication is one ordered
-stream for each server, so a write behind the commands, and `WAIT` for it, covers all that was written there
-before, by whoever. It has to be a write of this very connection: `WAIT` asks about nothing else.
+Where a replica must have what is written, no answer is returned before one has. Replication is one ordered
+stream for each server, so a write behind the commands, and `WAIT` for it, covers all that any client wrote
+there before. It has to be a write of this very connection: `WAIT` asks about nothing else.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ __all__ = ["Command", "send", "send_acknowledged", "send_acknowledged_in_cluster
 
 Command: TypeAlias = Sequence[bytes | str | int]
 
-_ASTRAY: Final = (
+_MOVED_OR_FAILED: Final = (
     exceptions.ConnectionError,
     exceptions.TimeoutError,
     exceptions.AskError,
@@ -28,7 +28,7 @@ _ASTRAY: Final = (
 
 
 async def send(client: Any, commands: Sequence[Command]) -> list[Any]:
-    """All of them before the first answer is read: else each waits until this process looks for it.
+    """Send all commands before the first answer is read: else each waits until this process reads the last.
 
     Args:
         client: of one server; of a cluster only for a single command, which it routes.
@@ -50,7 +50,7 @@ async def send(client: Any, commands: Sequence[Command]) -> list[Any]:
 
 
 async def send_acknowledged(client: Any, commands: Sequence[Command], key: str, seconds: float) -> list[Any]:
-    """The same, once a replica has all that the server had written until then.
+    """Send the same, and return once a replica has all that the server had written until then.
 
     Args:
         client: of one server.
@@ -66,7 +66,7 @@ async def send_acknowledged(client: Any, commands: Sequence[Command], key: str, 
 
 
 async def send_acknowledged_in_cluster(client: Any, command: Command, key: str, seconds: float) -> list[Any]:
-    """The same for one command on the node that has the key's slot.
+    """Do the same for one command on the node that has the key's slot.
 
     The client's own ways would send the parts over different connections. Where the slot has moved, or its
     node is gone, they find the new one, by doing the command there; then it is done once more, with `WAIT`.
@@ -74,7 +74,7 @@ async def send_acknowledged_in_cluster(client: Any, command: Command, key: str, 
     commands = [command, *_acknowledgement(key, seconds)]
     for _ in range(client.retry.get_retries() + 1):
         answers = await _send_to_owner(client, commands, key)
-        if not any(isinstance(answer, _ASTRAY) for answer in answers):
+        if not any(isinstance(answer, _MOVED_OR_FAILED) for answer in answers):
             break
         await send(client, [command])
     return _acknowledged(answers, seconds)
@@ -86,7 +86,7 @@ async def _send_to_owner(client: Any, commands: Sequence[Command], key: str) -> 
     sent = [PipelineCommand(number, *command) for number, command in enumerate(commands)]
     try:
         await node.execute_pipeline(sent)
-    except _ASTRAY as error:
+    except _MOVED_OR_FAILED as error:
         return [error]
     return [command.result for command in sent]
 

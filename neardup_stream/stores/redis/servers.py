@@ -1,4 +1,4 @@
-"""Whether a server can be trusted to keep what is written."""
+"""Check that a server can be trusted to keep what is written."""
 
 import logging
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Keeps a client of Redis that works: one that goes on failing is let go, and another made.
+"""Keeps a working client of Redis: one that fails again and again is closed and replaced.
 
-The libraries' clients mend themselves after most failures, but not all: a slot map may go on naming dead
-nodes, a pool may keep connections to a server that is no master any more.
+The libraries' clients recover from most failures, but not from all: a slot map may still name dead nodes, a
+pool may keep connections to a server that is no master any more.
 """
 
 import logging
@@ -23,7 +23,7 @@ FAILURES_OF_A_CLIENT: Final = 3
 _ANSWERED: Final[frozenset[StoreReason]] = frozenset(
     {"loading", "out_of_memory", "disk", "busy", "too_few_replicas", "not_replicated", "index_lost"}
 )
-"""Reasons that the right server gave: another client would hear the same."""
+"""Reasons that the right server gave: another client would get the same answer."""
 
 _logger = logging.getLogger(__name__)
 
@@ -50,10 +50,10 @@ class Supervisor:
 
     @asynccontextmanager
     async def client(self) -> AsyncIterator[Any]:
-        """The client, for one call; its errors leave the block as ours.
+        """Yield the client, for one call; its errors are raised as ours.
 
         Raises:
-            StoreUnavailable: see `redis_errors`, here and below.
+            StoreUnavailable: see `errors`, here and below.
             ConfigError: the server refuses us.
             CorruptData: a key holds another type than ours.
         """
@@ -72,7 +72,7 @@ class Supervisor:
                 await disconnect(tenure.client)
 
     async def aclose(self) -> None:
-        """Let go of every connection; nobody uses the client any more."""
+        """Close every connection; no task uses the client any more."""
         await disconnect(self._tenure.client)
 
     def _judge(self, tenure: _Tenure, error: StoreUnavailable) -> None:
@@ -83,5 +83,5 @@ class Supervisor:
 
 
 def _known_nodes(client: Any) -> list[tuple[str, int]]:
-    """Those of a cluster, beyond the ones that the URL names: all of these may be gone."""
+    """Return the nodes of a cluster beyond those that the URL names: all of these may be gone."""
     return [(node.host, node.port) for node in client.get_nodes()] if hasattr(client, "get_nodes") else []

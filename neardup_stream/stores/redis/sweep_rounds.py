@@ -1,6 +1,7 @@
-"""The sweep's rounds in Redis: one counter and the server's clock."""
+"""Schedule the sweep's rounds in Redis: one counter and the server's clock."""
 
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
+from neardup_stream.stores.redis.keys import swept_key
 from neardup_stream.stores.sweep_rounds import Claim
 
 __all__ = ["RedisSweepRounds"]
@@ -19,7 +20,7 @@ class RedisSweepRounds:
 
     def __init__(self, client: RedisClient, namespace: str, schema_id: str) -> None:
         self._client = client
-        self._key = f"{namespace}:{schema_id}:swept"
+        self._key = swept_key(namespace, schema_id)
 
     async def now_seconds(self) -> float:
         """See the contract."""

@@ -1,10 +1,12 @@
-"""The tables in Redis: one sorted set per table, leading byte and bucket; of a table of words, one hash."""
+"""Store the tables in Redis: a sorted set per table, leading byte and bucket; of a table of words a hash."""
 
 from collections.abc import Sequence
+from itertools import product, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.chunks import in_chunks
 from neardup_stream.stores.protocol import (
     WORD_TURNOVER,
     ProbeAnswer,
@@ -16,7 +18,7 @@ from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import Keys
 from neardup_stream.stores.redis.lanes import Lane, Rows, portions
 
-__all__ = ["RedisTables"]
+__all__ = ["RedisTables", "remove_tables"]
 
 ENTRIES_PER_CALL = 400
 """One script call holds its server for some 2 ms: 4 to 6 µs an entry were measured."""
@@ -28,9 +30,15 @@ so that it takes 3 ms at most."""
 REMOVED_PER_CALL = 200
 """Members that one script call removes: 8 µs each where words are full."""
 
+BUCKETS_PER_CALL = 64
+"""Of a layout that one script call removes: a bucket is one packed value, or some hundred members."""
+
+_CALLS_AT_ONCE = 16
+
 _ONES = "".join(f"\\{value.bit_count()}" for value in range(256))
 _PROBE = Script.load("probe_insert", ONES=_ONES, TURNOVER=str(WORD_TURNOVER), WORK=str(WORK_PER_CALL))
 _REMOVE = Script.load("remove_members")
+_REMOVE_BUCKETS = Script.load("remove_buckets")
 
 _MEMBER = [("rest", ">u8"), ("handle", ">u8"), ("version_byte", "u1")]
 _ENTRY = np.dtype([("suffix_bytes", "u1"), ("low", ">u8"), ("high", ">u8"), *_MEMBER])
@@ -89,7 +97,7 @@ class RedisTables:
         stride = packed.shape[1]
 
         def call(part: Rows) -> ScriptCall:
-            """A cluster needs every key declared; one server takes the names among the entries, for less."""
+            """Return the script call; one server takes key names among the entries, a cluster needs keys."""
             named = members.take(part if self._client.is_cluster else part[:1])
             arguments = (*limits, int(insert), packed[part].tobytes(), stride)
             return ScriptCall(self._names(named), arguments)
@@ -114,12 +122,36 @@ class RedisTables:
         )
 
     def _lanes(self, members: TableMembers) -> list[Rows]:
-        """Which rows are done in order: all on one server, those of each shard in a cluster."""
+        """Return which rows are done in order: all on one server, those of each shard in a cluster."""
         if not self._client.is_cluster:
             whole = np.arange(len(members.tables))
             return [whole] if len(whole) else []
         shards = members.leading_bytes >> np.uint8(8 - (self._keys.shard_count.bit_length() - 1))
         return [np.flatnonzero(shards == shard) for shard in np.unique(shards)]
+
+
+async def remove_tables(client: RedisClient, keys: Keys, bucket_bits: Sequence[int]) -> int:
+    """Remove all buckets of some tables.
+
+    Args:
+        client: reaches the server or cluster.
+        keys: names the buckets.
+        bucket_bits: of each table.
+
+    Returns:
+        How many buckets there were.
+
+    Cost: every bucket that there may be is named, `BUCKETS_PER_CALL` a call.
+    """
+    count = 0
+    for table, bits in enumerate(bucket_bits):
+        for leading_bytes in in_chunks(range(256), 256 // keys.shard_count):
+            places = product(leading_bytes, range(1 << bits))
+            for some in in_chunks(places, BUCKETS_PER_CALL * _CALLS_AT_ONCE):
+                names = keys.buckets(repeat(table, len(some)), *zip(*some, strict=True))
+                calls = [ScriptCall(named, ()) for named in in_chunks(names, BUCKETS_PER_CALL)]
+                count += sum(await client.run(_REMOVE_BUCKETS, calls))
+    return count
 
 
 def _pack_entries(entries: TableEntries) -> NDArray[np.uint8]:
@@ -146,7 +178,7 @@ def _fill_members(packed: NDArray[np.void], members: TableMembers) -> None:
 
 
 def _collect(probing: TableMembers, parts: Sequence[Rows], answers: Sequence[_Answer]) -> ProbeAnswer:
-    """The answers of all calls as one; each counts its own entries from 0."""
+    """Return the answers of all calls as one; each counts its own entries from 0."""
     none = np.empty(0, dtype=np.uint32)
     found = [np.frombuffer(answer[0], dtype=_FOUND) for answer in answers]
     entries = [part[each["entry"]] for part, each in zip(parts, found, strict=True)]

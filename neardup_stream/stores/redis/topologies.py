@@ -1,4 +1,4 @@
-"""Clients of one server, of a cluster, and of the master that sentinels name."""
+"""Create clients of one server, of a cluster, and of the master that sentinels name."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.stores.redis.config import UNREADABLE_URL, RedisConfig, split_url
 from neardup_stream.stores.redis.connections import TcpConnection, TlsConnection, connection_options
 
-__all__ = ["Watchers", "connect", "disconnect"]
+__all__ = ["SerializedSentinel", "connect", "disconnect"]
 
 SENTINEL_SECONDS: Final = 1.0
 """Longest wait for one sentinel: they are asked in turn, and the first may be gone."""
 
 
 def connect(config: RedisConfig, known_nodes: Sequence[tuple[str, int]] = ()) -> Any:
-    """A client; nothing is sent yet.
+    """Return a client; nothing is sent yet.
 
     Args:
         config: where it is.
@@ -45,7 +45,7 @@ def connect(config: RedisConfig, known_nodes: Sequence[tuple[str, int]] = ()) ->
 
 
 async def disconnect(client: Any) -> None:
-    """Let go of all connections, broken ones too."""
+    """Close all connections, broken ones too."""
     with suppress(RedisError, OSError):
         await client.aclose()
         if isinstance(client, RedisCluster):  # which does nothing when it was about to look for its nodes
@@ -54,7 +54,7 @@ async def disconnect(client: Any) -> None:
 
 
 def _server(config: RedisConfig) -> Redis:
-    """Whose options in the URL win."""
+    """Return a client of one server; options in the URL override ours."""
     ours = connection_options(config)
     options = {**ours, **parse_url(config.url), "connection_class": ours["connection_class"]}
     return Redis.from_pool(ConnectionPool(retry=_retry(config), **options))
@@ -65,7 +65,7 @@ def _retry(config: RedisConfig) -> Retry:
 
 
 def _cluster(config: RedisConfig, known_nodes: Sequence[tuple[str, int]]) -> RedisCluster:
-    """The client makes connections of its own classes; its nodes can be told better before they make any."""
+    """Return a client of a cluster, whose nodes make connections of our classes."""
     client = RedisCluster(
         startup_nodes=[ClusterNode(host, port) for host, port in (*_addresses(config), *known_nodes)],
         retry=_retry(config),
@@ -86,12 +86,12 @@ class _WatchedTcpConnection(SentinelManagedConnection, TcpConnection): ...
 class _WatchedTlsConnection(SentinelManagedConnection, TlsConnection): ...
 
 
-class Watchers(Sentinel):
-    """Asked by one connection at a time: of two, each moving to the front whom it heard, one may be lost."""
+class SerializedSentinel(Sentinel):
+    """Runs one query of the sentinels at a time: two at once, each reordering the list, could lose one."""
 
-    def __init__(self, watchers: Sequence[Any]) -> None:
+    def __init__(self, sentinels: Sequence[Any]) -> None:
         super().__init__(())  # type: ignore[no-untyped-call] # it has no annotations
-        self.sentinels = list(watchers)
+        self.sentinels = list(sentinels)
         self._asking = asyncio.Lock()
 
     async def discover_master(self, service_name: str) -> tuple[str, int]:
@@ -102,7 +102,7 @@ class Watchers(Sentinel):
 
 
 class _WatchedPool(SentinelConnectionPool):
-    """Lets go of the sentinels too."""
+    """Closes the connections to the sentinels too."""
 
     async def aclose(self) -> None:
         await super().aclose()
@@ -110,7 +110,7 @@ class _WatchedPool(SentinelConnectionPool):
 
 
 def _master(config: RedisConfig) -> Redis:
-    """The client of whichever server is the service's master when a connection is made.
+    """Return a client that connects to the present master of the service.
 
     User and password are the servers'; sentinels are asked without.
     """
@@ -118,7 +118,7 @@ def _master(config: RedisConfig) -> Redis:
     options = connection_options(config)
     asking = {name: value for name, value in options.items() if name != "credential_provider"}
     asking |= {"socket_timeout": SENTINEL_SECONDS, "socket_connect_timeout": SENTINEL_SECONDS}
-    watchers = Watchers(
+    sentinels = SerializedSentinel(
         [
             Redis.from_pool(
                 ConnectionPool(host=host, port=port, retry=Retry(ExponentialBackoff(), 0), **asking)
@@ -128,7 +128,7 @@ def _master(config: RedisConfig) -> Redis:
     )
     options["connection_class"] = _WatchedTlsConnection if config.has_tls else _WatchedTcpConnection
     options |= {"db": int(database or 0), "retry": _retry(config), **_credentials(config)}
-    pool = _WatchedPool(unquote(service), watchers, **options)  # type: ignore[no-untyped-call] # nor has this
+    pool = _WatchedPool(unquote(service), sentinels, **options)  # type: ignore[no-untyped-call] # nor has this
     return Redis.from_pool(pool)
 
 

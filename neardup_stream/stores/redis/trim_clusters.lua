@@ -1,43 +1,48 @@
--- Raises the offset below which the rows of a partition are gone, and removes some of the rows below it; the
--- pages that they decided begin to age.
--- KEYS[1] hash of trimmed offsets and counts, KEYS[2] list of aging pages, KEYS[3] rows of the partition
--- ARGV[1] the partition's name, ARGV[2] the offset, ARGV[3] the cursor, ARGV[4] about how many rows to look at
--- Returns the next cursor; '0' where every row was seen.
-local call, sub = redis.call, string.sub
+-- Raises the offset below which the rows of a partition are gone, and removes about one block of rows below
+-- it; the pages that they decided begin to age.
+-- KEYS[1] hash of trimmed offsets and counts, KEYS[2] list of aging pages, KEYS[3] rows of the partition,
+-- KEYS[4] hash of the offsets below which all rows lie
+-- ARGV[1] the partition's name, ARGV[2] the offset, ARGV[3] the cursor, ARGV[4] the offsets of a block
+-- Returns the next cursor, '0' where every block was seen; and 1 where some are left at the same cursor.
+local call, sub, unpack_struct = redis.call, string.sub, struct.unpack
 local offset = tonumber(ARGV[2])
 local stamp = struct.pack('>I4', call('TIME')[1])
-local NO_RANK = string.rep('\0', 6)
--- Rows that travel in one command; Lua's stack takes some thousands.
-local ROWS = 400
+local HEAD, PAGE = 12, 14
 
 if offset > tonumber(call('HGET', KEYS[1], ARGV[1]) or 0) then
   call('HSET', KEYS[1], ARGV[1], ARGV[2])
 end
 
-local fields, aging = {}, {}
-local function remove()
-  if aging[1] then
-    call('RPUSH', KEYS[2], unpack(aging))
-  end
-  if fields[1] then
-    call('HDEL', KEYS[3], unpack(fields))
-  end
-  fields, aging = {}, {}
-end
+-- A block is removed as a whole: once all its offsets are below, or where no row is at this offset or above.
+local ceiling = tonumber(sub(call('HGET', KEYS[4], ARGV[1]) or '', 7)) or 0
+local end_block = offset >= ceiling and math.huge or math.floor(offset / ARGV[4])
 
-local cursor, rows = unpack(call('HSCAN', KEYS[3], ARGV[3], 'COUNT', ARGV[4]))
-for i = 1, #rows, 2 do
-  if tonumber(rows[i]) < offset then
-    fields[#fields + 1] = rows[i]
-    if sub(rows[i + 1], 1, 6) ~= NO_RANK then
-      aging[#aging + 1] = stamp .. sub(rows[i + 1], 1, 14)
+-- A scan may return more than it is asked for.
+local BLOCKS, BYTES = 4, 1048576
+local removed, bytes, is_left = 0, 0, 0
+local cursor, blocks = unpack(call('HSCAN', KEYS[3], ARGV[3], 'COUNT', 1))
+for i = 1, #blocks, 2 do
+  -- One that continues block 7 is named 7.1 or so: below 8, and not below 7.
+  if tonumber(blocks[i]) >= end_block then
+    -- It stays.
+  elseif removed == BLOCKS or bytes >= BYTES then
+    cursor, is_left = ARGV[3], 1
+    break
+  else
+    removed = removed + 1
+    local block, at = blocks[i + 1], 1
+    bytes = bytes + #block
+    while at <= #block do
+      local rank, page_count, size = sub(block, at, at + 5), unpack_struct('>I2I4', block, at + 6)
+      local pages_end = at + HEAD + PAGE * page_count
+      if page_count > 0 then
+        call('RPUSH', KEYS[2], stamp .. rank .. sub(block, at + HEAD, pages_end - 1))
+      end
+      at = pages_end + size
     end
-    if #fields == ROWS then
-      remove()
-    end
+    call('HDEL', KEYS[3], blocks[i])
   end
 end
-remove()
 
 call('HSET', KEYS[1], 'aged', (call('HGET', KEYS[1], 'swept') or 0) + call('LLEN', KEYS[2]))
-return cursor
+return { cursor, is_left }

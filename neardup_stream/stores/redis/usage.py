@@ -1,4 +1,4 @@
-"""How full Redis is: its memory, and how many page records one index has there."""
+"""Measure how full Redis is: its memory, and how many page records one index has there."""
 
 import random
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _SLOTS_PER_CALL: Final = 1024
 
 _MOST_CALLS: Final = 16
 _ENOUGH_RECORDS: Final = 1000
-"""So many in a sample tell the number of all within 3 %. One call finds them unless few are stored."""
+"""A sample of so many estimates the number of all within 3 %. One call finds them unless few are stored."""
 
 
 class Usage(NamedTuple):
@@ -76,7 +76,7 @@ class RedisUsage:
         return round(found * slot_count / seen)
 
     def _calls(self, slots: Sequence[int]) -> list[ScriptCall]:
-        """One call, or one for each shard in a cluster."""
+        """Return one call, or one for each shard in a cluster."""
         if not self._client.is_cluster:
             return [ScriptCall([self._keys.record_slot(slot) for slot in slots], ())]
         slots_per_shard = self._keys.slot_count // self._keys.shard_count

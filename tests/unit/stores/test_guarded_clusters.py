@@ -10,8 +10,16 @@ import pytest
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import DECIDED, Aged, Cell, Transaction, partition_name
-from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost, create_index
+from neardup_stream.stores.guarded_clusters import (
+    INDEX,
+    GuardedClusters,
+    IndexLost,
+    change_layout,
+    create_index,
+    stored_layout,
+)
 from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.table_layouts import LayoutChanged, LayoutState, TableLayouts
 from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
 
 PARTITION = Partition("pages", 3)
@@ -144,3 +152,58 @@ async def test_a_read_that_was_sent_before_a_commit_is_no_older_copy() -> None:
 
     assert await reading == ([bytes(6) + b"10"], [])
     await guarded.check()
+
+
+ANNOUNCED = LayoutState(1, 0, 1)
+BLOCK = Cell("rows:pages:3", b"0")
+
+
+def decision() -> Transaction:
+    return Transaction(floors={}, expected={}, writes={}, appended=[(BLOCK, bytes(20))], rank_count=1)
+
+
+async def test_pages_are_decided_only_by_a_daemon_that_uses_the_layout_in_force() -> None:
+    store, layouts = MemoryClusters(), TableLayouts()
+    await create_index(store, INDEX_A)
+    daemon = GuardedClusters(store, INDEX_A, layouts)
+    assert await change_layout(store, INDEX_A, LayoutState(), ANNOUNCED)
+
+    assert await daemon.commit(decision()) is None  # it has not read of it yet
+    await daemon.check()
+    with pytest.raises(LayoutChanged):
+        await daemon.commit(decision())
+    assert (layouts.used, layouts.found) == (LayoutState(), ANNOUNCED)
+
+    layouts.adopt()
+    assert await daemon.commit(decision()) is not None
+
+
+async def test_what_decides_no_page_needs_no_layout() -> None:
+    store = MemoryClusters()
+    daemon = await created(store)
+    await change_layout(store, INDEX_A, LayoutState(), ANNOUNCED)
+
+    await daemon.trim(PARTITION, 7)
+    assert await decide(daemon, 7) is not None
+
+
+async def test_a_layout_is_changed_by_one_of_two() -> None:
+    store = MemoryClusters()
+    await create_index(store, INDEX_A)
+
+    assert await change_layout(store, INDEX_A, LayoutState(), ANNOUNCED)
+    assert not await change_layout(store, INDEX_A, LayoutState(), LayoutState(1, 0, 2))
+
+    assert await stored_layout(store, INDEX_A) == ANNOUNCED
+
+
+async def test_a_layout_that_went_back_stops_all_daemons() -> None:
+    store = MemoryClusters()
+    daemon, other = await created(store), GuardedClusters(store, INDEX_A)
+    await change_layout(store, INDEX_A, LayoutState(), ANNOUNCED)
+    await daemon.check()
+    await change_layout(store, INDEX_A, ANNOUNCED, LayoutState())
+
+    for each in (daemon, other):
+        with pytest.raises(IndexLost, match="went back to an earlier state"):
+            await each.check()

@@ -7,7 +7,7 @@ from neardup_stream.errors import CorruptData
 from neardup_stream.fingerprints.framed import frame_share
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import PageId
-from neardup_stream.stores.page_record import PageRecord, PageState, record_header
+from neardup_stream.stores.page_record import PageRecord, PageState, decided_text, record_header
 
 POSITION = Position(Partition("pages", 3), 2**40)
 
@@ -66,6 +66,15 @@ def test_the_header_is_the_rank_and_the_low_byte_of_the_version() -> None:
     assert packed[:7] == record_header(0x0102_0304_0506, 0xFE) == bytes([1, 2, 3, 4, 5, 6, 0xFE])
 
 
+def test_its_rank_and_text_are_read_without_the_rest() -> None:
+    stored = record(rank=77, text_fingerprint=2**63 + 5, version=300)
+
+    assert decided_text(stored.pack()) == (77, stored.content) == (77, 5)
+    for cut in (b"", stored.pack()[:9]):
+        with pytest.raises(CorruptData):
+            decided_text(cut)
+
+
 def test_a_rank_takes_no_room_in_the_body() -> None:
     assert record(rank=5).pack()[7:] == record().pack()[7:]
 
@@ -73,6 +82,18 @@ def test_a_rank_takes_no_room_in_the_body() -> None:
 def test_fields_that_have_their_default_take_no_room() -> None:
     assert len(record().pack()) < len(record(shingle_count=1).pack())
     assert len(record(sketch=b"s").pack()) < len(record(sketch=b"s", other_id="x").pack())
+
+
+@pytest.mark.parametrize("last", PageRecord.__struct_fields__[6:-1])
+def test_only_fields_behind_the_last_that_is_set_are_left_out(last: str) -> None:
+    fields = PageRecord.__struct_fields__
+    values: dict[str, Any] = {"state": "short", "later": (("pages", 4, 0),), "claimed": (("pages", 4, 0),)}
+    kinds: dict[type, Any] = {bytes: b"set", int: 7, str: "set", bool: True}
+    fields_set: dict[str, Any] = {last: values.get(last) or kinds[type(getattr(record(), last))]}
+
+    body = msgspec.msgpack.decode(record(**fields_set).pack()[7:])
+
+    assert len(body) == fields.index(last) + 1
 
 
 def test_a_record_with_a_usual_url_its_sketch_and_bands_stays_within_its_budget() -> None:
@@ -197,3 +218,39 @@ def test_a_new_version_has_the_views_of_its_own_content() -> None:
 def test_the_frame_share_is_that_of_the_shingles_that_are_left_out() -> None:
     assert frame_share(FRAMED) == 0.25
     assert frame_share(record(shingle_count=60)) == 0
+
+
+@pytest.mark.parametrize(
+    ("applied", "position", "has_passed"),
+    [
+        pytest.param("pages", Position(Partition("pages", 0), 7), True, id="the same offset"),
+        pytest.param("pages", Position(Partition("pages", 0), 8), False, id="a later offset"),
+        pytest.param("pages@2", Position(Partition("pages", 0), 8), True, id="epoch 0 after epoch 2"),
+        pytest.param("pages@2", Position(Partition("pages@1", 9), 8), True, id="epoch 1 after epoch 2"),
+        pytest.param("pages@2", Position(Partition("pages@2", 0), 8), False, id="the same epoch"),
+        pytest.param("pages@2", Position(Partition("pages@10", 0), 0), False, id="a later epoch"),
+        pytest.param("pages@2", Position(Partition("others", 0), 0), False, id="another topic"),
+        pytest.param("pages@2", Position(Partition("file:01@1", 0), 0), False, id="a file"),
+        pytest.param("file:01@2", Position(Partition("file:01@1", 0), 0), False, id="files have no epochs"),
+    ],
+)
+def test_what_an_epoch_that_has_ended_brings_is_older(
+    applied: str, position: Position, *, has_passed: bool
+) -> None:
+    made = record(made_by=(applied, 0, 7))
+    seen = record(made_by=("other", 0, 7), later=((applied, 0, 7),))
+
+    assert (made.has_passed(position), seen.has_passed(position)) == (has_passed, has_passed)
+
+
+def test_a_record_forgets_the_offsets_of_epochs_that_have_ended() -> None:
+    later = (("pages", 0, 5), ("pages@1", 3, 2), ("others", 1, 4), ("file:01@0", 0, 9))
+    stored = record(made_by=("pages", 1, 1), later=later)
+    kept = (("others", 1, 4), ("file:01@0", 0, 9))
+    position = Position(Partition("pages@2", 0), 0)
+
+    seen = stored.seen_again(position, 0)
+    changed = stored.followed_by(record(made_by=("pages@2", 0, 0)))
+
+    assert seen.later == (*kept, ("pages@2", 0, 0))
+    assert changed.later == kept

@@ -9,7 +9,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.topologies import connect
 
-HUSH = "hunter2"
+HIDDEN = "hunter2"
 
 
 @pytest.mark.parametrize(
@@ -31,36 +31,36 @@ def test_the_scheme_says_how_a_server_is_reached(url: str, *, is_cluster: bool, 
 @pytest.mark.parametrize(
     "url",
     [
-        pytest.param(f"redis://me:{HUSH}/more@cache:6379/0", id="slash"),
-        pytest.param(f"redis://me:12/{HUSH}@cache:6379/0", id="slash-behind-a-number"),
-        pytest.param(f"redis://me:{HUSH}?@cache:6379/0", id="question-mark"),
-        pytest.param(f"redis://:{HUSH}#@cache:6379/0", id="hash"),
-        pytest.param(f"redis://:[{HUSH}@cache:6379/0", id="bracket"),
-        pytest.param(f"redis://cache:{HUSH}", id="port-that-is-none"),
-        pytest.param(f"redis+cluster://me:{HUSH}@a:1,b", id="cluster-node-without-port"),
-        pytest.param(f"redis+cluster://a:{HUSH}", id="cluster-port-that-is-none"),
-        pytest.param(f"redis+sentinel://me:{HUSH}@a:1,b/pages", id="sentinel-without-port"),
-        pytest.param(f"redis+sentinel://me:{HUSH}@a:1/pages/first", id="database-that-is-no-number"),
+        pytest.param(f"redis://me:{HIDDEN}/more@cache:6379/0", id="slash"),
+        pytest.param(f"redis://me:12/{HIDDEN}@cache:6379/0", id="slash-behind-a-number"),
+        pytest.param(f"redis://me:{HIDDEN}?@cache:6379/0", id="question-mark"),
+        pytest.param(f"redis://:{HIDDEN}#@cache:6379/0", id="hash"),
+        pytest.param(f"redis://:[{HIDDEN}@cache:6379/0", id="bracket"),
+        pytest.param(f"redis://cache:{HIDDEN}", id="port-that-is-none"),
+        pytest.param(f"redis+cluster://me:{HIDDEN}@a:1,b", id="cluster-node-without-port"),
+        pytest.param(f"redis+cluster://a:{HIDDEN}", id="cluster-port-that-is-none"),
+        pytest.param(f"redis+sentinel://me:{HIDDEN}@a:1,b/pages", id="sentinel-without-port"),
+        pytest.param(f"redis+sentinel://me:{HIDDEN}@a:1/pages/first", id="database-that-is-no-number"),
     ],
 )
 def test_a_url_that_cannot_be_read_is_refused_without_being_quoted(url: str) -> None:
-    with pytest.raises(ConfigError, match=r"redis\.url cannot be read") as told:
+    with pytest.raises(ConfigError, match=r"redis\.url cannot be read") as raised:
         connect(RedisConfig(url))
 
-    assert HUSH not in "".join(traceback.format_exception(told.value))
+    assert HIDDEN not in "".join(traceback.format_exception(raised.value))
 
 
 def test_a_config_is_printed_without_its_passwords() -> None:
-    config = RedisConfig("redis://cache", login=Login(username="me", password=HUSH))
+    config = RedisConfig("redis://cache", login=Login(username="me", password=HIDDEN))
 
-    assert HUSH not in repr(config) + repr(RedisConfig(f"redis://me:{HUSH}@cache"))
+    assert HIDDEN not in repr(config) + repr(RedisConfig(f"redis://me:{HIDDEN}@cache"))
 
 
 @pytest.mark.parametrize(
     ("url", "login", "tls", "message"),
     [
         pytest.param(
-            "redis://me@cache", Login(password=HUSH), None, "and so do redis.username", id="two-logins"
+            "redis://me@cache", Login(password=HIDDEN), None, "and so do redis.username", id="two-logins"
         ),
         pytest.param("redis://cache", None, TlsFiles(ca_file="ca.pem"), "use rediss", id="files-without-tls"),
         pytest.param("unix:///sock", None, TlsFiles(ca_file="ca.pem"), "use rediss", id="tls-on-a-socket"),
@@ -74,14 +74,16 @@ def test_a_config_is_printed_without_its_passwords() -> None:
             r"must begin with one of redis://, .*rediss\+cluster://",
             id="no-redis",
         ),
-        pytest.param(f"redis+sentinel://me:{HUSH}@a:1", None, None, "no service", id="sentinels-of-nothing"),
-        pytest.param(f"me:{HUSH}@cache:6379", None, None, "must begin with", id="no-scheme"),
+        pytest.param(
+            f"redis+sentinel://me:{HIDDEN}@a:1", None, None, "no service", id="sentinels-of-nothing"
+        ),
+        pytest.param(f"me:{HIDDEN}@cache:6379", None, None, "must begin with", id="no-scheme"),
     ],
 )
 def test_settings_that_contradict_the_url_are_refused(
     url: str, login: Login | None, tls: TlsFiles | None, message: str
 ) -> None:
-    with pytest.raises(ConfigError, match=message) as told:
+    with pytest.raises(ConfigError, match=message) as raised:
         RedisConfig(url, login=login, tls=tls)
 
-    assert HUSH not in str(told.value)
+    assert HIDDEN not in str(raised.value)

@@ -1,4 +1,6 @@
-"""The names of buckets, one by one and packed."""
+"""The names of buckets, one by one and packed, and the one file that builds keys."""
+
+import re
 
 import numpy as np
 import pytest
@@ -7,18 +9,19 @@ from hypothesis import strategies as st
 
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.stores.redis.keys import Keys
+from tests.source_files import source_files
 
 TABLES = 12
 
 
-def keys(bucket_bits: int) -> Keys:
+def keys(bucket_bits: int = 0, slot_bits: int = 2) -> Keys:
     return Keys(
         namespace="nd",
         schema_id="5c",
         shard_bits=4,
         table_count=TABLES,
         bucket_bits=bucket_bits,
-        slot_bits=2,
+        slot_bits=slot_bits,
     )
 
 
@@ -54,3 +57,24 @@ def test_a_bucket_number_with_too_many_digits_is_refused() -> None:
     assert packed(keys(4), [0], [0], [15])[0][1].endswith(b":t0:00f")
     with pytest.raises(InvariantBroken, match="more than 1 hexadecimal digits"):
         packed(keys(4), [0], [0], [16])
+
+
+@pytest.mark.parametrize("slot_bits", [0, 3, 4, 9])
+def test_a_hash_of_records_has_one_name_alone_and_in_a_walk(slot_bits: int) -> None:
+    names = keys(slot_bits=slot_bits)
+    of_a_shard = range(5 << slot_bits, 6 << slot_bits)
+
+    assert names.record_slots(of_a_shard) == [names.record_slot(slot) for slot in of_a_shard]
+    assert names.record(of_a_shard[-1] << (60 - slot_bits)) == names.record_slot(of_a_shard[-1])
+
+
+KEY_OF_A_NAMESPACE = re.compile(r"f[\"'][^\"']*\{[^{}]*(namespace|schema_id)[^{}]*\}:\S")
+"""An f-string that puts a colon and more behind the name of a namespace or schema."""
+
+
+def test_keys_are_built_in_one_file() -> None:
+    files = source_files(("neardup_stream", "daemon"))
+
+    assert {file.path for file in files if KEY_OF_A_NAMESPACE.search(file.text)} == {
+        "neardup_stream/stores/redis/keys.py"
+    }

@@ -1,0 +1,59 @@
+"""Keep the numbered layouts of the tables of an index in its meta record.
+
+An index that was never laid out again has none there: what it was made for follows from its schema. Layout
+0 is that of its creation, which page records and clusters keep.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from neardup_stream.errors import CorruptData
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.keys import meta_key
+
+__all__ = ["TableSettings", "add_layout", "read_layouts"]
+
+
+class TableSettings(NamedTuple):
+    """The settings that tables are laid out by.
+
+    Attributes:
+        expected_pages: `index.expected_pages`.
+        blocks: `index.blocks`.
+    """
+
+    expected_pages: int
+    blocks: int
+
+
+async def read_layouts(client: RedisClient, namespace: str) -> Mapping[int, TableSettings]:
+    """Return the settings of each layout of the index under a namespace, by number.
+
+    Raises:
+        CorruptData: the meta record is not ours.
+    """
+    meta = meta_key(namespace)
+    fields = await client.execute("HGETALL", meta)
+    prefix = _prefix(fields.get(b"token", b"").decode())
+    try:
+        return {
+            int(field.decode().removeprefix(prefix)): TableSettings(**json.loads(value))
+            for field, value in sorted(fields.items())
+            if field.decode().startswith(prefix)
+        }
+    except (ValueError, TypeError) as error:
+        raise CorruptData(f"{meta} in Redis does not hold a layout: {error}") from error
+
+
+async def add_layout(
+    client: RedisClient, namespace: str, token: str, number: int, tables: TableSettings
+) -> None:
+    """Store a layout, unless one has its number."""
+    packed = json.dumps(tables._asdict(), sort_keys=True)
+    await client.execute("HSETNX", meta_key(namespace), f"{_prefix(token)}{number}", packed)
+
+
+def _prefix(token: str) -> str:
+    """Return the prefix of the fields; an index that takes the place of another has another token."""
+    return f"layout:{token}:"
