@@ -38,7 +38,7 @@ __all__ = [
     "TableCut",
 ]
 
-ENTRY_FORMAT = 5
+ENTRY_FORMAT = 6
 """Increased whenever equal settings give other keys or members."""
 
 MEAN_FILL = 64
@@ -103,14 +103,11 @@ class IndexConfig:
             raise ConfigError(
                 f"index.expected_pages ({self.expected_pages}) must be in [1, {_MAX_EXPECTED_PAGES}]"
             )
-        for name in (
-            "bucket_cap",
-            "oversized_considered",
-            "oversized_same_fingerprint",
-            "oversized_candidates",
-        ):
-            if (limit := getattr(self, name)) < 1:
-                raise ConfigError(f"index.{name} ({limit}) must be at least 1")
+        if self.bucket_cap < 1:
+            raise ConfigError(f"index.bucket_cap ({self.bucket_cap}) must be at least 1")
+        for name in ("oversized_considered", "oversized_same_fingerprint", "oversized_candidates"):
+            if (limit := getattr(self, name)) < 1:  # no setting, so the message names the attribute
+                raise ConfigError(f"IndexConfig.{name} ({limit}) must be at least 1")
         if not 1 <= self.shards <= 1 << _LEADING_BITS or self.shards & (self.shards - 1):
             raise ConfigError(f"index.shards ({self.shards}) must be a power of two, at most 256")
         if not 0 <= self.bands <= MAX_BANDS:

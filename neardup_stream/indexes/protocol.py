@@ -36,12 +36,14 @@ class Probed(NamedTuple):
         truncated_rows: indexes of the pages for which candidates may be missing, because a limit applied or
             because more pages have one fingerprint, or one band, than a probe reads.
         seen: every stored member that was read, for `remove_stale`.
+        layout_change: in which state of the tables' layout they were probed, see `TableLayouts`.
     """
 
     candidates: list[tuple[Candidate, ...]]
     bucket_cap_hits: int
     truncated_rows: frozenset[int]
     seen: TableMembers
+    layout_change: int = 0
 
 
 class Index(Protocol):

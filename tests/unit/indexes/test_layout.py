@@ -49,9 +49,9 @@ def test_a_bucket_number_in_a_key_has_the_most_bits_of_any_table(
         ({"expected_pages": 0}, "index.expected_pages (0)"),
         ({"expected_pages": 10**12 + 1}, "index.expected_pages (1000000000001)"),
         ({"bucket_cap": 0}, "index.bucket_cap (0)"),
-        ({"oversized_considered": 0}, "index.oversized_considered (0)"),
-        ({"oversized_same_fingerprint": 0}, "index.oversized_same_fingerprint (0)"),
-        ({"oversized_candidates": 0}, "index.oversized_candidates (0)"),
+        ({"oversized_considered": 0}, "IndexConfig.oversized_considered (0)"),
+        ({"oversized_same_fingerprint": 0}, "IndexConfig.oversized_same_fingerprint (0)"),
+        ({"oversized_candidates": 0}, "IndexConfig.oversized_candidates (0)"),
         ({"bands": -1}, "index.bands (-1)"),
         ({"bands": 33}, "index.bands (33)"),
         (

@@ -117,15 +117,15 @@ def test_false_drops_are_as_many_as_reported_for_every_kind_of_query(tmp_path: P
     index = SlicedIndex.open(tmp_path / "a.nda")
     texts = KeptTexts(index.archive)
     for kind in ("{0}", "{0} AND {1}", "{0} OR {1}", "{0} NOT {1}", "{2} AND ({0} OR {1})"):
-        told = measured = 0.0
+        predicted = measured = 0.0
         for _ in range(100):
             words = [*rng.choice(vocabulary[50:], 2, replace=False), rng.choice(vocabulary[:20])]
             answer = index.search(kind.format(*words))
             settled = settle_by_kept_texts(answer, texts)
-            told += answer.expected_false_drops
+            predicted += answer.expected_false_drops
             measured += answer.yes.size + answer.maybe.size - settled.yes.size
-        assert told > 20, kind
-        assert abs(measured - told) < 0.25 * told, kind
+        assert predicted > 20, kind
+        assert abs(measured - predicted) < 0.25 * predicted, kind
 
 
 def test_a_class_of_many_pages_fills_several_tiles(tmp_path: Path) -> None:
