@@ -34,7 +34,7 @@ _ADDED_AT_ONCE: Final = 4096
 
 
 class Built(NamedTuple):
-    """What became of the pages.
+    """How many pages had each outcome.
 
     Attributes:
         header: of the file.

@@ -4,11 +4,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from neardup_stream.archive.kernel_keys import hash_keys, page_keys
 from neardup_stream.archive.kernel_pages import (
     SOUND,
     check_pages,
     checksum_pages,
     compiled,
+    is_new,
     mix,
     signed,
     touch,
@@ -32,6 +34,7 @@ __all__ = [
     "checksum_pages",
     "expand_posts",
     "hash_keys",
+    "page_keys",
     "part_slots",
     "probe",
     "rank_vertices",
@@ -45,17 +48,6 @@ _CHECK = np.uint64(0xD6E8FEB86659FD93)
 _CHECK_BITS = 16
 
 
-@njit(
-    "void(Array(uint64, 1, 'C', readonly=True), Array(uint64, 1, 'C', readonly=True), uint64[::1])",
-    nogil=True,
-    cache=True,
-)
-def hash_keys(salts: NDArray[np.uint64], values: NDArray[np.uint64], keys: NDArray[np.uint64]) -> None:
-    """Mix each value with its salt into a key of 64 bits."""
-    for i in range(values.size):
-        keys[i] = mix(mix(salts[i]) ^ values[i])
-
-
 @njit("void(Array(uint64, 1, 'C', readonly=True), uint64[::1])", nogil=True, cache=True)
 def check_bits(keys: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
     """Write the 16 bits by which a slot knows its key."""
@@ -64,51 +56,76 @@ def check_bits(keys: NDArray[np.uint64], bits: NDArray[np.uint64]) -> None:
 
 
 @compiled
-def _slot(
+def _find_vertices(
     words: NDArray[np.uint64],
     checks: NDArray[np.uint32],
     seen: NDArray[np.uint8],
     parts_at: int,
     owners_at: int,
-    ranks_at: int,
     part_bits: int,
-    key: np.uint64,
-) -> tuple[int, int]:
-    """Return the slot of a key, and the first damaged page; any slot, or ABSENT, for an unknown key."""
-    part = signed(key >> np.uint64(64 - part_bits)) if part_bits else 0
-    row = parts_at + 32 * part
-    bad = touch(words, checks, seen, row, row + 32)
-    if bad != SOUND:
-        return ABSENT, bad
-    at = row >> 3
-    first_slot, first_vertex, first_rank = (
-        signed(words[at]),
-        signed(words[at + 1]),
-        signed(words[at + 2]),
-    )
-    shape = words[at + 3]
-    segments = signed(shape & np.uint64(0xFFFFFFFF))
-    segment_bits = signed((shape >> np.uint64(32)) & np.uint64(0xFFFF))
-    seed = signed(shape >> np.uint64(48))
-    if seed == 0:
-        return ABSENT, SOUND
-    first_word = (owners_at + (first_vertex >> 2)) >> 3
-    places = vertices_of(key, seed, segments, segment_bits)
-    for vertex in places:
-        byte = owners_at + ((first_vertex + vertex) >> 2)
-        bad = touch(words, checks, seen, byte, byte + 1)
-        if bad != SOUND:
-            return ABSENT, bad
-    vertex = owner_of(words, first_word, places)
-    byte = ranks_at + ((first_rank + (vertex >> 9)) << 2)
-    bad = touch(words, checks, seen, byte, byte + 4)
-    if bad == SOUND:
+    keys: NDArray[np.uint64],
+    parts: NDArray[np.int64],
+    vertices: NDArray[np.int64],
+) -> int:
+    """Write where the part of each key is described, and its vertex; ABSENT in an empty part."""
+    for i in range(keys.size):
+        key = keys[i]
+        row = parts_at + 32 * (signed(key >> np.uint64(64 - part_bits)) if part_bits else 0)
+        if is_new(seen, row, row + 32):
+            bad = touch(words, checks, seen, row, row + 32)
+            if bad != SOUND:
+                return bad
+        at = row >> 3
+        parts[i] = at
+        first_vertex, shape = signed(words[at + 1]), words[at + 3]
+        seed = signed(shape >> np.uint64(48))
+        vertices[i] = ABSENT
+        if seed == 0:
+            continue
+        segments = signed(shape & np.uint64(0xFFFFFFFF))
+        segment_bits = signed((shape >> np.uint64(32)) & np.uint64(0xFFFF))
+        places = vertices_of(key, seed, segments, segment_bits)
+        for vertex in places:
+            byte = owners_at + ((first_vertex + vertex) >> 2)
+            if is_new(seen, byte, byte + 1):
+                bad = touch(words, checks, seen, byte, byte + 1)
+                if bad != SOUND:
+                    return bad
+        vertices[i] = owner_of(words, (owners_at + (first_vertex >> 2)) >> 3, places)
+    return SOUND
+
+
+@compiled
+def _find_slots(
+    words: NDArray[np.uint64],
+    checks: NDArray[np.uint32],
+    seen: NDArray[np.uint8],
+    owners_at: int,
+    ranks_at: int,
+    parts: NDArray[np.int64],
+    vertices: NDArray[np.int64],
+) -> int:
+    """Replace each vertex by the slot of its key; ABSENT stays."""
+    for i in range(vertices.size):
+        at, vertex = parts[i], vertices[i]
+        if vertex == ABSENT:
+            continue
+        first_vertex = signed(words[at + 1])
+        byte = ranks_at + ((signed(words[at + 2]) + (vertex >> 9)) << 2)
+        if is_new(seen, byte, byte + 4):
+            bad = touch(words, checks, seen, byte, byte + 4)
+            if bad != SOUND:
+                return bad
         begin = owners_at + ((first_vertex + (vertex >> 9 << 9)) >> 2)
-        bad = touch(words, checks, seen, begin, owners_at + ((first_vertex + vertex) >> 2) + 1)
-    if bad != SOUND:
-        return ABSENT, bad
-    rank = signed((words[byte >> 3] >> np.uint64(8 * (byte & 4))) & np.uint64(0xFFFFFFFF))
-    return first_slot + rank + owned_before(words, first_word, vertex), SOUND
+        end = owners_at + ((first_vertex + vertex) >> 2) + 1
+        if is_new(seen, begin, end):
+            bad = touch(words, checks, seen, begin, end)
+            if bad != SOUND:
+                return bad
+        rank = signed((words[byte >> 3] >> np.uint64(8 * (byte & 4))) & np.uint64(0xFFFFFFFF))
+        first_word = (owners_at + (first_vertex >> 2)) >> 3
+        vertices[i] = signed(words[at]) + rank + owned_before(words, first_word, vertex)
+    return SOUND
 
 
 @njit(
@@ -131,20 +148,29 @@ def probe(
     keys: NDArray[np.uint64],
     values: NDArray[np.int64],
 ) -> int:
-    """Write the value of each key, or ABSENT where the check of its slot says that it is another key's."""
+    """Write the value of each key, or ABSENT where the check of its slot says that it is another key's.
+
+    Each step is done for all keys before the next one, so that the processor waits for the memory of many
+    keys at once.
+    """
+    parts, slots = np.empty(keys.size, np.int64), np.empty(keys.size, np.int64)
+    bad = _find_vertices(words, checks, seen, parts_at, owners_at, part_bits, keys, parts, slots)
+    if bad == SOUND:
+        bad = _find_slots(words, checks, seen, owners_at, ranks_at, parts, slots)
+    if bad != SOUND:
+        return bad
     value_mask = (np.uint64(1) << np.uint64(slot_bits - _CHECK_BITS)) - np.uint64(1)
     for i in range(keys.size):
         values[i] = ABSENT
-        slot, bad = _slot(words, checks, seen, parts_at, owners_at, ranks_at, part_bits, keys[i])
-        if bad != SOUND:
-            return bad
+        slot = slots[i]
         if slot < 0 or slot >= slot_count:
             continue
         bit = slot * slot_bits
-        start = slots_at + (bit >> 3)
-        bad = touch(words, checks, seen, start, slots_at + ((bit + slot_bits + 7) >> 3))
-        if bad != SOUND:
-            return bad
+        start, end = slots_at + (bit >> 3), slots_at + ((bit + slot_bits + 7) >> 3)
+        if is_new(seen, start, end):
+            bad = touch(words, checks, seen, start, end)
+            if bad != SOUND:
+                return bad
         word, shift = (slots_at >> 3) + (bit >> 6), np.uint64(bit & 63)
         item = words[word] >> shift
         if (bit & 63) + slot_bits > 64:

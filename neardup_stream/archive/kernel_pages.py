@@ -14,6 +14,7 @@ __all__ = [
     "checksum_pages",
     "compiled",
     "inlined",
+    "is_new",
     "mix",
     "popcount",
     "signed",
@@ -82,6 +83,12 @@ def _checksum(words: NDArray[np.uint64], first: int, page: int) -> np.uint64:
         c = _absorb(c, words[at + 2])
         d = _absorb(d, words[at + 3])
     return mix(mix(mix(mix(a) ^ b) ^ c) ^ d) >> np.uint64(32)
+
+
+@inlined
+def is_new(seen: NDArray[np.uint8], start: int, end: int) -> bool:
+    """Return whether `touch` must check bytes `start` to `end`, no more of them than a page has."""
+    return bool(seen[start >> _PAGE_BITS] & seen[(end - 1) >> _PAGE_BITS] == 0)
 
 
 @compiled

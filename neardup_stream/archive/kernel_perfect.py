@@ -131,17 +131,18 @@ def _owning(word: np.uint64) -> np.uint64:
     return np.uint64(32) - popcount(free)
 
 
-@compiled
+@inlined
 def owner_of(words: NDArray[np.uint64], first_word: int, places: tuple[int, int, int]) -> int:
     """Return which of a key's three vertices is its own."""
     total = 0
     for vertex in places:
         total += signed((words[first_word + (vertex >> 5)] >> np.uint64(2 * (vertex & 31))) & np.uint64(3))
     total %= 3
-    return places[0] if total == 0 else places[1] if total == 1 else places[2]
+    # Without branches: no processor foresees which one it is.
+    return places[0] + (total == 1) * (places[1] - places[0]) + (total == 2) * (places[2] - places[0])
 
 
-@compiled
+@inlined
 def owned_before(words: NDArray[np.uint64], first_word: int, vertex: int) -> int:
     """Return how many vertices own a key among those before a vertex in its block of 512."""
     last = first_word + (vertex >> 5)

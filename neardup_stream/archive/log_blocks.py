@@ -31,7 +31,7 @@ class LoggedPage(NamedTuple):
 
 
 def log_key(page: LoggedPage) -> bytes:
-    """Return where a page stands in the log: by its id if that is a URL, else by its URL."""
+    """Return the sort key of a page in the log: its id if that is a URL, else its URL."""
     return surt_key(page.id if _is_url(page.id) else page.url)
 
 

@@ -91,7 +91,7 @@ class MatchingWriter:
             self._late_keys.add(pages, first_row)
 
     def facts(self) -> Mapping[str, Any]:
-        """Nothing: the schema of the archive says all."""
+        """Return nothing: the schema of the archive says all."""
         return {}
 
     def write(self, writer: ArchiveWriter, page_count: int) -> None:

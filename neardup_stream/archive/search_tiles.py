@@ -1,4 +1,4 @@
-"""The sections `search.*` of an archive: signatures of pages as bit slices, in tiles of pages of one length.
+"""Define the sections `search.*` of an archive: signatures of pages as bit slices, in tiles.
 
     tile ──► slice 0 ┐ width slices of the signatures: bit c is that of the page in column c
              …       ┘
@@ -177,7 +177,7 @@ class SearchTiles:
         return np.where(self._widths == 0, 0.0, np.where(slice_counts == 0, 1.0, rates))
 
     def extents(self) -> Iterator[tuple[int, int, int]]:
-        """Of each tile where its columns begin in a bitmap, the bytes of a slice, and those of the tile."""
+        """Yield for each tile: where its columns begin in a bitmap, the bytes of a slice, and of the tile."""
         sizes = (self._widths + self._terms.size) * self._strides
         yield from zip(self.first_bytes.tolist(), self._strides.tolist(), sizes.tolist(), strict=True)
 

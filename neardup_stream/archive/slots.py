@@ -1,4 +1,4 @@
-"""From keys to the sections by which pages are found: the perfect hash, its slots, and lists of pages.
+"""Write the sections by which pages are found from their keys: the perfect hash, slots, lists of pages.
 
 A slot holds 16 bits by which it knows its key, and a value: a page, or where in the section `key.posts` the
 pages of its key are listed. Copies of a text share all their keys, so equal lists are stored once.
@@ -100,7 +100,8 @@ class KeyTables:
             yield from np.split(pairs, np.searchsorted(numbers, np.arange(1, 1 << within, dtype=np.uint64)))
 
     def _add_part(self, pairs: NDArray[Any]) -> None:
-        keys, starts = np.unique(pairs["key"], return_index=True)
+        starts = np.flatnonzero(_is_first(pairs["key"]))
+        keys = np.ascontiguousarray(pairs["key"][starts])
         part = self._hasher.add(keys)
         items = np.empty(keys.size, "<u8")
         items[part.slots - (self._hasher.slot_count - keys.size)] = self._items(pairs, keys, starts)
@@ -143,6 +144,13 @@ def _packed_list(pages: NDArray[np.uint32]) -> bytes:
     out = bytearray()
     put_numbers([count, int(pages[0]), *np.diff(pages).tolist()], out)
     return bytes(out)
+
+
+def _is_first(ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return which keys differ from the one before them."""
+    is_first = np.ones(ordered.size, np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return is_first
 
 
 def _sorted(pairs: NDArray[Any]) -> NDArray[Any]:

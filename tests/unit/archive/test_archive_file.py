@@ -141,7 +141,7 @@ def test_an_archive_without_pages_is_valid_and_finds_nothing(tmp_path: Path) -> 
 
 
 def test_a_key_of_very_many_pages_lists_some_of_them(tmp_path: Path) -> None:
-    path = tmp_path / "oversized bucket.nda"
+    path = tmp_path / "equal-pages.nda"
     build_archive(path, [frozen_page(number, text=0) for number in range(1000)])
 
     found = FrozenIndex(path).probe(*page_keys([keyed_page(0)]))
@@ -294,33 +294,6 @@ def test_what_is_not_finished_leaves_nothing(tmp_path: Path) -> None:
 
 def test_an_archive_may_not_be_written(archive: Path) -> None:
     assert archive.stat().st_mode & 0o777 == 0o444
-
-
-def test_texts_are_read_back_to_the_character(tmp_path: Path) -> None:
-    path = tmp_path / "texts.nda"
-    said = [
-        "",
-        "one",
-        "\ud800 lone",
-        "naïve 東京",
-        *(f"{n} " * 9000 for n in range(9)),
-        *map(str, range(200)),
-    ]
-    pages = [frozen_page(number, content=text) for number, text in enumerate(said)]
-
-    build_archive(path, pages, parts=[TextsWriter(tmp_path)])
-
-    archive = LoggedArchive(path)
-    texts = KeptTexts(archive)
-    assert archive.facts["texts"]["text_bytes"] == sum(len(page.text) for page in pages)
-    rows = archive.log.find([page.logged.id for page in pages])
-    assert [texts.text(rows[page.logged.id]) for page in pages] == said
-
-
-def test_an_archive_without_pages_has_no_texts(tmp_path: Path) -> None:
-    build_archive(tmp_path / "empty.nda", [], parts=[TextsWriter(tmp_path)])
-
-    KeptTexts(LoggedArchive(tmp_path / "empty.nda"))
 
 
 def test_parts_that_were_not_frozen_are_named_with_the_remedy(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Temporary files of a build: what does not fit is told as a disk that is full."""
+"""Temporary files of a build: what does not fit is reported as a full disk."""
 
 import resource
 from collections.abc import Iterator
