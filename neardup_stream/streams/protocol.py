@@ -1,4 +1,4 @@
-"""Define the protocols of sources and sinks; `tests/contracts/streams.py` is their contract suite.
+"""Define the protocols of sources and sinks; `tests/contracts/streams.py` and `sinks.py` are their contracts.
 
 Callers: one pipeline task calls `read`, another calls `note_decided`, `send` and `commit`. No method is
 called concurrently with itself, nor `note_decided` with `commit`. The composition root opens and closes all
@@ -13,7 +13,11 @@ from typing import Protocol, Self
 
 from neardup_stream.message import Message, Partition, Record
 
-__all__ = ["Drain", "EndOfStream", "Finish", "Sink", "Source", "TakeOver"]
+__all__ = ["Begin", "Drain", "EndOfStream", "Finish", "Sink", "Source", "TakeOver"]
+
+Begin = Callable[[Sequence[Partition]], Awaitable[None]]
+"""Prepare for newly assigned partitions, whose start offsets are checked, before they are read."""
+
 
 Drain = Callable[[], Awaitable[None]]
 """Finish everything in flight, or stop at a deadline; called before partitions are revoked."""
@@ -56,6 +60,14 @@ class Source(Protocol):
 
         `read` raises its exceptions; the next `read` calls it again. A partition without an offset in its
         answer starts at its usual offset.
+        """
+        ...
+
+    def on_begin(self, begin: Begin) -> None:
+        """Call `begin` and wait for it before newly assigned partitions are read; files are never assigned.
+
+        It is called after `take_over`, and after the start offsets are checked. `read` raises its exceptions;
+        the next `read` calls both again.
         """
         ...
 

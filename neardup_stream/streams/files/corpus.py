@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition, Position
-from neardup_stream.streams.files.inputs import is_pipe, open_input
+from neardup_stream.streams.files.inputs import compressible_endings, is_pipe, open_input
+from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS
 from neardup_stream.streams.files.outputs import buffered_output
 from neardup_stream.streams.files.parquet import require_parquet
 from neardup_stream.streams.files.source import read_again
@@ -23,7 +24,6 @@ from neardup_stream.streams.files.source import read_again
 __all__ = ["Rows", "check_corpus", "copy_rows"]
 
 _PARQUET: Final = ".parquet"
-_LINES: Final = (".jsonl", ".jl", ".ndjson")
 _READ_AT_ONCE: Final = 8192
 """Rows of Parquet."""
 
@@ -55,17 +55,18 @@ def check_corpus(inputs: Sequence[str], output: str) -> None:
     """
     if pipes := [path for path in inputs if is_pipe(path)]:
         raise ConfigError(f"{pipes[0]!r} cannot be read a second time: name a file to keep pages of it")
+    lines = ", ".join(JSON_LINES_ENDINGS)
     if output.endswith(_PARQUET):
         require_parquet()
         allowed: tuple[str, ...] = (_PARQUET,)
-    elif output.endswith(_LINES):
-        allowed = (_PARQUET, *(name + packed for name in _LINES for packed in ("", ".gz", ".zst")))
+        kept, remedy = "of Parquet alone", f"keep its pages in a file whose name ends in {lines}"
+    elif output.endswith(JSON_LINES_ENDINGS):
+        allowed = (_PARQUET, *compressible_endings(JSON_LINES_ENDINGS))
+        kept, remedy = "of JSON Lines and Parquet", "--write-warc keeps the pages of WARC files"
     else:
-        raise ConfigError(f"{output!r} must end in {', '.join((*_LINES, _PARQUET))} to keep pages in it")
+        raise ConfigError(f"{output!r} must end in {lines}, {_PARQUET} to keep pages in it")
     if others := [path for path in inputs if not path.endswith(allowed)]:
-        raise ConfigError(
-            f"{output!r} cannot keep pages of {others[0]!r}: it must end in {', '.join(allowed)}"
-        )
+        raise ConfigError(f"{output!r} keeps rows {kept}, and {others[0]!r} is none: {remedy}")
 
 
 def copy_rows(
@@ -94,9 +95,11 @@ def copy_rows(
 
     Cost: one more pass over the inputs; memory of a block of rows.
     """
-    copy = _copy_parquet if output.endswith(_PARQUET) else _copy_lines
     with buffered_output(output) as file:
-        count = copy(file, inputs, rows, max_page_bytes, run_name)
+        if output.endswith(_PARQUET):
+            count = _copy_parquet(file, inputs, rows, run_name)
+        else:
+            count = _copy_lines(file, inputs, rows, max_page_bytes, run_name)
         if count < len(rows) and not is_damaged:
             raise CorruptData(
                 f"{len(rows) - count} of {len(rows)} pages to be kept are missing: an input has changed"
@@ -121,9 +124,7 @@ def _copy_lines(
     return count
 
 
-def _copy_parquet(
-    file: IO[bytes], inputs: Sequence[str], rows: Rows, _max_page_bytes: int, run_name: str
-) -> int:
+def _copy_parquet(file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: str) -> int:
     parquet, count = require_parquet(), 0
     schema = _common_schema(inputs)
     seen: Counter[str] = Counter()

@@ -5,7 +5,6 @@ same input. A pipe cannot be read twice; its identity is its path.
 """
 
 import gzip
-import hashlib
 import io
 import lzma
 import os
@@ -13,7 +12,7 @@ import select
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,10 +24,21 @@ from backports import zstd
 
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition
+from neardup_stream.streams.files.digests import LateDigests, digest_of
 from neardup_stream.streams.files.gzip_members import decompress_members
 from neardup_stream.streams.files.sniffing import decompress_sniffed
 
-__all__ = ["CHUNK_BYTES", "STDIN", "Input", "check_readable", "is_pipe", "is_regular", "open_input"]
+__all__ = [
+    "CHUNK_BYTES",
+    "STDIN",
+    "Input",
+    "check_readable",
+    "compressible_endings",
+    "is_pipe",
+    "is_regular",
+    "open_input",
+    "settled_ids",
+]
 
 STDIN = "-"
 """The path that means standard input."""
@@ -41,10 +51,11 @@ together.
 IDLE_MS = 100
 """How long to wait for a silent pipe before returning an empty chunk."""
 
-DIGEST_BYTES = 16
-
 _FILE = "file:"
 """Prefix of the input id of a regular file."""
+
+_PATH = "path:"
+"""The same while its digest is not known."""
 
 _DAMAGE = (
     EOFError,
@@ -69,6 +80,11 @@ _DECOMPRESSORS: dict[str, Callable[[io.RawIOBase], _ByteStream]] = {
 }
 
 
+def compressible_endings(endings: Sequence[str]) -> tuple[str, ...]:
+    """Return the endings of file names, each as it is and followed by that of each known compression."""
+    return tuple(ending + packed for ending in endings for packed in ("", *_DECOMPRESSORS))
+
+
 _ARCHIVES = ([".warc", ".gz"], [".wet", ".gz"])
 """File types with a gzip member for each record, so that a damaged one does not hide the others."""
 
@@ -86,7 +102,8 @@ class Input:
     Attributes:
         path: as given, for messages.
         partition: `file:<digest>`, `pipe:<path>` or `stdin`, the latter two with the name of the run if
-            it has one; its number counts repeats of one input.
+            it has one; its number counts repeats of one input. With digests that are computed beside the
+            reading a file is `path:<path>`, see `settled_ids`.
         timestamp_ms: modification time in the file system.
         chunks: its decompressed bytes, at most `CHUNK_BYTES` at a time; an empty chunk means that a
             pipe is silent but open. Raises `CorruptData` where the file is damaged or ends too early.
@@ -129,18 +146,21 @@ def check_readable(path: str) -> None:
 
 
 @contextmanager
-def open_input(path: str, seen: Counter[str], run_name: str = "") -> Iterator[Input]:
+def open_input(
+    path: str, seen: Counter[str], run_name: str = "", digests: LateDigests | None = None
+) -> Iterator[Input]:
     """Open `path` and close it again.
 
     Args:
         path: a file, or `-`.
         seen: how often each input id was opened in this run; incremented here.
         run_name: distinguishes the contents of a pipe from those in another run.
+        digests: computes those of files beside the reading.
 
-    Cost: a regular file is read once for its digest, before its first chunk.
+    Cost: without `digests` a regular file is read once for its digest, before its first chunk.
     """
     with _open_raw(path) as raw:
-        input_id = _input_id(path, raw, run_name)
+        input_id = _input_id(path, raw, run_name, digests)
         partition = Partition(input_id, seen[input_id])
         seen[input_id] += 1
         timestamp_ms = os.fstat(raw.fileno()).st_mtime_ns // 1_000_000
@@ -154,15 +174,23 @@ def _open_raw(path: str) -> io.FileIO:
         raise ConfigError(f"{path}: {error.strerror}") from error
 
 
-def _input_id(path: str, raw: io.FileIO, run_name: str) -> str:
+def settled_ids(digests: LateDigests) -> Mapping[str, str]:
+    """Return the input ids of files by those they had while they were read.
+
+    Raises:
+        StreamUnavailable: a file cannot be read.
+    """
+    return {f"{_PATH}{path}": f"{_FILE}{digest}" for path, digest in digests.of_paths().items()}
+
+
+def _input_id(path: str, raw: io.FileIO, run_name: str, digests: LateDigests | None) -> str:
     if is_pipe(path):
         name = "stdin" if path == STDIN else f"pipe:{path}"
         return f"{name}:{run_name}" if run_name else name
-    digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
-    while chunk := raw.read(CHUNK_BYTES):
-        digest.update(chunk)
-    raw.seek(0)
-    return f"{_FILE}{digest.hexdigest()}"
+    if digests is not None:
+        digests.begin(path, raw.fileno())
+        return f"{_PATH}{path}"
+    return f"{_FILE}{digest_of(raw.fileno())}"
 
 
 def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:

@@ -6,14 +6,17 @@ from collections.abc import Iterator, Sequence
 from io import FileIO
 from pathlib import Path
 from stat import S_ISREG
-from typing import Self
+from typing import Final, Self
 
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Position, Record
 from neardup_stream.streams.files.inputs import Input
 from neardup_stream.streams.files.outputs import OutputFile
 
-__all__ = ["JsonLinesSink", "read_json_lines"]
+__all__ = ["JSON_LINES_ENDINGS", "JsonLinesSink", "read_json_lines"]
+
+JSON_LINES_ENDINGS: Final = (".jsonl", ".jl", ".ndjson")
+"""Of file names; compressed files have a second ending."""
 
 
 def read_json_lines(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:

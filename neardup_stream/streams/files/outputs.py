@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from io import BufferedWriter, FileIO
 from pathlib import Path
 from stat import S_IMODE, S_ISBLK, S_ISFIFO, S_ISREG
-from typing import IO, NamedTuple
+from typing import IO, Final, NamedTuple
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
 
-__all__ = ["OutputFile", "buffered_output", "check_outputs"]
+__all__ = ["STANDARD_OUTPUT", "OutputFile", "buffered_output", "check_outputs", "is_pipe_or_device"]
 
-_STANDARD = "-"
+STANDARD_OUTPUT: Final = "-"
 _STDIN_FD, _STDOUT_FD = 0, 1
 _LONGEST_NAME_BYTES = 255
 _DESCRIPTOR = re.compile(r"/proc/|/dev/(fd/|std(out|err)\Z)")
@@ -56,7 +56,7 @@ def check_outputs(inputs: Sequence[str], outputs: Sequence[str]) -> None:
             continue
         if target in read:
             raise ConfigError(f"{path!r} is an input and an output: write the output to another file")
-        if target in written and not target.is_pipe and {path, written[target]} != {_STANDARD}:
+        if target in written and not target.is_pipe and {path, written[target]} != {STANDARD_OUTPUT}:
             raise ConfigError(f"{written[target]!r} and {path!r} are the same output: name two files")
         written[target] = path
 
@@ -64,7 +64,7 @@ def check_outputs(inputs: Sequence[str], outputs: Sequence[str]) -> None:
 def _target(path: str, standard_fd: int) -> _Target | None:
     """Return the identity of `path`; None if nothing can be destroyed, or opening it will fail."""
     try:
-        status = os.fstat(standard_fd) if path == _STANDARD else Path(path).stat()
+        status = os.fstat(standard_fd) if path == STANDARD_OUTPUT else Path(path).stat()
     except FileNotFoundError:
         return _absent_target(Path(path))
     except OSError:
@@ -113,7 +113,9 @@ class OutputFile:
             ConfigError: it may not be written.
         """
         try:
-            self._file = FileIO(_STDOUT_FD, "w", closefd=False) if self._path == _STANDARD else self._opened()
+            self._file = (
+                FileIO(_STDOUT_FD, "w", closefd=False) if self._path == STANDARD_OUTPUT else self._opened()
+            )
         except OSError as error:
             raise ConfigError(f"cannot open {self._path!r}: {error.strerror}") from error
         return self._file
@@ -176,6 +178,12 @@ def buffered_output(path: str) -> Iterator[IO[bytes]]:
             yield buffered
         finally:
             buffered.detach()  # flushes; the output closes the file
+
+
+def is_pipe_or_device(path: str) -> bool:
+    """Return whether a path names no regular file, but a pipe, a terminal or a device."""
+    status = _status(Path(path))
+    return status is not None and not S_ISREG(status.st_mode)
 
 
 def _status(path: Path) -> os.stat_result | None:

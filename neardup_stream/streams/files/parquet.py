@@ -78,7 +78,7 @@ def _batches(path: str) -> Iterator[Any]:
                 batch.validate(full=True)  # the places of repeated values are not checked before
                 yield _in_microseconds(pa, batch)
                 first += batch.num_rows
-    except (OSError, pa.ArrowException) as error:
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:  # names of columns may be no UTF-8
         raise CorruptData(
             f"{path}: damaged, cut off, or not supported by pyarrow, from row {first} on: {error}"
         ) from error

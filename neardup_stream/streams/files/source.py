@@ -2,22 +2,31 @@
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Self
 
 from neardup_stream.errors import ConfigError, CorruptData
-from neardup_stream.message import Partition, Record
+from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.buffer import take_records
-from neardup_stream.streams.files.inputs import STDIN, Input, check_readable, is_pipe, open_input
-from neardup_stream.streams.files.jsonl import read_json_lines
+from neardup_stream.streams.files.digests import LateDigests
+from neardup_stream.streams.files.inputs import (
+    STDIN,
+    Input,
+    check_readable,
+    compressible_endings,
+    is_pipe,
+    open_input,
+)
+from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS, read_json_lines
 from neardup_stream.streams.files.parquet import read_parquet, require_parquet
 from neardup_stream.streams.files.warc import read_warc
-from neardup_stream.streams.protocol import Drain, EndOfStream, Finish, TakeOver
+from neardup_stream.streams.finite import FiniteSource
+from neardup_stream.streams.protocol import EndOfStream
 
-__all__ = ["FileSource", "read_again"]
+__all__ = ["FileSource", "read_again", "record_number"]
 
 _Reader = Callable[[Input, int], Iterator[list[Record]]]
 
@@ -39,11 +48,7 @@ def _read_sniffed(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
 _WARC = b"WARC/"
 
 _READERS: dict[str, _Reader] = {
-    **{
-        name + compression: read_json_lines
-        for name in (".jsonl", ".jl", ".ndjson")
-        for compression in ("", ".gz", ".zst")
-    },
+    **dict.fromkeys(compressible_endings(JSON_LINES_ENDINGS), read_json_lines),
     ".warc": read_warc,
     ".warc.gz": read_warc,
     ".wacz": read_warc,
@@ -54,11 +59,8 @@ _READERS: dict[str, _Reader] = {
 """Readers by the end of the file name."""
 
 
-class FileSource:
+class FileSource(FiniteSource):
     """Read JSON Lines, WARC, WET and Parquet files and pipes in the order given, each a partition.
-
-    There is no resuming: opened again, the source starts at the beginning, and finished work is recognized by
-    its position. So commits have no effect.
 
     Args:
         paths: files with known name endings, or `-`; the format of a pipe with any other name is detected
@@ -66,15 +68,24 @@ class FileSource:
         max_page_bytes: larger pages are cut and rejected, without holding more of them in memory.
         run_name: part of the identity of pipes, for a store that outlives the run: a pipe has other
             contents in each run, while the identity of a file is its contents.
+        digests: computes the identities of files beside the reading; see `settled_ids`.
 
     Cost: the bytes of about two chunks, decompressed.
     """
 
-    def __init__(self, paths: Sequence[str], max_page_bytes: int, run_name: str = "") -> None:
+    def __init__(
+        self,
+        paths: Sequence[str],
+        max_page_bytes: int,
+        run_name: str = "",
+        digests: LateDigests | None = None,
+    ) -> None:
+        self._digests = digests
         self._paths = tuple(paths)
         self._max_page_bytes = max_page_bytes
         self._run_name = run_name
         self._ready: deque[Record] = deque()
+        self._units: dict[Partition, str] = {}
         self._blocks: Iterator[list[Record]] = iter(())
         self._next_block: asyncio.Future[list[Record] | None] | None = None
 
@@ -86,7 +97,7 @@ class FileSource:
         """
         readers = [(path, _reader_of(path)) for path in self._paths]
         self._ready.clear()
-        self._blocks = _read_blocks(readers, self._max_page_bytes, self._run_name)
+        self._blocks = _read_blocks(readers, self._max_page_bytes, self._run_name, self._digests, self._units)
         self._next_block = None
         return self
 
@@ -96,15 +107,6 @@ class FileSource:
             with suppress(CorruptData):
                 await self._next_block
         self._blocks = iter(())
-
-    def on_revoke(self, drain: Drain) -> None:
-        """Do nothing: files are never revoked."""
-
-    def on_assign(self, take_over: TakeOver) -> None:
-        """Do nothing: files are never assigned."""
-
-    def on_gap(self, finish: Finish) -> None:
-        """Do nothing: a file has no gaps."""
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """Return the next records; none while a pipe is silent.
@@ -131,17 +133,9 @@ class FileSource:
                 return
             yield records
 
-    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
-        """Return every partition: all are still assigned. No other reader continues from a file."""
-        return next_offsets.keys()
-
-    async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
-        """Return the offsets: commits are not stored, because the next run starts at the beginning."""
-        return next_offsets
-
-    def lag(self) -> Mapping[Partition, int]:
-        """Return nothing: the number of lines of a file is known only at its end."""
-        return {}
+    def place_of(self, position: Position) -> str:
+        """Return the place of a record that was read, for a person: `crawl.jsonl, line 3`, counted from 1."""
+        return f"{self._units[position.partition]} {position.offset + 1}"
 
     async def _fill(self) -> None:
         if self._next_block is None:
@@ -159,6 +153,15 @@ class FileSource:
 
     def _read_ahead(self) -> None:
         self._next_block = asyncio.get_running_loop().run_in_executor(None, next, self._blocks, None)
+
+
+def record_number(position: Position) -> str:
+    """Return the number of a record for a person, who counts from 1.
+
+    >>> record_number(Position(Partition("file", 0), 0))
+    'record 1'
+    """
+    return f"record {position.offset + 1}"
 
 
 def read_again(paths: Sequence[str], max_page_bytes: int, run_name: str = "") -> Iterator[list[Record]]:
@@ -180,18 +183,33 @@ def _reader_of(path: str) -> _Reader:
             return reader
     if path == STDIN or is_pipe(path):
         return _read_sniffed
+    if path.endswith((".json", ".json.gz")):
+        raise ConfigError(
+            f"{path}: a file of pages has one page a line and a name that ends in .jsonl; one page as JSON is"
+            " for explain, or in one line for standard input (-)"
+        )
     raise ConfigError(f"{path}: the name ends in none of {', '.join(_READERS)}")
 
 
 def _read_blocks(
-    readers: Sequence[tuple[str, _Reader]], max_page_bytes: int, run_name: str
+    readers: Sequence[tuple[str, _Reader]],
+    max_page_bytes: int,
+    run_name: str,
+    digests: LateDigests | None = None,
+    units: dict[Partition, str] | None = None,
 ) -> Iterator[list[Record]]:
-    """Yield the blocks of every file, also after a damaged one; raise CorruptData at the end if any was."""
+    """Yield the blocks of every file, also after a damaged one; raise CorruptData at the end if any was.
+
+    `units` is filled with what the offsets of each file count: `crawl.jsonl, line`.
+    """
     seen: Counter[str] = Counter()
     damage: list[str] = []
     for path, read in readers:
         try:
-            with open_input(path, seen, run_name) as source:
+            with open_input(path, seen, run_name, digests) as source:
+                if units is not None:
+                    unit = "line" if read is read_json_lines else "record"
+                    units[source.partition] = f"{'standard input' if path == STDIN else path}, {unit}"
                 yield from read(source, max_page_bytes)
         except CorruptData as error:
             damage.append(str(error))

@@ -20,7 +20,7 @@ from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.times import LATEST_SECONDS
 from neardup_stream.wire.urls import canonical_url
 
-__all__ = ["page_url", "read_warc"]
+__all__ = ["page_url", "read_warc", "warc_record"]
 
 _PAGE_TYPES = frozenset({"response", "resource", "conversion"})
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([^\s;"']+)""", re.IGNORECASE)
@@ -55,7 +55,8 @@ def read_warc(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
     try:
         framed = frame_records(source.chunks, max_page_bytes + 1 + MAX_HTTP_HEAD_BYTES)
         for offset, archived in enumerate(framed):
-            record = _record(archived, Position(source.partition, offset), source, max_page_bytes)
+            position = Position(source.partition, offset)
+            record = warc_record(archived, position, source.timestamp_ms, max_page_bytes)
             block.append(record)
             room_bytes -= record.size_bytes
             if room_bytes < 0:
@@ -67,8 +68,18 @@ def read_warc(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
     yield block
 
 
-def _record(archived: FramedRecord, position: Position, source: Input, max_page_bytes: int) -> Record:
-    timestamp_ms = _timestamp_ms(archived, source)
+def warc_record(
+    archived: FramedRecord, position: Position, file_timestamp_ms: int, max_page_bytes: int
+) -> Record:
+    """Return a record with its page, or with the reason why it has none.
+
+    Args:
+        archived: as it is framed.
+        position: of it.
+        file_timestamp_ms: counts where the record has no date.
+        max_page_bytes: of a longer body one byte more is returned.
+    """
+    timestamp_ms = _timestamp_ms(archived, file_timestamp_ms)
     body, decoded = _decode(archived, timestamp_ms, max_page_bytes)
     return Record(
         position=position,
@@ -148,11 +159,11 @@ def page_url(archived: FramedRecord) -> str:
     return archived.headers.get("warc-target-uri", "").removeprefix("<").removesuffix(">")
 
 
-def _timestamp_ms(archived: FramedRecord, source: Input) -> int:
+def _timestamp_ms(archived: FramedRecord, file_timestamp_ms: int) -> int:
     """Return when the page was fetched; the time of the file if the record has none."""
     try:
         date = datetime.fromisoformat(archived.headers.get("warc-date", ""))
         seconds = (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
-        return source.timestamp_ms
-    return int(seconds * 1000) if 0 <= seconds <= LATEST_SECONDS else source.timestamp_ms
+        return file_timestamp_ms
+    return int(seconds * 1000) if 0 <= seconds <= LATEST_SECONDS else file_timestamp_ms

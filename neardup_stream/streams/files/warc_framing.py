@@ -127,7 +127,7 @@ def _text(raw: bytes) -> str:
 class _Block:
     """The bytes of one block, or the beginning of a long one; `is_cut` if it does not end there.
 
-    It began at `start` of `buffer`, and is put back there if the buffer is still retained.
+    It began at `start` of `buffer`, and reading returns there if the buffer is still the same.
     """
 
     def __init__(self, held_bytes: int, *, ends_at_version: bool) -> None:

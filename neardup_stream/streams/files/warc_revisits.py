@@ -9,6 +9,7 @@ import hashlib
 from base64 import b32encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from io import RawIOBase
 from typing import Final, NamedTuple
@@ -16,13 +17,15 @@ from uuid import NAMESPACE_URL, uuid5
 
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Position
+from neardup_stream.page import Page
 from neardup_stream.streams.files.inputs import open_input
-from neardup_stream.streams.files.warc import page_url
+from neardup_stream.streams.files.warc import page_url, warc_record
 from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
 from neardup_stream.wire.events import event_id
+from neardup_stream.wire.pages import PageDecoder
 from neardup_stream.wire.urls import canonical_url
 
-__all__ = ["IDENTICAL_PROFILE", "NEAR_PROFILE", "Duplicates", "RevisitTally", "write_revisits"]
+__all__ = ["IDENTICAL_PROFILE", "NEAR_PROFILE", "Duplicates", "RevisitTally", "RunLimits", "write_revisits"]
 
 IDENTICAL_PROFILE: Final = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 """The payload has the same bytes as the one referred to."""
@@ -44,10 +47,24 @@ class Duplicates:
     Attributes:
         index: token of the index that decided.
         representatives: ids of the page and of its representative, by the id of each `duplicate` event.
+        dead_letters: positions of records that became dead letters.
     """
 
     index: str
     representatives: Mapping[str, tuple[str, str]]
+    dead_letters: AbstractSet[Position]
+
+
+class RunLimits(NamedTuple):
+    """What the run took for a page.
+
+    Attributes:
+        decoder: of its records.
+        max_page_bytes: of a body.
+    """
+
+    decoder: PageDecoder
+    max_page_bytes: int
 
 
 class RevisitTally(NamedTuple):
@@ -75,34 +92,39 @@ class _Capture(NamedTuple):
     payload_digest: str
 
 
-def write_revisits(paths: Sequence[str], output: RawIOBase, duplicates: Duplicates) -> RevisitTally:
+def write_revisits(
+    paths: Sequence[str], output: RawIOBase, duplicates: Duplicates, limits: RunLimits
+) -> RevisitTally:
     """Write every record of WARC files to one file, each a gzip member.
 
     A record becomes a revisit if its own event says `duplicate` and the latest capture of its representative
-    before it is in the output in full. Its record id stays, so that requests and metadata still refer to it.
+    before it that the run has decided is in the output in full. Its record id stays, so that requests and
+    metadata still refer to it.
 
     Args:
         paths: regular files in WARC format, in the order in which they were read before.
         output: where to write.
         duplicates: what was decided.
+        limits: of the run that decided.
 
     Raises:
         CorruptData: a file is damaged; the records before were written.
     """
-    writer = _Writer(output, duplicates)
+    writer = _Writer(output, duplicates, limits)
     writer.write(_warcinfo(paths, duplicates.index))
     seen: Counter[str] = Counter()
     for path in paths:
         with open_input(path, seen) as source:
             for offset, record in enumerate(frame_records(source.chunks, MAX_BLOCK_BYTES)):
-                writer.take(record, Position(source.partition, offset))
+                writer.take(record, Position(source.partition, offset), source.timestamp_ms)
     return writer.tally()
 
 
 class _Writer:
-    def __init__(self, output: RawIOBase, duplicates: Duplicates) -> None:
+    def __init__(self, output: RawIOBase, duplicates: Duplicates, limits: RunLimits) -> None:
         self._output = output
         self._duplicates = duplicates
+        self._limits = limits
         self._wanted = frozenset(kept for _, kept in duplicates.representatives.values())
         self._captures: dict[str, _Capture | None] = {}
         self._counts: Counter[str] = Counter()
@@ -111,7 +133,7 @@ class _Writer:
         counts = self._counts
         return RevisitTally(counts["copied"], counts["identical"], counts["near"], counts["damaged"])
 
-    def take(self, record: FramedRecord, position: Position) -> None:
+    def take(self, record: FramedRecord, position: Position, file_timestamp_ms: int) -> None:
         """Write a record as it is or as a revisit."""
         if record.fault or len(record.block) >= MAX_BLOCK_BYTES:
             self._counts["damaged"] += 1
@@ -131,8 +153,19 @@ class _Writer:
             self._revisit(record, kept, event)
         else:
             self._copy(record)
-        if page_id in self._wanted:
+        if page_id in self._wanted and self._is_decided(record, position, file_timestamp_ms):
             self._captures[page_id] = None if kept is not None else _capture(record)
+
+    def _is_decided(self, record: FramedRecord, position: Position, file_timestamp_ms: int) -> bool:
+        """Return whether the run took the record for a page; else the page is still what it was before."""
+        if position in self._duplicates.dead_letters:
+            return False
+        limits = self._limits
+        read = warc_record(record, position, file_timestamp_ms, limits.max_page_bytes)
+        try:
+            return isinstance(limits.decoder.decode(read), Page)
+        except BadPage:
+            return False
 
     def _copy(self, record: FramedRecord) -> None:
         self._counts["copied"] += 1

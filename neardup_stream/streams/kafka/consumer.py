@@ -1,33 +1,53 @@
 """Open, close and inspect aiokafka's consumer.
 
-It can fail without raising: one of its tasks ends and reads wait forever. So this module, and no other,
-inspects its tasks. A broken consumer is closed, whatever its state, and replaced.
+It can fail without raising: one of its tasks ends and reads wait forever. A broken consumer is closed,
+whatever its state, and replaced.
 """
 
 import asyncio
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import TypeAlias
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.message import Partition, Position, Record
+from neardup_stream.streams.kafka.aiokafka_compat import (
+    bound_expansion,
+    client_of,
+    close_client,
+    has_ended_task,
+)
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
 from neardup_stream.streams.kafka.errors import kafka_errors
-from neardup_stream.streams.kafka.expansion import RefusedValue, bound_expansion
+from neardup_stream.streams.kafka.expansion import RefusedValue
 from neardup_stream.streams.kafka.passwords import follow_password
 
 __all__ = [
+    "FetchedRecords",
     "close_consumer",
+    "fetch",
     "is_broken",
     "last_answer_seconds",
     "open_consumer",
+    "partition_count",
     "position",
     "record_in",
+    "unread_counts",
 ]
 
 _log = logging.getLogger(__name__)
+
+WAIT_MS = 200
+"""How long a fetch waits for the first record."""
+
+FetchedRecords: TypeAlias = Mapping[TopicPartition, Sequence[ConsumerRecord]]
+
+REBALANCE_WAIT_SECONDS = 1.0
+"""How long a fetch waits while the group rebalances, during which aiokafka would wait without a limit."""
 
 
 async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
@@ -39,7 +59,7 @@ async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
     """
     bound_expansion(config.max_expanded_bytes)
     consumer = AIOKafkaConsumer(**config.consumer_options())
-    follow_password(consumer._client, config.connection)  # noqa: SLF001 - its producer twin shows it
+    follow_password(client_of(consumer), config.connection)
     try:
         with kafka_errors(f"connecting to {config.connection.bootstrap_servers}"):
             async with asyncio.timeout(config.connection.request_timeout_seconds):
@@ -56,7 +76,7 @@ async def close_consumer(consumer: AIOKafkaConsumer) -> None:
     outcome: list[object] = await asyncio.gather(consumer.stop(), return_exceptions=True)
     if outcome != [None]:
         _log.info("the consumer was closed by force: %r", outcome)
-        await consumer._client.close()  # noqa: SLF001 - the half it leaves undone
+        await close_client(consumer)
 
 
 def is_broken(consumer: AIOKafkaConsumer) -> bool:
@@ -64,16 +84,34 @@ def is_broken(consumer: AIOKafkaConsumer) -> bool:
 
     So that it will never again read, commit or send heartbeats.
     """
-    coordinator, fetcher = consumer._coordinator, consumer._fetcher  # noqa: SLF001 - no public API
-    main = [coordinator._coordination_task, fetcher._fetch_task]  # noqa: SLF001 - see above
-    helpers = [coordinator._heartbeat_task, coordinator._commit_refresh_task]  # noqa: SLF001 - see above
-    failed = [task for task in main + helpers if task is not None and _has_failed(task)]
-    return bool(failed) or any(task.done() for task in main)
+    return has_ended_task(consumer)
 
 
-def _has_failed(task: asyncio.Task[None]) -> bool:
-    """Return whether a task failed; retrieving the exception also prevents asyncio's warning about it."""
-    return task.done() and not task.cancelled() and task.exception() is not None
+async def fetch(consumer: AIOKafkaConsumer, max_records: int) -> FetchedRecords:
+    """Return the next records, or none if there are none soon, or the group rebalances.
+
+    Raises:
+        KafkaError: as the consumer raises it.
+    """
+    fetched: FetchedRecords = {}
+    with suppress(TimeoutError):
+        async with asyncio.timeout(REBALANCE_WAIT_SECONDS):
+            fetched = await consumer.getmany(timeout_ms=WAIT_MS, max_records=max_records)
+    return fetched
+
+
+def unread_counts(consumer: AIOKafkaConsumer) -> dict[TopicPartition, int]:
+    """Return how many records of each assigned partition the consumer has not read, after the first fetch.
+
+    The end of a partition is the start of the first open transaction: records after it cannot be read yet.
+    """
+    ends = {one: consumer.last_stable_offset(one) for one in consumer.assignment()}
+    return {one: max(0, end - position(consumer, one)) for one, end in ends.items() if end is not None}
+
+
+def partition_count(consumer: AIOKafkaConsumer, topics: Collection[str]) -> int:
+    """Return how many partitions topics have, by the consumer's metadata."""
+    return sum(len(consumer.partitions_for_topic(topic) or ()) for topic in topics)
 
 
 def position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int:

@@ -1,25 +1,22 @@
 """Bound the decompression of batches.
 
-A batch of 16 KB can expand to 512 MiB, and aiokafka decompresses it before its size can be checked. So this
-module replaces its codecs, for the whole process, by ones that stop at a limit. A batch above the limit is
-never decompressed: each of its records is rejected, and stays in the topic.
+A batch of 16 KB can expand to 512 MiB, and aiokafka decompresses it before its size can be checked. So its
+codecs are replaced by those of this module, which stop at a limit. A batch above the limit is never
+decompressed: each of its records is rejected, and stays in the topic.
 """
 
 import zlib
 from collections.abc import Callable
-from types import ModuleType
 from typing import Final
 
 import cramjam
 from aiokafka.errors import CorruptRecordException
-from aiokafka.record import default_records
-from aiokafka.record._crecords import default_records as compiled_default_records
 from backports.zstd import ZstdDecompressor, ZstdError
 
 from neardup_stream.errors import BadPage
 from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
 
-__all__ = ["ExpansionExceeded", "RefusedValue", "bound_expansion"]
+__all__ = ["ExpansionExceeded", "RefusedValue", "bounded_codecs"]
 
 _LZ4_LARGEST_RATIO = 255
 _XERIAL_MAGIC = b"\x82SNAPPY\x00"
@@ -49,13 +46,14 @@ class RefusedValue(bytes):
 _limit = [DEFAULT_MAX_EXPANDED_BYTES]
 
 
-def bound_expansion(max_expanded_bytes: int) -> None:
-    """Limit aiokafka's decompression to so many bytes a batch, in this process, from now on."""
+def bounded_codecs(max_expanded_bytes: int) -> dict[str, Callable[[bytes | memoryview], bytes]]:
+    """Return decompressing functions, by codec; they share one limit, which the last call sets.
+
+    Args:
+        max_expanded_bytes: the most that a batch may expand to.
+    """
     _limit[0] = max_expanded_bytes
-    modules: tuple[ModuleType, ...] = (default_records, compiled_default_records)
-    for module in modules:
-        for codec, expand in _CODECS.items():
-            setattr(module, f"{codec}_decode", _bounded(expand))
+    return {codec: _bounded(expand) for codec, expand in _CODECS.items()}
 
 
 def _bounded(expand: Callable[[bytes, int], bytes]) -> Callable[[bytes | memoryview], bytes]:

@@ -9,13 +9,14 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener, OffsetAndMetadata, TopicPartition
 from aiokafka.errors import IllegalGenerationError, RebalanceInProgressError, UnknownMemberIdError
 
-from neardup_stream.errors import NeardupError
+from neardup_stream.errors import ConfigError, NeardupError
 from neardup_stream.streams.kafka.admin import group_members, require_topics
+from neardup_stream.streams.kafka.aiokafka_compat import commit_generation, member_id_of
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
 from neardup_stream.streams.kafka.consumer import close_consumer, open_consumer
 from neardup_stream.streams.kafka.start_offsets import Beginnings
 
-__all__ = ["Listener", "commit_as_member", "generation_of", "is_fenced", "join"]
+__all__ = ["Listener", "commit_as_member", "fencing_error", "join"]
 
 _log = logging.getLogger(__name__)
 
@@ -70,11 +71,6 @@ async def join(config: KafkaSourceConfig, beginnings: Beginnings, listener: List
     return consumer
 
 
-def generation_of(consumer: AIOKafkaConsumer) -> int:
-    """Return the group generation of the consumer; -1 while it is no member."""
-    return int(consumer._coordinator.generation)  # noqa: SLF001 - no public API
-
-
 async def commit_as_member(
     consumer: AIOKafkaConsumer,
     generation: int,
@@ -99,29 +95,29 @@ async def commit_as_member(
     Raises:
         KafkaError: as the request raises it.
     """
-    coordinator = consumer._coordinator  # noqa: SLF001 - see above
     requests = {one: OffsetAndMetadata(offset, witnesses[one]) for one, offset in offsets.items()}
-    await coordinator.ensure_coordinator_known()
-    if generation < 0 or coordinator.generation != generation or not offsets.keys() <= consumer.assignment():
-        return False
-    try:  # no `await` between the check of the generation and the request that carries it
-        await coordinator._do_commit_offsets(None, requests)  # noqa: SLF001 - see above
+    try:
+        return await commit_generation(consumer, generation, requests)
     except (UnknownMemberIdError, IllegalGenerationError, RebalanceInProgressError):
         return False
-    return True
 
 
-async def is_fenced(consumer: AIOKafkaConsumer, config: KafkaSourceConfig) -> bool:
-    """Return whether another member holds the consumer's instance id.
+async def fencing_error(consumer: AIOKafkaConsumer, config: KafkaSourceConfig) -> ConfigError | None:
+    """Return an error if another member holds the consumer's instance id, else None.
 
     Heartbeats do not name the id, so their answer only says that the member is unknown. It may have missed
     heartbeats for too long; if the id has a member now, another process took it.
     """
-    if not config.group_instance_id or consumer._coordinator.member_id:  # noqa: SLF001 - no public API
-        return False
+    if not config.group_instance_id or member_id_of(consumer):
+        return None
     try:
         members = await group_members(config.connection, config.group_id)
     except NeardupError as error:
         _log.warning("cannot check whether another member has our instance id: %s", error)
-        return False
-    return any(member[:-_UUID_LENGTH] == f"{config.group_instance_id}-" for member in members)
+        return None
+    if all(member[:-_UUID_LENGTH] != f"{config.group_instance_id}-" for member in members):
+        return None
+    return ConfigError(
+        f"another member of group {config.group_id} has joined with kafka.group_instance_id = "
+        f"{config.group_instance_id!r}: give every daemon an instance id of its own"
+    )

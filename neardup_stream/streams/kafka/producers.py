@@ -15,6 +15,7 @@ from aiokafka.producer.message_accumulator import BatchBuilder
 from neardup_stream.errors import ConfigError
 from neardup_stream.gather_all import gather_all
 from neardup_stream.message import Message
+from neardup_stream.streams.kafka.aiokafka_compat import close_without_flush
 from neardup_stream.streams.kafka.config import KafkaConnection
 from neardup_stream.streams.kafka.passwords import follow_password
 
@@ -71,12 +72,7 @@ async def discard_producer(producer: AIOKafkaProducer) -> None:
     Every send that returned was acknowledged, so everything still queued was reported as failed. Waits a
     moment for requests in flight; a sender that looks for a coordinator ends when it has found one.
     """
-    producer._closed = True  # noqa: SLF001 - `stop` does it first, too
-    # A sender that never ran raises its own cancellation.
-    closing = asyncio.gather(producer._sender.close(), return_exceptions=True)  # noqa: SLF001 - see above
-    await asyncio.wait([closing], timeout=CLOSE_SECONDS)
-    _look_at_failures(producer)
-    await producer.client.close()
+    await close_without_flush(producer, CLOSE_SECONDS)
 
 
 async def send_batches(producer: AIOKafkaProducer, topic: str, messages: Sequence[Message]) -> None:
@@ -88,16 +84,6 @@ async def send_batches(producer: AIOKafkaProducer, topic: str, messages: Sequenc
     for partition, batch in _batches(producer, partitions, messages):
         sent.append(await producer.send_batch(batch, topic, partition=partition))
     await gather_all(sent)
-
-
-def _look_at_failures(producer: AIOKafkaProducer) -> None:
-    """Retrieve the exceptions that a failed sender leaves behind: asyncio logs those never retrieved."""
-    queued = producer._message_accumulator._batches.values()  # noqa: SLF001 - no public API
-    left = [batch._drain_waiter for batches in queued for batch in batches]  # noqa: SLF001 - see above
-    left.append(producer._txn_manager.wait_for_transaction_end())  # noqa: SLF001 - None without transactions
-    for failure in left:
-        if failure is not None and failure.done():
-            failure.exception()
 
 
 def _batches(

@@ -87,7 +87,7 @@ class KafkaSink:
         """Deliver one message to every in-sync replica; may be called while other calls are in flight.
 
         Returns:
-            The partition and the offset at which it stands.
+            The partition and the offset of the message.
 
         Raises:
             StreamUnavailable: it was not acknowledged, and may be on the topic or not.

@@ -1,4 +1,4 @@
-"""Read a topic as it is now: every retained record, up to the end at the time of opening.
+"""Read a topic as it is now: every retained record, or the latest ones, up to the end at the time of opening.
 
 The reader has no group, so it affects no consumer and stores no offsets. It reads committed records only.
 """
@@ -14,10 +14,10 @@ from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.message import Partition, Record
 from neardup_stream.streams.kafka.admin import TopicFacts, require_topics
+from neardup_stream.streams.kafka.aiokafka_compat import bound_expansion
 from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, KafkaConnection
 from neardup_stream.streams.kafka.consumer import close_consumer, position, record_in
 from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
-from neardup_stream.streams.kafka.expansion import bound_expansion
 from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, seek_past
 
 __all__ = ["TopicSnapshot", "open_snapshot"]
@@ -41,6 +41,7 @@ class TopicSnapshot:
     beginnings: Mapping[Partition, int]
     ends: Mapping[Partition, int]
     facts: TopicFacts
+    _starts: Mapping[Partition, int]
     _consumer: AIOKafkaConsumer
     _topic: str
     _input_id: str
@@ -58,14 +59,19 @@ class TopicSnapshot:
             return 0
         return None if self.facts.kept_ms is None else now_ms - self.facts.kept_ms + _CLOCKS_MS
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether `records` yields all that the topic retains."""
+        return self._starts == self.beginnings
+
     async def records(self) -> AsyncIterator[Sequence[Record]]:
-        """Yield all records, in order within each partition, a few hundred at a time.
+        """Yield the records, in order within each partition, a few hundred at a time.
 
         Raises:
             StreamUnavailable: no broker answers any more.
             ConfigError: access is denied.
         """
-        unread = {one for one, end in self.ends.items() if self.beginnings[one] < end}
+        unread = {one for one, end in self.ends.items() if self._starts[one] < end}
         last_progress = monotonic()
         while unread:
             with kafka_errors(f"reading {self._topic}", right="Read"):
@@ -102,7 +108,12 @@ class TopicSnapshot:
 
 @asynccontextmanager
 async def open_snapshot(
-    connection: KafkaConnection, topic: str, input_id: str
+    connection: KafkaConnection,
+    topic: str,
+    input_id: str,
+    *,
+    latest: int | None = None,
+    max_expanded_bytes: int = DEFAULT_MAX_EXPANDED_BYTES,
 ) -> AsyncIterator[TopicSnapshot]:
     """Look up the first and last offsets of a topic, and prepare to read it.
 
@@ -110,6 +121,8 @@ async def open_snapshot(
         connection: the cluster.
         topic: must exist.
         input_id: of its positions.
+        latest: read at most so many offsets, as many of each partition, at least one; None reads all.
+        max_expanded_bytes: most bytes of a batch, in this process, from now on.
 
     Raises:
         StreamUnavailable: the cluster cannot be reached.
@@ -117,7 +130,7 @@ async def open_snapshot(
     """
     facts = (await require_topics(connection, [topic], right="Read"))[topic]
     everything = [TopicPartition(topic, number) for number in range(facts.partitions)]
-    bound_expansion(DEFAULT_MAX_EXPANDED_BYTES)
+    bound_expansion(max_expanded_bytes)
     consumer = AIOKafkaConsumer(**_consumer_options(connection))
     try:
         with kafka_errors(f"reading {topic}", right="Read"):
@@ -125,12 +138,18 @@ async def open_snapshot(
             consumer.assign(everything)
             beginnings = await consumer.beginning_offsets(everything)
             ends = await consumer.end_offsets(everything)
+            each = None if latest is None else max(1, latest // facts.partitions)
+            starts = {
+                one: begin if each is None else max(begin, ends[one] - each)
+                for one, begin in beginnings.items()
+            }
             for one in everything:
-                consumer.seek(one, beginnings[one])
+                consumer.seek(one, starts[one])
         yield TopicSnapshot(
             beginnings={Partition(input_id, one.partition): offset for one, offset in beginnings.items()},
             ends={Partition(input_id, one.partition): offset for one, offset in ends.items()},
             facts=facts,
+            _starts={Partition(input_id, one.partition): offset for one, offset in starts.items()},
             _consumer=consumer,
             _topic=topic,
             _input_id=input_id,

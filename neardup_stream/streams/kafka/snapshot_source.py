@@ -1,19 +1,20 @@
 """Read a topic as a finite source: what is retained of it, up to given offsets, for a recovery."""
 
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Self
 
 from neardup_stream.message import Partition, Record
 from neardup_stream.streams.buffer import take_records
+from neardup_stream.streams.finite import FiniteSource
 from neardup_stream.streams.kafka.snapshot import TopicSnapshot
-from neardup_stream.streams.protocol import Drain, EndOfStream, Finish, TakeOver
+from neardup_stream.streams.protocol import EndOfStream
 
 __all__ = ["SnapshotSource"]
 
 
-class SnapshotSource:
-    """Read a snapshot to the given offsets. Commits have no effect.
+class SnapshotSource(FiniteSource):
+    """Read a snapshot to the given offsets.
 
     Args:
         snapshot: opened by its owner, and read here alone.
@@ -45,15 +46,6 @@ class SnapshotSource:
     async def __aexit__(self, *exc: object) -> None:
         """Do nothing."""
 
-    def on_revoke(self, drain: Drain) -> None:
-        """Do nothing: partitions are never revoked."""
-
-    def on_assign(self, take_over: TakeOver) -> None:
-        """Do nothing: partitions are never assigned."""
-
-    def on_gap(self, finish: Finish) -> None:
-        """Do nothing: a snapshot commits nothing."""
-
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         """Return the next records below the ends.
 
@@ -77,15 +69,3 @@ class SnapshotSource:
         latest_ms = max(record.timestamp_ms for record in records)
         self.timestamp_seconds = max(self.timestamp_seconds, latest_ms / 1000)
         return records
-
-    async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
-        """Return every partition: all are still assigned. Nothing of a snapshot is sent."""
-        return next_offsets.keys()
-
-    async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
-        """Return the offsets: every partition is still assigned."""
-        return next_offsets
-
-    def lag(self) -> Mapping[Partition, int]:
-        """Return nothing: the lag is unknown."""
-        return {}

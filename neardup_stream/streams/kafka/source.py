@@ -14,37 +14,38 @@ import asyncio
 import logging
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import suppress
 from typing import Self
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.errors import NoOffsetForPartitionError, OffsetOutOfRangeError
-from aiokafka.structs import ConsumerRecord
 
-from neardup_stream.errors import ConfigError, InvariantBroken, NeardupError
+from neardup_stream.errors import InvariantBroken, NeardupError
 from neardup_stream.message import Partition, Record
 from neardup_stream.meters import NoMeters, PipelineMeters
 from neardup_stream.streams.buffer import take_records
+from neardup_stream.streams.kafka.aiokafka_compat import generation_of
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
-from neardup_stream.streams.kafka.consumer import close_consumer, is_broken, position, record_in
+from neardup_stream.streams.kafka.consumer import (
+    FetchedRecords,
+    close_consumer,
+    fetch,
+    is_broken,
+    partition_count,
+    record_in,
+    unread_counts,
+)
 from neardup_stream.streams.kafka.errors import kafka_errors
 from neardup_stream.streams.kafka.idle_check import Silence
-from neardup_stream.streams.kafka.membership import Listener, commit_as_member, generation_of, is_fenced, join
+from neardup_stream.streams.kafka.membership import Listener, commit_as_member, fencing_error, join
 from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, seek_past
 from neardup_stream.streams.kafka.partitions import name_of, topic_partition_of
 from neardup_stream.streams.kafka.read_progress import Runs
 from neardup_stream.streams.kafka.start_offsets import Beginnings, InputHistory, NoHistory
-from neardup_stream.streams.protocol import Drain, Finish, TakeOver
+from neardup_stream.streams.protocol import Begin, Drain, Finish, TakeOver
 
 __all__ = ["KafkaSource"]
 
 _log = logging.getLogger(__name__)
-
-WAIT_MS = 200
-"""How long a read waits for the first record."""
-
-REBALANCE_WAIT_SECONDS = 1.0
-"""How long a read waits while the group rebalances, during which aiokafka would wait without a limit."""
 
 
 class KafkaSource:
@@ -81,6 +82,7 @@ class KafkaSource:
         self._generation = -1
         self._drain: Drain | None = None
         self._on_assign: TakeOver | None = None
+        self._on_begin: Begin | None = None
         self._finish: Finish | None = None
         self._failure: NeardupError | None = None
         self.dropped_commit_count = 0
@@ -117,6 +119,10 @@ class KafkaSource:
         """Await `take_over` before newly assigned partitions are read, from the offsets it returns."""
         self._on_assign = take_over
 
+    def on_begin(self, begin: Begin) -> None:
+        """Await `begin` before newly assigned partitions are read, once their start offsets are checked."""
+        self._on_begin = begin
+
     def on_gap(self, finish: Finish) -> None:
         """Await `finish`, which may call `commit`, before a committed offset passes deleted records."""
         self._finish = finish
@@ -136,10 +142,13 @@ class KafkaSource:
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
-        if not self._ready:
+        if not self._ready or self._untaken:
             consumer = await self._working_consumer()
             await self._take_over(consumer)
-            await self._fetch(consumer, max_records)
+            if not self._ready:
+                await self._fetch(consumer, max_records)
+        if self._untaken:  # assigned meanwhile: what was fetched of them waits for the next read
+            return ()
         return take_records(self._ready, max_records, max_bytes)
 
     async def note_decided(self, next_offsets: Mapping[Partition, int]) -> Collection[Partition]:
@@ -178,22 +187,14 @@ class KafkaSource:
         return {self._beginnings.partition(one): offset for one, offset in known.items()}
 
     def lag(self) -> Mapping[Partition, int]:
-        """Return the lag of each topic's partitions, after the first fetch.
-
-        The end of a partition is the start of the first open transaction: records after it cannot be read
-        yet.
-        """
-        consumer = self._consumer
-        if consumer is None:
+        """Return how many records of each assigned partition wait, after the first fetch."""
+        if self._consumer is None:
             return {}
-        waiting = Counter(record.position.partition for record in self._ready)
-        lag: dict[Partition, int] = {}
-        for one in consumer.assignment():
-            end = consumer.last_stable_offset(one)
-            if end is not None:
-                unread = max(0, end - position(consumer, one)) + waiting[self._beginnings.partition(one)]
-                lag[Partition(one.topic, one.partition)] = unread
-        return lag
+        ready = Counter(record.position.partition for record in self._ready)
+        return {
+            Partition(one.topic, one.partition): count + ready[self._beginnings.partition(one)]
+            for one, count in unread_counts(self._consumer).items()
+        }
 
     async def _join(self) -> AIOKafkaConsumer:
         consumer = await join(self._config, self._beginnings, Listener(self._revoked, self._assigned))
@@ -214,9 +215,9 @@ class KafkaSource:
         return consumer
 
     async def _take_over(self, consumer: AIOKafkaConsumer) -> None:
-        """Before reading in a new membership: get the start offsets from the pipeline, and check them.
+        """Before reading in a new membership: get the start offsets from the pipeline, check them, and begin.
 
-        In this order, because a transaction that is still committing hides its offset.
+        The offsets come first, because a transaction that is still committing hides its offset.
         """
         taken = self._untaken
         if not taken:
@@ -224,19 +225,19 @@ class KafkaSource:
         partitions = {self._beginnings.partition(one): one for one in taken}
         offsets = await self._on_assign(list(partitions)) if self._on_assign is not None else {}
         await self._beginnings.check(consumer, taken)
+        if self._on_begin is not None:
+            await self._on_begin(list(partitions))
         if taken is self._untaken:  # otherwise there was another rebalance
             for partition, offset in offsets.items():
                 consumer.seek(partitions[partition], offset)
             self._untaken = set()
 
     async def _fetch(self, consumer: AIOKafkaConsumer, max_records: int) -> None:
-        fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]] = {}
+        fetched: FetchedRecords = {}
         with kafka_errors("reading", "Read"):
             try:
                 if not self._is_misplaced:
-                    with suppress(TimeoutError):
-                        async with asyncio.timeout(REBALANCE_WAIT_SECONDS):
-                            fetched = await consumer.getmany(timeout_ms=WAIT_MS, max_records=max_records)
+                    fetched = await fetch(consumer, max_records)
             except NoOffsetForPartitionError as error:
                 one = error.args[0]
                 await self._begin(consumer, one, await self._beginnings.first(consumer, one))
@@ -251,12 +252,11 @@ class KafkaSource:
         if not fetched:
             await self._silence.look_into(consumer)
 
-    async def _fetch_any_names(
-        self, consumer: AIOKafkaConsumer
-    ) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
+    async def _fetch_any_names(self, consumer: AIOKafkaConsumer) -> FetchedRecords:
         """Fetch from the current position of every partition, with tolerant parsing."""
         runs = self._runs
-        stood = await self._next_offsets(consumer.assignment())
+        assignment = consumer.assignment()
+        stood = await self._beginnings.next_offsets(assignment, self._runs.ends(assignment))
         if runs is not self._runs:  # or a rebalance has reset the positions
             return {}
         for one, offset in stood.items():
@@ -265,17 +265,7 @@ class KafkaSource:
         fetched = await fetch_any_names(consumer, stood, self._config.partition_fetch_max_bytes)
         return seek_past(consumer, fetched) if runs is self._runs else {}
 
-    async def _next_offsets(self, assignment: Collection[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the offset after what this membership kept of each partition.
-
-        Omits partitions not started.
-        """
-        ends = {one: self._runs.end(one) for one in assignment}
-        kept = {one: end for one, end in ends.items() if end is not None}
-        untouched = [one for one in assignment if one not in kept]
-        return kept | (await self._beginnings.committed(untouched) if untouched else {})
-
-    def _keep(self, fetched: Mapping[TopicPartition, Sequence[ConsumerRecord]]) -> None:
+    def _keep(self, fetched: FetchedRecords) -> None:
         """Keep records, unless their membership has ended or is not started: those are fetched again."""
         if not self._is_member or (self._untaken and self._on_assign is not None):
             return
@@ -327,11 +317,9 @@ class KafkaSource:
         """Handle the callback before the consumer joins, for the first time or again."""
         await self._on_revoked(revoked)
         consumer = self._consumer
-        if revoked and consumer is not None and await is_fenced(consumer, self._config):
-            self._failure = ConfigError(
-                f"another member of group {self._config.group_id} has joined with kafka.group_instance_id = "
-                f"{self._config.group_instance_id!r}: give every daemon an instance id of its own"
-            )
+        fenced = await fencing_error(consumer, self._config) if revoked and consumer is not None else None
+        if fenced is not None:
+            self._failure = fenced
             raise asyncio.CancelledError  # which ends aiokafka's coordinator, before it competes for the id
 
     def _assigned(self, assigned: Collection[TopicPartition]) -> None:
@@ -341,7 +329,7 @@ class KafkaSource:
         self._is_member = True
         if self._consumer is not None:
             self._generation = generation_of(self._consumer)
-            self._meters.assigned(len(assigned), self._topic_partition_count(self._consumer))
+            self._meters.assigned(len(assigned), partition_count(self._consumer, self._config.topics))
 
     async def _on_revoked(self, revoked: Collection[TopicPartition]) -> None:
         """End the membership. aiokafka would swallow an exception here, so the next read raises it."""
@@ -356,7 +344,3 @@ class KafkaSource:
             self._runs = Runs()
             self._is_misplaced = False
             self._meters.revoked()
-
-    def _topic_partition_count(self, consumer: AIOKafkaConsumer) -> int:
-        """Return how many partitions the topics have, by the consumer's metadata."""
-        return sum(len(consumer.partitions_for_topic(topic) or ()) for topic in self._config.topics)

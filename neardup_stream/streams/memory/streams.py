@@ -16,7 +16,7 @@ from typing import Self
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.streams.buffer import take_records
-from neardup_stream.streams.protocol import Drain, EndOfStream, Finish, TakeOver
+from neardup_stream.streams.protocol import Begin, Drain, EndOfStream, Finish, TakeOver
 
 __all__ = ["End", "Fail", "Gap", "MemorySink", "MemorySource", "Pass", "Pause", "numbered"]
 
@@ -103,6 +103,7 @@ class MemorySource:
         self._ahead: deque[_Item] = deque()
         self._drain: Drain | None = None
         self._take_over: TakeOver | None = None
+        self._before_reading: Begin | None = None
         self._finish: Finish | None = None
         self._firsts: dict[Partition, int] = {}
         self._is_taken_over = False
@@ -129,6 +130,10 @@ class MemorySource:
     def on_assign(self, take_over: TakeOver) -> None:
         """Call `take_over` before the first read, and before the first one after `revoke`."""
         self._take_over = take_over
+
+    def on_begin(self, begin: Begin) -> None:
+        """Call `begin` after `take_over`."""
+        self._before_reading = begin
 
     def on_gap(self, finish: Finish) -> None:
         """Call `finish` before a gap is passed."""
@@ -180,10 +185,15 @@ class MemorySource:
 
     async def _begin(self) -> None:
         if self._take_over is not None:
-            present = {item.position.partition for item in self._items if isinstance(item, Record)}
-            await self._take_over(sorted(present - self._revoked))
+            await self._take_over(self._assigned())
             self._ahead = self._not_done()
+        if self._before_reading is not None:
+            await self._before_reading(self._assigned())
         self._is_taken_over = True
+
+    def _assigned(self) -> list[Partition]:
+        present = {item.position.partition for item in self._items if isinstance(item, Record)}
+        return sorted(present - self._revoked)
 
     def _records_ahead(self) -> Iterator[Record]:
         for item in self._ahead:

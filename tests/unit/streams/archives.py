@@ -12,7 +12,7 @@ def warc_record(
     date: str = "2024-05-01T10:20:30Z",
     length: int | None = None,
 ) -> bytes:
-    """One record; `length` states another size than the block has."""
+    """Return one record; `length` states another size than the block has."""
     head = [
         "WARC/1.0",
         f"WARC-Type: {kind}",
@@ -31,12 +31,12 @@ def resource(uri: str, body: bytes, content_type: str = "text/plain; charset=utf
 
 
 def conversion(uri: str, text: bytes) -> bytes:
-    """What WET files hold."""
+    """Return what WET files hold."""
     return warc_record("conversion", uri, text, "text/plain")
 
 
 def response(uri: str, body: bytes, content_type: str = "text/html", headers: tuple[str, ...] = ()) -> bytes:
-    """An HTTP response with status 200."""
+    """Return an HTTP response with status 200."""
     return warc_record(
         "response", uri, http(body, content_type, headers), "application/http; msgtype=response"
     )
@@ -49,7 +49,7 @@ def http(body: bytes, content_type: str, headers: tuple[str, ...] = ()) -> bytes
 
 
 def with_lf(archived: bytes) -> bytes:
-    """The same record with lines that end in LF, as some tools write them, those of HTTP too."""
+    """Return the same record with lines that end in LF, as some tools write them, those of HTTP too."""
     head, _, block = archived.removesuffix(b"\r\n\r\n").partition(b"\r\n\r\n")
     shorter = block.replace(b"\r\n", b"\n")
     stated = head.replace(b"Content-Length: %d" % len(block), b"Content-Length: %d" % len(shorter))

@@ -20,7 +20,7 @@ MAX_PAGE_BYTES = 1 << 20
 
 
 def rows_of(paths: Sequence[Path], numbers: Sequence[Sequence[int]]) -> Rows:
-    """Rows of each file, by number."""
+    """Return rows of each file, by number."""
     rows, seen = Rows(), Counter[str]()
     for path, wanted in zip(paths, numbers, strict=True):
         with open_input(str(path), seen) as opened:
@@ -111,8 +111,8 @@ def test_files_of_different_columns_are_refused_and_leave_the_old_output(tmp_pat
     ("inputs", "output", "message"),
     [
         (["-"], "out.jsonl", "cannot be read a second time"),
-        (["a.warc.gz"], "out.jsonl", "cannot keep pages of"),
-        (["a.jsonl"], "out.parquet", "cannot keep pages of"),
+        (["a.warc.gz"], "out.jsonl", "of JSON Lines and Parquet, and 'a.warc.gz' is none: --write-warc"),
+        (["a.jsonl"], "out.parquet", "of Parquet alone, and 'a.jsonl' is none: keep its pages in"),
         (["a.jsonl"], "out.csv", "must end in"),
         (["a.jsonl"], "-", "must end in"),
     ],

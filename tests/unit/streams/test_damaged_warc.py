@@ -22,7 +22,7 @@ FIRST, SECOND, LAST = (response(f"{URL}/{number}", HTML) for number in range(3))
 
 
 async def read(path: Path, content: bytes) -> tuple[list[Record], CorruptData | None]:
-    """All records, and the damage that is reported behind them."""
+    """Return all records, and the damage that is reported behind them."""
     await asyncio.to_thread(path.write_bytes, content)
     records: list[Record] = []
     async with FileSource([str(path)], MAX_PAGE_BYTES) as source:

@@ -1,9 +1,6 @@
-import asyncio
 import gzip
 import io
 import os
-import subprocess
-import sys
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -16,21 +13,14 @@ from neardup_stream.message import Record
 from neardup_stream.page import Page
 from neardup_stream.streams.files.inputs import CHUNK_BYTES
 from neardup_stream.streams.files.source import FileSource
-from neardup_stream.streams.protocol import EndOfStream
 from tests.contracts.streams import read_records
 from tests.unit.streams.archives import resource
-
-MAX_PAGE_BYTES = 100
+from tests.unit.streams.written_files import MAX_PAGE_BYTES, write
 
 
 async def read_files(*paths: Path, max_page_bytes: int = MAX_PAGE_BYTES) -> Sequence[Record]:
     async with FileSource([str(path) for path in paths], max_page_bytes) as source:
         return await read_records(source)
-
-
-def write(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -189,122 +179,6 @@ async def test_an_empty_file_holds_no_records(tmp_path: Path, name: str) -> None
     assert await read_files(write(tmp_path / name, b"")) == []
 
 
-ARCHIVE = b"".join(resource(f"http://a.example/{number}", b"text") for number in range(3))
-
-
-MANY_LINES = b"".join(b"line %d\n" % number for number in range(5_000))
-
-
-def one_byte_at_a_time(path: Path, content: bytes) -> None:
-    with path.open("wb", buffering=0) as pipe:
-        for byte in content:
-            pipe.write(bytes([byte]))
-
-
-@pytest.mark.parametrize(
-    ("content", "count"),
-    [
-        pytest.param(b"a\nb\n", 2, id="lines"),
-        pytest.param(b"a", 1, id="fewer-bytes-than-tell"),
-        pytest.param(b"", 0, id="nothing"),
-        pytest.param(gzip.compress(b"a\n") + gzip.compress(b"b\n") + bytes(9), 2, id="gzip"),
-        pytest.param(zstd.compress(b"a\n") + zstd.compress(b"b\n"), 2, id="zstd"),
-        pytest.param(gzip.compress(MANY_LINES), 5_000, id="gzip-of-many-lines"),
-        pytest.param(zstd.compress(MANY_LINES), 5_000, id="zstd-of-many-lines"),
-        pytest.param(ARCHIVE, 3, id="warc"),
-        pytest.param(gzip.compress(ARCHIVE), 3, id="warc-in-gzip"),
-        pytest.param(zstd.compress(ARCHIVE), 3, id="warc-in-zstd"),
-    ],
-)
-@pytest.mark.parametrize("write_to", [Path.write_bytes, one_byte_at_a_time], ids=["whole", "in-bytes"])
-async def test_a_pipe_is_taken_for_what_it_begins_with(
-    tmp_path: Path, content: bytes, count: int, write_to: Callable[[Path, bytes], object]
-) -> None:
-    path = tmp_path / "fifo"
-    os.mkfifo(path)
-    writing = asyncio.create_task(asyncio.to_thread(write_to, path, content))
-
-    async with FileSource([str(path)], MAX_PAGE_BYTES) as source:
-        records = await read_records(source, silence=1_000)
-        with pytest.raises(EndOfStream):
-            await _read_until_any(source)
-    await writing
-
-    assert len(records) == count
-
-
-@pytest.mark.parametrize("compress", [gzip.compress, zstd.compress], ids=["gzip", "zstd"])
-async def test_a_compressed_pipe_that_is_cut_off_is_damaged(
-    tmp_path: Path, compress: Callable[[bytes], bytes]
-) -> None:
-    path = tmp_path / "fifo"
-    os.mkfifo(path)
-    writing = asyncio.create_task(asyncio.to_thread(path.write_bytes, compress(b"a\nb\n")[:-4]))
-
-    async with FileSource([str(path)], MAX_PAGE_BYTES) as source:
-        with pytest.raises(CorruptData, match="cut off"):
-            await read_records(source, silence=1_000)
-    await writing
-
-
-async def test_a_pipe_gives_what_was_written_so_far_and_then_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "fifo"
-    os.mkfifo(path)
-    writing = asyncio.create_task(asyncio.to_thread(os.open, path, os.O_WRONLY))
-
-    async with FileSource([str(path)], MAX_PAGE_BYTES) as source:
-        silent = asyncio.create_task(_read_until_any(source))
-        fd = await writing
-        os.write(fd, b"a\nb\nunfin")
-        first = await silent
-        assert await source.read(10, 100) == []
-        os.write(fd, b"ished\n")
-        second = await _read_until_any(source)
-        os.close(fd)
-        with pytest.raises(EndOfStream):
-            await _read_until_any(source)
-
-    assert [record.value for record in [*first, *second]] == [b"a", b"b", b"unfinished"]
-    assert first[0].position.partition.input_id == f"pipe:{path}"
-
-
-async def _read_until_any(source: FileSource) -> Sequence[Record]:
-    while True:
-        if records := await source.read(10, 100):
-            return records
-
-
-def test_a_hyphen_is_standard_input_and_output(tmp_path: Path) -> None:
-    program = write(tmp_path / "echo_records.py", COPY)
-
-    done = subprocess.run([sys.executable, program], input=b"a\n\nb\n", capture_output=True, check=True)
-
-    assert done.stdout == b"stdin 0 a\nstdin 2 b\n"
-
-
-COPY = b"""
-import asyncio
-from neardup_stream.message import Message
-from neardup_stream.streams.files.source import FileSource
-from neardup_stream.streams.files.jsonl import JsonLinesSink
-from neardup_stream.streams.protocol import EndOfStream
-
-async def main():
-    async with FileSource(["-"], 100) as source, JsonLinesSink("-") as sink:
-        while True:
-            try:
-                records = await source.read(10, 1000)
-            except EndOfStream:
-                return
-            for record in records:
-                position = record.position
-                line = f"{position.partition.input_id} {position.offset} {record.value.decode()}"
-                await sink.send([Message(key=None, value=line.encode())])
-
-asyncio.run(main())
-"""
-
-
 async def test_a_collection_is_the_archives_in_it(tmp_path: Path) -> None:
     path = tmp_path / "crawl.wacz"
     with zipfile.ZipFile(path, "w") as collection:
@@ -354,3 +228,26 @@ async def test_a_collection_that_cannot_be_unpacked_is_damaged(tmp_path: Path, h
 
     with pytest.raises(CorruptData, match="damaged"):
         await read_files(write(tmp_path / "crawl.wacz", bytes(content)))
+
+
+async def test_the_place_of_a_record_is_counted_from_one_with_its_file(tmp_path: Path) -> None:
+    crawl = tmp_path / "crawl.jsonl"
+    crawl.write_bytes(b"{}\n\n{}\n")
+
+    async with FileSource([str(crawl)], 1000) as source:
+        places = [
+            source.place_of(record.position)
+            async for records in source.batches(10, 1000)
+            for record in records
+        ]
+
+    assert places == [f"{crawl}, line 1", f"{crawl}, line 3"]
+
+
+async def test_a_file_with_one_page_as_json_is_refused_with_the_command_that_reads_it(tmp_path: Path) -> None:
+    page = tmp_path / "page.json"
+    page.write_bytes(b"{}")
+
+    with pytest.raises(ConfigError, match=r"one page a line .* one page as JSON is for explain"):
+        async with FileSource([str(page)], 1000):
+            pass

@@ -12,7 +12,8 @@ import pytest
 from backports import zstd
 
 from neardup_stream.errors import CorruptData
-from neardup_stream.streams.files.inputs import CHUNK_BYTES, open_input
+from neardup_stream.streams.files.digests import LateDigests
+from neardup_stream.streams.files.inputs import CHUNK_BYTES, open_input, settled_ids
 
 MEMBERS = [Random(number).randbytes(1000) * 100 for number in range(int(2.5 * CHUNK_BYTES) // 100_000)]
 CONTENT = b"".join(MEMBERS)
@@ -24,7 +25,7 @@ def chunks(path: Path) -> list[bytes]:
 
 
 def until_damage(chunks: Iterator[bytes]) -> list[bytes]:
-    """What comes before the error that must come."""
+    """Return what comes before the error that must come."""
     good = []
     try:
         for chunk in chunks:
@@ -56,6 +57,31 @@ def test_a_file_comes_in_few_chunks_whatever_its_compression(
     assert all(len(chunk) < 2 * CHUNK_BYTES for chunk in came)
 
 
+@pytest.mark.parametrize("content", [b"", b"{}\n", CONTENT], ids=["empty", "one line", "many chunks"])
+def test_a_digest_computed_beside_reading_is_the_one_computed_before(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(content)
+    with open_input(str(path), Counter()) as opened:
+        before = opened.partition.input_id
+
+    with LateDigests() as digests:
+        for _ in range(2):
+            with open_input(str(path), Counter(), digests=digests) as opened:
+                beside = opened.partition.input_id
+                assert b"".join(opened.chunks) == content
+
+        assert settled_ids(digests) == {beside: before}
+
+
+def test_digests_that_are_left_early_are_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "endless.jsonl"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)  # takes no room, and half an hour to digest
+
+    with LateDigests() as digests, open_input(str(path), Counter(), digests=digests) as opened:
+        next(opened.chunks)
+
+
 @pytest.mark.parametrize("name", ["p.jsonl.gz", "p.jsonl.zst"])
 def test_what_precedes_damage_comes_before_its_error(tmp_path: Path, name: str) -> None:
     compress = gzip.compress if name.endswith("gz") else zstd.compress
@@ -81,7 +107,7 @@ def test_of_a_file_that_is_damaged_from_the_start_no_chunk_comes(tmp_path: Path)
 def test_a_slow_pipe_gives_what_is_there_at_once(tmp_path: Path) -> None:
     path = tmp_path / "fifo"
     os.mkfifo(path)
-    fd = os.open(path, os.O_RDWR)  # waits for nobody
+    fd = os.open(path, os.O_RDWR)  # waits for no reader
 
     with open_input(str(path), Counter()) as opened:
         os.write(fd, b"first line")

@@ -57,7 +57,7 @@ def test_fewer_heartbeats_are_refused() -> None:
         source_config(session_timeout_seconds=9, heartbeat_interval_seconds=3.1)
 
 
-LOGIN = Login(username="me", password="hunter2")  # noqa: S106 - of nobody
+LOGIN = Login(username="me", password="hunter2")  # noqa: S106 - not a real one
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_every_client_gets_its_protocol_and_its_credentials(
 @pytest.mark.parametrize(
     ("mechanism", "login", "message"),
     [
-        pytest.param("none", LOGIN, "sasl_mechanism is none", id="nobody-asks"),
-        pytest.param("PLAIN", None, r"set kafka\.sasl_username", id="nobody"),
+        pytest.param("none", LOGIN, "sasl_mechanism is none", id="no-mechanism"),
+        pytest.param("PLAIN", None, r"set kafka\.sasl_username", id="no-login"),
         pytest.param("PLAIN", Login(password_file="p"), r"set kafka\.sasl_username", id="no-name"),  # noqa: S106 - a path
     ],
 )

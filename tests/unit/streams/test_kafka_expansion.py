@@ -7,8 +7,9 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.record._crecords import default_records as compiled_default_records
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
+from neardup_stream.streams.kafka.aiokafka_compat import bound_expansion
 from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
-from neardup_stream.streams.kafka.expansion import ExpansionExceeded, bound_expansion
+from neardup_stream.streams.kafka.expansion import ExpansionExceeded
 
 CODECS = {"gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 LIMIT = 100_000

@@ -43,10 +43,10 @@ def test_an_offset_is_committed_once() -> None:
 def test_what_is_forgotten_begins_anew() -> None:
     runs = read_from_5_to_before_8()
 
-    assert (runs.end(ONE), runs.end(OTHER)) == (8, None)
+    assert runs.ends([ONE, OTHER]) == {ONE: 8}
     assert runs.forget(ONE)
     assert not runs.forget(ONE)
-    assert runs.end(ONE) is None
+    assert runs.ends([ONE]) == {}
 
 
 def test_a_note_names_the_committed_offset_and_is_written_once() -> None:

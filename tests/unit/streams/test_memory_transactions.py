@@ -23,7 +23,7 @@ class MemoryStage:
     def member(self) -> MemoryTransactions:
         return MemoryTransactions(self.source, self._events, self._dead_letters)
 
-    async def told(self) -> tuple[list[bytes], list[bytes]]:
+    async def delivered(self) -> tuple[list[bytes], list[bytes]]:
         events, letters = (
             sorted(message.value or b"" for message in sink.messages)
             for sink in (self._events, self._dead_letters)
@@ -49,4 +49,4 @@ async def test_a_fault_leaves_all_or_nothing_and_the_partition_closed(*, is_deli
                 )
         assert await member.open([first]) == ({first: 1} if is_delivered else {})
 
-    assert await stage.told() == ([b"v"] if is_delivered else [], [])
+    assert await stage.delivered() == ([b"v"] if is_delivered else [], [])

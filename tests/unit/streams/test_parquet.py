@@ -182,6 +182,17 @@ def damaged_file(path: Path, damage: str) -> Path:
     return path
 
 
+async def test_a_column_whose_name_is_no_text_is_damage(tmp_path: Path) -> None:
+    with pytest.raises(CorruptData, match=r"pages\.parquet"):
+        await read(str(misnamed_column(tmp_path / "pages.parquet")))
+
+
+def misnamed_column(path: Path) -> Path:
+    write(path, {"url": ["https://example.com/"], "named": ["x"]})
+    path.write_bytes(path.read_bytes().replace(b"named", b"name\xc3"))
+    return path
+
+
 async def test_whatever_bit_is_damaged_the_file_is_read_or_refused(tmp_path: Path) -> None:
     for path in each_bit_flipped(tmp_path / "pages.parquet"):
         with suppress(CorruptData):
@@ -189,7 +200,7 @@ async def test_whatever_bit_is_damaged_the_file_is_read_or_refused(tmp_path: Pat
 
 
 def each_bit_flipped(path: Path) -> Iterator[Path]:
-    """The file with one bit of each of its bytes flipped."""
+    """Yield the file with one bit of each of its bytes flipped."""
     write(path, {"url": ["a", "b", "a"], "meta": [[1], [2, 3], []]})
     content = path.read_bytes()
     for place in range(len(content)):

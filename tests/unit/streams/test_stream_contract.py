@@ -11,17 +11,15 @@ from neardup_stream.streams.files.jsonl import JsonLinesSink
 from neardup_stream.streams.files.source import FileSource
 from neardup_stream.streams.memory.streams import Gap, MemorySink, MemorySource, numbered
 from neardup_stream.streams.protocol import Sink, Source
+from tests.contracts.sinks import SINK_CHECKS, MakeSink, ReadBack
 from tests.contracts.streams import (
     FINITE_SOURCE_CHECKS,
     GAP_CHECKS,
     GAP_END,
     RESUMABLE_SOURCE_CHECKS,
-    SINK_CHECKS,
     SOURCE_CHECKS,
     MakeGap,
-    MakeSink,
     MakeSource,
-    ReadBack,
 )
 from tests.unit.streams.archives import resource
 
