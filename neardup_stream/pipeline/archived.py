@@ -1,4 +1,4 @@
-"""What frozen archives say of a page."""
+"""Define the matches of a page in archives."""
 
 from typing import NamedTuple
 

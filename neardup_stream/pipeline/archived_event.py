@@ -1,6 +1,7 @@
-"""From what archives say of a page to the event that tells it. Pure."""
+"""Builds the `archived` event of a page from its matches in archives. Pure."""
 
-from neardup_stream.events import Archive, Archived, EventPage, FrozenMatch, rounded_ratio
+from neardup_stream.event_parts import Archive, EventPage, FrozenMatch, rounded_ratio
+from neardup_stream.events import Archived
 from neardup_stream.pipeline.archived import ArchivedMatch, ArchivedMatches
 from neardup_stream.wire.times import rfc3339
 
@@ -8,7 +9,7 @@ __all__ = ["archived_event"]
 
 
 def archived_event(page: EventPage, found: ArchivedMatches) -> Archived:
-    """What is told of a page that frozen pages are like."""
+    """Return the event of a page that frozen pages are like."""
     return Archived(
         page=page,
         kind=found.matches[0].match.kind,

@@ -1,11 +1,12 @@
-"""The values that one batch of records passes through, in the order of its journey.
+"""Define the values that one batch of records passes through, in the order of its journey.
 
-    Record ──prepare, view──► Arrival ──register──► Registered ──detect──► Judged ──publish──► messages
+    Record ──decode, extract, fingerprint──► Arrival ──register──► Registered
+           ──probe, verify──► Judged ──decide──► events
 
-Records that are no page leave on the way, each with its outcome.
+Records that are no page are taken out before register, each with its outcome.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -58,7 +59,7 @@ class Arrival(NamedTuple):
 
     Attributes:
         record: what is kept of the record.
-        page: decoded; its content goes once its frame was taken out, or if nothing asks for it before.
+        page: decoded; its content is dropped once its frame is taken out, or earlier if no stage needs it.
         fingerprint: simhash.
         text_fingerprint: equal means the same sequence of tokens.
         token_count: from 0.
@@ -154,7 +155,7 @@ class Prepared(NamedTuple):
         frame_batch: its number among the batches whose frames were taken out, from 1.
     """
 
-    items: list[Arrival | Forget]
+    items: Sequence[Arrival | Forget]
     rejected: list[Rejected]
     skipped: list[SkippedRecord]
     charset_fallbacks: int
@@ -183,12 +184,12 @@ class Prepared(NamedTuple):
 
 
 class Registered(NamedTuple):
-    """An arrival and the record that now stands for its page.
+    """An arrival and the present record of its page.
 
     Attributes:
         arrival: as it came.
         handle: where the record is kept.
-        record: what stands there.
+        record: the page record.
         verdict: what the arrival is to it.
         former: the living version that this arrival replaced; None where it replaced none, or did so earlier.
         claimed_from: the positions that may have decided the version, where this one claimed it.

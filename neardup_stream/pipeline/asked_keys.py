@@ -1,4 +1,4 @@
-"""The keys under which pages of a batch are looked for in archives, by the kinds that each has. Pure."""
+"""Compute the keys by which pages of a batch are looked up in archives, by the kinds of each. Pure."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -90,7 +90,7 @@ class AskedKeys:
         self._pages = pages
 
     def of(self, kinds: frozenset[KeyKind], reference: FuzzyReference | None) -> QueryKeys:
-        """The keys to look for in an archive.
+        """Return the keys to look for in an archive.
 
         Args:
             kinds: of its keys.
@@ -115,7 +115,7 @@ class AskedKeys:
         return QueryKeys(*page_keys([page and page._replace(views=()) for page in self._pages]))
 
     def fuzzy(self, reference: FuzzyReference) -> QueryKeys:
-        """The fuzzy keys alone, in the order of the schemes; of pages whose words are known."""
+        """Return the fuzzy keys alone, in the order of the schemes; of pages whose words are known."""
         asked = [(place, page) for place, page in enumerate(self._pages) if page and page.prefixes]
         counted = [np.frombuffer(page.prefixes, PREFIX_COUNT) for _, page in asked]
         codes = fuzzy_codes(counted, reference)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from neardup_stream.clusters.placements import Decided, Settled
 from neardup_stream.indexes.protocol import IndexedPage, Probed
@@ -18,6 +18,9 @@ from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.pipeline.arrival import Arrival, Forget, Judged, Prepared, Registered
 from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.traces import BatchTrace
+
+if TYPE_CHECKING:
+    from neardup_stream.pipeline.conclusion import Conclusion
 
 __all__ = ["Decisions", "InFlightBatch", "ProbedPages", "Registration", "Run"]
 
@@ -80,6 +83,7 @@ class InFlightBatch:
         prepared: set by decode and extract, and replaced by fingerprint: pages, forgets, and records that are
             neither.
         runs: set when the batch is cut for register; see `Run`.
+        conclusion: set by decide where a batch takes the short path; None where its runs have decisions.
     """
 
     records: Sequence[Record]
@@ -90,6 +94,7 @@ class InFlightBatch:
     trace: BatchTrace
     prepared: Prepared = field(default_factory=lambda: Prepared([], [], [], 0))
     runs: list["Run"] = field(default_factory=list)
+    conclusion: "Conclusion | None" = None
 
     def cut(self) -> list["Run"]:
         """Set the runs of the batch: at least one, which may be empty, so that one of them is the last."""
@@ -98,6 +103,10 @@ class InFlightBatch:
             Run(self, items, is_last=number == len(runs)) for number, items in enumerate(runs, start=1)
         ]
         return self.runs
+
+    def drop_runs(self) -> None:
+        """Drop what refers back to the batch: finished batches are freed at once, not as garbage."""
+        self.runs = []
 
 
 @dataclass(slots=True)
@@ -108,6 +117,7 @@ class Run:
         batch: of which it is a part.
         items: pages and forgets, in order.
         is_last: whether the batch has no rows after it.
+        number: of the run among those that have entered register, from 1; set by register.
         registration: set by register.
         probed: set by probe; None where the run is empty.
         judged: set by verify: matches of the pages that have been compared.
@@ -117,10 +127,12 @@ class Run:
     batch: InFlightBatch
     items: Sequence[Arrival | Forget]
     is_last: bool
+    number: int = 0
     registration: Registration = Registration()  # noqa: RUF009 - immutable, so one default serves all
     probed: ProbedPages | None = None
     judged: Sequence[Judged] = ()
     decisions: Decisions = Decisions()  # noqa: RUF009 - the same
+    _rows: dict[Position, int] = field(default_factory=dict)
 
     @property
     def trace(self) -> BatchTrace:
@@ -137,9 +149,15 @@ class Run:
         """Of its records, in order."""
         return [item.record.position for item in self.items]
 
+    def row_of(self, position: Position) -> int:
+        """Return where the item of a record is among its items."""
+        if not self._rows:
+            self._rows = {each: row for row, each in enumerate(self.positions)}
+        return self._rows[position]
+
     def restarted(self) -> "Run":
         """Return the same rows as they were before register."""
-        return Run(self.batch, self.items, is_last=self.is_last)
+        return Run(self.batch, self.items, is_last=self.is_last, number=self.number)
 
 
 def _cut_at_repeats(items: Sequence[Arrival | Forget]) -> Iterator[Sequence[Arrival | Forget]]:

@@ -1,12 +1,12 @@
-"""The views of the pages of one batch: which of their lines are frame, and what is left without them.
+"""Make the views of the pages of one batch: which of their lines are frame, and what is left without them.
 
 Pages of a batch teach each other in either direction. A page that nearly equals another teaches nothing;
 copies would make content look like frame. No I/O here.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,10 +19,11 @@ from neardup_stream.frames.lines import asks_for_landmarks, content_lines, stric
 from neardup_stream.frames.table import distinct_lines
 from neardup_stream.message import Position
 from neardup_stream.pipeline.arrival import Arrival, Lesson
-from neardup_stream.pipeline.frame_reading import REDESIGNED_CONTENT, SETTLED_PAGES, Reading, is_sampled
-from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES
+from neardup_stream.pipeline.batch_lines import BatchLines, YoungPages, waves
+from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES
+from neardup_stream.pipeline.frame_reading import REDESIGNED_CONTENT, SETTLED_SITE_PAGES, Reading, is_sampled
 from neardup_stream.pipeline.near_copies import SeenPage
-from neardup_stream.pipeline.under_way import SiteLines
+from neardup_stream.pipeline.site_lines import SiteLines
 
 __all__ = ["BatchViews", "Viewed", "can_teach"]
 
@@ -35,7 +36,7 @@ _Mask = NDArray[np.bool_]
 def can_teach(arrival: Arrival) -> bool:
     """Return whether a page that was not viewed yet has a named site, tokens enough, and two lines or more.
 
-    A page of one line has no frame: with it goes all of its text.
+    A page of one line has no frame: without that line it would have no text.
     """
     lines = arrival.lines
     return bool(arrival.site) and arrival.is_decided and lines is not None and lines.hashes.size > 1
@@ -97,18 +98,12 @@ class BatchViews:
             if lines is not None and can_teach(arrival):
                 self._by_site[arrival.site].append(row)
                 self._lines[row] = lines
-                if not self._is_settled(arrival.site) or reading.is_learning(arrival.site):
-                    self._give_lesson(row)
 
     def view_all(self) -> None:
         """View every page; those of sites not known yet one by one, and again when all are counted."""
         known = {site: rows for site, rows in self._by_site.items() if self._is_known(site)}
-        others = [rows for site, rows in self._by_site.items() if site not in known]
         self._view_known(known)
-        for rows in _waves(others):
-            self._view(rows)
-            self._teach(rows)
-        self._view([row for rows in others for row in rows])
+        self._view_young({site: rows for site, rows in self._by_site.items() if site not in known})
         if self._reading.most_lessons:  # a daemon would count the sites of a whole crawl for nothing
             self._reading.lesson_counts.update(self._arrivals[row].site for row in self._taught)
 
@@ -118,7 +113,9 @@ class BatchViews:
         return Viewed(
             [
                 arrival._replace(
-                    page=arrival.page.without_content(), lines=None, is_sibling=row in self._siblings
+                    page=arrival.page.without_content() if arrival.is_markup else arrival.page,
+                    lines=None,
+                    is_sibling=row in self._siblings,
                 )
                 for row, arrival in enumerate(self._viewed)
             ],
@@ -128,7 +125,7 @@ class BatchViews:
         )
 
     def _is_settled(self, site: str) -> bool:
-        return self._former_counts[site] >= SETTLED_PAGES
+        return self._former_counts[site] >= SETTLED_SITE_PAGES
 
     def _is_known(self, site: str) -> bool:
         return self._reading.is_known(site, self._former_counts[site])
@@ -145,6 +142,9 @@ class BatchViews:
             return
         config = self._reading.config
         rows = [row for of_site in sites.values() for row in of_site]
+        for row in rows:
+            if not self._is_settled(self._arrivals[row].site):
+                self._give_lesson(row)
         lines = [self._lines[row] for row in rows]
         line_counts = np.array([page.hashes.size for page in lines])
         starts = np.cumsum(line_counts) - line_counts
@@ -169,7 +169,7 @@ class BatchViews:
                 self._give_lesson(row)
         self._replace(rows)
         self._teach_known(sites)
-        self._view(
+        self._view_again(
             [
                 row
                 for row, share in zip(rows, shares.tolist(), strict=True)
@@ -184,22 +184,61 @@ class BatchViews:
             [row for row in rows if self._arrivals[row].record.position in self._lessons]
             for rows in sites.values()
         ]
-        for rows in _waves(lessons):
+        for rows in waves(lessons):
             self._teach(rows)
 
     def _is_taught(self, arrival: Arrival, content_share: float) -> bool:
-        """Whether a page of a known site is counted, beside those that have a lesson anyway."""
+        """Return whether a page of a known site is counted, beside those that have a lesson anyway."""
         return is_sampled(arrival, content_share) and arrival.record.position not in self._lessons
 
-    def _view(self, rows: Sequence[int]) -> None:
+    def _view_young(self, sites: Mapping[str, Sequence[int]]) -> None:
+        """View pages of sites that are not known yet: each teaches those after it, and then all before it."""
+        if not sites:
+            return
+        rows = [row for of_site in sites.values() for row in of_site]
+        known = [
+            self._sites[site].counts_one_by_one(np.concatenate([self._lines[row].hashes for row in of_site]))
+            for site, of_site in sites.items()
+        ]
+        young = YoungPages(
+            BatchLines(
+                [self._lines[row].hashes for row in rows],
+                [len(of_site) for of_site in sites.values()],
+                np.concatenate(known),
+                self._reading.config.max_lines,
+            ),
+            [self._arrivals[row].is_markup for row in rows],
+            self._reading.config,
+        )
+        for row, lines in zip(rows, young.lines.lessons(), strict=True):
+            arrival = self._arrivals[row]
+            self._lessons[arrival.record.position] = Lesson(arrival.site, lines)
+        for places in waves(young.lines.sites):
+            self._view_places(young, places, rows)
+            self._teach([rows[place] for place in places])
+            young.lines.teach([place for place in places if rows[place] in self._taught])
+        self._view_places(young, range(len(rows)), rows)
+
+    def _view_places(self, young: YoungPages, places: Sequence[int], rows: Sequence[int]) -> None:
         """Bring the views of pages up to date with what is known now."""
+        changed = young.changed(places, lambda place, counts: self._mask(rows[place], counts))
+        for place, mask in changed.items():
+            self._masks[rows[place]] = mask
+        self._replace([rows[place] for place in changed])
+
+    def _view_again(self, rows: Sequence[int]) -> None:
+        """Bring the views of pages of known sites up to date with what is known now."""
         changed = []
-        for row in rows:
-            mask = self.mask(row)
-            former = self._masks.get(row)
-            if former is None or not np.array_equal(mask, former):
-                self._masks[row] = mask
-                changed.append(row)
+        for site, of_site in groupby(rows, lambda row: self._arrivals[row].site):
+            own = list(of_site)
+            lines = [self._lines[row].hashes for row in own]
+            counts = self._sites[site].counts_merged(np.concatenate(lines))
+            ends = accumulate((page.size for page in lines), initial=0)
+            for row, (start, end) in zip(own, pairwise(ends), strict=True):
+                mask = self._mask(row, counts[start:end] - (row in self._taught))
+                if not np.array_equal(mask, self._masks[row]):
+                    self._masks[row] = mask
+                    changed.append(row)
         self._replace(changed)
 
     def _replace(self, rows: Sequence[int]) -> None:
@@ -214,25 +253,29 @@ class BatchViews:
             self._viewed[row] = arrival
 
     def mask(self, row: int) -> _Mask:
-        """Which lines of a page are content."""
-        arrival, lines = self._arrivals[row], self._lines[row]
-        site, own = self._sites[arrival.site], row in self._taught
-        is_known = self._is_known(arrival.site)
-        counts = (site.counts_merged if is_known else site.counts_one_by_one)(lines.hashes) - own
-        page_count = site.page_count - own
+        """Return which lines of a page are content."""
+        site, hashes = self._sites[self._arrivals[row].site], self._lines[row].hashes
+        is_known = self._is_known(self._arrivals[row].site)
+        counts = (site.counts_merged if is_known else site.counts_one_by_one)(hashes)
+        return self._mask(row, counts - (row in self._taught))
+
+    def _mask(self, row: int, counts: NDArray[np.int64]) -> _Mask:
+        """Return which lines of a page are content, given on how many other pages each is."""
+        arrival = self._arrivals[row]
+        page_count = self._sites[arrival.site].page_count - (row in self._taught)
         is_copy = row in self._copies and page_count < _FEW_PAGES  # what copies share is no frame for that
         if is_copy or not arrival.is_markup:
             return strict_content_lines(counts, self._reading.config, is_markup=arrival.is_markup)
         return content_lines(
             counts,
-            lines.token_counts,
+            self._lines[row].token_counts,
             page_count,
             lambda: self._in_landmarks(row),
             self._reading.config,
         )
 
     def _in_landmarks(self, row: int) -> _Mask:
-        """Which lines of a page stand in its landmarks only."""
+        """Return which lines of a page are in its landmarks only."""
         if row not in self._landmarks:
             hashes = self._lines[row].hashes
             outside = self._reading.outside_landmarks(self._arrivals[row].page)
@@ -240,7 +283,7 @@ class BatchViews:
         return self._landmarks[row]
 
     def _framed(self, rows: Sequence[int]) -> Iterator[Arrival]:
-        """The pages without the lines that are frame."""
+        """Yield the pages without the lines that are frame."""
         if not rows:
             return
         arrivals = [self._arrivals[row] for row in rows]
@@ -274,11 +317,11 @@ class BatchViews:
             )
 
     def _looks_for_wholes(self, arrival: Arrival) -> bool:
-        """Whether pages may be stored by their whole texts that this one is like."""
+        """Return whether pages that this one is like may be stored by their whole texts."""
         return arrival.shingle_count <= SHORT_SHINGLES or not self._is_settled(arrival.site)
 
     def _keeps_all(self, arrival: Arrival) -> bool:
-        """Whether content may have been taken for frame, so that all bins are needed to find copies."""
+        """Return whether content may have been taken for frame: then all bins are needed to find copies."""
         return arrival.shingle_count <= SHORT_SHINGLES or self._is_young(arrival.site)
 
     def _is_young(self, site: str) -> bool:
@@ -302,9 +345,3 @@ class BatchViews:
                 self._taught_sites.add(arrival.site)
                 if relation == "sibling":
                     self._siblings.add(row)
-
-
-def _waves(rows_of_sites: Iterable[Sequence[int]]) -> Iterator[list[int]]:
-    """The first rows of all sites, then the second ones, and so on."""
-    for wave in zip_longest(*rows_of_sites):
-        yield [row for row in wave if row is not None]

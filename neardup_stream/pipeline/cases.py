@@ -1,4 +1,4 @@
-"""From a registered page or forget to what is asked of the clusters, and how their answer is told. Pure."""
+"""Builds cluster requests of registered pages and forgets, and decision records from the answers. Pure."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -25,15 +25,15 @@ from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["Case", "forget_case", "page_case"]
+__all__ = ["Case", "forget_case", "page_case", "place_request"]
 
 
 class Case(NamedTuple):
-    """A record that is not settled yet: what is asked of the clusters, and how the answer is told.
+    """A record that is not decided yet: its cluster request, and how the answer becomes a decision record.
 
     Attributes:
         request: to the clusters.
-        row: from the answer to what is stored of the record.
+        row: builds the decision record from the answer.
         former: index entries of the version that was replaced.
         is_distinct: whether it is a new page that nearly equals no other.
     """
@@ -45,47 +45,56 @@ class Case(NamedTuple):
 
 
 def page_case(found: Judged, events: EventConfig, left_behind: tuple[Message, ...] = ()) -> Case:
-    """What is asked for a page.
+    """Return the case of a page.
 
     Args:
         found: the page as it was registered, and what it matches.
-        events: what subscribers are told.
-        left_behind: where the page is unchanged, what its version has to be told still.
+        events: which events are published.
+        left_behind: where the page is unchanged, the events of its version that are still to be published.
     """
     page = found.registered
     position, record = page.arrival.record.position, page.record
-    node = _node(page.handle, record)
     if page.verdict == "superseded":
         return _superseded(position)
     if page.verdict == "unchanged":
+        node = _node(page.handle, record)
         return Case(
             ConfirmRequest(position, node, record.content, record.maker, bool(record.rank)),
             lambda _placement, _render: Row("unchanged", events=left_behind),
         )
     return Case(
-        PlaceRequest(position, node, found.matches, record.content, page.claimed_from),
+        place_request(found),
         lambda placement, render: page_row(found, placement, events, render),
         _indexed_former(page.handle, page.former),
         is_distinct=page.verdict == "new" and _is_distinct(found),
     )
 
 
+def place_request(found: Judged) -> PlaceRequest:
+    """Return the request of a page that takes a place."""
+    page = found.registered
+    node = _node(page.handle, page.record)
+    return PlaceRequest(
+        page.arrival.record.position, node, found.matches, page.record.content, page.claimed_from
+    )
+
+
 def _is_distinct(found: Judged) -> bool:
-    """Whether the page nearly equals no other one: of the archives, where it is left to them."""
+    """Return whether the page nearly equals no other one (of archives, where it is left to them)."""
     arrival = found.registered.arrival
     if not found.registered.is_left_to_archives:
         return is_distinct(found.matches, is_sibling=arrival.is_sibling)
-    told = arrival.archived
-    others = [each.match for each in told.matches if each.match.id != arrival.page.id]
-    return len(told.matches) == told.total and is_distinct(others)
+    archived = arrival.archived
+    others = [each.match for each in archived.matches if each.match.id != arrival.page.id]
+    return len(archived.matches) == archived.total and is_distinct(others)
 
 
 def forget_case(each: Forgotten, events: EventConfig) -> Case:
-    """What is asked for a forget.
+    """Return the case of a forget.
 
     Args:
         each: as it was registered.
-        events: what subscribers are told.
+        events: which events are published.
     """
     position = each.forget.record.position
     if each.handle is None or each.record is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from neardup_stream.message import Partition
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.batch import InFlightBatch
-from neardup_stream.pipeline.delivery import Delivery
+from neardup_stream.pipeline.delivery_guarantees import Delivery
 from neardup_stream.pipeline.in_flight import InFlight
 from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.offsets import later_offsets
@@ -54,7 +54,7 @@ class Commit:
         self._last_commit = _now_seconds()
 
     def is_due(self, batch: InFlightBatch) -> bool:
-        """Whether nothing else is in flight, or the commit has waited for long enough, or for enough."""
+        """Return whether nothing else is in flight, or enough waits, or has waited for long enough."""
         return (
             self._in_flight.pages == batch.record_count
             or _now_seconds() - self._last_commit >= self._config.commit_interval_seconds

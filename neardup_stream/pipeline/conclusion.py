@@ -1,4 +1,4 @@
-"""From what was decided of a batch to what is counted, told and still to be done. Pure."""
+"""Computes what is counted, published and still to be done from the decisions of a batch. Pure."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -6,12 +6,13 @@ from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from neardup_stream.indexes.protocol import IndexedPage
+from neardup_stream.match import version_byte
 from neardup_stream.message import Partition, Position
 from neardup_stream.meters import Outcome
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Lesson, Prepared
 from neardup_stream.pipeline.batch import Decisions
-from neardup_stream.pipeline.delivery import OutgoingMessage
+from neardup_stream.pipeline.delivery_guarantees import OutgoingMessage
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.protocol import RankWrite
 
@@ -33,7 +34,7 @@ class FollowUp(NamedTuple):
 
 
 class Conclusion(NamedTuple):
-    """What a batch came to.
+    """The result of a batch.
 
     Attributes:
         outcomes: how many records met each outcome, by reason where there is one; they sum to the records.
@@ -77,9 +78,10 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
                 duplicates.add(position)
             if row.outcome in _TEACHING and position in run.distinct and position in prepared.lessons:
                 follow_up.lessons.append(prepared.lessons[position])
-            events += [OutgoingMessage(position, event) for event in row.events]
+            if row.events:
+                events += [OutgoingMessage(position, event) for event in row.events]
             if decided is not None and decided.rank and row.handle:
-                follow_up.marks.append(RankWrite(Handle(row.handle), row.version & 0xFF, decided.rank))
+                follow_up.marks.append(RankWrite(Handle(row.handle), version_byte(row.version), decided.rank))
     return Conclusion(outcomes, events, follow_up, judged, duplicates)
 
 

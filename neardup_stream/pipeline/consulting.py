@@ -1,4 +1,4 @@
-"""The step of the pipeline that asks frozen archives about the pages of a batch."""
+"""Run the step of the pipeline that looks up the pages of a batch in archives."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.archived import ArchivedMatches
 from neardup_stream.pipeline.arrival import Arrival, Prepared
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.consultation import OpenArchive, consult_keyed
 from neardup_stream.pipeline.freezing import arrival_record, keyed_arrival
 from neardup_stream.pipeline.kept_text import TextParts
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.timing import timed
 
 __all__ = ["Consultation"]
@@ -21,8 +21,8 @@ class Consultation:
     Args:
         archives: called for each batch: the archives to ask now.
         config: when two pages are alike.
-        matches_limit: most matches told of one page.
-        meters: told what was found.
+        matches_limit: most matches kept for one page.
+        meters: where matches are counted.
         skips_matches: whether a page that is like a frozen one is left to the archives.
         text_parts: what of the texts of pages the archives are asked with.
     """
@@ -59,9 +59,12 @@ class Consultation:
                 self._config,
                 self._matches_limit,
             )
-        kinds = Counter(told.matches[0].match.kind for told in consulted.told if told.matches)
+        matched = [found for found in consulted.answers if found.matches]
+        kinds = Counter(found.matches[0].match.kind for found in matched)
         self._meters.archived(kinds["exact"], kinds["near"], consulted.candidate_count)
-        answers = iter(consulted.told)
+        if not matched and not self.text_parts:
+            return prepared
+        answers = iter(consulted.answers)
         items = [
             self._answered(item, next(answers)) if isinstance(item, Arrival) else item
             for item in prepared.items

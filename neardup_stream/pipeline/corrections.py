@@ -1,4 +1,4 @@
-"""What subscribers must be told of an index that was built anew: where pages are now. Pure.
+"""Builds the events that correct subscribers after an index was built anew: where its pages are now. Pure.
 
 Each correction is true of the new index by itself, so subscribers may act on them one by one:
 
@@ -7,33 +7,30 @@ Each correction is true of the new index by itself, so subscribers may act on th
     the representative of a cluster   `unique`, where all such events are wanted: it stood alone when it came
     left to the archives              `undecided`, reason `archived`
     forgotten                         `gone`
-    held in a cluster, and not there  `undecided`, reason `lost`: nobody knows its text any more
+    held in a cluster, and not there  `undecided`, reason `lost`: its text is not known any more
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from neardup_stream.bits.words import hamming_distance
 from neardup_stream.clusters.placements import ClusterState
+from neardup_stream.event_parts import EventPage, GonePage, OwnCluster
 from neardup_stream.events import (
     DuplicateFound,
     Event,
     EventData,
     EventName,
-    EventPage,
     Gone,
-    GonePage,
-    OwnCluster,
     Undecided,
     UniqueFound,
     event_subject,
 )
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
+from neardup_stream.pipeline.candidate_comparison import compare
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.event_building import event_cluster, event_match
-from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.verification import compare
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import event_id
 from neardup_stream.wire.times import rfc3339
@@ -79,14 +76,14 @@ class Corrections:
         for handle, record in members:
             if handle == speaker:
                 continue
-            match = event_match(compare(record, speaker, representative, self.verdict))
+            compared = compare(record, speaker, representative, self.verdict)
             duplicate = DuplicateFound(
                 page=self._page(record),
-                kind="exact" if record.text_fingerprint == representative.text_fingerprint else "near",
+                kind=compared.kind,
                 cluster=event_cluster(cluster),
-                matches=(match,),
+                matches=(event_match(compared),),
                 matches_total=1,
-                representative_distance_bits=hamming_distance(record.fingerprint, representative.fingerprint),
+                representative_distance_bits=compared.distance_bits,
             )
             yield self._event("duplicate", record.maker, duplicate)
 

@@ -3,8 +3,10 @@
 The clusters read a snapshot of what is stored and plan on it. The events of a page are built from the plan.
 All is stored in one step, if nothing in the snapshot has changed meanwhile.
 
-A run that comes so late that its reads may be stale, or whose page records lack what was decided, enters
-the stages register, probe and verify once more, here: later runs wait for it, so decisions stay in order.
+A run that comes so late that its reads may be stale, that was probed before the layout of the tables
+changed, or whose page records lack what was decided, enters the stages register, probe and verify once more,
+here: later runs wait for it, so decisions stay in order. A change of the layout is adopted here and nowhere
+else, so that none comes between the check of a run and its commit.
 """
 
 import logging
@@ -21,6 +23,7 @@ from neardup_stream.clusters.protocol import (
     StaleRead,
 )
 from neardup_stream.clusters.requests import Request
+from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Position
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.arrival import Judged
@@ -28,10 +31,12 @@ from neardup_stream.pipeline.batch import Decisions, InFlightBatch, Run
 from neardup_stream.pipeline.cases import Case, forget_case, page_case
 from neardup_stream.pipeline.event_building import RenderEvent
 from neardup_stream.pipeline.event_config import EventConfig
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.pipeline.timing import timed
+from neardup_stream.stores.table_layouts import LayoutChanged
 
 __all__ = ["Decide", "LookAgain", "RecordOf", "decide_requests"]
 
@@ -56,6 +61,7 @@ class Decide:
         events: what is published.
         render: makes the message of an event.
         look_again: the earlier stages, for a run whose reads are stale.
+        former: drops what a run has replaced, once that is decided.
         retries: while the store is unavailable.
         meters: receives the times.
     """
@@ -66,6 +72,7 @@ class Decide:
         events: EventConfig,
         render: RenderEvent,
         look_again: LookAgain,
+        former: FormerVersions,
         retries: Retries,
         meters: PipelineMeters,
     ) -> None:
@@ -73,6 +80,7 @@ class Decide:
         self._events = events
         self._render = render
         self._look_again = look_again
+        self._former = former
         self._retries = retries
         self._meters = meters
 
@@ -85,31 +93,43 @@ class Decide:
         for run in batch.runs:
             if run.items:
                 run.decisions = await self._retries.retry(partial(self._decide, run))
+                self._former.drop(run)
 
     async def _decide(self, run: Run) -> Decisions:
         """Decide a run; may be repeated."""
+        former: list[IndexedPage] = []
         for _ in range(_LOOKS):
             known: Mapping[Position, KnownVersion] = {}
             try:
-                return await self._decide_once(run)
+                return await self._decide_once(run, former)
             except StaleRead as error:
                 _logger.warning("decide_stale_read", extra={"fields": {"error": str(error)}})
+            except LayoutChanged:
+                self._adopt_layout()
             except RecordsBehind as error:
                 known = error.known
-            run = await self._registered_again(run, known)
-        return await self._decide_once(run)
+            former += self._former_entries(run)
+            run = run.restarted()
+            await self._look_again(run, known)
+        return await self._decide_once(run, former)
 
-    async def _registered_again(self, run: Run, known: Mapping[Position, KnownVersion]) -> Run:
-        """Return the run as the earlier stages find it now, when the versions it replaced are not known."""
-        former = [entry for case in self._cases(run).values() for entry in case.former]
-        if former:
-            await self._stores.index.remove(former)
-        again = run.restarted()
-        await self._look_again(again, known)
-        return again
+    def _adopt_layout(self) -> None:
+        layouts = self._stores.layouts
+        if layouts.used != layouts.found:
+            layouts.adopt()
+            _logger.info("table_layout_adopted", extra={"fields": layouts.used._asdict()})
 
-    async def _decide_once(self, run: Run) -> Decisions:
+    def _former_entries(self, run: Run) -> list[IndexedPage]:
+        """Return the versions that a run has replaced; when it is registered again, they are not known.
+
+        Their entries stay until the run is decided: its pages are compared with them, see `FormerVersions`.
+        """
+        return [entry for case in self._cases(run).values() for entry in case.former]
+
+    async def _decide_once(self, run: Run, former: Sequence[IndexedPage]) -> Decisions:
         cases = self._cases(run)
+        if run.probed is not None:
+            self._stores.layouts.require(run.probed.probed.layout_change)
         with timed(self._meters, "decide"):
             answers = await decide_requests(
                 self._stores.clusters,
@@ -121,7 +141,7 @@ class Decide:
         return Decisions(
             positions=run.positions,
             decided={**run.registration.settled.rows, **dict(zip(cases, answers, strict=True))},
-            former=[entry for case in cases.values() for entry in case.former],
+            former=[*former, *(entry for case in cases.values() for entry in case.former)],
             distinct=frozenset(position for position, case in cases.items() if case.is_distinct),
         )
 
@@ -130,12 +150,14 @@ class Decide:
         registration, judged = run.registration, {page.registered.handle: page for page in run.judged}
         cases = {
             page.arrival.record.position: page_case(
-                judged.get(page.handle, Judged(page)),
+                judged.get(page.handle) or Judged(page),
                 self._events,
                 registration.undelivered.get(page.arrival.record.position, ()),
             )
             for page in registration.pages
         }
+        if not registration.forgets:
+            return cases
         for each in registration.forgets:
             cases[each.forget.record.position] = forget_case(each, self._events)
         return {position: cases[position] for position in run.positions if position in cases}

@@ -29,7 +29,7 @@ class Decode:
         self._decoder = decoder
 
     def decode(self, record: Record) -> DecodedPage | Forget | SkippedRecord | Rejected:
-        """Return what a record asks for. Cost: see `PageDecoder.decode`."""
+        """Return a record as a page or forget, or as skipped or rejected. Cost: see `PageDecoder.decode`."""
         try:
             if record.value is None:
                 return Forget(metadata_of(record), forget_ids(record.key))

@@ -13,8 +13,8 @@ from neardup_stream.message import Message, Partition, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.batch import InFlightBatch
 from neardup_stream.pipeline.conclusion import Conclusion, FollowUp, conclude, without_partitions
-from neardup_stream.pipeline.delivered import delivered
-from neardup_stream.pipeline.delivery import BatchOutput, Delivery, OutgoingMessage
+from neardup_stream.pipeline.delivered_counts import delivered
+from neardup_stream.pipeline.delivery_guarantees import BatchOutput, Delivery, OutgoingMessage
 from neardup_stream.pipeline.event_building import RenderEvent
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.retries import Retries
@@ -83,7 +83,7 @@ class Deliver:
         Raises:
             DependencyLost: a dependency stayed unavailable.
         """
-        conclusion = conclude(batch.prepared, [run.decisions for run in batch.runs])
+        conclusion = batch.conclusion or conclude(batch.prepared, [run.decisions for run in batch.runs])
         await self._follow_up(conclusion.follow_up)
         output = self._output(batch, conclusion)
         with timed(self._meters, "deliver"):
@@ -120,8 +120,11 @@ class Deliver:
             decisions = [run.decisions for run in batch.runs]
             prepared, decisions = without_partitions(prepared, decisions, lost)
             conclusion = conclude(prepared, decisions)
-        records = prepared.records
-        self._meters.pages(len(records), sum(each.size_bytes for each in records))
+            records = prepared.records
+            self._meters.pages(len(records), sum(each.size_bytes for each in records))
+        else:
+            self._meters.pages(batch.record_count, batch.size_bytes)
         for (outcome, reason), count in conclusion.outcomes.items():
             self._meters.outcome(outcome, count, reason)
-        self._meters.delivered(delivered(prepared, conclusion))
+        if batch.conclusion is None:  # the short path serves runs over files, which count nothing by site
+            self._meters.delivered(delivered(prepared, conclusion))

@@ -1,4 +1,4 @@
-"""How pages that come to speak for others are named: as their records say."""
+"""Reads the ids and URLs of new representatives from their page records."""
 
 from collections.abc import Mapping, Sequence
 

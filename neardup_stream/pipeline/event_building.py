@@ -8,29 +8,31 @@ from msgspec import UNSET, UnsetType
 from neardup_stream.bits.words import hamming_distance
 from neardup_stream.clusters.placements import ClusterState, Departure, Merge, Placement, lone_cluster_id
 from neardup_stream.clusters.requests import PageVersion
-from neardup_stream.events import (
+from neardup_stream.event_parts import (
     ChangedCluster,
+    EventCluster,
+    EventMatch,
+    EventPage,
+    GonePage,
+    LeftCluster,
+    OwnCluster,
+    PreviousPlace,
+    Representative,
+    rounded_ratio,
+)
+from neardup_stream.events import (
     ClusterMerge,
     Contained,
     DuplicateFound,
     Event,
-    EventCluster,
     EventData,
-    EventMatch,
     EventName,
-    EventPage,
     Gone,
-    GonePage,
-    LeftCluster,
     MergeCause,
-    OwnCluster,
-    PreviousPlace,
-    Representative,
     RepresentativeChanged,
     Undecided,
     UniqueFound,
     event_subject,
-    rounded_ratio,
 )
 from neardup_stream.fingerprints.framed import frame_share
 from neardup_stream.match import Match
@@ -39,10 +41,10 @@ from neardup_stream.meters import Outcome
 from neardup_stream.page import Handle, Page
 from neardup_stream.pipeline.archived_event import archived_event
 from neardup_stream.pipeline.arrival import Judged, Registered
+from neardup_stream.pipeline.candidate_comparison import best_first
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.pipeline.rows import Row
-from neardup_stream.pipeline.verification import best_first
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import event_id, merge_event_id
 from neardup_stream.wire.times import rfc3339
@@ -63,7 +65,7 @@ _SHARE_DIGITS = 2
 
 
 def page_row(judged: Judged, placement: Placement | None, config: EventConfig, render: RenderEvent) -> Row:
-    """What became of a page, and everything that is said about it."""
+    """Return the decision record of a page: its outcome and its events."""
     registered = judged.registered
     if placement is None or placement.is_superseded:
         outcome: Outcome = "unchanged" if registered.verdict == "claimed" else "superseded"
@@ -73,7 +75,7 @@ def page_row(judged: Judged, placement: Placement | None, config: EventConfig, r
     outcome = "duplicate" if placement.is_duplicate else _lone_outcome(registered)
     events: tuple[Message, ...] = ()
     if not _is_silent(judged, placement, config):
-        # Matches that others have left for the page come behind its own; they are told best first.
+        # Pending edges come after the page's own matches; an event lists all of them best first.
         placement = placement._replace(matches=tuple(sorted(placement.matches, key=best_first)))
         envelope = _Envelope(registered.arrival.record, config, render)
         events = tuple(_page_events(judged, placement, config, envelope))
@@ -88,13 +90,13 @@ def gone_row(
     config: EventConfig,
     render: RenderEvent,
 ) -> Row:
-    """What became of a page that was forgotten, and what is said about it.
+    """Return the decision record of a forget: its outcome and its events.
 
     Args:
         forgotten: as it was asked for, and what it replaced.
         stub: the page with the version that its absence has.
         placement: what it left.
-        config: what subscribers are told.
+        config: which events are published.
         render: what an event looks like in its sink.
     """
     if placement is None or placement.is_superseded:
@@ -105,12 +107,12 @@ def gone_row(
         page=GonePage(id=stub.id, url=stub.url, version=stub.version),
         cluster=UNSET if left is None else LeftCluster(id=left.cluster_id, epoch=left.epoch),
     )
-    events = [*_handover(placement.departure, "gone", envelope), envelope.around("gone", gone)]
+    events = [*_representative_change(placement.departure, "gone", envelope), envelope.around("gone", gone)]
     return Row("forgotten", "", stub.handle, stub.version, tuple(events))
 
 
 def _lone_outcome(registered: Registered) -> Outcome:
-    """What a page is that has no cluster with others."""
+    """Return the outcome of a page that is in no cluster with others."""
     if registered.is_left_to_archives:
         return "archived"
     return "unique" if registered.arrival.is_decided else "undecided"
@@ -150,9 +152,9 @@ class _Envelope:
 def _page_events(
     judged: Judged, placement: Placement, config: EventConfig, envelope: _Envelope
 ) -> Iterator[Message]:
-    """In the order in which they happened: the page leaves, clusters become one, the page has its place."""
+    """Yield events in the order of the changes: the page leaves, clusters merge, the page has its place."""
     page = _event_page(judged.registered)
-    yield from _handover(placement.departure, "changed", envelope)
+    yield from _representative_change(placement.departure, "changed", envelope)
     for merge in placement.merges:
         yield envelope.around_merge(_cluster_merge(merge, page, placement, config))
     yield from _place(page, judged, placement, config, envelope)
@@ -168,7 +170,7 @@ def _page_events(
 
 
 def _is_silent(judged: Judged, placement: Placement, config: EventConfig) -> bool:
-    """Whether nobody wants to hear of it: told first, because it is so for most pages."""
+    """Return whether the page has no events; checked first, because that is so for most pages."""
     is_wanted = config.unique if judged.registered.arrival.is_decided else config.undecided
     return not (
         is_wanted
@@ -177,14 +179,14 @@ def _is_silent(judged: Judged, placement: Placement, config: EventConfig) -> boo
         or placement.departure
         or (config.contained and judged.containers)
         or judged.registered.arrival.archived.matches
-        or _must_tell(judged.registered, placement)
+        or _must_publish(judged.registered, placement)
     )
 
 
-def _must_tell(registered: Registered, placement: Placement) -> bool:
-    """Whether subscribers may hold another place of the page than where it stands alone now.
+def _must_publish(registered: Registered, placement: Placement) -> bool:
+    """Return whether subscribers may know another place of the page than its present one, alone.
 
-    That is so where it once was in a cluster of two or more, which clusters forget when a page goes.
+    That is so where it once was in a cluster of two or more, which clusters forget when a page is removed.
     """
     return placement.was_linked or registered.record.is_return
 
@@ -192,16 +194,16 @@ def _must_tell(registered: Registered, placement: Placement) -> bool:
 def _place(
     page: EventPage, judged: Judged, placement: Placement, config: EventConfig, envelope: _Envelope
 ) -> Iterator[Message]:
-    """Where the page is now; who stood alone before and does so again is told only if that is wanted."""
+    """Yield the event with the place of the page; one that was alone and still is has one only if wanted."""
     left = _left(placement.departure, judged.registered.handle, judged.registered.former)
     previous = UNSET if left is None else PreviousPlace(version=left.version, cluster=left.cluster_id)
-    must_tell = _must_tell(judged.registered, placement)
+    must_publish = _must_publish(judged.registered, placement)
     if judged.registered.is_left_to_archives:
-        # Without matches, which were forgotten since, no other event says what became of the page.
-        if config.undecided or must_tell or not judged.registered.arrival.archived.matches:
+        # Without matches, which were forgotten since, no other event reports the outcome of the page.
+        if config.undecided or must_publish or not judged.registered.arrival.archived.matches:
             yield envelope.around("undecided", Undecided(page=page, reason="archived", previous=previous))
     elif not judged.registered.arrival.is_decided:
-        if config.undecided or must_tell:
+        if config.undecided or must_publish:
             undecided = Undecided(page=page, reason="too_short", previous=previous)
             yield envelope.around("undecided", undecided)
     elif placement.is_duplicate:
@@ -215,7 +217,7 @@ def _place(
             representative_distance_bits=_representative_distance(judged.registered, placement.cluster),
         )
         yield envelope.around("duplicate", duplicate)
-    elif config.unique or must_tell:
+    elif config.unique or must_publish:
         cluster = placement.cluster
         own = UNSET if cluster is None else OwnCluster(id=cluster.id, epoch=cluster.epoch)
         yield envelope.around("unique", UniqueFound(page=page, cluster=own, previous=previous))
@@ -227,10 +229,10 @@ def _representative_distance(registered: Registered, cluster: ClusterState | Non
     return hamming_distance(registered.record.fingerprint, cluster.representative.fingerprint)
 
 
-def _handover(
+def _representative_change(
     departure: Departure | None, reason: Literal["gone", "changed"], envelope: _Envelope
 ) -> Iterator[Message]:
-    if departure is None or not departure.is_handover or departure.remaining is None:
+    if departure is None or not departure.is_representative_change or departure.remaining is None:
         return
     remaining = departure.remaining
     data = RepresentativeChanged(
@@ -262,7 +264,7 @@ class _Left(NamedTuple):
 
 
 def _left(departure: Departure | None, handle: Handle, former: PageRecord | None) -> _Left | None:
-    """What the page left. Of one that was decided long ago, and stood alone, only its record still knows."""
+    """Return what the page left; its record knows that of one that was decided long ago, and stood alone."""
     if departure is not None:
         return _Left(departure.version, departure.cluster_id, departure.epoch)
     if former is None or not former.rank or former.state == "expiring":
@@ -292,7 +294,7 @@ def event_frame_share(record: PageRecord) -> float | UnsetType:
 
 
 def event_cluster(cluster: ClusterState) -> EventCluster:
-    """A cluster as events show it."""
+    """Return a cluster as events show it."""
     return EventCluster(
         id=cluster.id,
         epoch=cluster.epoch,
@@ -310,7 +312,7 @@ def _event_matches(matches: tuple[Match, ...], config: EventConfig) -> tuple[Eve
 
 
 def event_match(match: Match) -> EventMatch:
-    """A match as events show it."""
+    """Return a match as events show it."""
     return EventMatch(
         id=match.id,
         url=match.url,

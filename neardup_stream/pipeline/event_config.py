@@ -1,4 +1,4 @@
-"""Which events are published, and what they list."""
+"""Define which events are published, and what they list."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Page records by handle."""
+"""Fetch page records by handle."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ __all__ = ["fetch_records"]
 
 
 async def fetch_records(handles: Sequence[Handle], store: RecordStore) -> dict[Handle, PageRecord]:
-    """The records of those handles that have one, stubs included. One round trip.
+    """Return the records of those handles that have one, stubs included. One round trip.
 
     Raises:
         StoreUnavailable: the store is unavailable.

@@ -5,6 +5,8 @@
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from neardup_stream.fingerprints.simhash import (
     Fingerprints,
     PageLines,
@@ -16,6 +18,7 @@ from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.frames.table import LineHashes
 from neardup_stream.page import Fingerprint64, Page
 from neardup_stream.pipeline.arrival import Arrival, metadata_of
+from neardup_stream.pipeline.column_items import PageColumns
 from neardup_stream.pipeline.extract import ExtractedPage
 from neardup_stream.pipeline.kept_text import TextParts, keep_text
 from neardup_stream.pipeline.scopes import UNKNOWN, ScopeOf
@@ -57,6 +60,33 @@ class Fingerprint:
         else:
             computed, lines = fingerprint_lines(texts, self._simhash, self._sketch)
         return map(self._arrival, pages, lines, _rows(computed))
+
+    def columns(self, pages: Sequence[ExtractedPage]) -> PageColumns | None:
+        """Return the same in columns; None where a later stage needs the lines of one of the pages.
+
+        Cost: see `fingerprint_texts`.
+        """
+        texts = [page.text.text for page in pages]
+        if self._text_parts or (self._site_of is not None and any("\n" in text for text in texts)):
+            return None
+        computed = fingerprint_texts(texts, self._simhash, self._sketch)
+        metas = ((row, page.page.meta) for row, page in enumerate(pages))
+        return PageColumns(
+            ids=[page.page.id for page in pages],
+            urls=[page.page.url for page in pages],
+            fetched_seconds=np.array([page.page.fetched_at_seconds for page in pages], np.float64),
+            metas={row: bytes(meta) for row, meta in metas if meta is not None},
+            scopes=[self._scope_of(page.page) for page in pages],
+            sites=[self._site(page.page) for page in pages],
+            is_markup=np.array([page.text.is_markup for page in pages], np.bool_),
+            is_decided=computed.token_counts >= self._simhash.min_tokens,
+            token_counts=computed.token_counts,
+            fingerprints=computed.fingerprints,
+            text_fingerprints=computed.text_fingerprints,
+            shingle_counts=computed.shingle_counts,
+            sketches=computed.sketches,
+            bands=computed.bands,
+        )
 
     def line_hashes(self, text: str) -> LineHashes:
         """Return the hashes of the lines of a text."""

@@ -1,10 +1,10 @@
 """Forgets pages: what a record without value does to the record of the page that it names.
 
-Nothing is removed: a stub stays, with a version of its own and the offsets, so that a page that comes back
-comes back with a higher version, and a replay finds what it did.
+Nothing is removed: a stub stays, with a version of its own and the offsets, so that a page that returns has a
+higher version, and a replay finds its former decision.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
@@ -16,7 +16,23 @@ from neardup_stream.pipeline.page_places import PagePlace, find_places
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordStore
 
-__all__ = ["ForgetPlan", "ForgetVerdict", "Forgotten", "forget", "plan_forget"]
+__all__ = [
+    "ForgetPlan",
+    "ForgetVerdict",
+    "Forgotten",
+    "KeepFormer",
+    "forget",
+    "keep_nothing",
+    "plan_forget",
+]
+
+KeepFormer = Callable[[Position, Handle, PageRecord], None]
+"""Called with the position of a record, the handle of its page, and the version that it is to replace."""
+
+
+def keep_nothing(_position: Position, _handle: Handle, _former: PageRecord) -> None:
+    """Keep no version."""
+
 
 ForgetVerdict = Literal["forgotten", "replayed", "superseded", "unknown"]
 """What a forget is to its page; replayed: this very position made the stub. superseded: it is older than what
@@ -28,7 +44,7 @@ class ForgetPlan(NamedTuple):
 
     Attributes:
         verdict: in a word.
-        record: what is to stand for the page.
+        record: the new record of the page.
         is_write: whether that must be written.
         former: the living version that it replaces, whose index entries are to go.
     """
@@ -40,14 +56,14 @@ class ForgetPlan(NamedTuple):
 
 
 class Forgotten(NamedTuple):
-    """A forget and what it came to.
+    """A forget and its result.
 
     Attributes:
         forget: as it came.
         verdict: in a word.
         handle: of the page, None for an unknown one.
         places: of an unknown page, the handles that it would have.
-        record: what stands for the page now: the stub, or what is newer than the forget.
+        record: the present record of the page: the stub, or what is newer than the forget.
         former: the living version that this forget replaced; None where it replaced none, or did so earlier.
     """
 
@@ -62,12 +78,12 @@ class Forgotten(NamedTuple):
 def plan_forget(
     position: Position, stored: PageRecord, now_seconds: int, known_version: int = 0
 ) -> ForgetPlan:
-    """Judge a forget against what is stored of its page.
+    """Return what a forget changes in the stored record of its page.
 
-    A page that has expired is forgotten too: it went silently, and now somebody wants it told.
+    A page that has expired is forgotten too: expiry published no event, and the forget asks for one.
 
     Args:
-        position: where the forget stood.
+        position: of the forget.
         stored: the page's record.
         now_seconds: epoch seconds.
         known_version: the version that the stub must exceed.
@@ -82,8 +98,7 @@ def plan_forget(
 def _plan(position: Position, stored: PageRecord, now_seconds: int) -> ForgetPlan:
     if stored.state == "gone" and stored.is_made_by(position):
         return ForgetPlan("replayed", stored, is_write=False)
-    last_applied = stored.last_applied(position.partition)
-    if last_applied is not None and position.offset <= last_applied:
+    if stored.has_passed(position):
         return ForgetPlan("superseded", stored, is_write=False)
     former = None if stored.state == "gone" else stored
     return ForgetPlan("forgotten", stored.forgotten_by(position, now_seconds), is_write=True, former=former)
@@ -95,6 +110,7 @@ async def forget(
     handle_key: bytes,
     now_seconds: int,
     known: Mapping[Position, KnownVersion] = MappingProxyType({}),
+    keep: KeepFormer = keep_nothing,
 ) -> list[Forgotten]:
     """Turn the records of pages into stubs. Of the ids that a forget may mean, the first known one counts.
 
@@ -104,6 +120,7 @@ async def forget(
         handle_key: secret of this index.
         now_seconds: when they are processed, epoch seconds.
         known: what the clusters know of pages whose records they have found behind.
+        keep: called with each version that is to be replaced, before it is.
 
     Raises:
         StoreUnavailable: some stubs may be written; forgetting again gives the same ones.
@@ -127,6 +144,8 @@ async def forget(
                 continue
             verdict, record, is_write, former = planned
             forgotten[row] = Forgotten(forgets[row], verdict, place.handle, record, former)
+            if former is not None:
+                keep(position, place.handle, former)
             if is_write:
                 _, floor, was_dropped = seen.get(row, RecordAnswer(None, store.known_floor(place.handle)))
                 changes[row] = RecordChange(place.handle, place.packed, record.pack(), floor, was_dropped)
@@ -142,7 +161,7 @@ def _plan_among(
     now_seconds: int,
     known: KnownVersion | None,
 ) -> tuple[PagePlace | None, ForgetPlan | None]:
-    """Which of the pages a forget means, and what it does to it; nothing where none of them is known."""
+    """Return which page a forget means, and what it changes; nothing where no page is known."""
     known_version = known.version if known is not None else 0
     for page_id, place in candidates.items():
         if place.record is not None:

@@ -1,4 +1,4 @@
-"""How pages are read for the frames of their sites, and which pages of well-known sites teach. Pure."""
+"""Decide how pages are read for the frames of sites, and which pages of well-known sites teach. Pure."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from neardup_stream.pipeline.near_copies import NearCopies
 
 __all__ = [
     "REDESIGNED_CONTENT",
-    "SETTLED_PAGES",
+    "SETTLED_SITE_PAGES",
     "TAUGHT_OF_REDESIGNED",
     "TAUGHT_OF_SETTLED",
     "LinesOutsideLandmarks",
@@ -20,7 +20,7 @@ __all__ = [
     "is_sampled",
 ]
 
-SETTLED_PAGES = 64
+SETTLED_SITE_PAGES = 64
 """Of a site of which so many pages are counted few more are: its frame is known, and changes slowly."""
 
 _KNOWN_PAGES = 24
@@ -44,7 +44,7 @@ class Reading(NamedTuple):
 
     Attributes:
         config: when a line is frame.
-        outside_landmarks: returns the lines of a page outside its landmarks, None if they cannot be told.
+        outside_landmarks: returns the lines of a page outside its landmarks, None if they cannot be found.
         copies: the latest pages of sites that are not settled.
         most_lessons: for so many pages of each site every one that is no copy has a lesson.
         lesson_counts: of each site, while `most_lessons` is above 0.
@@ -57,15 +57,15 @@ class Reading(NamedTuple):
     lesson_counts: Counter[str]
 
     def is_learning(self, site: str) -> bool:
-        """Whether every page of a site that is no copy has a lesson."""
+        """Return whether every page of a site that is no copy has a lesson."""
         return self.lesson_counts[site] < self.most_lessons
 
     def is_known(self, site: str, page_count: int) -> bool:
-        """Whether pages of a site are viewed together."""
+        """Return whether pages of a site are viewed together."""
         return page_count >= _KNOWN_PAGES and not self.is_learning(site)
 
 
 def is_sampled(arrival: Arrival, content_share: float) -> bool:
-    """Whether a page of a settled site is counted, given the share of its tokens that is content."""
+    """Return whether a page of a settled site is counted, given the share of its tokens that is content."""
     is_redesigned = content_share > REDESIGNED_CONTENT
     return arrival.text_fingerprint % (TAUGHT_OF_REDESIGNED if is_redesigned else TAUGHT_OF_SETTLED) == 0

@@ -1,7 +1,7 @@
 """Takes the frames of their sites out of pages: two views of each page, its content and its whole text.
 
 What is frame is counted from the pages that have been decided (the stored frame tables) and, while little is
-known of a site, from those that are under way in this process too: without them the first hundreds of pages
+known of a site, from those that are in flight in this process too: without them the first hundreds of pages
 of a site would be read before anything is learned.
 
 No I/O here. One call at a time.
@@ -18,11 +18,11 @@ from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.frames.table import FrameTable, LineHashes
 from neardup_stream.match import Match
 from neardup_stream.pipeline.arrival import Arrival
-from neardup_stream.pipeline.batch_views import BatchViews, Viewed
+from neardup_stream.pipeline.batch_views import BatchViews, Viewed, can_teach
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.frame_reading import LinesOutsideLandmarks, Reading
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.near_copies import COPY_CONTAINMENT, NearCopies
-from neardup_stream.pipeline.under_way import SiteLines
+from neardup_stream.pipeline.site_lines import SiteLines
 
 __all__ = ["FrameViewer", "is_distinct"]
 
@@ -33,7 +33,7 @@ _REMEMBERED_WHILE_LEARNING_BYTES = 256 << 20
 
 
 def is_distinct(matches: Sequence[Match], *, is_sibling: bool = False) -> bool:
-    """Whether a page with these matches nearly equals none of them, so that its lines are counted.
+    """Return whether a page with these matches nearly equals none of them, so that its lines are counted.
 
     Args:
         matches: of the page.
@@ -50,7 +50,7 @@ class FrameViewer:
 
     Args:
         config: when a line is frame.
-        outside_landmarks: returns the lines of a page outside its landmarks, None if they cannot be told.
+        outside_landmarks: returns the lines of a page outside its landmarks, None if they cannot be found.
         verdict: when pages are alike; it has a sketch.
         most_lessons: for so many pages of each site every one that is no copy has a lesson, also once the
             site is well known; 0 for a daemon, whose index finds the copies among pages of well-known sites.
@@ -103,7 +103,15 @@ class FrameViewer:
         self._sites.pop(site, None)
 
     def content_of(self, arrival: Arrival, table: FrameTable) -> NDArray[np.bool_]:
-        """Return which lines of a page that is long enough are content by its table alone, bool[lines]."""
+        """Return which lines of a page are content by its table alone, bool[lines].
+
+        Args:
+            arrival: with its lines; if it has few tokens or one line, it has no frame.
+            table: of its site.
+        """
+        assert arrival.lines is not None  # noqa: S101 - see the arguments
+        if not can_teach(arrival):
+            return np.ones(arrival.lines.hashes.size, np.bool_)
         sites = {arrival.site: SiteLines(table, self._reading.config.max_lines)}
         return BatchViews(self._reading, sites, [arrival], 0, SketchConfig()).mask(0)
 
@@ -122,8 +130,8 @@ class FrameViewer:
             tables: what is stored of their sites; used for those that no batch had a page of.
             sketch: how sketches are made.
 
-        Cost: 30 µs a page of a known site; 0.1 ms and, where markup must be asked for landmarks, its
-        extraction once more, for a page of a young one.
+        Cost: 30 µs a page of a known site, or of text of a young one; 0.1 ms and, where landmarks are asked
+        for, its extraction once more, for a page of markup of a young one.
         """
         for site, table in tables.items():
             if site not in self._sites:

@@ -1,4 +1,4 @@
-"""The frames of sites: fetched before a batch is viewed, taught after it is decided.
+"""Fetch the frames of sites before a batch is viewed, and learn them after it is decided.
 
 A frame table is a hint: if a lesson is lost in a crash, or gives way to another daemon's, the next pages
 teach it again. What a page's views are is written into its record and never changes.
@@ -14,12 +14,13 @@ from typing import NamedTuple
 
 from neardup_stream.errors import CorruptData
 from neardup_stream.frames.lines import FrameConfig
-from neardup_stream.frames.table import STAMP_BYTES, FrameTable, LineHashes
+from neardup_stream.frames.table import STAMP_BYTES, FrameTable, LineHashes, learn_tables
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.arrival import Arrival, Lesson, Prepared
-from neardup_stream.pipeline.frame_reading import SETTLED_PAGES
+from neardup_stream.pipeline.column_items import ColumnItems
+from neardup_stream.pipeline.frame_reading import SETTLED_SITE_PAGES
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.timing import timed
@@ -72,8 +73,8 @@ class Frames:
         viewer: makes the views.
         config: how much is learned of a site.
         handle_key: secret of this index.
-        retries: patience with the store.
-        meters: told what was viewed and learned.
+        retries: while the store is unavailable.
+        meters: where views and lessons are counted.
         now_seconds: a clock that only grows.
         window_pages: after so many pages more, lessons of a batch that its decisions refuted are taken back.
             Views do not depend on how many pages are in flight while those are not more. With 0 each batch
@@ -116,8 +117,9 @@ class Frames:
         Raises:
             DependencyLost: the store stayed unavailable.
         """
-        arrivals = prepared.arrivals
-        sites = list(dict.fromkeys(arrival.site for arrival in arrivals if arrival.site))
+        in_columns = isinstance(prepared.items, ColumnItems)  # then no page has lines to view
+        arrivals = [] if in_columns else prepared.arrivals
+        sites = _sites(prepared)
         with timed(self._meters, "frames"):
             await self._retries.retry(partial(self._read, sites))
             tables = {site: self._known[site].table for site in sites}
@@ -127,7 +129,7 @@ class Frames:
             viewed = await asyncio.to_thread(
                 self._viewer.view, arrivals, self._batch, tables, self._viewer.sketch
             )
-        self._page_count += len(arrivals)
+        self._page_count += len(prepared.items) if in_columns else len(arrivals)
         lessons: defaultdict[str, list[LineHashes]] = defaultdict(list)
         for lesson in viewed.lessons.values():
             lessons[lesson.site].append(lesson.lines)
@@ -135,7 +137,9 @@ class Frames:
         self._meters.frame_tokens(viewed.frame_tokens, viewed.tokens)
         self._meters.frame_sites(len(self._known), len(self._settled))
         content = iter(viewed.arrivals)
-        items = [next(content) if isinstance(item, Arrival) else item for item in prepared.items]
+        items = prepared.items
+        if not in_columns:
+            items = [next(content) if isinstance(item, Arrival) else item for item in items]
         return prepared._replace(items=items, lessons=viewed.lessons, frame_batch=self._batch)
 
     async def learn(self, prepared: Prepared, lessons: Sequence[Lesson]) -> None:
@@ -210,11 +214,9 @@ class Frames:
             unknown = [site for site in waiting if site not in seen]
             if unknown:
                 seen |= await self._fetched(unknown)
-            taught = {
-                site: self._learned(seen[site], lines)
-                for site, lines in waiting.items()
-                if seen[site].stamp not in tried
-            }
+            taught = self._learned(
+                {site: lines for site, lines in waiting.items() if seen[site].stamp not in tried}, seen
+            )
             stored = {site: seen[site] for site in waiting if seen[site].stamp in tried}
             stored |= await self._written(taught, seen, tried)
             learned |= {site: known for site, known in stored.items() if known.stamp in tried}
@@ -245,15 +247,25 @@ class Frames:
             for (site, new), answer in zip(tables.items(), answers, strict=True)
         }
 
-    def _learned(self, known: _Known, pages: Sequence[LineHashes]) -> _Known:
-        """The table after these pages."""
-        table = known.table.learn(pages, self._config.max_lines)
+    def _learned(
+        self, pages: Mapping[str, Sequence[LineHashes]], seen: Mapping[str, _Known]
+    ) -> dict[str, _Known]:
+        """Return the tables of some sites with the lessons of these pages."""
+        tables = learn_tables(
+            [seen[site].table for site in pages], list(pages.values()), self._config.max_lines
+        )
+        now = self._now_seconds()
+        return {
+            site: _Known(self._new_stamp(), table, now) for site, table in zip(pages, tables, strict=True)
+        }
+
+    def _new_stamp(self) -> bytes:
+        """Return the stamp of the next write."""
         self._writes += 1
-        stamp = self._writer + self._writes.to_bytes(STAMP_BYTES - len(self._writer), "big")
-        return _Known(stamp, table, self._now_seconds())
+        return self._writer + self._writes.to_bytes(STAMP_BYTES - len(self._writer), "big")
 
     def _unpacked(self, packed: bytes | None) -> _Known:
-        """A stored table; one that cannot be read is empty, and is replaced by the next lesson."""
+        """Return a stored table; one that cannot be read is empty, and is replaced by the next lesson."""
         try:
             table = FrameTable.unpack(packed or None)
         except CorruptData as error:
@@ -262,7 +274,7 @@ class Frames:
         return _Known((packed or b"")[:STAMP_BYTES], table, self._now_seconds())
 
     def _note_other_writers(self, site: str, stored: _Known) -> None:
-        """Remember to take over a table that another daemon wrote, or somebody removed."""
+        """Remember to take over a table that another daemon wrote, or a command removed."""
         former = self._known.get(site)
         is_ours = stored.stamp.startswith(self._writer)
         if former is not None and stored.stamp != former.stamp and not is_ours:
@@ -275,7 +287,7 @@ class Frames:
             if former is None or former.seconds <= known.seconds:
                 self._known[site] = known
                 self._settled.discard(site)
-                if known.table.page_count >= SETTLED_PAGES:
+                if known.table.page_count >= SETTLED_SITE_PAGES:
                     self._settled.add(site)
             self._known.move_to_end(site)
 
@@ -289,6 +301,13 @@ class Frames:
         return site_hash(site, self._handle_key)
 
 
+def _sites(prepared: Prepared) -> list[str]:
+    """Return the sites of the pages of a batch, in the order in which they come."""
+    items = prepared.items
+    sites = items.pages.sites if isinstance(items, ColumnItems) else [each.site for each in prepared.arrivals]
+    return [site for site in dict.fromkeys(sites) if site]
+
+
 def site_hash(site: str, handle_key: bytes) -> int:
-    """What the store calls a site."""
+    """Return the key of a site in the store."""
     return handle_of(PageId(site), handle_key)

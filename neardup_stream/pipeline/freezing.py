@@ -1,4 +1,4 @@
-"""From pages of the pipeline, or their stored records, to what an archive keeps of them. Pure."""
+"""Convert pages of the pipeline, or their stored records, to what an archive keeps of them. Pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -31,7 +31,7 @@ class TimedRecord(NamedTuple):
     """A page record to be frozen.
 
     Attributes:
-        record: what stands for the page.
+        record: the page record.
         fetched_ms: when its content was fetched, epoch milliseconds.
     """
 
@@ -40,7 +40,7 @@ class TimedRecord(NamedTuple):
 
 
 def arrival_record(arrival: Arrival) -> PageRecord:
-    """Return the record that would stand for a page in an empty index."""
+    """Return the record that an empty index would store for a page."""
     return plan(arrival, None, now_seconds=0).record
 
 
@@ -90,7 +90,7 @@ def freeze_arrivals(
 
 
 def freeze_pages(pages: Sequence[TimedRecord]) -> list[FrozenPage]:
-    """What an archive keeps of these pages. Cost: 12 µs a page."""
+    """Return what an archive keeps of these pages. Cost: 12 µs a page."""
     frozen = []
     for (record, fetched_ms), keys in zip(
         pages, _packed_keys(keyed_record(page.record) for page in pages), strict=True

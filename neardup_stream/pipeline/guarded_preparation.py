@@ -1,32 +1,35 @@
-"""Preparation in a process that can be ended: no page takes more than its limits, whatever is in it.
+"""Prepare pages in a process that can be ended: no page takes more than its limits, whatever is in it.
 
 Records go there in groups. If the process ends, or fails, it has noted which record it was reading: that
 page is a dead letter, and the others are prepared in the next process. If it was fingerprinting, which it
 does with all pages of a group at once, each is prepared alone.
 """
 
-import io
 import logging
 import pickle
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 from typing import NamedTuple, Protocol, cast
 
 from neardup_stream.errors import BadPage, InvariantBroken, LimitName
 from neardup_stream.frames.table import LineHashes
-from neardup_stream.message import Partition, Position, Record, RecordMetadata
+from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters, PipelineMeters, Step, WorkerEnd
 from neardup_stream.page import Page, PageId
-from neardup_stream.pipeline.arrival import Prepared, Rejected, metadata_of
+from neardup_stream.pipeline.arrival import Prepared, Rejected
+from neardup_stream.pipeline.column_items import joined
+from neardup_stream.pipeline.forked_parent import ForkedParent, fork_parent
 from neardup_stream.pipeline.preparation import OnRecord, Prepares
+from neardup_stream.pipeline.prepared_answer import pack_prepared, unpack_prepared
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 from neardup_stream.pipeline.worker_main import OUT_OF_MEMORY, SHORT_OF_MEMORY, Job, OnItem, Work
 from neardup_stream.pipeline.worker_process import WorkEnded, WorkerProcess, WorkFailed
+from neardup_stream.pipeline.worker_request import pack_request, unpack_request
 
-__all__ = ["BuildPreparation", "GuardedPreparation"]
+__all__ = ["BuildPreparation", "GuardedPreparation", "fork_preparation"]
 
 _logger = logging.getLogger(__name__)
 
@@ -52,11 +55,16 @@ _WARM_UP = Record(
 
 
 class _Answer(NamedTuple):
-    """What comes back of a group."""
+    """What is returned for a group."""
 
     prepared: Prepared
     seconds: dict[Step, float]
     over_limit: Counter[LimitName]
+
+
+def fork_preparation(build: BuildPreparation, limits: WorkerLimits) -> ForkedParent:
+    """Fork the process of a `GuardedPreparation` with these arguments; see `fork_parent`."""
+    return fork_parent(Job(_Load(build), limits))
 
 
 class GuardedPreparation:
@@ -65,11 +73,18 @@ class GuardedPreparation:
     Args:
         build: makes what prepares them there.
         limits: of one page.
-        meters: told what a preparation tells, and of processes that ended.
+        meters: where a preparation reports, and where ended processes are counted.
+        forked: see `fork_preparation`.
     """
 
-    def __init__(self, build: BuildPreparation, limits: WorkerLimits, meters: PipelineMeters) -> None:
-        self._process = WorkerProcess(Job(_Load(build), limits))
+    def __init__(
+        self,
+        build: BuildPreparation,
+        limits: WorkerLimits,
+        meters: PipelineMeters,
+        forked: ForkedParent | None = None,
+    ) -> None:
+        self._process = WorkerProcess(Job(_Load(build), limits), forked)
         self._lock = Lock()
         self._limits = limits
         self._meters = meters
@@ -87,24 +102,16 @@ class GuardedPreparation:
 
         Cost: that of the preparation there, and some 30 µs a page of 13 KB to bring it there and back.
         """
-        prepared = Prepared([], [], [], charset_fallbacks=0)
+        answers = [answer for group in _groups(records) for answer in self._answers(group)]
         seconds: dict[Step, float] = {}
-        for group in _groups(records):
-            for answer in self._answers(group):
-                part = answer.prepared
-                prepared.items.extend(part.items)
-                prepared.rejected.extend(part.rejected)
-                prepared.skipped.extend(part.skipped)
-                prepared = prepared._replace(
-                    charset_fallbacks=prepared.charset_fallbacks + part.charset_fallbacks
-                )
-                for step, spent in answer.seconds.items():
-                    seconds[step] = seconds.get(step, 0) + spent
-                for limit, count in answer.over_limit.items():
-                    self._meters.over_limit(limit, count)
+        for answer in answers:
+            for step, spent in answer.seconds.items():
+                seconds[step] = seconds.get(step, 0) + spent
+            for limit, count in answer.over_limit.items():
+                self._meters.over_limit(limit, count)
         for step, spent in seconds.items():
             self._meters.step_seconds(step, spent)
-        return prepared
+        return joined([answer.prepared for answer in answers])
 
     def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
         """See `Prepares`; None for a page that takes more than the limits of one page."""
@@ -118,7 +125,7 @@ class GuardedPreparation:
 
     def _call(self, request: Sequence[Record] | Page) -> bytes:
         with self._lock:
-            return self._process.call(pickle.dumps(request, pickle.HIGHEST_PROTOCOL))
+            return self._process.call(pack_request(request))
 
     def _answers(self, group: Sequence[Record]) -> Iterator[_Answer]:
         """Yield the answers for a group in its order, without the pages that end the process."""
@@ -151,7 +158,8 @@ class GuardedPreparation:
             return self._refusal(record, end)
 
     def _answer(self, records: Sequence[Record]) -> _Answer:
-        return cast("_Answer", _RecordsInPlace(self._call(records), records).load())
+        packed, seconds, over_limit = pickle.loads(self._call(records))  # noqa: S301 - our own process wrote it
+        return _Answer(unpack_prepared(packed, records), seconds, over_limit)
 
     def _count(self, end: WorkEnded | WorkFailed) -> None:
         self._meters.worker_ended(_end_of(end))
@@ -168,7 +176,7 @@ class GuardedPreparation:
             raise InvariantBroken(f"no page can be prepared any more: {end}") from end
 
     def _refusal(self, record: Record, end: WorkEnded | WorkFailed) -> _Answer:
-        """The answer for a page that ended its process."""
+        """Return the answer for a page that ended its process."""
         if _end_of(end) == "failed":
             self._require_health(end)
         error = self._error(end)
@@ -220,71 +228,38 @@ class _Load:
         preparation.prepare([_WARM_UP])
 
         def work(request: bytes, on_item: OnItem) -> bytes:
-            records: Sequence[Record] | Page = pickle.loads(request)  # noqa: S301 - the daemon wrote it
+            records = unpack_request(request)
             if isinstance(records, Page):
                 return pickle.dumps(preparation.lines_outside_landmarks(records), pickle.HIGHEST_PROTOCOL)
             meters.seconds, meters.limits = {}, Counter()
-            places.start(records, on_item)
-            prepared = preparation.prepare(records)._replace(lessons={})  # the default cannot be pickled
-            answer = io.BytesIO()
-            _WithoutRecords(answer, places.of_records).dump(_Answer(prepared, meters.seconds, meters.limits))
-            return answer.getvalue()
+            places.start(len(records), on_item)
+            prepared = pack_prepared(preparation.prepare(records))
+            return pickle.dumps((prepared, meters.seconds, meters.limits), pickle.HIGHEST_PROTOCOL)
 
         return work
 
 
 class _Places:
-    """Tells the worker which record of a group is read.
-
-    Attributes:
-        of_records: the places of the records of the group, by the `id` of their positions.
-    """
+    """Reports to the worker process which record of a group is read."""
 
     def __init__(self) -> None:
-        self.of_records: Mapping[int, int] = {}
+        self._count = 0
         self._on_item: OnItem = lambda _item: None
 
-    def start(self, records: Sequence[Record], on_item: OnItem) -> None:
-        """Use these records and this function from now on."""
-        self.of_records = {id(record.position): place for place, record in enumerate(records)}
-        self._on_item = on_item
+    def start(self, count: int, on_item: OnItem) -> None:
+        """Use this function from now on, for so many records."""
+        self._count, self._on_item = count, on_item
 
     def begin(self, record: Record | None) -> None:
         """See `OnRecord`. All that is done for a page that is alone in its group counts as its own."""
         if record is not None:
-            self._on_item(self.of_records.get(id(record.position)))
-        elif len(self.of_records) > 1:
+            self._on_item(record.position.offset)
+        elif self._count > 1:
             self._on_item(None)
 
 
-class _WithoutRecords(pickle.Pickler):
-    """Names records by their places: they are at home already."""
-
-    def __init__(self, file: io.BytesIO, places: Mapping[int, int]) -> None:
-        super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._places = places
-
-    def persistent_id(self, obj: object) -> int | None:
-        """Return the place of a record, its complement for metadata of a record; None for anything else."""
-        if isinstance(obj, RecordMetadata):
-            return ~self._places[id(obj.position)]
-        return self._places[id(obj.position)] if isinstance(obj, Record) else None
-
-
-class _RecordsInPlace(pickle.Unpickler):
-    """Puts the records at those places, or their metadata."""
-
-    def __init__(self, answer: bytes, records: Sequence[Record]) -> None:
-        super().__init__(io.BytesIO(answer))
-        self._records = records
-
-    def persistent_load(self, pid: int) -> Record | RecordMetadata:
-        """Return the record at a place, or its metadata."""
-        return self._records[pid] if pid >= 0 else metadata_of(self._records[~pid])
-
-
 def _groups(records: Sequence[Record]) -> Iterator[Sequence[Record]]:
-    """The records in order, so many at a time that the CPU time of one page is ample for all of them."""
+    """Yield the records in order, so few at a time that the CPU time of one page is ample for all of them."""
     group: list[Record] = []
     size_bytes = 0
     for record in records:

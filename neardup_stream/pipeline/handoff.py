@@ -1,4 +1,4 @@
-"""The queue between two tasks of the loop: room for one item, and a report of which stage waits."""
+"""Pass items between two tasks of the loop: room for one item, and a report of which stage waits."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,23 +1,36 @@
-"""What is between reading and commit, bounded in pages and in bytes."""
+"""Bounds what is between read and commit: in pages, in bytes, and small batches in number.
+
+A batch costs some milliseconds of CPU time however few pages it has. A source returns a small one when it has
+nothing more, so the next one may wait for another to finish: meanwhile it grows.
+"""
 
 import asyncio
 from dataclasses import dataclass
+from typing import Final
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.meters import PipelineMeters
 
 __all__ = ["InFlight", "InFlightLimits"]
 
+_SMALL_PAGES_SHARE: Final = 1 / 8
+_SMALL_BYTES_SHARE: Final = 1 / 128
+"""A batch with less than these shares of the most pages and bytes of a batch is small: less than 32 pages and
+128 KiB, unless settings say otherwise. What is read of a backlog is larger."""
+
+_SMALL_BATCHES: Final = 2
+"""How many batches may be in flight while the newest one is small: one is decided while one is delivered."""
+
 
 @dataclass(frozen=True, slots=True)
 class InFlightLimits:
-    """How much one batch, and everything under way, may hold.
+    """How much one batch, and all batches in flight, may hold.
 
     Attributes:
         max_batch_pages: most records of one batch.
         max_batch_bytes: most bytes of one batch, but for a single record larger than it.
-        max_in_flight_pages: reading waits while this many are under way.
-        max_in_flight_bytes: reading waits while this much is under way.
+        max_in_flight_pages: reading waits while this many are in flight.
+        max_in_flight_bytes: reading waits while this much is in flight.
     """
 
     max_batch_pages: int = 256
@@ -29,7 +42,7 @@ class InFlightLimits:
         """Refuse limits under which nothing could be read.
 
         Raises:
-            ConfigError: a limit below one, or a batch larger than what may be under way.
+            ConfigError: a limit below one, or a batch larger than what may be in flight.
         """
         for name in ("batch_pages", "batch_bytes"):
             batch, whole = getattr(self, f"max_{name}"), getattr(self, f"max_in_flight_{name[6:]}")
@@ -41,49 +54,61 @@ class InFlightLimits:
 
 
 class InFlight:
-    """Counts what is under way; one reader waits for room, anyone may wait for emptiness."""
+    """Counts what is in flight; one reader waits for room, any task may wait until nothing is."""
 
     def __init__(self, limits: InFlightLimits, meters: PipelineMeters) -> None:
         self._limits = limits
         self._meters = meters
         self._pages = 0
         self._size_bytes = 0
+        self._batches = 0
+        self._newest_is_small = False
         self._changed = asyncio.Condition()
 
     @property
     def pages(self) -> int:
-        """How many are under way."""
+        """Pages in flight."""
         return self._pages
 
     async def wait_for_room(self) -> tuple[int, int]:
-        """Wait until something may be read; how many pages and bytes the next batch may hold."""
+        """Wait until something may be read; return how many pages and bytes the next batch may hold."""
         limits = self._limits
         async with self._changed:
-            await self._changed.wait_for(
-                lambda: (
-                    self._pages < limits.max_in_flight_pages and self._size_bytes < limits.max_in_flight_bytes
-                )
-            )
+            await self._changed.wait_for(self._has_room)
         return (
             min(limits.max_batch_pages, limits.max_in_flight_pages - self._pages),
             min(limits.max_batch_bytes, limits.max_in_flight_bytes - self._size_bytes),
         )
 
     def add(self, pages: int, size_bytes: int) -> None:
-        """A batch was read. Without waiting, so that no record is ever outside the count."""
+        """Count a batch that was read. Does not wait, so that no record is ever outside the count."""
         self._pages += pages
         self._size_bytes += size_bytes
+        self._batches += 1
+        self._newest_is_small = (
+            pages < _SMALL_PAGES_SHARE * self._limits.max_batch_pages
+            and size_bytes < _SMALL_BYTES_SHARE * self._limits.max_batch_bytes
+        )
         self._meters.in_flight(self._pages, self._size_bytes)
 
     async def remove(self, pages: int, size_bytes: int) -> None:
-        """A batch is finished, or given up."""
+        """Stop counting a batch that is finished or dropped."""
         async with self._changed:
             self._pages -= pages
             self._size_bytes -= size_bytes
+            self._batches -= 1
             self._meters.in_flight(self._pages, self._size_bytes)
             self._changed.notify_all()
 
     async def wait_until_empty(self) -> None:
-        """Wait until nothing is under way."""
+        """Wait until nothing is in flight."""
         async with self._changed:
             await self._changed.wait_for(lambda: self._pages == 0)
+
+    def _has_room(self) -> bool:
+        limits = self._limits
+        return (
+            self._pages < limits.max_in_flight_pages
+            and self._size_bytes < limits.max_in_flight_bytes
+            and not (self._newest_is_small and self._batches >= _SMALL_BATCHES)
+        )

@@ -1,4 +1,4 @@
-"""What an archive may keep of a page's text, computed where the page is prepared. Pure."""
+"""Compute what an archive may keep of a page's text, where the page is prepared. Pure."""
 
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -71,7 +71,7 @@ _KEEP: dict[str, _Keep] = {
 
 
 def keep_text(text: str, tokens: NDArray[np.uint64], parts: TextParts) -> KeptText:
-    """What these parts keep of a page.
+    """Return what these parts keep of a page.
 
     Args:
         text: visible.

@@ -12,7 +12,8 @@ from itertools import pairwise
 from neardup_stream.errors import Unavailable
 from neardup_stream.meters import Stage
 from neardup_stream.pipeline.deliver import Publication
-from neardup_stream.pipeline.delivery import AtLeastOnce, Delivery, ExactlyOnce
+from neardup_stream.pipeline.delivery_guarantees import AtLeastOnce, Delivery, ExactlyOnce
+from neardup_stream.pipeline.former_epochs import FormerEpochs
 from neardup_stream.pipeline.handoff import Handoff
 from neardup_stream.pipeline.stage_task import Item
 from neardup_stream.pipeline.stages import PageWork, Runtime, StoreWork, build_stages
@@ -24,7 +25,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Loop:
-    """Runs a source through the stages until it ends or is told to stop.
+    """Runs a source through the stages until it ends or `stop` is called.
 
     Args:
         source: opened by its owner.
@@ -46,6 +47,7 @@ class Loop:
         else:
             self._delivery = exactly_once = ExactlyOnce(publication.transactions)
             source.on_assign(exactly_once.take_over)
+        source.on_begin(FormerEpochs(work.stores, publication.events).deliver)
         self._stages = build_stages(source, publication, self._delivery, pages, work, runtime)
 
     @property
@@ -91,6 +93,7 @@ class Loop:
             for batch in self._stages.last.units(item):
                 await self._stages.last.take(batch)
                 batch.trace.end()
+                batch.drop_runs()
                 await self._stages.in_flight.remove(batch.record_count, batch.size_bytes)
         await self._stages.commit.commit_all()
 

@@ -1,4 +1,4 @@
-"""How the loop of the pipeline paces itself."""
+"""Configure how the loop of the pipeline paces itself."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ __all__ = ["LoopConfig"]
 
 
 def _is_resumed(_partition: Partition) -> bool:
-    """A stream is resumed where it was committed."""
+    """Return True: a stream is resumed where it was committed."""
     return False
 
 

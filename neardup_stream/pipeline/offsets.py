@@ -1,4 +1,4 @@
-"""Which offsets are finished once a run of records is finished."""
+"""Compute which offsets are finished once a run of records is finished."""
 
 from collections.abc import Iterable, Mapping
 
@@ -8,7 +8,7 @@ __all__ = ["later_offsets", "next_offsets"]
 
 
 def next_offsets(records: Iterable[Record]) -> dict[Partition, int]:
-    """The offset after the last of these records, by partition: what may be committed when all are finished.
+    """Return the offset after the last of these records, by partition: to commit when all are finished.
 
     Batches finish in the order they were read, so everything below is finished as well.
     """

@@ -1,4 +1,4 @@
-"""Lets several pages pass at once, but of one page only one record at a time."""
+"""Lock pages: records of different pages pass at once, of one page only one record at a time."""
 
 import asyncio
 from collections.abc import Collection
@@ -20,7 +20,7 @@ class PageLocks:
             self._inside.update(page_ids)
 
     async def leave(self, page_ids: Collection[str]) -> None:
-        """These pages are through."""
+        """Release the locks of these pages."""
         async with self._changed:
             self._inside.difference_update(page_ids)
             self._changed.notify_all()

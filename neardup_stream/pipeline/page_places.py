@@ -1,4 +1,4 @@
-"""Where the record of a page is, found by the page's id."""
+"""Find the record of a page by the page's id."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -28,7 +28,7 @@ class PagePlace(NamedTuple):
 async def find_places(
     page_ids: Iterable[PageId], store: RecordStore, handle_key: bytes
 ) -> dict[PageId, PagePlace]:
-    """The place of each page: where a handle is taken by another page, the next one counts.
+    """Return the place of each page: where a handle is taken by another page, the next one counts.
 
     Raises:
         StoreUnavailable: the store is unavailable.

@@ -8,7 +8,8 @@ from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import Page
-from neardup_stream.pipeline.arrival import Forget, Prepared, Rejected, SkippedRecord
+from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared, Rejected, SkippedRecord
+from neardup_stream.pipeline.column_items import ColumnItems, record_columns
 from neardup_stream.pipeline.decode import Decode, DecodedPage
 from neardup_stream.pipeline.extract import Extract, ExtractedPage
 from neardup_stream.pipeline.fingerprint import Fingerprint
@@ -51,6 +52,7 @@ class Preparation:
         fingerprint: the third.
         meters: receives the time of each.
         on_record: called with what is worked on next.
+        in_columns: whether pages are returned as `ColumnItems` where that can be.
     """
 
     def __init__(
@@ -60,12 +62,15 @@ class Preparation:
         fingerprint: Fingerprint,
         meters: PipelineMeters,
         on_record: OnRecord = lambda _record: None,
+        *,
+        in_columns: bool = False,
     ) -> None:
         self._decode = decode
         self._extract = extract
         self._fingerprint = fingerprint
         self._meters = meters
         self._on_record = on_record
+        self._in_columns = in_columns
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
         """See `Prepares`."""
@@ -74,16 +79,27 @@ class Preparation:
         self._on_record(None)
         pages = [item for item in extracted if isinstance(item, ExtractedPage)]
         with timed(self._meters, "fingerprint"):
-            arrivals = iter(list(self._fingerprint.fingerprint(pages)))
-        prepared.items.extend(item if isinstance(item, Forget) else next(arrivals) for item in extracted)
+            items = self._fingerprinted(extracted, pages)
         for rejected in prepared.rejected:
             if rejected.error.limit is not None:
                 self._meters.over_limit(rejected.error.limit, 1)
-        return prepared._replace(charset_fallbacks=sum(page.text.charset_fell_back for page in pages))
+        fallbacks = sum(page.text.charset_fell_back for page in pages)
+        return prepared._replace(items=items, charset_fallbacks=fallbacks)
 
     def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
         """See `ReadsLandmarks`."""
         return self._fingerprint.line_hashes(self._extract.text_outside_landmarks(page))
+
+    def _fingerprinted(
+        self, extracted: Sequence[ExtractedPage | Forget], pages: Sequence[ExtractedPage]
+    ) -> Sequence[Arrival | Forget]:
+        """Return pages and forgets in order."""
+        if self._in_columns and pages and len(pages) == len(extracted):
+            columns = self._fingerprint.columns(pages)
+            if columns is not None:
+                return ColumnItems(record_columns([page.record for page in pages]), columns)
+        arrivals = iter(list(self._fingerprint.fingerprint(pages)))
+        return [item if isinstance(item, Forget) else next(arrivals) for item in extracted]
 
     def _read(self, records: Sequence[Record], prepared: Prepared) -> list[ExtractedPage | Forget]:
         """Decode and extract one record after the other, so that it is known which one takes too much."""

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
-from neardup_stream.match import Candidate
+from neardup_stream.match import Candidate, version_byte
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Registered, Verdict
@@ -83,7 +83,7 @@ class ProbingPage(NamedTuple):
 
     Attributes:
         handle: of the page.
-        record: what stands for it.
+        record: its page record.
         whole_bands: band words of its whole text, to be looked for beside those it is stored by; may be
             empty.
     """
@@ -158,11 +158,11 @@ async def _probe_wholes(pages: Sequence[ProbingPage], index: Index) -> list[_Par
 
 
 def _merged(pages: Sequence[ProbingPage], parts: Sequence[_Part], *, is_inserted: bool) -> Probed:
-    """Each candidate once; of pages that were stored together only those before."""
+    """Return each candidate once; of pages that were stored together only those before."""
     if len(parts) == 1 and len(parts[0].owners) == len(pages):
         return parts[0].probed
     found: list[dict[tuple[Handle, int], Candidate]] = [{} for _ in pages]
-    row_of = {(page.handle, page.record.version & 0xFF): row for row, page in enumerate(pages)}
+    row_of = {(page.handle, version_byte(page.record.version)): row for row, page in enumerate(pages)}
     truncated: set[int] = set()
     for probed, owners in parts:
         truncated |= {owners[row] for row in probed.truncated_rows}
@@ -178,4 +178,5 @@ def _merged(pages: Sequence[ProbingPage], parts: Sequence[_Part], *, is_inserted
         seen=TableMembers(
             *(np.concatenate(columns) for columns in zip(*(part.probed.seen for part in parts), strict=True))
         ),
+        layout_change=min(part.probed.layout_change for part in parts),
     )

@@ -62,7 +62,7 @@ class Read:
         self._may_read.set()
 
     def is_current(self, batch: InFlightBatch) -> bool:
-        """Whether no partitions have been revoked since a batch was read."""
+        """Return whether no partitions have been revoked since a batch was read."""
         return batch.epoch == self._epoch
 
     async def next_batch(self, stop: asyncio.Event) -> InFlightBatch | None:

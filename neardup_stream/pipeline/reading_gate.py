@@ -1,4 +1,4 @@
-"""Back-pressure on reading by what must keep a schedule, such as retention."""
+"""Delay reading for work that must keep a schedule, such as retention (back-pressure)."""
 
 import asyncio
 from collections.abc import Callable

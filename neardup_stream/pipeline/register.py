@@ -16,7 +16,9 @@ from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival, Forget, Registered, Verdict
 from neardup_stream.pipeline.batch import Registration, Run
-from neardup_stream.pipeline.forgetting import forget
+from neardup_stream.pipeline.first_record import first_record, new_pages
+from neardup_stream.pipeline.forgetting import KeepFormer, forget, keep_nothing
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.page_locks import PageLocks
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.rows import Row
@@ -34,6 +36,7 @@ class Register:
     Args:
         stores: where page records and decision records are.
         locks: held by a page from here until its candidates are verified.
+        former: receives the versions that are replaced.
         retries: while the store is unavailable.
         meters: receives the times.
         now_seconds: the wall clock, epoch seconds.
@@ -43,12 +46,15 @@ class Register:
         self,
         stores: PageStores,
         locks: PageLocks,
+        former: FormerVersions,
         retries: Retries,
         meters: PipelineMeters,
         now_seconds: Callable[[], float],
     ) -> None:
         self._stores = stores
         self._locks = locks
+        self._former = former
+        self._count = 0
         self._retries = retries
         self._meters = meters
         self._now_seconds = now_seconds
@@ -60,6 +66,8 @@ class Register:
             DependencyLost: the store stayed unavailable.
         """
         if run.items:
+            self._count += 1
+            run.number = self._count
             await self._locks.enter(run.page_ids)
             await self._retries.retry(partial(self.register, run))
 
@@ -80,9 +88,11 @@ class Register:
         arrivals = [item for item in items if isinstance(item, Arrival)]
         forgets = [item for item in items if isinstance(item, Forget)]
         with timed(self._meters, "register"):
-            floor = stores.version_floor
-            pages = await register(arrivals, stores.records, stores.handle_key, now_seconds, known, floor)
-            forgotten = await forget(forgets, stores.records, stores.handle_key, now_seconds, known)
+            floor, keep = stores.version_floor, partial(self._former.add, run)
+            pages = await register(
+                arrivals, stores.records, stores.handle_key, now_seconds, known, floor, keep
+            )
+            forgotten = await forget(forgets, stores.records, stores.handle_key, now_seconds, known, keep)
         run.registration = Registration(settled, pages, forgotten, await self._undelivered(pages))
 
     async def _undelivered(self, pages: Sequence[Registered]) -> dict[Position, tuple[Message, ...]]:
@@ -108,7 +118,7 @@ class Plan(NamedTuple):
 
     Attributes:
         verdict: in a word.
-        record: what is to stand for the page.
+        record: the new record of the page.
         is_write: whether that must be written.
         former: the version that it replaces, whose index entries are to go.
         claimed_from: the positions that made the version, or claimed it before, where this one claims it.
@@ -130,11 +140,11 @@ def plan(
     *,
     was_dropped: bool = False,
 ) -> Plan:
-    """Judge an arrival against what is stored of its page.
+    """Return what an arrival changes in the stored record of its page.
 
     A position that was applied already, or lies before one that was, changes nothing, unless it made the
     living version: then its decision is taken again, if none was taken. A page that is about to expire, or
-    is gone, comes back as a new version even with the same content.
+    is gone, returns as a new version even with the same content.
 
     Args:
         arrival: the page as it came.
@@ -157,7 +167,7 @@ def plan(
 def _plan(
     arrival: Arrival, stored: PageRecord | None, now_seconds: int, floor: int, *, was_dropped: bool
 ) -> Plan:
-    new = _first_record(arrival, now_seconds, floor, was_dropped=was_dropped)
+    new = first_record(arrival, now_seconds, floor, was_dropped=was_dropped)
     if stored is None:
         return Plan("new", new, is_write=True)
     position = arrival.record.position
@@ -166,9 +176,8 @@ def _plan(
         is_decided = is_same and stored.rank  # by the position from which this one has claimed it
         verdict: Verdict = "unchanged" if is_decided else "replayed"
         return Plan(verdict, stored, is_write=False, claimed_from=stored.former_makers)
-    last_applied = stored.last_applied(position.partition)
-    if last_applied is not None and position.offset <= last_applied:
-        is_repeat = is_same and position.offset == last_applied
+    if stored.has_passed(position):
+        is_repeat = is_same and position.offset == stored.last_applied(position.partition)
         return Plan("unchanged" if is_repeat else "superseded", stored, is_write=False)
     if is_same:
         return Plan("unchanged", stored.seen_again(position, now_seconds), is_write=True)
@@ -205,6 +214,7 @@ async def register(
     now_seconds: int,
     known: Mapping[Position, KnownVersion] = MappingProxyType({}),
     version_floor: int = 0,
+    keep: KeepFormer = keep_nothing,
 ) -> list[Registered]:
     """Bring the stored records up to date with a batch in which no page id comes twice.
 
@@ -215,6 +225,7 @@ async def register(
         now_seconds: when they are processed, epoch seconds.
         known: what the clusters know of pages whose records they have found behind.
         version_floor: first versions of pages are above it.
+        keep: called with each version that is to be replaced, before it is.
 
     Raises:
         StoreUnavailable: some records may be written; registering again gives the same records.
@@ -222,9 +233,16 @@ async def register(
     Cost: one round trip when all pages are new, one more when some were known, or when the version floor of
         some slot has risen since it was last seen.
     """
-    registered: dict[int, Registered] = {}
+    if not arrivals:
+        return []
     handles = [handle_of(arrival.page.id, handle_key) for arrival in arrivals]
-    pending = {row: _Pending(handle, floor=store.known_floor(handle)) for row, handle in enumerate(handles)}
+    floors = [store.known_floor(handle) for handle in handles]
+    registered: dict[int, Registered] = {}
+    if known:
+        pending = {row: _Pending(*each) for row, each in enumerate(zip(handles, floors, strict=True))}
+    else:
+        new = new_pages(arrivals, handles, floors, now_seconds, version_floor)
+        pending = await _register_new(new, floors, store, registered)
     while pending:
         plans = {
             row: plan(
@@ -237,6 +255,9 @@ async def register(
             )
             for row, waiting in pending.items()
         }
+        for row, planned in plans.items():
+            if planned.former is not None:
+                keep(arrivals[row].record.position, pending[row].handle, planned.former)
         changes = {
             row: pending[row].change_to(planned.record) for row, planned in plans.items() if planned.is_write
         }
@@ -258,12 +279,33 @@ async def register(
     return [registered[row] for row in range(len(arrivals))]
 
 
+async def _register_new(
+    pages: Sequence[Registered], floors: Sequence[int], store: RecordStore, registered: dict[int, Registered]
+) -> dict[int, "_Pending"]:
+    """Write the records of pages as if none had one; add the written ones to `registered`, return the others.
+
+    It is the first round of `register`, without a plan and a change for each page that `plan` would give.
+    """
+    changes = [
+        RecordChange(page.handle, None, page.record.pack(), floor)
+        for page, floor in zip(pages, floors, strict=True)
+    ]
+    pending = {}
+    for row, answer in enumerate(await store.replace(changes)):
+        page, change = pages[row], changes[row]
+        if answer.value == change.new:
+            registered[row] = page
+        else:
+            pending[row] = _Pending(page.handle, floors[row]).after(answer, page.arrival, store)
+    return pending
+
+
 class _Pending(NamedTuple):
     """A page that is not registered yet: where its record belongs, and what was seen there."""
 
     handle: Handle
+    floor: int
     seen: bytes | None = None
-    floor: int = 0
     was_dropped: bool = False
 
     def change_to(self, record: PageRecord) -> RecordChange:
@@ -273,43 +315,16 @@ class _Pending(NamedTuple):
         record = _unpack(answer.value)
         if record is not None and record.id != arrival.page.id:
             handle = next_handle(self.handle)
-            return _Pending(handle, floor=store.known_floor(handle))
-        return _Pending(self.handle, answer.value, answer.floor, answer.was_dropped)
+            return _Pending(handle, store.known_floor(handle))
+        return _Pending(self.handle, answer.floor, answer.value, answer.was_dropped)
 
 
 def _unpack(packed: bytes | None) -> PageRecord | None:
     return None if packed is None else PageRecord.unpack(packed)
 
 
-def _first_record(arrival: Arrival, now_seconds: int, floor: int, *, was_dropped: bool) -> PageRecord:
-    first = partial(
-        PageRecord.first,
-        page_id=arrival.page.id,
-        url=arrival.page.url,
-        text_fingerprint=arrival.text_fingerprint,
-        position=arrival.record.position,
-        seen_seconds=now_seconds,
-        scope=arrival.scope,
-        floor=floor,
-        is_return=was_dropped,
-    )
-    if not arrival.is_decided:
-        return first(state="short")
-    if arrival.is_left_to_archives:
-        return first(state="archived")
-    return first(
-        fingerprint=arrival.fingerprint,
-        sketch=arrival.sketch,
-        shingle_count=arrival.shingle_count,
-        bands=arrival.bands,
-        whole=arrival.whole,
-        whole_count=arrival.whole_count,
-        whole_bands=arrival.whole_bands if arrival.is_whole_indexed else b"",
-    )
-
-
 def _is_same_content(new: PageRecord, stored: PageRecord) -> bool:
-    """Whether nothing changed; what expires or is gone is never the same as what comes.
+    """Return whether nothing changed; a page that is expiring or gone never counts as the same.
 
     A page that is in the index stays there though an archive has its like by now.
     """
@@ -318,6 +333,6 @@ def _is_same_content(new: PageRecord, stored: PageRecord) -> bool:
 
 
 def _is_of_another_input(page: Registered) -> bool:
-    """Whether the version was made in another input of the same kind: files have a colon in their names."""
+    """Return whether another input of the same kind made the version (files have a colon in their names)."""
     own, maker = page.arrival.record.position.partition.input_id, page.record.maker.partition.input_id
     return own != maker and (":" in own) == (":" in maker)

@@ -1,16 +1,15 @@
-"""Lets pages go that were not seen for long, and stubs that nobody needs any more.
+"""Expires pages that were not seen for long, and drops stubs that are no longer needed.
 
-One page goes in steps, in an order in which a crash after any of them is finished by the next sweep:
+A page is removed in steps, in an order in which the next sweep finishes what a crash after any step left:
 
     live ──1──► expiring ──2──► out of its cluster ──3──► out of the index ──4──► gone ──5──► released
 
-1 and 4 are written only if the record has not moved; the others may be repeated. An expiring record still
-counts as living text, and is never taken back: a page that comes back meanwhile comes as a new version, whose
-index entries are its own. A page that represents others stays expiring until it does not. Nothing is told:
-expiry makes no event.
+1 and 4 are compare-and-set; the others may be repeated. An expiring record still counts as living text, and
+never becomes live again: a page that returns meanwhile is a new version, with index entries of its own. The
+representative of others stays expiring until it has no other members. Expiry publishes no event.
 
-Until a page is released, the clusters refuse whoever takes it for living because its record said so. A crash
-just before that is mended when the stub is dropped.
+Until a page is released, the clusters refuse writers that still read it as living. What a crash just before
+the release leaves is repaired when the stub is dropped.
 """
 
 import asyncio
@@ -41,11 +40,11 @@ __all__ = [
 ]
 
 Due = Literal["mark", "finish", "expire", "drop"]
-"""mark a live page as expiring; finish one that is marked; expire a short page, which is in no index and
-represents nobody, at once; drop a stub."""
+"""mark a live page as expiring; finish one that is marked; expire a short page without a mark, as it is in no
+index and, once decided, in no cluster; drop a stub."""
 
 Sweep = Literal["scanned", "marked", "expired", "representative", "dropped"]
-"""What was done with records: expired are now stubs; those that speak for others stay for now."""
+"""What was done with records: expired are now stubs; representatives of other pages stay for now."""
 
 _ROUND_SHARE = 0.1
 
@@ -53,7 +52,7 @@ _JUDGED_AT_ONCE = 500
 """Records that are unpacked before the event loop does something else."""
 
 SWEPT_AT_ONCE = 100
-"""Pages that are taken out together: their entries, some 2,000, take Redis some 3 ms."""
+"""Pages that are removed together: their entries, some 2,000, take Redis some 3 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +61,25 @@ class RetentionConfig:
 
     Attributes:
         page_seconds: since a page was last seen; None keeps every page.
-        stub_seconds: since it went. Longer than any daemon may sleep and then go on, or than any offset may
-            be set back: what a stub remembers is what makes late writers harmless.
+        stub_seconds: since its removal. Longer than any daemon may be paused and then resume, or than any
+            offset may be set back: the offsets and version of a stub are what makes late writers harmless.
     """
 
     page_seconds: int | None
     stub_seconds: int
 
     def __post_init__(self) -> None:
-        """Refuse what would let everything go at once, or nothing happen.
+        """Refuse times that would expire everything at once.
 
         Raises:
             ConfigError: a number is below one.
         """
-        for name in ("page_seconds", "stub_seconds"):
-            value = getattr(self, name)
+        for name, value in (
+            ("retention.seconds", self.page_seconds),
+            ("retention.stub_seconds", self.stub_seconds),
+        ):
             if value is not None and value < 1:
-                raise ConfigError(f"retention.{name} ({value}) must be at least 1")
+                raise ConfigError(f"{name} ({value}) must be at least 1")
 
     @property
     def round_seconds(self) -> float:
@@ -94,23 +95,23 @@ class ExpiringClusters(Protocol):
     """What a sweep needs of the clusters."""
 
     async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
-        """Let pages leave their clusters silently; False for one that stays, because it represents others.
+        """Remove pages from their clusters without events; False for a representative of others, which stays.
 
         A node that has left before, or was never there, has left.
         """
         ...
 
     async def release(self, nodes: Sequence[PageVersion]) -> None:
-        """No record calls these pages living any more; whatever is kept of them may go, by and by."""
+        """Note that no record calls these pages living any more; what is stored of them may be removed."""
         ...
 
     async def settled(self, positions: Sequence[Position]) -> Settled:
-        """What is decided, and what is finished."""
+        """Return what is decided, and what is finished."""
         ...
 
 
 def due(record: PageRecord, now_seconds: int, config: RetentionConfig) -> Due | None:
-    """What is to be done with a record now; None for nothing."""
+    """Return what is to be done with a record now; None for nothing."""
     unseen_seconds = now_seconds - record.seen_seconds
     if record.state == "expiring":
         return "finish"
@@ -130,7 +131,7 @@ class _Stored(NamedTuple):
 
 
 class Sweeper:
-    """Looks at records and lets go what is due. Several may sweep at once.
+    """Looks at records and removes what is due. Several may sweep at once.
 
     Args:
         records: keeps the page records.
@@ -139,8 +140,8 @@ class Sweeper:
         config: how long things are kept.
 
     Attributes:
-        oldest_overdue_seconds: of the pages that the last sweep let go, how much longer than it should the
-            oldest was kept; 0 where there was none.
+        oldest_overdue_seconds: of the pages that the last sweep removed, how much longer than
+            `retention.seconds` the oldest was kept; 0 where there was none.
     """
 
     def __init__(
@@ -163,7 +164,7 @@ class Sweeper:
             slot_count: how many slots, none of them behind the last; None for all from the first on.
 
         Returns:
-            How many records met what.
+            How many records had each result.
 
         Raises:
             StoreUnavailable: some steps may be done; sweeping again does the rest.
@@ -200,7 +201,8 @@ class Sweeper:
             marked = await self._replace(marking, PageRecord.expiring)
             counts["marked"] += len(marked)
             by_due["finish"] += marked
-        for expiring in _shares([*by_due["finish"], *by_due["expire"]]):
+        unmarked = await self._decided(by_due["expire"])  # else former versions may be in clusters
+        for expiring in _shares([*by_due["finish"], *unmarked]):
             counts += await self._expire(expiring, now_seconds)
         return counts
 
@@ -216,7 +218,7 @@ class Sweeper:
         self.oldest_overdue_seconds = max(self.oldest_overdue_seconds, *overdue, 0)
 
     async def _leave(self, expiring: Sequence[_Stored]) -> list[_Stored]:
-        """Take pages out of their clusters and then the index; those that left."""
+        """Remove pages from their clusters and then the index; return those that left."""
         if not expiring:
             return []
         answers = await self._clusters.expire(_nodes(expiring))
@@ -260,23 +262,23 @@ class Sweeper:
         ]
         return sum(await self._records.drop(drops))
 
-    async def _decided(self, stubs: Sequence[_Stored]) -> list[_Stored]:
-        """Those that nobody needs any more; without its stub a forget that is still to be decided is lost.
+    async def _decided(self, stored: Sequence[_Stored]) -> list[_Stored]:
+        """Return the records that are decided; without its stub an undecided forget would be lost.
 
-        Where there are no clusters no stub has a rank, but the position that made it is finished some day.
+        Where there are no clusters no record has a rank, but the position that made it is finished some day.
         One of a file or a pipe may never be, if its run was cut; but it asks for no forget.
         """
-        makers = [stub.record.maker for stub in stubs if not stub.record.rank]
+        makers = [each.record.maker for each in stored if not each.record.rank]
         finished = (await self._clusters.settled(makers)).finished if makers else frozenset()
         return [
-            stub
-            for stub in stubs
-            if stub.record.rank or stub.record.maker in finished or _is_of_a_file(stub.record.maker)
+            each
+            for each in stored
+            if each.record.rank or each.record.maker in finished or _is_of_a_file(each.record.maker)
         ]
 
 
 def _is_of_a_file(position: Position) -> bool:
-    """Whether the input is a file or a pipe; topics have no colon in their names."""
+    """Return whether the input is a file or a pipe (topics have no colon in their names)."""
     return ":" in position.partition.input_id
 
 

@@ -44,7 +44,7 @@ class RetryPolicy:
 
 
 def back_off_seconds(retry_policy: RetryPolicy) -> Iterator[float]:
-    """The pauses between tries, without end.
+    """Yield the pauses between attempts, without end.
 
     >>> from itertools import islice
     >>> list(islice(back_off_seconds(RetryPolicy(60, 1, 5)), 5))
@@ -60,8 +60,8 @@ class Retries:
     """Runs steps until they succeed.
 
     Args:
-        patience: how long to go on.
-        meters: told of each repeat.
+        retry_policy: the pauses, and the deadline.
+        meters: where each retry is counted.
         on_unavailable: called with the error when a dependency becomes unavailable or stays so for another
             reason, with None when no step waits any more.
     """
@@ -81,16 +81,16 @@ class Retries:
         """Await `step()`, again and again while it raises Unavailable; it must be safe to repeat.
 
         Raises:
-            DependencyLost: patience ended.
+            DependencyLost: no attempt succeeded within the retry deadline.
         """
         try:
             return await _uncancelled(step)
         except Unavailable as error:
-            away = error
-        self._tell(away)
+            first_error = error
+        self._report(first_error)
         self._waiting_count += 1
         try:
-            result = await self._keep_trying(step, away)
+            result = await self._retry_until_deadline(step, first_error)
         finally:
             self._waiting_count -= 1
         _logger.info("dependency_back")
@@ -98,39 +98,39 @@ class Retries:
             self._on_unavailable(None)
         return result
 
-    async def _keep_trying(self, step: Callable[[], Awaitable[T]], away: Unavailable) -> T:
+    async def _retry_until_deadline(self, step: Callable[[], Awaitable[T]], latest: Unavailable) -> T:
         now_seconds = asyncio.get_running_loop().time
         deadline = now_seconds() + self._retry_policy.retry_deadline_seconds
         for pause in back_off_seconds(self._retry_policy):
             if now_seconds() + pause > deadline:
                 break
-            self._meters.retry(_dependency(away))
+            self._meters.retry(_dependency(latest))
             await asyncio.sleep(pause)
             try:
                 return await _uncancelled(step)
             except Unavailable as error:
-                self._tell(error, former=away)
-                away = error
+                self._report(error, former=latest)
+                latest = error
         raise DependencyLost(
             f"no progress for {self._retry_policy.retry_deadline_seconds:g} seconds"
-            f" (pipeline.retry_deadline_seconds): {away}"
-        ) from away
+            f" (pipeline.retry_deadline_seconds): {latest}"
+        ) from latest
 
-    def _tell(self, away: Unavailable, former: Unavailable | None = None) -> None:
-        """Count every failure; log and show only what is news."""
-        dependency = _dependency(away)
-        self._meters.dependency_error(dependency, away.reason)
-        if former is None or (_dependency(former), former.reason) != (dependency, away.reason):
-            fields = {"dependency": dependency, "reason": away.reason, "error": str(away)}
+    def _report(self, error: Unavailable, former: Unavailable | None = None) -> None:
+        """Count every failure; log and publish it only if its dependency or reason is new."""
+        dependency = _dependency(error)
+        self._meters.dependency_error(dependency, error.reason)
+        if former is None or (_dependency(former), former.reason) != (dependency, error.reason):
+            fields = {"dependency": dependency, "reason": error.reason, "error": str(error)}
             _logger.warning("dependency_unavailable", extra={"fields": fields})
-            self._on_unavailable(away)
+            self._on_unavailable(error)
 
 
 async def _uncancelled(step: Callable[[], Awaitable[T]]) -> T:
-    """The step's result, unless this task was cancelled meanwhile.
+    """Return the step's result, unless this task was cancelled meanwhile.
 
     Before Python 3.12 `asyncio.wait_for`, which clients use inside, may swallow a cancellation that arrives
-    as its inner work ends; the task would then go on as if nobody had asked it to stop.
+    as its inner work ends; the task would then continue although it was cancelled.
     """
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine runs in a task
@@ -145,5 +145,5 @@ async def _uncancelled(step: Callable[[], Awaitable[T]]) -> T:
     return result
 
 
-def _dependency(away: Unavailable) -> Dependency:
-    return "store" if isinstance(away, StoreUnavailable) else "stream"
+def _dependency(error: Unavailable) -> Dependency:
+    return "store" if isinstance(error, StoreUnavailable) else "stream"

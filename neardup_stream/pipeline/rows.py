@@ -1,6 +1,7 @@
-"""What became of one record, as it is kept until its offset is committed.
+"""Packs the decision record of one input record, which is kept until its offset is committed.
 
-A record that is processed again finds its row and is told the same bytes again, whatever has changed since.
+A record that is processed again finds its decision record, and the same bytes are published again, whatever
+has changed since.
 """
 
 import msgspec
@@ -16,7 +17,7 @@ class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """One outcome and its messages.
 
     Attributes:
-        outcome: what became of the record.
+        outcome: of the record.
         reason: from a closed set, empty where none applies.
         handle: of the page version that the row decides; 0 where it decides none.
         version: of that page.
@@ -30,7 +31,7 @@ class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
     events: tuple[Message, ...] = ()
 
     def pack(self) -> bytes:
-        """The stored bytes."""
+        """Return the stored bytes."""
         return _encoder.encode(self)
 
     @staticmethod

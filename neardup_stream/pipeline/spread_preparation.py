@@ -11,6 +11,7 @@ from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Record
 from neardup_stream.page import Page
 from neardup_stream.pipeline.arrival import Prepared
+from neardup_stream.pipeline.column_items import joined
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 
 __all__ = ["SpreadPreparation"]
@@ -70,15 +71,7 @@ class SpreadPreparation:
         if self._record_count > _RECORDS_ALONE:
             self._start_others()
         pieces = [self._threads.submit(self._prepare, piece) for piece in _pieces(records)]
-        prepared = Prepared([], [], [], charset_fallbacks=0)
-        fallbacks = 0
-        for each in pieces:
-            part = each.result()
-            prepared.items.extend(part.items)
-            prepared.rejected.extend(part.rejected)
-            prepared.skipped.extend(part.skipped)
-            fallbacks += part.charset_fallbacks
-        return prepared._replace(charset_fallbacks=fallbacks)
+        return joined([each.result() for each in pieces])
 
     def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
         """See `ReadsLandmarks`."""

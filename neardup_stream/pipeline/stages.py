@@ -15,16 +15,18 @@ from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.message import Position
 from neardup_stream.meters import PipelineMeters, Stage
 from neardup_stream.pipeline.batch import InFlightBatch, Run
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.commit import Commit
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.decide import Decide
 from neardup_stream.pipeline.deliver import Deliver, Publication
-from neardup_stream.pipeline.delivery import Delivery
+from neardup_stream.pipeline.delivery_guarantees import Delivery
+from neardup_stream.pipeline.event_building import RenderEvent
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.fingerprint_content import FingerprintContent
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlight
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.page_locks import PageLocks
 from neardup_stream.pipeline.preparation import Prepares
@@ -33,13 +35,15 @@ from neardup_stream.pipeline.read import Read
 from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.register import Register
 from neardup_stream.pipeline.retries import Retries
+from neardup_stream.pipeline.short_path import ArrayStores, LongPath, Publishing, ShortPath
+from neardup_stream.pipeline.short_verify import ShortVerify
 from neardup_stream.pipeline.stage_task import OnStage, Reports, StageStep, StageTask, batches, no_stage, runs
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.pipeline.verify import Verify
 from neardup_stream.streams.protocol import Source
 from neardup_stream.traces import NoTracer, Tracer
 
-__all__ = ["PageWork", "Runtime", "Stages", "StoreWork", "build_stages"]
+__all__ = ["PageWork", "Runtime", "Stages", "StoreWork", "build_long_path", "build_stages"]
 
 _NO_TRACER = NoTracer()
 
@@ -68,12 +72,15 @@ class StoreWork(NamedTuple):
         verdict: when two pages are alike.
         events: what is published.
         now_seconds: the wall clock, epoch seconds.
+        in_arrays: the stores once more, where one process has them for itself and new pages take the short
+            path; None where every page takes all stages.
     """
 
     stores: PageStores
     verdict: VerdictConfig
     events: EventConfig
     now_seconds: Callable[[], float]
+    in_arrays: ArrayStores | None = None
 
 
 class Runtime(NamedTuple):
@@ -155,25 +162,63 @@ def build_stages(
     return Stages(in_flight, read, tasks, StageTask(steps, batches, reports), commit)
 
 
-def _compare_and_decide(work: StoreWork, publication: Publication, runtime: Runtime) -> tuple[_Task, ...]:
-    """Return the stages from register to decide."""
-    stores, retries, meters, locks = work.stores, runtime.retries, runtime.meters, PageLocks()
-    register = Register(stores, locks, retries, meters, work.now_seconds)
+def build_long_path(
+    work: StoreWork, render: RenderEvent, retries: Retries, meters: PipelineMeters
+) -> LongPath:
+    """Return the stages from register to decide, for any stores.
+
+    Args:
+        work: what they work with.
+        render: makes the message of an event.
+        retries: while the store is unavailable.
+        meters: receives the times and counts.
+    """
+    stores, locks, former = work.stores, PageLocks(), FormerVersions()
+    register = Register(stores, locks, former, retries, meters, work.now_seconds)
     probe = Probe(stores.index, retries, meters)
-    verify = Verify(stores, work.verdict, locks, retries, meters)
+    verify = Verify(stores, work.verdict, locks, former, retries, meters)
 
     async def look_again(run: Run, known: Mapping[Position, KnownVersion]) -> None:
         await register.register(run, known)
         await probe.probe(run)
         await verify.verify(run)
 
-    reports = Reports(meters, runtime.on_stage)
-    decide = Decide(stores, work.events, publication.render_event, look_again, retries, meters)
+    decide = Decide(stores, work.events, render, look_again, former, retries, meters)
+    return LongPath(register, probe, verify, decide)
+
+
+def _compare_and_decide(work: StoreWork, publication: Publication, runtime: Runtime) -> tuple[_Task, ...]:
+    """Return the tasks of the stages from register to decide."""
+    reports = Reports(runtime.meters, runtime.on_stage)
+    path = build_long_path(work, publication.render_event, runtime.retries, runtime.meters)
+    if work.in_arrays is not None:
+        short = _short_path(work, work.in_arrays, publication, path, runtime.meters)
+        step = StageStep(("register", "probe", "verify", "decide"), short.run)
+        return (StageTask((step,), batches, reports),)
     return (
-        StageTask((StageStep(("register",), register.run),), runs, reports),
-        StageTask((StageStep(("probe",), probe.run),), runs, reports),
-        StageTask((StageStep(("verify",), verify.run),), runs, reports),
-        StageTask((StageStep(("decide",), decide.run),), batches, reports),
+        StageTask((StageStep(("register",), path.register.run),), runs, reports),
+        StageTask((StageStep(("probe",), path.probe.run),), runs, reports),
+        StageTask((StageStep(("verify",), path.verify.run),), runs, reports),
+        StageTask((StageStep(("decide",), path.decide.run),), batches, reports),
+    )
+
+
+def _short_path(
+    work: StoreWork, stores: ArrayStores, publication: Publication, others: LongPath, meters: PipelineMeters
+) -> ShortPath:
+    """Return the stages from register to decide for pages that come for the first time."""
+    verify = ShortVerify(
+        stores.index, stores.records, work.verdict, meters, wants_containers=work.events.contained
+    )
+    return ShortPath(
+        stores.records,
+        stores.placing,
+        verify,
+        others,
+        Publishing(work.events, publication.render_event),
+        work.stores.handle_key,
+        work.now_seconds,
+        meters,
     )
 
 

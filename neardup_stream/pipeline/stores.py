@@ -1,10 +1,11 @@
 """The stores that the stages from register to commit work on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from neardup_stream.clusters.protocol import Decider
 from neardup_stream.indexes.protocol import Index
 from neardup_stream.stores.protocol import RecordStore
+from neardup_stream.stores.table_layouts import TableLayouts
 
 __all__ = ["PageStores"]
 
@@ -20,6 +21,7 @@ class PageStores:
         handle_key: secret of this index.
         version_floor: first versions of pages are above it.
         outlives_run: whether earlier runs may have filled the stores, and may not have delivered all events.
+        layouts: which layout of the tables is in use.
     """
 
     index: Index
@@ -28,3 +30,4 @@ class PageStores:
     handle_key: bytes
     version_floor: int = 0
     outlives_run: bool = True
+    layouts: TableLayouts = field(default_factory=TableLayouts)

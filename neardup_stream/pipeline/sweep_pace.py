@@ -11,14 +11,14 @@ PAUSE_SHARE: Final = 0.25
 """Reading waits from this lag on, in rounds: pages then stay for an eighth above the retention at most."""
 
 RESUME_SHARE: Final = 0.1
-"""Reading goes on below this lag, in rounds."""
+"""Reading resumes below this lag, in rounds."""
 
 SHORTEST_ROUND_SECONDS: Final = 4.0
 """Lag is judged as if a round took at least as long: a second is the usual jitter of a loaded machine."""
 
 
 class SweepPace(NamedTuple):
-    """How retention goes on.
+    """How fast retention sweeps.
 
     Attributes:
         sweep_count: most sweeps at once.
@@ -35,7 +35,7 @@ def sweep_pace(lag_seconds: float, round_seconds: float, *, was_paused: bool) ->
     Args:
         lag_seconds: since the earliest slots were due that are not swept yet.
         round_seconds: how long a round through all slots may take.
-        was_paused: whether reading waits now; it goes on at a smaller lag than that at which it stopped.
+        was_paused: whether reading waits now; it resumes at a smaller lag than that at which it stopped.
 
     >>> sweep_pace(0, 60, was_paused=False), sweep_pace(15, 60, was_paused=False)
     (SweepPace(sweep_count=1, is_reading_paused=False), SweepPace(sweep_count=8, is_reading_paused=True))

@@ -1,28 +1,31 @@
 """The verify stage: fetch the page records of candidates, and compare each with its page.
 
-A stale candidate (a candidate whose page has changed or gone) is removed from the tables when it is met.
+A stale candidate (a candidate whose page has changed or gone) is removed from the tables when it is met,
+except where a record in flight replaced it, which removes it itself.
 Where a probe left entries unread, stale ones may have hidden living pages, so that page is probed again.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 from neardup_stream.indexes.protocol import Index, Probed
 from neardup_stream.match import Candidate
+from neardup_stream.message import Position
 from neardup_stream.meters import PipelineMeters, Rejection
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Judged, Registered
 from neardup_stream.pipeline.batch import Run
+from neardup_stream.pipeline.candidate_comparison import Verdict, Verification, verify
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.fetching import fetch_records
-from neardup_stream.pipeline.likeness import VerdictConfig
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.page_locks import PageLocks
 from neardup_stream.pipeline.probe import probe, probing_pages
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.pipeline.timing import timed
-from neardup_stream.pipeline.verification import Verdict, Verification, verify
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 
@@ -49,6 +52,7 @@ class Verify:
         stores: where candidates and their page records are.
         config: when two pages are alike.
         locks: released by the pages that are verified.
+        former: has the candidates that later records have replaced.
         retries: while the store is unavailable.
         meters: receives the times, candidates and rejections.
     """
@@ -58,12 +62,14 @@ class Verify:
         stores: PageStores,
         config: VerdictConfig,
         locks: PageLocks,
+        former: FormerVersions,
         retries: Retries,
         meters: PipelineMeters,
     ) -> None:
         self._stores = stores
         self._config = config
         self._locks = locks
+        self._former = former
         self._retries = retries
         self._meters = meters
 
@@ -86,7 +92,14 @@ class Verify:
         if run.probed is None:
             return
         with timed(self._meters, "verify"):
-            detected = await detect(*run.probed, self._stores.index, self._stores.records, self._config)
+            detected = await detect(
+                *run.probed,
+                self._stores.index,
+                self._stores.records,
+                self._config,
+                partial(self._former.find, run),
+                self._former.is_kept,
+            )
         self._count(detected)
         run.judged = detected.judged
 
@@ -104,6 +117,8 @@ async def detect(
     index: Index,
     store: RecordStore,
     config: VerdictConfig,
+    find_former: Callable[[Position, Candidate], PageRecord | None] = lambda _position, _candidate: None,
+    is_kept: Callable[[Candidate], bool] = lambda _candidate: False,
 ) -> Detected:
     """Find the stored pages that each page of a batch matches.
 
@@ -113,6 +128,9 @@ async def detect(
         index: of all pages.
         store: of their records.
         config: when two pages are alike.
+        find_former: returns the version of a candidate that a record after this position has replaced.
+        is_kept: whether a stale candidate may be one of a page before, which is probed again: its entries
+            stay, unless they hide others. They are removed when the record that replaced it is decided.
 
     Raises:
         StoreUnavailable: detecting again gives the same matches.
@@ -125,7 +143,8 @@ async def detect(
     for repeat in range(_MAX_REPEATS):
         if repeat:
             probed = await probe(probing_pages([registered[row] for row in rows]), index)
-        found = await _verified(registered, rows, probed.candidates, store, config)
+        some = [registered[row] for row in rows]
+        found = await _verified(some, probed.candidates, store, config, find_former)
         for row, verdict in zip(rows, found.verdicts, strict=True):
             verdicts[row] = verdict
         detected = Detected(
@@ -135,7 +154,10 @@ async def detect(
             detected.bucket_cap_hits + probed.bucket_cap_hits,
         )
         stale_candidates = {
-            (each.handle, each.version_byte) for of_page in found.stale_candidates for each in of_page
+            (each.handle, each.version_byte)
+            for row, of_page in enumerate(found.stale_candidates)
+            for each in of_page
+            if row in probed.truncated_rows or not is_kept(each)
         }
         if stale_candidates:
             await index.remove_stale(probed, stale_candidates)
@@ -153,18 +175,24 @@ async def detect(
 
 async def _verified(
     registered: Sequence[Registered],
-    rows: Sequence[int],
     candidates: Sequence[Sequence[Candidate]],
     store: RecordStore,
     config: VerdictConfig,
+    find_former: Callable[[Position, Candidate], PageRecord | None],
 ) -> Verification:
     records = await fetch_candidates(candidates, store)
-    return verify([registered[row].record for row in rows], candidates, records, config)
+    return verify(
+        [page.record for page in registered],
+        candidates,
+        records,
+        config,
+        lambda row, candidate: find_former(registered[row].arrival.record.position, candidate),
+    )
 
 
 async def fetch_candidates(
     candidates: Iterable[Iterable[Candidate]], store: RecordStore
 ) -> dict[Handle, PageRecord]:
-    """The records of all candidates that have one, in one round trip."""
+    """Return the records of all candidates that have one, in one round trip."""
     handles = list(dict.fromkeys(candidate.handle for each in candidates for candidate in each))
     return await fetch_records(handles, store) if handles else {}

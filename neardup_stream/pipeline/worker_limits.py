@@ -1,4 +1,4 @@
-"""What a process that does work for us may use, apart from what starts it."""
+"""Define what a worker process may use, apart from what starts it."""
 
 from typing import NamedTuple
 

@@ -1,4 +1,4 @@
-"""The other side of `worker_process`: a parent that loads everything once, and its child that does the work.
+"""Run the other side of `worker_process`: a parent that loads everything once, and its working child.
 
     daemon ── control socket ──► parent ── fork ──► child
        └───────────── a socket for each child ────────┘
@@ -26,7 +26,18 @@ from typing import Final, NamedTuple
 from neardup_stream.pipeline.worker_item import WorkerItem
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 
-__all__ = ["ERROR", "OUT_OF_MEMORY", "RESULT", "SHORT_OF_MEMORY", "Job", "OnItem", "Work", "pack_status"]
+__all__ = [
+    "ERROR",
+    "OUT_OF_MEMORY",
+    "RESULT",
+    "SHORT_OF_MEMORY",
+    "Job",
+    "OnItem",
+    "Work",
+    "ignore_signals",
+    "pack_status",
+    "serve",
+]
 
 OnItem = Callable[[int | None], None]
 """Called with the place of the item that is worked on next; with None before work on all items at once."""
@@ -64,18 +75,25 @@ class Job(NamedTuple):
 
 
 def pack_status(exit_code: int) -> bytes:
-    """How a child ended, for the daemon: its exit code, or the negative number of a signal."""
+    """Return how a child ended, as bytes: its exit code, or the negative number of a signal."""
     return exit_code.to_bytes(_STATUS_BYTES, "big", signed=True)
 
 
 def main(control: socket.socket, item: WorkerItem) -> None:
-    """Serve until the daemon closes its end."""
+    """Serve the job that is written to standard input until the daemon closes its end."""
+    ignore_signals()
+    serve(control, item, pickle.load(sys.stdin.buffer))  # noqa: S301 - the daemon wrote it
+
+
+def ignore_signals() -> None:
+    """Ignore what stops the daemon: a signal to the terminal or the group is for it, and it drains first."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(
-            number, signal.SIG_IGN
-        )  # a group or a terminal is told to stop: the daemon drains first
+        signal.signal(number, signal.SIG_IGN)
+
+
+def serve(control: socket.socket, item: WorkerItem, job: Job) -> None:
+    """Load the job, and serve until the daemon closes its end."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    job: Job = pickle.load(sys.stdin.buffer)  # noqa: S301 - the daemon wrote it
     work = job.load()
     gc.collect()
     gc.freeze()

@@ -1,7 +1,7 @@
-"""A process that does work which may never end, and can be ended.
+"""Run work that may never end in a process that can be ended.
 
 Libraries that parse markup hold the interpreter's lock while they work, and no thread can be stopped. So
-what strangers wrote is read in a process of its own, with a limit on CPU time and memory that the operating
+untrusted pages are read in a process of their own, with a limit on CPU time and memory that the operating
 system enforces. `worker_main` is what runs there.
 """
 
@@ -16,6 +16,7 @@ from multiprocessing.connection import Connection
 from threading import Lock
 
 from neardup_stream.errors import InvariantBroken
+from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.pipeline.worker_item import WorkerItem, open_item_memory
 from neardup_stream.pipeline.worker_main import ERROR, Job, pack_status
 
@@ -55,13 +56,15 @@ class WorkerProcess:
 
     Args:
         job: what to do, and within which limits.
+        forked: a parent that serves this job; None starts one as a program of its own.
 
     Not safe for threads, but that `close` may be called while `start` or `call` waits; both raise then.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, forked: ForkedParent | None = None) -> None:
         self._job = job
-        self._parent: subprocess.Popen[bytes] | None = None
+        self._forked = forked
+        self._parent: subprocess.Popen[bytes] | ForkedParent | None = None
         self._control: socket.socket | None = None
         self._child: Connection | None = None
         self._item: WorkerItem | None = None
@@ -80,18 +83,24 @@ class WorkerProcess:
             InvariantBroken: the job could not be loaded, and the process has said why; or this is closed.
         """
         parent = self._open()
-        assert parent.stdin is not None  # noqa: S101 - it is a pipe
-        with contextlib.suppress(BrokenPipeError), parent.stdin as stdin:  # the process ended: no status
-            stdin.write(pickle.dumps(self._job))
+        if isinstance(parent, ForkedParent):
+            parent.load()
+        elif parent.stdin is not None:
+            with contextlib.suppress(BrokenPipeError), parent.stdin as stdin:  # the process ended: no status
+                stdin.write(pickle.dumps(self._job))
         if self._status() is None:
             self._require_open()
             raise InvariantBroken("the process that prepares pages did not start; see above")
         self._fork()
 
-    def _open(self) -> subprocess.Popen[bytes]:
+    def _open(self) -> subprocess.Popen[bytes] | ForkedParent:
         """Start the parent, unless this is closed: `close` ends it, or none is started after it."""
         with self._replacing:
             self._require_open()
+            forked, self._forked = self._forked, None
+            if forked is not None:
+                self._parent, self._control, self._item = forked, forked.control, forked.item
+                return forked
             ours, theirs = socket.socketpair()
             with theirs, open_item_memory() as item:
                 self._control, self._item = ours, WorkerItem(item)
@@ -105,7 +114,7 @@ class WorkerProcess:
             return self._parent
 
     def call(self, request: bytes) -> bytes:
-        """The work's answer. After an exception the next call finds a fresh process.
+        """Return the work's answer. After an exception the next call finds a fresh process.
 
         Raises:
             WorkEnded: the process ended, because of its limits or otherwise.

@@ -27,7 +27,7 @@ TEXT_KEY_BYTES = 8
 
 
 def record_of(name: str, text: str, *, scope: str = "", is_short: bool = False) -> PageRecord:
-    """What stands for a page of this text."""
+    """Return the page record of a page of this text."""
     computed = fingerprint_texts([text], SimhashConfig(), SKETCH)
     return PageRecord.first(
         page_id=PageId(f"https://a.example/{name}"),
@@ -53,7 +53,7 @@ def prose(topic: int) -> str:
 def asking(
     name: str, text: str, *, scope: str = "", is_short: bool = False, has_words: bool = True
 ) -> AskingPage:
-    """A page of this text, as it is frozen and asked about."""
+    """Return a page of this text, as it is frozen and asked about."""
     record = record_of(name, text, scope=scope, is_short=is_short)
     return AskingPage(record, prefixes=count_prefixes(text).tobytes() if has_words else b"")
 
@@ -61,7 +61,7 @@ def asking(
 def frozen(
     path: Path, pages: Sequence[AskingPage], *gone: int, key_kinds: frozenset[KeyKind] = BANDS_ONLY
 ) -> OpenArchive:
-    """An archive of these pages, some of them forgotten."""
+    """Return an archive of these pages, some of them forgotten."""
     fuzzy = FuzzyKeysWriter(path.parent) if "fuzzy" in key_kinds else None
     timed = [TimedRecord(page.record, 1000 * n) for n, page in enumerate(pages)]
     with (

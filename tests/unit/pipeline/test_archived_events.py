@@ -1,4 +1,4 @@
-"""Archives in the pipeline: what is told of a page stands with its decision, whatever becomes of archives."""
+"""Archives in the pipeline: the `archived` event of a page is stored with its decision."""
 
 import asyncio
 from collections.abc import Mapping
@@ -90,9 +90,9 @@ async def test_a_page_like_a_frozen_one_is_reported_and_keeps_its_own_verdict(ar
 
     await run(pipeline, MemorySource(records(page_json("a", essay(1)), page_json("b", essay(3)))))
 
-    (told,) = archived(pipeline.events.messages)
-    assert (told.page.id, told.kind, told.matches_total) == ("https://example.com/a", "exact", 1)
-    assert told.matches[0].id == "https://a.example/old"
+    (event,) = archived(pipeline.events.messages)
+    assert (event.page.id, event.kind, event.matches_total) == ("https://example.com/a", "exact", 1)
+    assert event.matches[0].id == "https://a.example/old"
     assert pipeline.meters.outcomes["unique"] == 2
 
 
@@ -123,8 +123,8 @@ async def test_an_unchanged_page_is_published_once_and_a_changed_one_again(archi
         ),
     )
 
-    told = archived(pipeline.events.messages)
-    assert [(each.page.version, each.matches[0].id.rpartition("/")[2]) for each in told] == [
+    events = archived(pipeline.events.messages)
+    assert [(each.page.version, each.matches[0].id.rpartition("/")[2]) for each in events] == [
         (1, "old"),
         (2, "other"),
     ]
@@ -215,7 +215,7 @@ async def test_a_skipped_page_that_is_read_again_stays_skipped_though_nothing_ma
 
 
 def in_two_lines(text: str) -> str:
-    """The same tokens; a page of one line teaches nothing anyway."""
+    """Return the same tokens; a page of one line teaches nothing anyway."""
     return text.replace(" ", "\n", 1)
 
 

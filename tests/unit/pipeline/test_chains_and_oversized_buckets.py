@@ -44,15 +44,17 @@ async def test_every_page_of_a_chain_says_how_far_it_is_from_the_representative(
     pipeline = sharp_pipeline(rule=components)
     await PageHistory(pipeline).live(CHAIN, batch_pages=5)
 
-    told = [
+    events = [
         msgspec.json.decode(message.value or b"", type=DuplicateFound) for message in pipeline.events.messages
     ]
     text = text_of(Content(1, 0))
     first = int(fingerprint_texts([text], SimhashConfig()).fingerprints[0])
-    assert [event.representative_distance_bits for event in told] == [
-        (int(event.page.fingerprint) ^ first).bit_count() for event in told
+    assert [event.representative_distance_bits for event in events] == [
+        (int(event.page.fingerprint) ^ first).bit_count() for event in events
     ]
-    assert max(event.representative_distance_bits or 0 for event in told) > told[0].matches[0].distance_bits
+    assert (
+        max(event.representative_distance_bits or 0 for event in events) > events[0].matches[0].distance_bits
+    )
 
 
 @pytest.mark.parametrize("rule", [anchored, linked(0.9)], ids=["anchored", "linked-firmly"])
@@ -123,7 +125,7 @@ MOST_WORK_A_PAGE = {
 
 
 @pytest.mark.parametrize("text", [equal, nearly_equal])
-async def test_the_work_for_a_page_does_not_grow_with_the_oversized_bucket_it_joins(
+async def test_the_work_for_a_page_does_not_grow_with_the_size_of_its_buckets(
     text: Callable[[int], str],
 ) -> None:
     """The memory tables read on where Redis jumps; what they answer, and all that follows, is the same."""

@@ -7,9 +7,9 @@ import pytest
 
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind, page_keys
 from neardup_stream.pipeline.asked_keys import AskedKeys
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.consultation import AskingPage, OpenArchive, consult
 from neardup_stream.pipeline.freezing import keyed_record
-from neardup_stream.pipeline.likeness import VerdictConfig
 from tests.unit.pipeline.archived_pages import SKETCH, asking, frozen, prose
 
 VERDICT = VerdictConfig(SKETCH)
@@ -36,7 +36,7 @@ def archive(tmp_path: Path, key_kinds: frozenset[KeyKind]) -> OpenArchive:
 
 def names(archives: Sequence[OpenArchive], *pages: AskingPage, limit: int = 8) -> list[list[str]]:
     consulted = consult(pages, archives, VERDICT, limit)
-    return [[each.match.id.rpartition("/")[2] for each in told.matches] for told in consulted.told]
+    return [[each.match.id.rpartition("/")[2] for each in answer.matches] for answer in consulted.answers]
 
 
 def test_copies_are_found_and_other_pages_are_not(archive: OpenArchive) -> None:
@@ -54,7 +54,7 @@ def test_edited_copies_are_found_by_bands_and_some_by_fuzzy_codes(archive: OpenA
 
 
 def _key_names(page: AskingPage, archive: OpenArchive) -> dict[int, str]:
-    """The keys of a page, by what they are made of."""
+    """Return the keys of a page, by what they are made of."""
     keyed = keyed_record(*page)
     assert keyed is not None
     names = {}
@@ -72,9 +72,9 @@ def test_matches_name_the_keys_that_both_pages_have(archive: OpenArchive) -> Non
     asked = [asking(f"edited {n}", f"{text} Corrected") for n, text in enumerate(TEXTS)]
     asked[7] = asking("copy", TEXTS[7])
 
-    told = consult(asked, [archive], VERDICT, 8).told
+    answers = consult(asked, [archive], VERDICT, 8).answers
 
-    for page, found in zip(asked, told, strict=True):
+    for page, found in zip(asked, answers, strict=True):
         for match in found.matches:
             frozen_page = asking("x", TEXTS[int(match.match.id.rpartition("/")[2])])
             others = _key_names(frozen_page, archive)
@@ -82,7 +82,7 @@ def test_matches_name_the_keys_that_both_pages_have(archive: OpenArchive) -> Non
                 name for key, name in _key_names(page, archive).items() if key in others
             ]
             assert match.keys
-    assert told[7].matches[0].keys[0] == "text"
+    assert answers[7].matches[0].keys[0] == "text"
 
 
 def test_a_page_of_the_same_words_in_another_order_is_a_candidate_by_fuzzy_codes_only(
@@ -93,7 +93,7 @@ def test_a_page_of_the_same_words_in_another_order_is_a_candidate_by_fuzzy_codes
     consulted = consult([asking("x", turned)], [archive], VERDICT, 8)
 
     assert consulted.candidate_count == int("fuzzy" in archive.index.key_kinds)
-    assert consulted.told[0].matches == ()
+    assert consulted.answers[0].matches == ()
 
 
 def test_a_page_whose_words_are_not_known_is_found_by_its_text_in_any_archive(archive: OpenArchive) -> None:
@@ -101,9 +101,9 @@ def test_a_page_whose_words_are_not_known_is_found_by_its_text_in_any_archive(ar
 
 
 def test_a_match_says_how_alike_both_are_and_when_the_other_was_fetched(archive: OpenArchive) -> None:
-    (told,) = consult([asking("x", TEXTS[3])], [archive], VERDICT, 8).told
+    (answer,) = consult([asking("x", TEXTS[3])], [archive], VERDICT, 8).answers
 
-    (found,) = told.matches
+    (found,) = answer.matches
     assert (found.match.kind, found.match.resemblance, found.match.distance_bits) == ("exact", 1.0, 0)
     assert (found.archive_name, found.fetched_ms) == ("old.nda", 3000)
     assert found.archive_id == archive.index.header.archive_id.hex()
@@ -119,7 +119,7 @@ def test_archives_of_any_kinds_of_keys_are_asked_together_and_the_best_matches_c
     assert names([archive, newer], asking("x", EDITED))[0][0] == "edited"
     assert names([archive, newer], asking("x", EDITED), limit=1) == [["edited"]]
     assert sorted(names([archive, newer], asking("x", TEXTS[7]))[0]) == ["7", "copy"]
-    assert consult([asking("x", TEXTS[7])], [archive, newer], VERDICT, 1).told[0].total == 2
+    assert consult([asking("x", TEXTS[7])], [archive, newer], VERDICT, 1).answers[0].total == 2
 
 
 def test_forgotten_pages_match_nothing(tmp_path: Path, key_kinds: frozenset[KeyKind]) -> None:
@@ -162,4 +162,4 @@ def test_an_archive_without_pages_finds_nothing(tmp_path: Path, key_kinds: froze
 
 
 def test_a_batch_without_pages_gets_no_result(archive: OpenArchive) -> None:
-    assert consult([], [archive], VERDICT, 8).told == []
+    assert consult([], [archive], VERDICT, 8).answers == []

@@ -1,4 +1,4 @@
-"""What a recovered index tells subscribers, and what they make of it."""
+"""The events that a recovered index publishes, and the state that subscribers fold from them."""
 
 from collections.abc import Iterable
 
@@ -8,8 +8,8 @@ from neardup_stream.events import Event
 from neardup_stream.fold import Fold
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.corrections import Corrections
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import from_message, to_message
 from tests.events import At, delivered, duplicate
@@ -37,8 +37,8 @@ CLUSTER = ClusterState("1.8", 1, 3, PageVersion(Handle(1), FLOOR + 1, PageId("a"
 def folded(events: Iterable[Event]) -> Fold:
     """After an earlier index that held `b` for the representative, and a page that is lost now."""
     fold = Fold()
-    for told in (duplicate("a", At("B", 1, "b"), version=7), duplicate("lost", At("B", 1, "b"), version=7)):
-        fold.feed(delivered(told))
+    for data in (duplicate("a", At("B", 1, "b"), version=7), duplicate("lost", At("B", 1, "b"), version=7)):
+        fold.feed(delivered(data))
     for event in events:
         fold.feed(from_message(to_message(event)))
     return fold

@@ -11,8 +11,8 @@ from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.frames.table import FrameTable
 from neardup_stream.message import Record
 from neardup_stream.pipeline.arrival import Prepared
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.frame_views import FrameViewer
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.streams.memory.streams import numbered
 from tests.framed_pages import outside_landmarks
 from tests.pipelines import Pipeline, essay, page_json

@@ -54,18 +54,18 @@ def test_a_copy_that_left_its_match_for_the_page_is_published_first_and_makes_it
 
 
 @pytest.mark.parametrize(
-    ("former", "is_told"),
+    ("former", "is_published"),
     [
-        pytest.param({"version": 1}, False, id="its first version: nobody can know it"),
+        pytest.param({"version": 1}, False, id="its first version: no subscriber can know it"),
         pytest.param({"version": 2}, False, id="its first version, above the floor of its slot"),
         pytest.param({"version": 2, "is_return": True}, True, id="a return that was not decided"),
         pytest.param({"version": 2, "is_return": True, "rank": 7}, False, id="a return that was decided"),
-        pytest.param({"version": 2, "state": "expiring", "rank": 7}, True, id="a version that goes"),
+        pytest.param({"version": 2, "state": "expiring", "rank": 7}, True, id="an expiring version"),
         pytest.param({"version": 2, "state": "gone", "rank": 7}, True, id="a stub"),
     ],
 )
 def test_a_change_is_published_without_an_event_for_the_former_version(
-    former: dict[str, Any], *, is_told: bool
+    former: dict[str, Any], *, is_published: bool
 ) -> None:
     replaced = msgspec.structs.replace(RECORD, **former)
     changed = replaced.followed_by(RECORD)
@@ -75,7 +75,7 @@ def test_a_change_is_published_without_an_event_for_the_former_version(
 
     messages = page_row(judged, placement, EventConfig(), to_message).events
 
-    assert [from_message(message).type for message in messages] == [event_type("unique")] * is_told
+    assert [from_message(message).type for message in messages] == [event_type("unique")] * is_published
 
 
 @pytest.mark.parametrize(

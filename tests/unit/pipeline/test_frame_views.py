@@ -1,6 +1,4 @@
-"""Frames are taken out of the pages of a batch by what is stored of their sites and by what is under way."""
-
-from collections.abc import Iterable, Mapping, Sequence
+"""Frames are taken out of the pages of a batch by what is stored of their sites and by what is in flight."""
 
 import msgspec
 import numpy as np
@@ -9,69 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines
-from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.frames.lines import FrameConfig
-from neardup_stream.frames.table import FrameTable
-from neardup_stream.match import Match
-from neardup_stream.message import Partition, Position, Record
-from neardup_stream.meters import NoMeters
-from neardup_stream.page import Fingerprint64, Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.batch_views import Viewed
-from neardup_stream.pipeline.decode import Decode
-from neardup_stream.pipeline.extract import Extract
-from neardup_stream.pipeline.fingerprint import Fingerprint
-from neardup_stream.pipeline.frame_reading import SETTLED_PAGES, TAUGHT_OF_SETTLED
-from neardup_stream.pipeline.frame_views import FrameViewer, is_distinct
-from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.near_copies import EDITED_TOKENS
-from neardup_stream.pipeline.preparation import Preparation
-from neardup_stream.pipeline.scopes import scope_by
-from neardup_stream.wire.pages import PageDecoder
-from tests.framed_pages import outside_landmarks
+from neardup_stream.pipeline.frame_reading import SETTLED_SITE_PAGES
 from tests.pages_of_sites import framed_page, framed_site
 from tests.pipelines import essay, page_json
+from tests.unit.pipeline.viewed_pages import EMPTY, SHOP, SKETCH, arrive, at, taught_by, view, viewer
 
-SKETCH = SketchConfig()
-SHOP = "shop.example"
 CONTENT_WORDS = 60
-EMPTY = FrameTable.empty()
-
-
-def viewer(config: FrameConfig | None = None) -> FrameViewer:
-    return FrameViewer(config or FrameConfig(), outside_landmarks, VerdictConfig(SKETCH))
-
-
-def arrive(pages: Sequence[bytes], first: int = 0, scope: str = "host") -> list[Arrival]:
-    """Pages as they come out of preparation, at offsets from `first` on."""
-    preparation = Preparation(
-        Decode(PageDecoder()),
-        Extract("all_text"),
-        Fingerprint(SimhashConfig(), SKETCH, scope_by("everything"), scope_by(scope)),
-        NoMeters(),
-    )
-    records = [
-        Record(position=Position(Partition("pages", 0), first + row), key=None, value=page)
-        for row, page in enumerate(pages)
-    ]
-    prepared = preparation.prepare(records)
-    assert not prepared.rejected
-    return prepared.arrivals
-
-
-def view(
-    of: FrameViewer,
-    arrivals: Sequence[Arrival],
-    batch: int = 1,
-    tables: Mapping[str, FrameTable] | None = None,
-) -> Viewed:
-    sites = {arrival.site for arrival in arrivals if arrival.site}
-    return of.view(arrivals, batch, {site: (tables or {}).get(site, EMPTY) for site in sites}, SKETCH)
-
-
-def at(url: str, page: bytes) -> bytes:
-    """The same page at another place."""
-    return msgspec.json.encode({**msgspec.json.decode(page), "url": url})
 
 
 def content_tokens(viewed: Viewed) -> list[int]:
@@ -80,12 +24,6 @@ def content_tokens(viewed: Viewed) -> list[int]:
 
 def is_whole(arrival: Arrival) -> bool:
     return arrival.content_token_count == arrival.token_count and not arrival.whole
-
-
-def taught_by(arrivals: Iterable[Arrival], times: int = 1) -> FrameTable:
-    """What is stored of a site of which so many pages had the lines of these."""
-    lines = [arrival.lines.hashes for arrival in arrivals if arrival.lines is not None]
-    return EMPTY.learn(lines * times, 1024)
 
 
 def test_pages_of_one_batch_teach_each_other_in_either_direction() -> None:
@@ -255,7 +193,7 @@ def test_what_is_stored_of_a_site_counts_from_its_first_page_on() -> None:
     assert page.content_token_count == CONTENT_WORDS
 
 
-@pytest.mark.parametrize("page_count", [0, 23, 24, SETTLED_PAGES - 1])
+@pytest.mark.parametrize("page_count", [0, 23, 24, SETTLED_SITE_PAGES - 1])
 def test_a_new_design_is_learned_from_pages_of_its_first_batch(page_count: int) -> None:
     table = EMPTY.learn([np.array([number], np.uint32) for number in range(page_count)], 1024)
 
@@ -265,7 +203,7 @@ def test_a_new_design_is_learned_from_pages_of_its_first_batch(page_count: int) 
 
 
 def test_on_a_settled_site_a_new_design_is_learned_from_pages_in_flight() -> None:
-    of, tables = viewer(), {SHOP: EMPTY.learn([np.array([1], np.uint32)] * SETTLED_PAGES, 1024)}
+    of, tables = viewer(), {SHOP: EMPTY.learn([np.array([1], np.uint32)] * SETTLED_SITE_PAGES, 1024)}
     first = view(of, arrive(framed_site(SHOP, 1, 40)), tables=tables)
     assert len(first.lessons) > FrameConfig().markup_pages
 
@@ -274,7 +212,7 @@ def test_on_a_settled_site_a_new_design_is_learned_from_pages_in_flight() -> Non
 
 
 def test_copies_of_a_page_teach_a_well_known_site_nothing() -> None:
-    table = EMPTY.learn([np.array([number], np.uint32) for number in range(SETTLED_PAGES - 1)], 1024)
+    table = EMPTY.learn([np.array([number], np.uint32) for number in range(SETTLED_SITE_PAGES - 1)], 1024)
     pages = [at(f"https://{SHOP}/{n}", framed_page(SHOP, "same", words=200, edits=n % 9)) for n in range(20)]
     of = viewer()
 
@@ -315,68 +253,6 @@ def test_a_page_with_too_few_tokens_is_left_alone_and_teaches_nothing() -> None:
 
     assert all(is_whole(arrival) and not arrival.is_decided for arrival in viewed.arrivals)
     assert viewed.lessons == {}
-
-
-def test_every_page_of_a_known_site_that_is_no_copy_has_a_lesson() -> None:
-    arrivals = arrive([framed_page(SHOP, "one"), framed_page(SHOP, "other"), framed_page(SHOP, "third")])
-
-    viewed = view(viewer(), arrivals)
-
-    assert list(viewed.lessons) == [arrival.record.position for arrival in arrivals]
-    for arrival in arrivals:
-        assert arrival.lines is not None
-        lesson = viewed.lessons[arrival.record.position]
-        assert (lesson.site, lesson.lines.tolist()) == (SHOP, sorted(set(arrival.lines.hashes.tolist())))
-    assert all(arrival.lines is None for arrival in viewed.arrivals)
-
-
-@pytest.mark.parametrize("edits", [0, 1, 25])
-def test_a_copy_has_no_lesson(edits: int) -> None:
-    page = framed_page(SHOP, "same", words=100)
-    copy = at(f"https://{SHOP}/copy", framed_page(SHOP, "same", words=100, edits=edits))
-    arrivals = arrive([page, copy, framed_page(SHOP, "other")])
-
-    viewed = view(viewer(), arrivals)
-
-    assert list(viewed.lessons) == [arrivals[0].record.position, arrivals[2].record.position]
-
-
-def test_a_copy_of_a_page_that_was_decided_long_ago_still_has_no_lesson() -> None:
-    of = viewer()
-    view(of, arrive([framed_page(SHOP, "same")]), batch=1)
-    of.confirm(1, {SHOP: []})
-
-    viewed = view(of, arrive([at(f"https://{SHOP}/copy", framed_page(SHOP, "same", edits=2))], 1), batch=2)
-
-    assert viewed.lessons == {}
-
-
-def test_a_viewer_that_learns_takes_so_many_lessons_of_a_well_known_site_and_then_samples() -> None:
-    of = FrameViewer(FrameConfig(), outside_landmarks, VerdictConfig(SKETCH), most_lessons=40)
-    arrivals = arrive(framed_site(SHOP, 1, 40))
-    table = taught_by(arrivals[:1], times=SETTLED_PAGES)
-
-    assert len(view(of, arrivals, tables={SHOP: table}).lessons) == 40
-    later = arrive(framed_site(SHOP, 41, 80), 40)
-    sampled = [each.record.position for each in later if each.text_fingerprint % TAUGHT_OF_SETTLED == 0]
-    assert 0 < len(sampled) < 20
-    assert list(view(of, later, batch=2).lessons) == sampled
-
-
-@pytest.mark.parametrize(("is_redesigned", "one_in"), [(False, 16), (True, 4)])
-def test_few_pages_of_a_well_known_site_teach_unless_it_has_a_new_design(
-    *, is_redesigned: bool, one_in: int
-) -> None:
-    arrivals = arrive(framed_site(SHOP, 1, 100))
-    table = taught_by(arrivals[:1], times=SETTLED_PAGES)
-    if is_redesigned:
-        table = taught_by(arrive([framed_page("other.example", "one")]), times=SETTLED_PAGES)
-
-    viewed = view(viewer(), arrivals, tables={SHOP: table})
-
-    sampled = [each.record.position for each in arrivals if each.text_fingerprint % one_in == 0]
-    assert 0 < len(sampled) < 50
-    assert list(viewed.lessons) == sampled
 
 
 def test_tokens_that_were_taken_out_are_counted() -> None:
@@ -461,49 +337,8 @@ def test_an_empty_batch_is_viewed() -> None:
     assert view(viewer(), []) == Viewed([], {}, 0, 0)
 
 
-def match(kind: str = "near", containment: float | None = None) -> Match:
-    return Match(
-        handle=Handle(1),
-        id=PageId("other"),
-        url="other",
-        version=1,
-        distance_bits=0,
-        kind="exact" if kind == "exact" else "near",
-        fingerprint=Fingerprint64(0),
-        rank=1,
-        resemblance=containment,
-        containment=containment,
-        contained_in=1.0,
-    )
+@pytest.mark.parametrize("text", ["one two", essay(1)])
+def test_a_page_of_few_tokens_or_one_line_has_no_frame(text: str) -> None:
+    (arrival,) = arrive([at(f"https://{SHOP}/1", page_json("a", text))])
 
-
-def test_a_page_is_distinct_unless_it_nearly_equals_another() -> None:
-    assert is_distinct([])
-    assert is_distinct([match(containment=0.89), match(containment=0.5)])
-    assert not is_distinct([match(containment=0.5), match(containment=0.9)])
-    assert not is_distinct([match("exact", 1.0)])
-
-
-@pytest.mark.parametrize(("known_pages", "size_bytes"), [(9, 100), (10, 40)])
-def test_on_a_young_site_all_samples_of_the_whole_text_are_kept(known_pages: int, size_bytes: int) -> None:
-    pages = arrive(framed_site(SHOP, 1, 2))
-
-    viewed = view(viewer(), pages[:1], tables={SHOP: taught_by(pages[1:], times=known_pages)})
-
-    assert [len(arrival.whole) for arrival in viewed.arrivals] == [size_bytes]
-
-
-@pytest.mark.parametrize("words", [40, 12])
-def test_siblings_whose_frame_is_nearly_all_of_their_text_are_learned_from(words: int) -> None:
-    arrivals = arrive([framed_page(SHOP, f"page{number}x", words=words) for number in range(8)])
-
-    viewed = view(viewer(), arrivals)
-
-    is_read = words > EDITED_TOKENS
-    assert len(viewed.lessons) == (8 if is_read else 1)
-    assert [arrival.is_sibling for arrival in viewed.arrivals] == [False, *[is_read] * 7]
-
-
-def test_a_sibling_is_distinct_however_much_it_shares_but_no_exact_copy() -> None:
-    assert is_distinct([match(containment=0.97)], is_sibling=True)
-    assert not is_distinct([match("exact", 1.0)], is_sibling=True)
+    assert viewer().content_of(arrival, taught_by([arrival], 20)).tolist() == [True]

@@ -36,8 +36,8 @@ def build_uncounted(meters: PipelineMeters, *, on_record: OnRecord) -> Preparati
     return Pipeline().preparation(meters, limits=limits, on_record=on_record)
 
 
-class Told(NoMeters):
-    """Counts what is told."""
+class Counted(NoMeters):
+    """Counts what a preparation reports."""
 
     def __init__(self) -> None:
         self.ends: Counter[WorkerEnd] = Counter()
@@ -55,13 +55,13 @@ class Told(NoMeters):
 
 
 @pytest.fixture
-def told() -> Told:
-    return Told()
+def counted() -> Counted:
+    return Counted()
 
 
 @pytest.fixture
-def preparation(told: Told) -> Iterator[GuardedPreparation]:
-    guarded = GuardedPreparation(build, LIMITS, told)
+def preparation(counted: Counted) -> Iterator[GuardedPreparation]:
+    guarded = GuardedPreparation(build, LIMITS, counted)
     guarded.start()
     yield guarded
     guarded.close()
@@ -89,7 +89,9 @@ def _offsets(prepared: Prepared) -> tuple[list[int], list[tuple[int, str]]]:
     )
 
 
-def test_pages_are_what_they_are_when_prepared_at_home(preparation: GuardedPreparation, told: Told) -> None:
+def test_pages_are_the_same_as_when_prepared_in_this_process(
+    preparation: GuardedPreparation, counted: Counted
+) -> None:
     records = [
         *_records(*[_page(number) for number in range(200)], b"no page", page_json("a", "Stra\u00dfe")),
         Record(position=Position(PARTITION, 202), key=b"a", value=None),
@@ -103,8 +105,8 @@ def test_pages_are_what_they_are_when_prepared_at_home(preparation: GuardedPrepa
     assert all(
         item.record.position is records[item.record.position.offset].position for item in prepared.items
     )
-    assert set(told.steps) == {"decode", "extract", "fingerprint"}
-    assert set(told.steps.values()) == {1}
+    assert set(counted.steps) == {"decode", "extract", "fingerprint"}
+    assert set(counted.steps.values()) == {1}
 
 
 DEEDS = {
@@ -119,42 +121,42 @@ DEEDS = {
 
 @pytest.mark.parametrize(("deed", "reason", "end", "count"), [(deed, *ends) for deed, ends in DEEDS.items()])
 def test_a_page_that_ends_its_process_is_refused_and_the_others_are_unharmed(
-    preparation: GuardedPreparation, told: Told, deed: str, reason: str, end: str, count: int
+    preparation: GuardedPreparation, counted: Counted, deed: str, reason: str, end: str, count: int
 ) -> None:
     records = _records(_page(0), _page(1), _page(2, deed), _page(3))
 
     assert _offsets(preparation.prepare(records)) == ([0, 1, 3], [(2, reason)])
-    assert told.ends == {end: count}
-    assert sum(told.limits.values()) == (reason == "over_limit")
+    assert counted.ends == {end: count}
+    assert sum(counted.limits.values()) == (reason == "over_limit")
     assert _offsets(preparation.prepare(records[:2])) == ([0, 1], [])
 
 
 @pytest.mark.parametrize(("deed", "reason", "end"), [(deed, *ends[:2]) for deed, ends in DEEDS.items()])
 def test_a_page_that_ends_its_process_while_all_are_at_work_is_found_by_preparing_each_alone(
-    preparation: GuardedPreparation, told: Told, deed: str, reason: str, end: str
+    preparation: GuardedPreparation, counted: Counted, deed: str, reason: str, end: str
 ) -> None:
     records = _records(_page(0), _page(1), _page(2, f"all:{deed}"), _page(3))
 
     assert _offsets(preparation.prepare(records)) == ([0, 1, 3], [(2, reason)])
-    assert told.ends == {end: 2}
+    assert counted.ends == {end: 2}
 
 
 def test_pages_that_take_more_time_together_than_one_may_are_all_read(
-    preparation: GuardedPreparation, told: Told
+    preparation: GuardedPreparation, counted: Counted
 ) -> None:
     pages = [_page(number, "-busy-") for number in range(8)]  # each for a fifth of the limit
 
     assert _offsets(preparation.prepare(_records(*pages))) == (list(range(8)), [])
-    assert told.ends == {}
+    assert counted.ends == {}
 
 
 def test_a_page_for_which_a_grown_process_has_no_memory_is_tried_in_another_one(
-    preparation: GuardedPreparation, told: Told
+    preparation: GuardedPreparation, counted: Counted
 ) -> None:
     assert _offsets(preparation.prepare(_records(_page(0, "-keep-")))) == ([0], [])
 
     assert _offsets(preparation.prepare(_records(_page(0), _page(1, "-grow-")))) == ([0], [(1, "over_limit")])
-    assert told.ends == {"page_memory_bytes": 2}
+    assert counted.ends == {"page_memory_bytes": 2}
 
 
 SLOW_MARKUP = "<select>" + "<option>x" * 40_000
@@ -169,11 +171,11 @@ LARGE_MARKUP = "".join(f"<p><font size={number}>x</p>" for number in range(2_000
     ],
 )
 def test_markup_that_no_count_refuses_is_refused_at_once_when_its_process_ends(
-    told: Told, limits: WorkerLimits, html: str, limit: LimitName
+    counted: Counted, limits: WorkerLimits, html: str, limit: LimitName
 ) -> None:
     hostile = msgspec.json.encode({"url": "https://hostile.example/", "html": html})
     records = _records(_page(0), hostile, _page(2))
-    guarded = GuardedPreparation(build_uncounted, limits, told)
+    guarded = GuardedPreparation(build_uncounted, limits, counted)
     try:
         prepared = guarded.prepare(records)
     finally:
@@ -181,7 +183,7 @@ def test_markup_that_no_count_refuses_is_refused_at_once_when_its_process_ends(
 
     assert _offsets(prepared) == ([0, 2], [(1, "over_limit")])
     assert prepared.rejected[0].error.limit == limit
-    assert told.ends == {limit: 1}
+    assert counted.ends == {limit: 1}
 
 
 def test_several_bad_pages_of_a_batch_are_refused_each_for_its_own_reason(
@@ -200,17 +202,21 @@ def test_several_bad_pages_of_a_batch_are_refused_each_for_its_own_reason(
     ]
 
 
-def test_a_page_alone_that_takes_too_long_is_tried_once(preparation: GuardedPreparation, told: Told) -> None:
+def test_a_page_alone_that_takes_too_long_is_tried_once(
+    preparation: GuardedPreparation, counted: Counted
+) -> None:
     assert _offsets(preparation.prepare(_records(_page(0, "-spin-")))) == ([], [(0, "over_limit")])
-    assert told.ends == {"page_seconds": 1}
+    assert counted.ends == {"page_seconds": 1}
 
 
-def test_limits_that_are_counted_there_are_reported_here(preparation: GuardedPreparation, told: Told) -> None:
+def test_limits_that_are_counted_there_are_reported_here(
+    preparation: GuardedPreparation, counted: Counted
+) -> None:
     deep = page_json("deep", "").replace(b'"text":""', b'"html":"' + b"<div>" * 2_000 + b'"')
 
     assert _offsets(preparation.prepare(_records(deep))) == ([], [(0, "over_limit")])
-    assert told.limits == {"max_depth": 1}
-    assert told.ends == {}
+    assert counted.limits == {"max_depth": 1}
+    assert counted.ends == {}
 
 
 def _markup(words: str) -> Page:
@@ -229,15 +235,15 @@ def test_landmarks_are_read_there_as_they_are_at_home(preparation: GuardedPrepar
 
 @pytest.mark.parametrize("deed", DEEDS)
 def test_landmarks_that_take_too_much_cannot_be_detected_and_harm_nothing(
-    preparation: GuardedPreparation, told: Told, deed: str
+    preparation: GuardedPreparation, counted: Counted, deed: str
 ) -> None:
     assert preparation.lines_outside_landmarks(_markup(deed)) is None
-    assert told.ends.total() == 1
+    assert counted.ends.total() == 1
     assert _offsets(preparation.prepare(_records(_page(0)))) == ([0], [])
 
 
-def test_both_threads_that_use_the_process_end_at_a_close_and_none_starts_another(told: Told) -> None:
-    guarded = GuardedPreparation(build, WorkerLimits(cpu_seconds=60, memory_bytes=128 << 20), told)
+def test_both_threads_that_use_the_process_end_at_a_close_and_none_starts_another(counted: Counted) -> None:
+    guarded = GuardedPreparation(build, WorkerLimits(cpu_seconds=60, memory_bytes=128 << 20), counted)
     guarded.start()
 
     with ThreadPoolExecutor(2) as pool:
@@ -250,11 +256,11 @@ def test_both_threads_that_use_the_process_end_at_a_close_and_none_starts_anothe
             with pytest.raises(InvariantBroken, match="is closed"):
                 call.result()
 
-    assert told.ends == {}
+    assert counted.ends == {}
 
 
-def test_pages_are_not_refused_for_an_error_of_ours(told: Told) -> None:
-    guarded = GuardedPreparation(build_broken, LIMITS, told)
+def test_pages_are_not_refused_for_an_error_of_ours(counted: Counted) -> None:
+    guarded = GuardedPreparation(build_broken, LIMITS, counted)
     try:
         with pytest.raises(InvariantBroken, match="nothing works"):
             guarded.prepare(_records(_page(0)))

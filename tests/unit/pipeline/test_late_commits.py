@@ -12,7 +12,7 @@ FIRST = Partition("memory", 0)
 
 
 class LateSource(MemorySource):
-    """Its partitions were given away, and nobody has told yet: a commit changes nothing."""
+    """Its partitions were revoked, and it does not know yet: a commit changes nothing."""
 
     async def commit(self, next_offsets: Mapping[Partition, int]) -> Mapping[Partition, int]:
         await super().commit({})

@@ -6,39 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from neardup_stream.errors import DependencyLost, StoreUnavailable
-from neardup_stream.page import Handle
+from neardup_stream.errors import DependencyLost
 from neardup_stream.pipeline.retries import RetryPolicy
-from neardup_stream.stores.cluster_store import Aged, Transaction
-from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
+from tests.unit.pipeline.swept_stores import SweptStore
 
 PAGES = [page_json("a", essay(1)), page_json("b", essay(1))]
-
-
-class SweptStore(MemoryClusters):
-    """Before so many commits, tombstones are written, age and are swept; the store may be unavailable once.
-
-    Args:
-        times: how many.
-        is_unavailable: whether the first one finds nobody.
-    """
-
-    def __init__(self, times: float, *, is_unavailable: bool = False) -> None:
-        super().__init__()
-        self.times = times
-        self.is_unavailable = is_unavailable
-
-    async def commit(self, transaction: Transaction) -> int | None:
-        if self.times > 0:
-            self.times -= 1
-            await self.age([Aged(1, Handle(77))])
-            await self.sweep(await self.due(0, 10))
-        if self.is_unavailable:
-            self.is_unavailable = False
-            raise StoreUnavailable("for minutes")
-        return await super().commit(transaction)
 
 
 async def run(pipeline: Pipeline) -> None:
@@ -47,7 +21,7 @@ async def run(pipeline: Pipeline) -> None:
         await pipeline.loop(source).run(asyncio.Event())
 
 
-@pytest.mark.parametrize("is_unavailable", [False, True], ids=["at-hand", "away-meanwhile"])
+@pytest.mark.parametrize("is_unavailable", [False, True], ids=["available", "unavailable-meanwhile"])
 @pytest.mark.parametrize("times", [1, 2, 5])
 async def test_they_are_compared_again_and_reported_once(
     *, times: int, is_unavailable: bool, caplog: pytest.LogCaptureFixture

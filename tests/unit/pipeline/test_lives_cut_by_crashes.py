@@ -1,4 +1,4 @@
-"""Short stories, cut at every call of a store or stream in turn: what is told stays what is stored."""
+"""Short stories, cut at every call of a store or stream in turn: events agree with what is stored."""
 
 import random
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ STORIES = {
     "forgotten-and-back-alone": [FIRST, COPY, Op(1, None), OTHER],
     "expired-and-back-alone": [FIRST, COPY, Sweep(6), FIRST, Sweep(5), OTHER],
     "dropped-and-back-alone": [FIRST, COPY, Sweep(6), FIRST, Sweep(5), Sweep(2), OTHER],
-    "the-first-goes-and-comes-back": [FIRST, COPY, Op(0, None), FIRST],
+    "the-first-is-forgotten-and-returns": [FIRST, COPY, Op(0, None), FIRST],
     "two-clusters-become-one": [FIRST, Op(1, Content(1, 2)), Op(2, Content(1, 2)), Op(3, Content(1, 1))],
 }
 

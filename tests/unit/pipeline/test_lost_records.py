@@ -14,6 +14,7 @@ from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.streams.memory.streams import MemorySource
 from neardup_stream.wire.events import from_message
 from tests.crashes import Fuse
+from tests.frail_records import lose_record, put_back_record, stored_records
 from tests.page_histories import Content, Op, PageHistory, page_url, sharp_pipeline
 
 A, B, C = Content(1, 0), Content(2, 0), Content(3, 0)
@@ -23,14 +24,14 @@ class FrailRecords(MemoryRecords):
     """Records of which some are lost, or go back to what they were."""
 
     def copy(self) -> dict[Handle, bytes]:
-        return dict(self._values)
+        return stored_records(self)
 
     def go_back(self, pages: Iterable[int], former: dict[Handle, bytes] | None = None) -> None:
         for page in pages:
             handle = handle_of(PageId(page_url(page)), bytes(16))
-            self._values.pop(handle, None)
+            lose_record(self, handle)
             if former is not None and handle in former:
-                self._values[handle] = former[handle]
+                put_back_record(self, handle, former[handle])
 
 
 def history_of(records: FrailRecords) -> PageHistory:
@@ -66,7 +67,7 @@ async def crawl(history: PageHistory, *ops: Op) -> None:
 
 
 async def check(history: PageHistory, *families: set[int]) -> None:
-    """The clusters are these, and whoever folds the events says the same."""
+    """The clusters are these, and folding the events gives the same."""
     await history.check(random.Random(1))
     found = {members for _, members in (await history.clusters()).values()}
     assert found == {frozenset(map(page_url, pages)) for pages in families}
@@ -188,7 +189,7 @@ async def test_a_forget_of_a_page_that_is_unknown_stays_silent() -> None:
 
 
 @pytest.mark.parametrize("lost", [[1], [1, 2], [1, 3], [1, 2, 3]], ids=str)
-async def test_when_a_representative_leaves_a_member_without_a_record_is_no_heir(lost: list[int]) -> None:
+async def test_a_member_without_a_record_never_becomes_representative(lost: list[int]) -> None:
     records = FrailRecords()
     history = history_of(records)
     await crawl(history, *(Op(page, A) for page in range(4)))

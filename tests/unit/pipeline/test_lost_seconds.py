@@ -10,14 +10,14 @@ import pytest
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Message, Partition, Position
 from neardup_stream.meters import NoMeters
-from neardup_stream.pipeline.delivery import AtLeastOnce, BatchOutput, OutgoingMessage
+from neardup_stream.pipeline.delivery_guarantees import AtLeastOnce, BatchOutput, OutgoingMessage
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.input_epochs import InputEpochs
+from neardup_stream.stores.redis.keys import ClusterKeys
 from neardup_stream.streams.memory.streams import MemorySink, MemorySource, numbered
 from neardup_stream.wire.events import event_name
 from tests.crashes import Crash
@@ -61,7 +61,7 @@ class _NotingSource(MemorySource):
 
 
 def opened(store: MemoryClusters) -> tuple[GuardedClusters, InputEpochs]:
-    """The index as one process sees it."""
+    """Return the index as one process sees it."""
     clusters = GuardedClusters(store, INDEX)
     keys = ClusterKeys(namespace="nd", schema_id="s", slot_bits=0)
     return clusters, InputEpochs(cast("RedisClient", None), "nd", clusters, keys, INDEX)
@@ -116,7 +116,7 @@ class _FormerOwner(MemorySource):
 
 
 def batch_of(offset: int, *event_partitions: Partition) -> BatchOutput:
-    """One record of each partition, at this offset; those of some partitions have events."""
+    """Return one record of each partition, at this offset; those of some partitions have events."""
     return BatchOutput(
         record_count=2,
         next_offsets=dict.fromkeys((PARTITION, OTHER), offset + 1),

@@ -8,10 +8,10 @@ from neardup_stream.errors import ConfigError, InvariantBroken
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.decode import Decode
 from neardup_stream.pipeline.extract import Extract
 from neardup_stream.pipeline.fingerprint import Fingerprint
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.near_copies import NearCopies, SeenPage
 from neardup_stream.pipeline.preparation import Preparation
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by

@@ -1,4 +1,4 @@
-"""Whatever happens to pages, forgets and sweeps included: told and stored agree over tables in arrays too."""
+"""Random lives of pages, forgets and sweeps included: events and store agree over tables in arrays too."""
 
 import random
 

@@ -25,7 +25,7 @@ MENU = "".join(f"<li>section {number} of it</li>" for number in range(10))
 
 
 def short_page(name: str, words: int = 40) -> bytes:
-    """A page of HTML with so few words, menu and all, that it stands in the index twice."""
+    """Return a page of HTML with so few words, menu and all, that it is in the index twice."""
     content = " ".join(f"{name}word{number}" for number in range(words))
     html = f"<nav><ul>{MENU}</ul></nav><p>{content}</p>"
     return msgspec.json.encode({"url": f"https://{SHOP}/{name}", "html": html})
@@ -61,7 +61,7 @@ class Crawl:
         return PageRecord.unpack(packed)
 
     def entries_of(self, url: str) -> set[int]:
-        """The versions of a page that stand in the index."""
+        """Return the versions of a page that are in the index."""
         handle = handle_of(PageId(url), bytes(16))
         return {version for group in self.tables.groups() for _, owner, version in group if owner == handle}
 
@@ -194,7 +194,7 @@ def redesigned_crawl() -> list[bytes]:
 
 
 async def views_of(crawl: Sequence[bytes], limits: InFlightLimits, turns: int) -> list[bytes]:
-    """What the records of all pages say after a crawl whose stores answer so many turns late."""
+    """Return what the records of all pages say after a crawl whose stores answer so many turns late."""
     pipeline = Pipeline(site="host", limits=limits, records=SlowRecords(turns), frame_store=SlowFrames(turns))
     async with MemorySource(numbered(crawl)) as source:
         await pipeline.loop(source).run(asyncio.Event())

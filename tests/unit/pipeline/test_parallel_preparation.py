@@ -1,4 +1,4 @@
-"""Batches are prepared in several processes, and come back as they would from one."""
+"""Batches are prepared in several processes, with the same results as in one."""
 
 import sys
 from collections.abc import AsyncGenerator, Sequence
@@ -57,7 +57,7 @@ def started() -> GuardedPreparation:
     return preparation
 
 
-async def test_batches_come_back_in_order_with_only_the_pages_refused_that_end_a_worker() -> None:
+async def test_batches_are_returned_in_order_with_only_the_pages_refused_that_end_a_worker() -> None:
     bad = {4: "-vanish-", 7: "-busy-", 50: "-fail-", 51: "-vanish-", 100: "-busy-"}
     read = batches(bad)
     at_home = [Pipeline().preparation().prepare(batch) for batch in batches({})]

@@ -1,4 +1,4 @@
-"""Short stories beside a process that stands still at each of its calls in turn, and goes on at the end."""
+"""Short stories beside a process that is paused at each of its calls in turn, and resumes at the end."""
 
 import asyncio
 import random
@@ -24,7 +24,7 @@ FIRST, COPY = Op(0, TEXT), Op(1, TEXT)
 CRAWLS: dict[str, tuple[Sequence[Op], Sequence[Op | Sweep]]] = {
     "its-match-is-forgotten": ([FIRST, COPY], [Op(0, None), Sweep(1), Op(2, OTHER)]),
     "its-match-changes": ([FIRST, COPY], [Op(0, OTHER), Sweep(1), Op(2, TEXT)]),
-    "its-page-is-forgotten-and-comes-back": ([FIRST, COPY], [Op(1, None), Sweep(1), COPY, Op(2, TEXT)]),
+    "its-page-is-forgotten-and-returns": ([FIRST, COPY], [Op(1, None), Sweep(1), COPY, Op(2, TEXT)]),
     "its-match-expires": ([FIRST, COPY], [Sweep(5), COPY, Sweep(6), Op(2, TEXT)]),
     "everything-expires": ([FIRST, COPY], [Sweep(11), Op(2, TEXT), Sweep(1), FIRST]),
     "it-was-forgetting": ([FIRST, COPY, Op(0, None)], [FIRST, Sweep(1), Op(2, TEXT), Op(1, None)]),
@@ -50,16 +50,16 @@ BESIDE: dict[str, tuple[Sequence[Op], Sequence[Op | Sweep]]] = {
 }
 SWEEPS: dict[str, Sequence[Op | Sweep]] = {
     "nothing-happens": [Sweep(1)],
-    "the-page-comes-back": [FIRST, Sweep(1), Op(2, TEXT)],
-    "the-page-comes-back-alone": [Op(0, OTHER), Sweep(1), Sweep(1), Op(2, OTHER), Op(3, TEXT)],
+    "the-page-returns": [FIRST, Sweep(1), Op(2, TEXT)],
+    "the-page-returns-alone": [Op(0, OTHER), Sweep(1), Sweep(1), Op(2, OTHER), Op(3, TEXT)],
     "a-copy-comes": [Op(2, TEXT), Sweep(1), Sweep(1), Op(3, TEXT)],
     "the-page-is-forgotten": [Op(0, None), Sweep(1), Op(1, None), Op(2, TEXT)],
-    "it-comes-back-and-expires-again": [FIRST, Sweep(11), Sweep(1), Op(2, TEXT)],
+    "it-returns-and-expires-again": [FIRST, Sweep(11), Sweep(1), Op(2, TEXT)],
 }
 
 
 def young_tombstones(days: float) -> PageHistory:
-    """Decisions are remembered for so long, stubs for ever: longer than any paused process sleeps."""
+    """Decisions are kept for so long, stubs for ever: longer than any process is paused."""
     pipeline = sharp_pipeline(tombstone_ttl_seconds=days * DAY)
     pipeline.clusters = MemoryClusters(lambda: pipeline.now_seconds)
     return PageHistory(pipeline, RetentionConfig(10 * DAY, 10**6 * DAY))
@@ -113,10 +113,10 @@ async def test_a_sweeper_that_slept_through_everything_does_no_harm(
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-async def test_a_copy_that_comes_while_a_sweeper_stands_still_finds_a_living_page_or_none(
+async def test_a_copy_that_comes_while_a_sweeper_is_paused_finds_a_living_page_or_none(
     moment: Literal["before", "after"],
 ) -> None:
-    """Nobody else sweeps, so for days a record may call a page living that has left its cluster."""
+    """No other process sweeps, so for days a record may call a page living that has left its cluster."""
     for calls in count():
         history, stall = young_tombstones(0.5), Stall(calls, moment)
         await history.live([FIRST], batch_pages=1)
@@ -126,7 +126,7 @@ async def test_a_copy_that_comes_while_a_sweeper_stands_still_finds_a_living_pag
         for op in (Op(2, OTHER), Op(3, TEXT)):
             history.pipeline.now_seconds += DAY
             await history.run(MemorySource(history.records([op])), 1, history.fuse)
-        stall.go_on()
+        stall.resume()
         await process
         await history.sweep(history.fuse)
         await history.check(random.Random(calls))

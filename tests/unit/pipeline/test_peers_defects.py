@@ -16,10 +16,12 @@ from neardup_stream.message import Message, Partition
 from neardup_stream.page import Fingerprint64, Handle
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.retention import RetentionConfig
+from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from neardup_stream.wire.events import from_message
 from tests.crashes import Fuse, crashing
+from tests.frail_records import stored_records
 from tests.page_histories import TABLES, Content, Op, PageHistory, Sweep, page_url, sharp_pipeline
 from tests.pipelines import Pipeline, essay, page_json
 
@@ -46,7 +48,7 @@ def entry_count(pipeline: Pipeline) -> int:
 
 
 def interleaved(pipeline: Pipeline) -> Pipeline:
-    """The same stores, but others may come in between any two calls."""
+    """Return the same stores, but others may come in between any two calls."""
     fuse = Fuse()
     return sharp_pipeline(
         tables=crashing(pipeline.tables, fuse),
@@ -175,8 +177,8 @@ async def test_events_name_fingerprints_as_unsigned_numbers() -> None:
 
     await crawl(pipeline, [(f"p{topic}", essay(topic)) for topic in range(20)])
 
-    told = [msgspec.json.decode(message.value or b"") for message in pipeline.events.messages]
-    fingerprints = [int(event["page"]["fingerprint"]) for event in told]
+    events = [msgspec.json.decode(message.value or b"") for message in pipeline.events.messages]
+    fingerprints = [int(event["page"]["fingerprint"]) for event in events]
     assert min(fingerprints) >= 0
     assert max(fingerprints) >= 1 << 63
 
@@ -208,11 +210,12 @@ def url(name: str) -> str:
 
 
 def footprint(pipeline: Pipeline) -> dict[str, int]:
-    """How many things are stored."""
+    """Return how many things are stored."""
+    assert isinstance(pipeline.records, MemoryRecords)
     tables: dict[str, dict[bytes, bytes]] = pipeline.clusters._tables  # type: ignore[attr-defined]
     return {
         "entries": entry_count(pipeline),
-        "records": len(pipeline.records._values),  # type: ignore[attr-defined]
+        "records": len(stored_records(pipeline.records)),
         **{name: len(cells) for name, cells in tables.items()},
         "aging": len(pipeline.clusters._aging),  # type: ignore[attr-defined]
     }

@@ -33,7 +33,7 @@ class Shelf:
 
 
 def unlike(record: PageRecord, number: int) -> PageRecord:
-    """The page with a simhash that is far from that of others, so that only bands find it."""
+    """Return the page with a simhash that is far from that of others, so that only bands find it."""
     fingerprint = Random(number).getrandbits(64)
     return msgspec.structs.replace(record, fingerprint=fingerprint)
 

@@ -8,8 +8,9 @@ from neardup_stream.pipeline.register import register
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.protocol import RecordAnswer, RecordChange, RecordDrop
 from tests.page_histories import PARTITION, Content, Op, PageHistory, Sweep, page_url, sharp_pipeline
-from tests.unit.pipeline.test_register import KEY, NOW, arrival
+from tests.unit.pipeline.arrivals import NOW, arrival
 
+KEY = bytes(16)
 PAGES = range(5)
 
 
@@ -38,7 +39,7 @@ async def where_all_pages_have_come_and_gone() -> PageHistory:
 
 
 def published(history: PageHistory) -> list[str]:
-    """Ids of the pages that events are about."""
+    """Return ids of the pages that events are about."""
     values = [json.loads(message.value or b"{}") for message in history.pipeline.events.messages]
     return [value["page"]["id"] for value in values]
 

@@ -15,7 +15,7 @@ from tests.schedules.virtual_loop import VirtualLoop
 def loop() -> Iterator[VirtualLoop]:
     loop = VirtualLoop(random.Random(1), start_seconds=100.0)
     yield loop
-    loop.bury()
+    loop.close_all()
 
 
 def waited_seconds(

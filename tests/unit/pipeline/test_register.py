@@ -1,40 +1,19 @@
-import asyncio
 from collections.abc import Callable
 
 import msgspec
 import pytest
 
 from neardup_stream.clusters.protocol import KnownVersion
-from neardup_stream.hashing.handles import handle_of, next_handle
-from neardup_stream.message import Partition, Position, RecordMetadata
-from neardup_stream.page import Fingerprint64, Handle, Page, PageId
+from neardup_stream.message import Position
+from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival
-from neardup_stream.pipeline.register import plan, register
-from neardup_stream.stores.memory.records import MemoryRecords
+from neardup_stream.pipeline.register import plan
 from neardup_stream.stores.page_record import PageRecord
-from neardup_stream.stores.protocol import RankWrite, RecordChange, RecordDrop
-
-KEY = bytes(16)
-NOW = 1_790_000_000
-HERE, THERE = Partition("pages", 0), Partition("pages", 1)
-
-
-def arrival(text: int, offset: int, *, page_id: str = "page", partition: Partition = HERE) -> Arrival:
-    return Arrival(
-        record=RecordMetadata(position=Position(partition, offset)),
-        page=Page(id=PageId(page_id), url=f"https://example.com/{page_id}", fetched_at_seconds=0),
-        fingerprint=Fingerprint64(text),
-        text_fingerprint=text,
-        token_count=100,
-        is_decided=True,
-    )
-
-
-PAGE = arrival(text=1, offset=5)
+from tests.unit.pipeline.arrivals import HERE, NOW, THERE, arrival
 
 
 def history(*arrivals: Arrival) -> PageRecord | None:
-    """What is stored after these arrivals of one page."""
+    """Return what is stored after these arrivals of one page."""
     stored = None
     for each in arrivals:
         stored = plan(each, stored, NOW).record
@@ -200,30 +179,8 @@ def test_a_gone_page_stays_gone_for_whatever_its_stub_has_seen(
     assert (planned.verdict, planned.is_write) == ("superseded", False)
 
 
-async def test_a_new_page_starts_above_the_floor_of_its_slot() -> None:
-    store = MemoryRecords()
-    ((handle, packed),) = [
-        (each.handle, each.record.pack()) for each in await register([PAGE], store, KEY, NOW)
-    ]
-    await store.drop([RecordDrop(handle, packed, floor=41)])
-
-    (registered,) = await register([PAGE], store, KEY, NOW)
-
-    assert (registered.verdict, registered.record.version) == ("new", 42)
-
-
-async def test_a_page_that_was_marked_meanwhile_is_still_registered_once() -> None:
-    store = MemoryRecords()
-    (first,) = await register([PAGE], store, KEY, NOW)
-    await store.mark([RankWrite(first.handle, 1, rank=5)])
-
-    (again,) = await register([PAGE], store, KEY, NOW)
-
-    assert (again.verdict, again.record.version, again.record.rank) == ("unchanged", 1, 5)
-
-
 def known(version: int, content: int = 0) -> KnownVersion:
-    """What the clusters know of the page."""
+    """Return what the clusters know of the page."""
     return KnownVersion(Handle(1), version, content)
 
 
@@ -284,53 +241,3 @@ def test_a_claimed_version_that_its_former_position_has_decided_is_not_decided_a
     planned = plan(arrival(text=1, offset=9), decided, NOW)
 
     assert (planned.verdict, planned.is_write, planned.record) == ("unchanged", False, decided)
-
-
-async def test_registering_twice_gives_the_same_records() -> None:
-    store = MemoryRecords()
-    arrivals = [arrival(text=row, offset=row, page_id=f"page-{row}") for row in range(5)]
-
-    first = await register(arrivals, store, KEY, NOW)
-    again = await register(arrivals, store, KEY, NOW)
-
-    assert first == again
-    assert [each.verdict for each in first] == ["new"] * 5
-
-
-async def test_the_answer_keeps_the_order_of_the_batch() -> None:
-    store = MemoryRecords()
-    earlier = [arrival(text=row, offset=row, page_id=f"page-{row}") for row in (1, 3)]
-    await register(earlier, store, KEY, NOW)
-
-    batch = [arrival(text=9, offset=10 + row, page_id=f"page-{row}") for row in range(5)]
-    registered = await register(batch, store, KEY, NOW)
-
-    assert [each.arrival for each in registered] == batch
-    assert [each.verdict for each in registered] == ["new", "changed", "new", "changed", "new"]
-
-
-async def test_a_handle_taken_by_another_page_gives_way_to_the_next() -> None:
-    store = MemoryRecords()
-    taken = handle_of(PageId("page"), KEY)
-    other = plan(arrival(text=1, offset=0, page_id="other"), None, NOW).record
-    await store.replace([RecordChange(taken, None, other.pack())])
-
-    first, again = [await register([arrival(text=2, offset=1)], store, KEY, NOW) for _ in range(2)]
-
-    assert first[0].handle == again[0].handle == next_handle(taken)
-    assert first == again
-
-
-async def test_eight_registrations_of_one_id_at_once_make_one_page() -> None:
-    store = MemoryRecords()
-
-    copies = [arrival(text=1, offset=0, partition=Partition("pages", number)) for number in range(8)]
-
-    answers = await asyncio.gather(*(register([copy], store, KEY, NOW) for copy in copies))
-
-    assert sorted(each.verdict for (each,) in answers) == ["new", *["unchanged"] * 7]
-    assert {each.record.version for (each,) in answers} == {1}
-
-
-async def test_an_empty_batch_registers_nothing() -> None:
-    assert await register([], MemoryRecords(), KEY, NOW) == []

@@ -1,198 +1,19 @@
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
-from inspect import iscoroutinefunction
-from typing import Any
 
 import msgspec
 import pytest
 
-from neardup_stream.clusters.placements import Settled
-from neardup_stream.clusters.requests import PageVersion
-from neardup_stream.errors import ConfigError, StoreUnavailable
-from neardup_stream.hashing.handles import handle_of, next_handle
-from neardup_stream.indexes.layout import IndexConfig, IndexLayout
-from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.errors import StoreUnavailable
+from neardup_stream.hashing.handles import next_handle
 from neardup_stream.message import Partition, Position, RecordMetadata
-from neardup_stream.page import Fingerprint64, Handle, Page, PageId
-from neardup_stream.pipeline.arrival import Arrival, Forget, Registered
+from neardup_stream.page import PageId
+from neardup_stream.pipeline.arrival import Forget
 from neardup_stream.pipeline.forgetting import forget
-from neardup_stream.pipeline.indexed import indexed_pages
-from neardup_stream.pipeline.register import register
-from neardup_stream.pipeline.retention import SWEPT_AT_ONCE, RetentionConfig, Sweeper, due
+from neardup_stream.pipeline.retention import SWEPT_AT_ONCE, RetentionConfig
 from neardup_stream.stores.memory.records import MemoryRecords
-from neardup_stream.stores.memory.tables import MemoryTables
-from neardup_stream.stores.page_record import PageRecord, PageState
-from neardup_stream.stores.protocol import RankWrite, RecordChange, all_records
-
-KEY = bytes(16)
-DAY = 86_400
-START = 1_790_000_000
-CONFIG = RetentionConfig(page_seconds=10 * DAY, stub_seconds=2 * DAY)
-
-Hook = Callable[[], Awaitable[None]]
-
-
-class Hooked:
-    """Something whose every call is preceded by another."""
-
-    def __init__(self, target: object, before: Hook) -> None:
-        self._target = target
-        self._before = before
-
-    def __getattr__(self, name: str) -> Any:
-        member = getattr(self._target, name)
-        if not iscoroutinefunction(member):
-            return member
-
-        async def call(*arguments: object) -> object:
-            await self._before()
-            return await member(*arguments)
-
-        return call
-
-
-class Families:
-    """Clusters as far as expiry knows them: a first page represents the others that are still there."""
-
-    def __init__(self) -> None:
-        self._others_of: dict[Handle, set[Handle]] = {}
-        self.released: set[Handle] = set()
-        self.finished_below = 1_000
-
-    def link(self, first: Handle, *others: Handle) -> None:
-        self._others_of[first] = set(others)
-
-    async def expire(self, nodes: Sequence[PageVersion]) -> list[bool]:
-        has_left = []
-        for node in nodes:
-            has_left.append(not self._others_of.get(node.handle))
-            for others in self._others_of.values():
-                others.discard(node.handle)
-        return has_left
-
-    async def release(self, nodes: Sequence[PageVersion]) -> None:
-        self.released.update(node.handle for node in nodes)
-
-    async def settled(self, positions: Sequence[Position]) -> Settled:
-        finished = frozenset(each for each in positions if each.offset < self.finished_below)
-        return Settled({}, finished, aged_count=0)
-
-
-@dataclass
-class World:
-    """Everything that pages leave traces in."""
-
-    records: MemoryRecords = field(default_factory=MemoryRecords)
-    tables: MemoryTables = field(default_factory=MemoryTables)
-    families: Families = field(default_factory=Families)
-    offset: int = 0
-
-    @property
-    def index(self) -> PermutedIndex:
-        return PermutedIndex(self.tables, IndexLayout(IndexConfig()))
-
-    def sweeper(self, before: Hook | None = None, config: RetentionConfig = CONFIG) -> Sweeper:
-        async def nothing() -> None:
-            """Let it run."""
-
-        hook = before or nothing
-        return Sweeper(
-            records=Hooked(self.records, hook),
-            index=Hooked(self.index, hook),
-            clusters=Hooked(self.families, hook),
-            config=config,
-        )
-
-    async def crawl(self, day: int, *names: str, text: int = 0) -> list[Registered]:
-        """Pages arrive, and are indexed as the pipeline does it."""
-        pages = await register([self._arrival(name, text) for name in names], self.records, KEY, at(day))
-        for page in pages:
-            if page.former is not None:
-                await self.index.remove(indexed_pages(page.handle, page.former))
-            if page.record.is_indexed:
-                await self.index.probe_and_insert(indexed_pages(page.handle, page.record))
-        return pages
-
-    def _arrival(self, name: str, text: int) -> Arrival:
-        self.offset += 1
-        return Arrival(
-            record=RecordMetadata(position=Position(Partition("pages", 0), self.offset)),
-            page=Page(id=PageId(name), url=name, fetched_at_seconds=0),
-            fingerprint=Fingerprint64(handle_of(PageId(name), b"fingerprint") ^ text),
-            text_fingerprint=text,
-            token_count=100,
-            is_decided=not name.startswith("short"),
-        )
-
-    async def stored(self, name: str) -> PageRecord | None:
-        (packed,) = await self.records.fetch([handle(name)])
-        return None if packed is None else PageRecord.unpack(packed)
-
-    async def state(self, name: str) -> PageState | None:
-        record = await self.stored(name)
-        return None if record is None else record.state
-
-    async def record_count(self) -> int:
-        return sum([len(walked.records) async for walked in all_records(self.records)])
-
-    @property
-    def entry_count(self) -> int:
-        return sum(map(len, self.tables.groups()))
-
-
-def handle(name: str) -> Handle:
-    return handle_of(PageId(name), KEY)
-
-
-def at(day: int) -> int:
-    return START + day * DAY
-
-
-def page(state: PageState) -> PageRecord:
-    return PageRecord.first(
-        page_id=PageId("page"),
-        url="page",
-        text_fingerprint=1,
-        position=Position(Partition("pages", 0), 0),
-        seen_seconds=START,
-        state=state,
-    )
-
-
-@pytest.mark.parametrize(
-    ("state", "days", "expected"),
-    [("live", 10, "mark"), ("short", 10, "expire"), ("gone", 2, "drop")],
-)
-def test_nothing_is_due_a_second_before_its_time(state: PageState, days: int, expected: str) -> None:
-    seconds = days * DAY
-
-    assert [due(page(state), START + seconds + early, CONFIG) for early in (-1, 0, 1)] == [
-        None,
-        expected,
-        expected,
-    ]
-
-
-def test_what_is_expiring_is_always_due() -> None:
-    assert due(page("expiring"), START, CONFIG) == "finish"
-
-
-def test_without_a_limit_every_page_is_kept_and_stubs_are_not() -> None:
-    config = RetentionConfig(page_seconds=None, stub_seconds=2 * DAY)
-
-    assert due(page("live"), at(10**6), config) is None
-    assert due(page("gone"), at(2), config) == "drop"
-
-
-@pytest.mark.parametrize("name", ["page_seconds", "stub_seconds"])
-def test_a_number_below_one_is_refused(name: str) -> None:
-    numbers = {"page_seconds": 1, "stub_seconds": 1}
-
-    RetentionConfig(**numbers)
-    with pytest.raises(ConfigError, match=name):
-        RetentionConfig(**(numbers | {name: 0}))
+from neardup_stream.stores.protocol import RankWrite, RecordChange
+from tests.unit.pipeline.retained_pages import DAY, KEY, START, World, at, handle, page
 
 
 async def test_a_page_that_was_not_seen_for_long_leaves_a_stub_and_no_entries() -> None:
@@ -206,6 +27,21 @@ async def test_a_page_that_was_not_seen_for_long_leaves_a_stub_and_no_entries() 
     assert counts == Counter(scanned=3, marked=1, expired=2)
     assert [await world.state(name) for name in ("old", "short", "young")] == ["gone", "gone", "live"]
     assert world.entry_count == entries_of_a_page
+
+
+async def test_a_short_page_is_removed_once_its_version_is_decided() -> None:
+    """Until then its former version is in a cluster, and leaves it by an event."""
+    world = World()
+    await world.crawl(0, "short")
+    sweeper = world.sweeper()
+
+    world.families.finished_below = 0
+    await sweeper.sweep(at(11))
+    assert (await world.state("short"), world.families.released) == ("short", set())
+
+    world.families.finished_below = 1_000
+    await sweeper.sweep(at(11))
+    assert await world.state("short") == "gone"
 
 
 async def test_a_stub_remembers_its_version_and_lives_from_when_the_page_went() -> None:
@@ -339,18 +175,18 @@ async def test_an_expiring_page_that_returns_keeps_the_entries_of_its_new_versio
 
 @pytest.mark.parametrize("call", range(1, 20))
 async def test_a_page_that_returns_while_it_is_taken_out_stays(call: int) -> None:
-    """It comes back before each call of the sweep in turn; most calls are walks of empty slots."""
+    """It returns before each call of the sweep in turn; most calls are walks of empty slots."""
     world = World()
     await world.crawl(0, "page")
     before, calls = world.entry_count, 0
 
-    async def come_back() -> None:
+    async def return_page() -> None:
         nonlocal calls
         calls += 1
         if calls == call:
             await world.crawl(10, "page")
 
-    await world.sweeper(come_back).sweep(at(10))
+    await world.sweeper(return_page).sweep(at(10))
 
     assert calls >= call
     stored = await world.stored("page")
@@ -405,17 +241,6 @@ async def test_a_sweep_reports_how_late_it_was(day: int, overdue_days: int) -> N
     await sweeper.sweep(at(day))
 
     assert sweeper.oldest_overdue_seconds == overdue_days * DAY
-
-
-@pytest.mark.parametrize(
-    ("page_seconds", "stub_seconds", "round_seconds"),
-    [(600, 86_400, 60), (None, 86_400, 8640), (86_400, 600, 60)],
-    ids=["pages", "stubs alone", "stubs first"],
-)
-def test_a_round_takes_a_tenth_of_the_shortest_time_that_anything_is_kept(
-    page_seconds: int | None, stub_seconds: int, round_seconds: float
-) -> None:
-    assert RetentionConfig(page_seconds, stub_seconds).round_seconds == pytest.approx(round_seconds)
 
 
 async def test_a_sweep_that_is_cut_anywhere_is_finished_by_the_next() -> None:

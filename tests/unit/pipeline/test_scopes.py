@@ -19,6 +19,11 @@ def test_everything_is_one_scope() -> None:
     [
         pytest.param("https://news.bbc.co.uk/a", "news.bbc.co.uk", "bbc.co.uk", id="suffix of two labels"),
         pytest.param("https://example.com/", "example.com", "example.com", id="no subdomain"),
+        pytest.param("http://example.com?q=/", "example.com", "example.com", id="a query at once"),
+        pytest.param("http://example.com#a", "example.com", "example.com", id="a fragment at once"),
+        pytest.param("http://example.com", "example.com", "example.com", id="nothing else"),
+        pytest.param("http://example.com./", "example.com", "example.com", id="the dot of the root"),
+        pytest.param("http://me@example.com/", "example.com", "example.com", id="a user"),
         pytest.param("http://EXAMPLE.com:8080/", "example.com", "example.com", id="case and port"),
         pytest.param("http://10.1.2.3/a", "10.1.2.3", "10.1.2.3", id="an address is no name"),
         pytest.param("http://[::1]/a", "::1", "::1", id="nor is a new one"),

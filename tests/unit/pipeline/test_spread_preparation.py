@@ -1,4 +1,4 @@
-"""The pages of a batch are prepared in several processes, and come back as they would from one."""
+"""The pages of a batch are prepared in several processes, with the same results as in one."""
 
 import pytest
 

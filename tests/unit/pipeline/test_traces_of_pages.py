@@ -94,8 +94,8 @@ async def test_a_page_that_stood_alone_says_what_it_was_however_long_ago(
         pytest.param([Op(0, TEXT), Op(0, None)], [2], id="once"),
         pytest.param([Op(0, TEXT), Op(0, None), Op(0, None)], [2, 3], id="forgotten-again"),
         pytest.param([Op(0, TEXT), Sweep(10), Op(0, None)], [2], id="expired-silently-before"),
-        pytest.param([Op(0, TEXT), Sweep(10), Sweep(2), Op(0, None)], [], id="nobody-knows-it-any-more"),
-        pytest.param([Op(0, None)], [], id="nobody-ever-knew-it"),
+        pytest.param([Op(0, TEXT), Sweep(10), Sweep(2), Op(0, None)], [], id="no-trace-is-left"),
+        pytest.param([Op(0, None)], [], id="never-stored"),
     ],
 )
 async def test_every_forget_of_a_known_page_is_published(
@@ -105,5 +105,5 @@ async def test_every_forget_of_a_known_page_is_published(
 
     await history.live(story, batch_pages=1)
 
-    told = [msgspec.json.decode(message.value or b"") for message in history.pipeline.events.messages]
-    assert [event["page"]["version"] for event in told] == versions
+    events = [msgspec.json.decode(message.value or b"") for message in history.pipeline.events.messages]
+    assert [event["page"]["version"] for event in events] == versions

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from neardup_stream.errors import InvariantBroken
+from neardup_stream.pipeline.forked_parent import fork_parent
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 from neardup_stream.pipeline.worker_main import OUT_OF_MEMORY, SHORT_OF_MEMORY, Job
 from neardup_stream.pipeline.worker_process import WorkEnded, WorkerProcess, WorkFailed
@@ -19,9 +20,10 @@ from tests.bad_work import load, load_nothing
 LIMITS = WorkerLimits(cpu_seconds=0.2, memory_bytes=64 << 20)
 
 
-@pytest.fixture
-def worker() -> Iterator[WorkerProcess]:
-    process = WorkerProcess(Job(load, LIMITS))
+@pytest.fixture(params=["program", "fork"])
+def worker(request: pytest.FixtureRequest) -> Iterator[WorkerProcess]:
+    job = Job(load, LIMITS)
+    process = WorkerProcess(job, fork_parent(job) if request.param == "fork" else None)
     process.start()
     assert process.call(b"first") == b"first"  # now its child runs
     yield process
@@ -148,14 +150,18 @@ def test_a_call_in_flight_at_a_close_raises_and_starts_no_process() -> None:
     assert worker.pid is None
 
 
-def test_a_daemon_that_is_killed_leaves_no_process() -> None:
+@pytest.mark.parametrize("forked", ["None", "fork_parent(job)"])
+def test_a_daemon_that_is_killed_leaves_no_process(forked: str) -> None:
     program = (
         "import os, signal\n"
+        "from neardup_stream.pipeline.forked_parent import fork_parent\n"
         "from neardup_stream.pipeline.worker_limits import WorkerLimits\n"
         "from neardup_stream.pipeline.worker_main import Job\n"
         "from neardup_stream.pipeline.worker_process import WorkerProcess\n"
         "from tests.bad_work import load\n"
-        "worker = WorkerProcess(Job(load, WorkerLimits(0.2, 1 << 26)))\n"
+        "job = Job(load, WorkerLimits(0.2, 1 << 26))\n"
+        f"worker, other = (WorkerProcess(job, {forked}) for _ in range(2))\n"
+        "other.start()\n"
         "worker.start()\n"
         "print(worker.pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -168,8 +174,34 @@ def test_a_daemon_that_is_killed_leaves_no_process() -> None:
     assert done.stderr == b""
 
 
-def test_a_job_that_cannot_be_loaded_is_our_bug(capfd: pytest.CaptureFixture[str]) -> None:
-    worker = WorkerProcess(Job(load_nothing, LIMITS))
+def test_a_forked_parent_that_is_not_used_ends_with_its_owner() -> None:
+    parent = fork_parent(Job(load, LIMITS))
+
+    parent.close()
+
+    assert not Path(f"/proc/{parent.pid}").exists()
+
+
+def test_a_parent_that_was_waited_for_is_not_killed_by_its_id_again() -> None:
+    parent = fork_parent(Job(load, LIMITS))
+    os.killpg(parent.pid, signal.SIGKILL)
+    parent.wait()
+    stranger = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, process_group=0)
+    parent.pid = stranger.pid  # as if the system had given it the id
+
+    parent.close()
+
+    stranger.communicate(b"\n", timeout=60)
+    assert stranger.returncode == 0
+
+
+@pytest.mark.parametrize("is_forked", [False, True])
+def test_a_job_that_cannot_be_loaded_is_our_bug(
+    capfd: pytest.CaptureFixture[str],
+    is_forked: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    job = Job(load_nothing, LIMITS)
+    worker = WorkerProcess(job, fork_parent(job) if is_forked else None)
 
     with pytest.raises(InvariantBroken, match="did not start"):
         worker.start()

@@ -1,4 +1,4 @@
-"""Exactly-once delivery by itself: outputs in, every record told in one committed transaction."""
+"""Exactly-once delivery by itself: every record is delivered in one committed transaction."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ import pytest
 
 from neardup_stream.errors import InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Position
-from neardup_stream.pipeline.delivery import BatchOutput, ExactlyOnce, OutgoingMessage
+from neardup_stream.pipeline.delivery_guarantees import BatchOutput, ExactlyOnce, OutgoingMessage
 from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource, Pass
 from neardup_stream.streams.memory.transactions import MemoryTransactions
 
@@ -28,26 +28,26 @@ class Group:
         return ExactlyOnce(MemoryTransactions(self.source, self.events, self.dead_letters))
 
     def batch_output(self, *runs: tuple[Partition, range]) -> BatchOutput:
-        """Records that each have an event, and every third a dead letter too."""
+        """Return records that each have an event, and every third a dead letter too."""
         positions = [Position(partition, offset) for partition, offsets in runs for offset in offsets]
         next_offsets = {partition: offsets.stop for partition, offsets in runs}
         return BatchOutput(
             record_count=len(positions),
             next_offsets=next_offsets,
-            events=[_told(position) for position in positions],
-            dead_letters=[_told(position) for position in positions if position.offset % 3 == 0],
+            events=[_outgoing(position) for position in positions],
+            dead_letters=[_outgoing(position) for position in positions if position.offset % 3 == 0],
             acknowledged=lambda _: self.acknowledged.append(next_offsets),
         )
 
-    def told(self, partition: Partition = FIRST) -> list[int]:
-        """Offsets that were told, in order."""
+    def delivered(self, partition: Partition = FIRST) -> list[int]:
+        """Return offsets of the delivered events, in order."""
         return _offsets(self.events, partition)
 
     def letters(self, partition: Partition = FIRST) -> list[int]:
         return _offsets(self.dead_letters, partition)
 
 
-def _told(position: Position) -> OutgoingMessage:
+def _outgoing(position: Position) -> OutgoingMessage:
     value = b"%d %d" % (position.partition.number, position.offset)
     return OutgoingMessage(position, Message(key=None, value=value))
 
@@ -78,12 +78,12 @@ async def test_nothing_is_published_before_the_commit_and_everything_by_it() -> 
     assert before == ([], 6, [])
     assert committed == {FIRST: 0, SECOND: 0}
     assert group.source.committed == {FIRST: 4, SECOND: 2}
-    assert (group.told(), group.told(SECOND), group.letters()) == ([0, 1, 2, 3], [0, 1], [0, 3])
+    assert (group.delivered(), group.delivered(SECOND), group.letters()) == ([0, 1, 2, 3], [0, 1], [0, 3])
     assert (daemon.held_count, group.acknowledged) == (0, [batch_output.next_offsets])
 
 
 async def test_a_commit_is_known_to_be_seen_once_the_next_one_is_done() -> None:
-    """Before that, whoever looks at the trimmed offsets could see more of them than of committed ones."""
+    """Before that, a reader could see trimmed offsets above the committed ones."""
     group = Group()
     daemon = group.daemon()
     await daemon.take_over([FIRST])
@@ -100,7 +100,7 @@ async def test_batch_outputs_that_wait_together_are_one_transaction() -> None:
 
     await deliver(daemon, group.batch_output((FIRST, range(3))), group.batch_output((FIRST, range(3, 9))))
 
-    assert group.told() == list(range(9))
+    assert group.delivered() == list(range(9))
 
 
 @pytest.mark.parametrize("is_delivered", [False, True], ids=["cut", "answer lost"])
@@ -119,7 +119,7 @@ async def test_a_transaction_that_failed_is_repeated_only_if_it_was_not_committe
     assert acknowledged == []
     assert committed == {FIRST: 5 * is_delivered}
     assert group.source.committed == {FIRST: 5}
-    assert group.told() == [0, 1, 2, 3, 4]
+    assert group.delivered() == [0, 1, 2, 3, 4]
     assert group.acknowledged == [{FIRST: 5}]
 
 
@@ -135,7 +135,7 @@ async def test_a_partition_that_failed_stops_no_other() -> None:
 
     assert len(committed_first) == 1
     assert group.source.committed == {FIRST: 2, SECOND: 3}
-    assert (group.told(), group.told(SECOND)) == ([0, 1], [0, 1, 2])
+    assert (group.delivered(), group.delivered(SECOND)) == ([0, 1], [0, 1, 2])
 
 
 async def test_of_a_batch_output_that_another_has_published_in_part_only_the_rest_is_published() -> None:
@@ -149,7 +149,7 @@ async def test_of_a_batch_output_that_another_has_published_in_part_only_the_res
 
     await slow.commit()
 
-    assert group.told() == list(range(8))
+    assert group.delivered() == list(range(8))
     assert group.letters() == [0, 3, 6]
 
 
@@ -162,7 +162,7 @@ async def test_what_is_revoked_is_neither_published_nor_acknowledged() -> None:
     await daemon.on_revoked()
 
     assert await daemon.commit() == {}
-    assert (group.told(), group.acknowledged, group.source.committed) == ([], [], {})
+    assert (group.delivered(), group.acknowledged, group.source.committed) == ([], [], {})
 
 
 async def test_the_next_owner_gets_the_start_offsets() -> None:
@@ -175,7 +175,7 @@ async def test_the_next_owner_gets_the_start_offsets() -> None:
 
 
 async def test_an_offset_that_another_process_set_back_is_not_passed_over() -> None:
-    """What lies between would never be told."""
+    """The records in between would never be delivered."""
     group = Group()
     daemon, other = group.daemon(), group.daemon()
     await daemon.take_over([FIRST])
@@ -188,7 +188,7 @@ async def test_an_offset_that_another_process_set_back_is_not_passed_over() -> N
     with pytest.raises(StreamUnavailable, match="went back from 5 to 2"):
         await daemon.commit()
 
-    assert group.told() == [0, 1, 2, 3, 4]
+    assert group.delivered() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -207,7 +207,7 @@ async def test_daemons_that_fight_over_partitions_publish_every_record_once_and_
     await last.finish_all()
 
     for partition in (FIRST, SECOND):
-        assert group.told(partition) == list(range(_END))
+        assert group.delivered(partition) == list(range(_END))
         assert group.letters(partition) == list(range(0, _END, 3))
 
 
@@ -269,7 +269,7 @@ async def test_a_commit_that_is_cut_short_leaves_the_daemon_able_to_look() -> No
 
     await daemon.commit()
 
-    assert group.told() == [0, 1, 2]
+    assert group.delivered() == [0, 1, 2]
 
 
 async def test_records_of_a_partition_that_was_not_taken_over_are_our_bug() -> None:
@@ -280,4 +280,4 @@ async def test_records_of_a_partition_that_was_not_taken_over_are_our_bug() -> N
     with pytest.raises(InvariantBroken, match="not taken over"):
         await deliver(daemon, group.batch_output((FIRST, range(2)), (SECOND, range(2))))
 
-    assert group.told() == []
+    assert group.delivered() == []

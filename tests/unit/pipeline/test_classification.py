@@ -1,6 +1,6 @@
-"""When two pages are alike whose frames are known, or were not: each bound, and what they are for."""
+"""Which class two stored pages have whose frames are known, or were not, and what the thresholds are for."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from random import Random
 
 import msgspec
@@ -9,7 +9,13 @@ import pytest
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_wholes
-from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES, VerdictConfig, judge_likeness
+from neardup_stream.pipeline.classification import (
+    MIN_CONTENT_SHINGLES,
+    Classified,
+    VerdictConfig,
+    classify,
+)
+from neardup_stream.pipeline.pair_figures import text_figures
 from neardup_stream.stores.page_record import PageRecord
 from tests.framed_pages import SKETCH, framed_record, prose
 
@@ -18,13 +24,19 @@ KEPT_BINS = 64
 
 
 def verdict(one: PageRecord, other: PageRecord, config: VerdictConfig = CONFIG) -> tuple[bool, bool]:
-    """Whether two pages are near, and whether their whole texts decided."""
-    likeness = judge_likeness([one], [other], config)
-    return bool(likeness.is_near[0]), bool(likeness.is_whole[0])
+    """Return whether two pages are near, and whether their whole texts decided."""
+    (pair,) = classified([one], [other], config).pairs()
+    return pair.name == "near", pair.view == "whole"
+
+
+def classified(
+    lefts: Sequence[PageRecord], rights: Sequence[PageRecord], config: VerdictConfig = CONFIG
+) -> Classified:
+    return classify(text_figures(lefts, rights, SKETCH), config)
 
 
 def codes(agreeing: int, other_code: int, bins: int = SKETCH.bins) -> bytes:
-    """A sketch whose first bins hold 1, and the others another code."""
+    """Return a sketch whose first bins hold 1, and the others another code."""
     each = [1] * agreeing + [other_code] * (bins - agreeing)
     return bytes(low | high << 4 for low, high in zip(each[::2], each[1::2], strict=True))
 
@@ -199,9 +211,9 @@ def test_siblings_that_share_only_their_frame_are_not_near(
         for is_known in known
     )
 
-    near = judge_likeness(lefts, rights[1:] + rights[:1], CONFIG).is_near
+    near = classified(lefts, rights[1:] + rights[:1]).is_match
 
-    assert near.sum() <= 3  # what few samples tell errs
+    assert near.sum() <= 3  # few samples estimate badly
 
 
 @pytest.mark.parametrize("content_words", [200, 400])
@@ -219,9 +231,7 @@ def test_a_page_that_came_before_its_frame_was_known_meets_its_later_copy(
         early.append(framed_record([*frame, " ".join(article)]))
         late.append(framed_record([" ".join(copy)], frame))
 
-    likeness = judge_likeness(early, late, CONFIG)
-
-    assert likeness.is_near.mean() >= 0.95
+    assert classified(early, late).is_match.mean() >= 0.95
 
 
 def test_of_copies_on_sites_with_other_frames_the_contents_decide() -> None:
@@ -251,8 +261,3 @@ def test_a_bound_that_everything_or_nothing_meets_is_refused(
     for value in (0, 1.01):
         with pytest.raises(ConfigError, match=rf"\({value}\) must be above 0 and at most 1"):
             config_of(value)
-
-
-def test_without_sketches_there_is_nothing_to_judge_by() -> None:
-    with pytest.raises(ConfigError, match="keeps no sketches"):
-        judge_likeness([page(b"")], [page(b"")], VerdictConfig(None))

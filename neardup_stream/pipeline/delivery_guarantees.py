@@ -1,4 +1,4 @@
-"""How messages leave, and offsets with them: at least once, or exactly once.
+"""Sends messages and commits offsets: at least once, or exactly once.
 
 At least once notes that records are decided, sends, and commits later: what was sent and not committed is
 sent again after a crash.
@@ -31,7 +31,7 @@ class OutgoingMessage(NamedTuple):
 
 
 class BatchOutput(NamedTuple):
-    """What one batch leaves behind.
+    """The messages and offsets of one batch.
 
     Attributes:
         record_count: how many records it had.
@@ -50,7 +50,7 @@ class BatchOutput(NamedTuple):
 
 
 class Delivery(Protocol):
-    """What the loop does with outputs; it calls `commit` from one task at a time."""
+    """Sends and commits the outputs of batches; the loop calls `commit` from one task at a time."""
 
     @property
     def held_count(self) -> int:
@@ -66,11 +66,11 @@ class Delivery(Protocol):
         ...
 
     def finish(self, batch_output: BatchOutput) -> None:
-        """Include a output that was sent, and whose partitions are still ours, in the next commit."""
+        """Include an output that was sent, and whose partitions are still ours, in the next commit."""
         ...
 
     async def commit(self) -> Mapping[Partition, int]:
-        """Commit everything finished; what everybody now sees as committed, and may be forgotten.
+        """Commit everything finished; return what every consumer sees as committed, which may be trimmed.
 
         Raises:
             StreamUnavailable: not everything was; commit again.
@@ -78,7 +78,7 @@ class Delivery(Protocol):
         ...
 
     async def on_revoked(self) -> None:
-        """The partitions are no longer ours: forget what was not committed."""
+        """Forget what was not committed: the partitions are no longer ours."""
         ...
 
 
@@ -92,7 +92,7 @@ class AtLeastOnce:
         source: whose offsets are noted and committed.
         events: where events go.
         dead_letters: where dead letters go.
-        retries: patience with the sinks.
+        retries: while a sink is unavailable.
     """
 
     held_count = 0
@@ -107,7 +107,7 @@ class AtLeastOnce:
         self._lost: set[Partition] = set()
 
     async def send(self, batch_output: BatchOutput) -> None:
-        """Events, then dead letters; each is repeated by itself until it is acknowledged.
+        """Send events, then dead letters; each step is retried until it is acknowledged.
 
         Events of partitions that are not ours any more are left to their next owner.
         """
@@ -117,10 +117,10 @@ class AtLeastOnce:
         batch_output.acknowledged(self._refused)
 
     def finish(self, batch_output: BatchOutput) -> None:
-        """Its offsets may be committed, but for partitions whose events the next owner sends.
+        """Include its offsets in the next commit, but not of partitions whose events the next owner sends.
 
         No later offset of such a partition is committed either: it would pass the events that were not sent.
-        A group may accept such a commit, of a member that was out and has joined again.
+        A group may accept such a commit from a member that had left and has joined again.
         """
         self._lost.update(self._refused)
         offsets = {one: at for one, at in batch_output.next_offsets.items() if one not in self._lost}
@@ -141,22 +141,22 @@ class AtLeastOnce:
         self._lost = set()
 
     async def _noted(self, events: Sequence[OutgoingMessage]) -> Sequence[OutgoingMessage]:
-        """The events whose decisions are noted."""
+        """Note the decisions of the events; return the events of partitions that are still ours."""
         offsets: dict[Partition, int] = {}
-        for told in events:
-            position = told.position
+        for each in events:
+            position = each.position
             offsets[position.partition] = max(position.offset + 1, offsets.get(position.partition, 0))
         ours = await self._retries.retry(partial(self._source.note_decided, offsets)) if offsets else ()
         self._refused = offsets.keys() - ours
-        return [told for told in events if told.position.partition not in self._refused]
+        return [each for each in events if each.position.partition not in self._refused]
 
 
 class _Lease:
     """A partition of ours.
 
     Attributes:
-        committed: the offset up to which everything is told; None after a transaction whose end is unknown.
-        floor: the last one that was known.
+        committed: the committed offset; None after a transaction whose result is unknown.
+        floor: the last committed offset that was known.
     """
 
     def __init__(self, committed: int) -> None:
@@ -176,10 +176,11 @@ class _Share:
 class ExactlyOnce:
     """Holds outputs until the commit; then a transaction for each partition sends and commits in one step.
 
-    Whatever becomes of a transaction, the next one begins with the offset that is committed then, and tells
-    only records from there on. Nobody else can commit in between: to learn the offset is to shut out whoever
-    could. So it does not matter whether an answer was lost, or whether another daemon had the partition
-    meanwhile: each record is told in the one transaction that moves the offset past it.
+    Whatever the result of a transaction, the next one reads the committed offset, and publishes the events of
+    records from there on only. No other daemon can commit in between: reading the offset fences every former
+    producer of the partition. So it does not matter whether an answer was lost, or whether another daemon
+    had the partition meanwhile: the events of each record are in the one transaction that moves the offset
+    past it.
 
     Args:
         transactions: opened by its owner.
@@ -197,7 +198,7 @@ class ExactlyOnce:
         return sum(batch_output.record_count for batch_output in self._held)
 
     async def take_over(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
-        """Shut out whoever had these partitions before; the offsets at which they are to be read.
+        """Fence the former owners of these partitions; return the offsets at which to read them.
 
         Raises:
             StreamUnavailable: take them over again.
@@ -207,14 +208,14 @@ class ExactlyOnce:
         return committed
 
     async def send(self, batch_output: BatchOutput) -> None:
-        """Nothing leaves before the commit."""
+        """Do nothing: nothing is sent before the commit."""
 
     def finish(self, batch_output: BatchOutput) -> None:
         """Hold it."""
         self._held.append(batch_output)
 
     async def commit(self) -> Mapping[Partition, int]:
-        """One transaction for each partition that has something, all at once; none waits for another.
+        """Run one transaction for each partition that has outputs, all at once.
 
         A transaction is over before all brokers know, and the next one cannot end before they do. So what is
         known to be seen is where the last one of each partition began.
@@ -224,10 +225,10 @@ class ExactlyOnce:
         if foreign := shares.keys() - leases.keys():
             raise InvariantBroken(f"records were read of {foreign}, which were not taken over")
         results = await asyncio.gather(
-            *(self._tell(one, leases[one], share) for one, share in shares.items()), return_exceptions=True
+            *(self._deliver(one, leases[one], share) for one, share in shares.items()), return_exceptions=True
         )
         if leases is self._leases:
-            self._let_go_of_settled()
+            self._release_committed()
         for result in results:
             if isinstance(result, BaseException):
                 raise result
@@ -235,12 +236,12 @@ class ExactlyOnce:
         return committed
 
     async def on_revoked(self) -> None:
-        """Whoever has the partitions next tells what was not committed."""
+        """Drop what was not committed: the next owners of the partitions publish it."""
         self._leases = {}
         self._held = []
         await self._transactions.close()
 
-    async def _tell(self, partition: Partition, lease: _Lease, share: _Share) -> None:
+    async def _deliver(self, partition: Partition, lease: _Lease, share: _Share) -> None:
         committed = await self._committed_offset(partition, lease)
         if share.next_offset > committed:
             lease.committed = None
@@ -259,12 +260,12 @@ class ExactlyOnce:
             if committed < lease.floor:
                 raise StreamUnavailable(
                     f"the committed offset of {partition.input_id}-{partition.number} went back from "
-                    f"{lease.floor} to {committed}; what lies between would be lost if it went on from here"
+                    f"{lease.floor} to {committed}; the events of the records between them would be lost"
                 )
             lease.committed = lease.floor = committed
         return lease.committed
 
-    def _let_go_of_settled(self) -> None:
+    def _release_committed(self) -> None:
         held, self._held = self._held, []
         for batch_output in held:
             if all(self._leases[one].floor >= offset for one, offset in batch_output.next_offsets.items()):
@@ -278,16 +279,16 @@ def _by_partition(batch_outputs: Iterable[BatchOutput]) -> dict[Partition, _Shar
     for batch_output in batch_outputs:
         for partition, offset in batch_output.next_offsets.items():
             shares[partition].next_offset = offset
-        for told in batch_output.events:
-            shares[told.position.partition].events.append(told)
-        for told in batch_output.dead_letters:
-            shares[told.position.partition].dead_letters.append(told)
+        for each in batch_output.events:
+            shares[each.position.partition].events.append(each)
+        for each in batch_output.dead_letters:
+            shares[each.position.partition].dead_letters.append(each)
     return shares
 
 
-def _messages(told: Sequence[OutgoingMessage]) -> list[Message]:
-    return [each.message for each in told]
+def _messages(outgoing: Sequence[OutgoingMessage]) -> list[Message]:
+    return [each.message for each in outgoing]
 
 
-def _from_offset(offset: int, told: Sequence[OutgoingMessage]) -> list[Message]:
-    return [message for position, message in told if position.offset >= offset]
+def _from_offset(offset: int, outgoing: Sequence[OutgoingMessage]) -> list[Message]:
+    return [message for position, message in outgoing if position.offset >= offset]

@@ -1,4 +1,4 @@
-"""What there is to count of a batch once its messages are acknowledged. Pure."""
+"""Collect what is counted of a batch once its messages are acknowledged. Pure."""
 
 from collections import Counter
 
@@ -22,7 +22,7 @@ def delivered(prepared: Prepared, conclusion: Conclusion) -> Delivered:
     found = [page for page in pages if page.record.position in duplicates]
     return Delivered(
         records=prepared.records,
-        event_counts=Counter(name for told in conclusion.events if (name := event_name(told.message))),
+        event_counts=Counter(name for each in conclusion.events if (name := event_name(each.message))),
         duplicate_bytes=sum(page.record.size_bytes for page in found),
         site_pages=Counter(page.site for page in pages if page.site),
         site_duplicates=Counter(page.site for page in found if page.site),

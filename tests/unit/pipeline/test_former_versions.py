@@ -1,0 +1,127 @@
+"""What a page matches does not depend on the records that come after it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from neardup_stream.errors import StoreUnavailable
+from neardup_stream.message import Partition
+from neardup_stream.pipeline.in_flight import InFlightLimits
+from neardup_stream.stores.memory.tables import MemoryTables
+from neardup_stream.stores.protocol import RecordAnswer, RecordChange
+from neardup_stream.streams.memory.streams import MemorySource, numbered
+from tests.pipelines import Pipeline, SlowFetches, essay, in_arrays, page_json
+from tests.unit.pipeline.swept_stores import SweptStore
+
+PARTITION = Partition("pages", 0)
+
+Crawl = Sequence[tuple[str, int | None]]
+"""Names of pages, each with the topic of its text; None: the page is forgotten."""
+
+FORGOTTEN: Crawl = [("copy", 1), ("page", None)]
+CHANGED: Crawl = [("copy", 1), ("page", 2)]
+CHANGED_TWICE: Crawl = [("copy", 1), ("page", 2), ("page", 3)]
+CHANGED_AND_COPIED: Crawl = [("copy", 1), ("page", 2), ("other", 2)]
+CHANGED_AND_LATE: Crawl = [("copy", 1), ("page", 2), ("late", 1)]
+
+
+class UnansweredChange(SlowFetches):
+    """Loses the answer to the first change of a stored record."""
+
+    was_lost = False
+
+    async def replace(self, changes: Sequence[RecordChange]) -> list[RecordAnswer]:
+        answers = await super().replace(changes)
+        if not self.was_lost and any(change.expected for change in changes):
+            self.was_lost = True
+            raise StoreUnavailable("no answer", "timeout")
+        return answers
+
+
+class SweptLate(SweptStore):
+    """Lets everything else that runs go on before tombstones are swept."""
+
+    async def meanwhile(self) -> None:
+        for _ in range(200):
+            await asyncio.sleep(0)
+
+
+def url(name: str) -> str:
+    return f"https://example.com/{name}"
+
+
+async def run(pipeline: Pipeline, crawl: Crawl, first_offset: int) -> None:
+    values = [None if topic is None else page_json(name, essay(topic)) for name, topic in crawl]
+    keys = [url(name).encode() for name, _ in crawl]
+    source = MemorySource(numbered(values, keys=keys, partition=PARTITION, first_offset=first_offset))
+    async with source:
+        await pipeline.loop(source).run(asyncio.Event())
+
+
+@pytest.mark.parametrize("batch_pages", [1, 2, 4])
+@pytest.mark.parametrize("crawl", [CHANGED, CHANGED_TWICE, CHANGED_AND_COPIED, FORGOTTEN])
+@pytest.mark.parametrize(
+    "stores",
+    [
+        Pipeline,
+        lambda: Pipeline(records=SlowFetches()),
+        lambda: Pipeline(records=UnansweredChange()),
+        in_arrays,
+    ],
+    ids=["quick", "slow", "unanswered", "in arrays"],
+)
+async def test_a_copy_matches_what_the_page_was_when_the_copy_came(
+    stores: Callable[[], Pipeline], crawl: Crawl, batch_pages: int
+) -> None:
+    pipeline = stores()
+    pipeline.limits = InFlightLimits(batch_pages, max_in_flight_pages=16)
+    await run(pipeline, [("page", 1)], first_offset=0)
+
+    await run(pipeline, crawl, first_offset=1)
+
+    assert dict(pipeline.pairs()).pop(url("copy")) == [url("page")]
+    assert pipeline.meters.outcomes["duplicate"] == 1 + (crawl is CHANGED_AND_COPIED)
+
+
+@pytest.mark.parametrize("batch_pages", [1, 4])
+@pytest.mark.parametrize("crawl", [CHANGED, CHANGED_TWICE, CHANGED_AND_COPIED, CHANGED_AND_LATE, FORGOTTEN])
+@pytest.mark.parametrize("is_unavailable", [False, True], ids=["available", "unavailable-meanwhile"])
+@pytest.mark.parametrize("times", [1, 5])
+async def test_a_run_that_is_looked_at_again_matches_what_pages_were_when_it_came(
+    crawl: Crawl, batch_pages: int, times: int, *, is_unavailable: bool
+) -> None:
+    clusters, tables = SweptLate(0), MemoryTables()
+    limits = InFlightLimits(batch_pages, max_in_flight_pages=16)
+    pipeline = Pipeline(clusters=clusters, tables=tables, limits=limits)
+    await run(pipeline, [("page", 1)], first_offset=0)
+
+    clusters.times, clusters.is_unavailable = times, is_unavailable
+    await run(pipeline, crawl, first_offset=1)
+
+    assert clusters.times == 0
+    assert dict(pipeline.pairs()).pop(url("copy")) == [url("page")]
+    assert stored_versions(tables) == await versions_without_disturbance(crawl)
+
+
+def stored_versions(tables: MemoryTables) -> set[tuple[int, int]]:
+    """Return the handle and the version byte of each page version that has entries."""
+    return {(handle, version) for group in tables.groups() for _, handle, version in group}
+
+
+async def versions_without_disturbance(crawl: Crawl) -> set[tuple[int, int]]:
+    tables = MemoryTables()
+    pipeline = Pipeline(tables=tables)
+    await run(pipeline, [("page", 1)], first_offset=0)
+    await run(pipeline, crawl, first_offset=1)
+    return stored_versions(tables)
+
+
+@pytest.mark.parametrize("batch_pages", [1, 4])
+async def test_a_copy_that_comes_after_the_change_matches_nothing(batch_pages: int) -> None:
+    pipeline = Pipeline(records=SlowFetches(), limits=InFlightLimits(batch_pages, max_in_flight_pages=16))
+    await run(pipeline, [("page", 1)], first_offset=0)
+
+    await run(pipeline, [("page", 2), ("copy", 1)], first_offset=1)
+
+    assert pipeline.pairs() == []

@@ -1,0 +1,124 @@
+"""Which pages are lessons about the frame of their site."""
+
+import pytest
+
+from neardup_stream.frames.lines import FrameConfig
+from neardup_stream.match import Match
+from neardup_stream.page import Fingerprint64, Handle, PageId
+from neardup_stream.pipeline.classification import VerdictConfig
+from neardup_stream.pipeline.frame_reading import SETTLED_SITE_PAGES, TAUGHT_OF_SETTLED
+from neardup_stream.pipeline.frame_views import FrameViewer, is_distinct
+from neardup_stream.pipeline.near_copies import EDITED_TOKENS
+from tests.framed_pages import outside_landmarks
+from tests.pages_of_sites import framed_page, framed_site
+from tests.unit.pipeline.viewed_pages import SHOP, SKETCH, arrive, at, taught_by, view, viewer
+
+
+def test_every_page_of_a_known_site_that_is_no_copy_has_a_lesson() -> None:
+    arrivals = arrive([framed_page(SHOP, "one"), framed_page(SHOP, "other"), framed_page(SHOP, "third")])
+
+    viewed = view(viewer(), arrivals)
+
+    assert list(viewed.lessons) == [arrival.record.position for arrival in arrivals]
+    for arrival in arrivals:
+        assert arrival.lines is not None
+        lesson = viewed.lessons[arrival.record.position]
+        assert (lesson.site, lesson.lines.tolist()) == (SHOP, sorted(set(arrival.lines.hashes.tolist())))
+    assert all(arrival.lines is None for arrival in viewed.arrivals)
+
+
+@pytest.mark.parametrize("edits", [0, 1, 25])
+def test_a_copy_has_no_lesson(edits: int) -> None:
+    page = framed_page(SHOP, "same", words=100)
+    copy = at(f"https://{SHOP}/copy", framed_page(SHOP, "same", words=100, edits=edits))
+    arrivals = arrive([page, copy, framed_page(SHOP, "other")])
+
+    viewed = view(viewer(), arrivals)
+
+    assert list(viewed.lessons) == [arrivals[0].record.position, arrivals[2].record.position]
+
+
+def test_a_copy_of_a_page_that_was_decided_long_ago_still_has_no_lesson() -> None:
+    of = viewer()
+    view(of, arrive([framed_page(SHOP, "same")]), batch=1)
+    of.confirm(1, {SHOP: []})
+
+    viewed = view(of, arrive([at(f"https://{SHOP}/copy", framed_page(SHOP, "same", edits=2))], 1), batch=2)
+
+    assert viewed.lessons == {}
+
+
+def test_a_viewer_that_learns_takes_so_many_lessons_of_a_well_known_site_and_then_samples() -> None:
+    of = FrameViewer(FrameConfig(), outside_landmarks, VerdictConfig(SKETCH), most_lessons=40)
+    arrivals = arrive(framed_site(SHOP, 1, 40))
+    table = taught_by(arrivals[:1], times=SETTLED_SITE_PAGES)
+
+    assert len(view(of, arrivals, tables={SHOP: table}).lessons) == 40
+    later = arrive(framed_site(SHOP, 41, 80), 40)
+    sampled = [each.record.position for each in later if each.text_fingerprint % TAUGHT_OF_SETTLED == 0]
+    assert 0 < len(sampled) < 20
+    assert list(view(of, later, batch=2).lessons) == sampled
+
+
+@pytest.mark.parametrize(("is_redesigned", "one_in"), [(False, 16), (True, 4)])
+def test_few_pages_of_a_well_known_site_teach_unless_it_has_a_new_design(
+    *, is_redesigned: bool, one_in: int
+) -> None:
+    arrivals = arrive(framed_site(SHOP, 1, 100))
+    table = taught_by(arrivals[:1], times=SETTLED_SITE_PAGES)
+    if is_redesigned:
+        table = taught_by(arrive([framed_page("other.example", "one")]), times=SETTLED_SITE_PAGES)
+
+    viewed = view(viewer(), arrivals, tables={SHOP: table})
+
+    sampled = [each.record.position for each in arrivals if each.text_fingerprint % one_in == 0]
+    assert 0 < len(sampled) < 50
+    assert list(viewed.lessons) == sampled
+
+
+def match(kind: str = "near", containment: float | None = None) -> Match:
+    return Match(
+        handle=Handle(1),
+        id=PageId("other"),
+        url="other",
+        version=1,
+        distance_bits=0,
+        kind="exact" if kind == "exact" else "near",
+        fingerprint=Fingerprint64(0),
+        rank=1,
+        resemblance=containment,
+        containment=containment,
+        contained_in=1.0,
+    )
+
+
+def test_a_page_is_distinct_unless_it_nearly_equals_another() -> None:
+    assert is_distinct([])
+    assert is_distinct([match(containment=0.89), match(containment=0.5)])
+    assert not is_distinct([match(containment=0.5), match(containment=0.9)])
+    assert not is_distinct([match("exact", 1.0)])
+
+
+@pytest.mark.parametrize(("known_pages", "size_bytes"), [(9, 100), (10, 40)])
+def test_on_a_young_site_all_samples_of_the_whole_text_are_kept(known_pages: int, size_bytes: int) -> None:
+    pages = arrive(framed_site(SHOP, 1, 2))
+
+    viewed = view(viewer(), pages[:1], tables={SHOP: taught_by(pages[1:], times=known_pages)})
+
+    assert [len(arrival.whole) for arrival in viewed.arrivals] == [size_bytes]
+
+
+@pytest.mark.parametrize("words", [40, 12])
+def test_siblings_whose_frame_is_nearly_all_of_their_text_are_learned_from(words: int) -> None:
+    arrivals = arrive([framed_page(SHOP, f"page{number}x", words=words) for number in range(8)])
+
+    viewed = view(viewer(), arrivals)
+
+    is_read = words > EDITED_TOKENS
+    assert len(viewed.lessons) == (8 if is_read else 1)
+    assert [arrival.is_sibling for arrival in viewed.arrivals] == [False, *[is_read] * 7]
+
+
+def test_a_sibling_is_distinct_however_much_it_shares_but_no_exact_copy() -> None:
+    assert is_distinct([match(containment=0.97)], is_sibling=True)
+    assert not is_distinct([match("exact", 1.0)], is_sibling=True)
