@@ -3,16 +3,12 @@
 import msgspec
 
 from neardup_stream.errors import CorruptData
-from neardup_stream.events import EVENT_DATA, EventData, event_type
+from neardup_stream.events import EVENT_DECODERS
 from neardup_stream.subscriber.facts import facts_of
 from neardup_stream.subscriber.fold import ClusterFold
 from neardup_stream.wire.events import CloudEvent
 
 __all__ = ["Fold"]
-
-_DECODERS: dict[str, msgspec.json.Decoder[EventData]] = {
-    event_type(name): msgspec.json.Decoder(data) for name, data in EVENT_DATA.items()
-}
 
 
 class Fold(ClusterFold):
@@ -24,7 +20,7 @@ class Fold(ClusterFold):
         Raises:
             CorruptData: the data is not what the type promises; nothing was taken in.
         """
-        decoder = _DECODERS.get(event.type)
+        decoder = EVENT_DECODERS.get(event.type)
         if decoder is None:
             return
         try:

@@ -5,27 +5,29 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec import UNSET
 
+from neardup_stream.event_parts import (
+    Archive,
+    ChangedCluster,
+    EventCluster,
+    EventMatch,
+    EventPage,
+    FrozenMatch,
+    GonePage,
+    LeftCluster,
+    OwnCluster,
+    Representative,
+)
 from neardup_stream.events import (
     EVENT_DATA,
-    Archive,
     Archived,
-    ChangedCluster,
     ClusterMerge,
     Contained,
     DuplicateFound,
     Event,
-    EventCluster,
     EventData,
-    EventMatch,
     EventName,
-    EventPage,
-    FrozenMatch,
     Gone,
-    GonePage,
-    LeftCluster,
     MergeCause,
-    OwnCluster,
-    Representative,
     RepresentativeChanged,
     Undecided,
     UniqueFound,
@@ -40,8 +42,8 @@ __all__ = [
     "duplicate",
     "event_name",
     "gone",
-    "handover",
     "merge",
+    "representative_changed",
     "undecided",
     "unique",
 ]
@@ -57,7 +59,7 @@ class At(NamedTuple):
 
 
 def delivered(data: EventData, index: str = "") -> CloudEvent[msgspec.Raw]:
-    """The event of an index as a subscriber reads it from the topic."""
+    """Return the event of an index as a subscriber reads it from the topic."""
     subject = event_subject(data)
     event = Event(
         id="1",
@@ -72,7 +74,7 @@ def delivered(data: EventData, index: str = "") -> CloudEvent[msgspec.Raw]:
 
 
 def event_name(data: EventData) -> EventName:
-    """What happened."""
+    """Return what happened."""
     return next(name for name, described in EVENT_DATA.items() if isinstance(data, described))
 
 
@@ -91,7 +93,7 @@ def unique(page_id: str, cluster_id: str | None, version: int = 1) -> UniqueFoun
 
 
 def undecided(page_id: str, version: int = 1) -> Undecided:
-    """The page is too short to tell."""
+    """The page is too short to be decided."""
     return Undecided(page=_page(page_id, version), reason="too_short")
 
 
@@ -130,14 +132,14 @@ def merge(survivor: At, absorbed: At, cause: str = "cause") -> ClusterMerge:
     )
 
 
-def handover(
+def representative_changed(
     at: At, former: tuple[str, int], reason: Literal["gone", "changed"] = "gone"
 ) -> RepresentativeChanged:
-    """From now on another page represents the cluster than the former, which left with that version."""
+    """Return the event that another page is the representative now; `former` left with that version."""
     return RepresentativeChanged(
         cluster=ChangedCluster(id=at.cluster_id, epoch=at.epoch, size=1),
-        former=_speaker(*former),
-        representative=_speaker(at.page_id, at.version),
+        former=_representative(*former),
+        representative=_representative(at.page_id, at.version),
         reason=reason,
     )
 
@@ -151,11 +153,11 @@ def _page(page_id: str, version: int) -> EventPage:
     )
 
 
-def _speaker(page_id: str, version: int) -> Representative:
+def _representative(page_id: str, version: int) -> Representative:
     return Representative(id=page_id, url=page_id, version=version)
 
 
 def _cluster(at: At) -> EventCluster:
     return EventCluster(
-        id=at.cluster_id, epoch=at.epoch, size=1, representative=_speaker(at.page_id, at.version)
+        id=at.cluster_id, epoch=at.epoch, size=1, representative=_representative(at.page_id, at.version)
     )

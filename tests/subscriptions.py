@@ -11,7 +11,7 @@ __all__ = ["read_event", "read_events", "written_event"]
 
 
 def written_event(data: EventData, index: str = "", event_id: str = "1") -> Event:
-    """The event of an index as the daemon writes it."""
+    """Return the event of an index as the daemon writes it."""
     return Event(
         id=event_id,
         name=event_name(data),
@@ -24,11 +24,11 @@ def written_event(data: EventData, index: str = "", event_id: str = "1") -> Even
 
 
 def read_event(data: EventData, index: str = "", event_id: str = "1") -> CloudEvent:
-    """The event of an index as the kit decodes it."""
+    """Return the event of an index as the kit decodes it."""
     message = to_message(written_event(data, index, event_id))
     return decode(message.value, message.headers)
 
 
 def read_events(published: Iterable[EventData]) -> Sequence[CloudEvent]:
-    """Events with ids of their own."""
+    """Return events with ids of their own."""
     return [read_event(data, event_id=str(number)) for number, data in enumerate(published)]

@@ -1,12 +1,15 @@
 """Acts on duplicates: marks canonical pages, writes redirects, deletes copies later, never the last one."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from .subscription import Subscription
 from .tracked import Change
 
 __all__ = ["Actions", "Pages"]
+
+_ASK_AGAIN_SECONDS: Final = 60.0
+"""At least so long after a page was found missing, it is asked for again."""
 
 
 class Pages(Protocol):
@@ -19,10 +22,10 @@ class Pages(Protocol):
         """Mark a page as a copy of another; None: it is no copy."""
 
     def redirect(self, url: str, canonical_url: str | None) -> None:
-        """Redirect a URL to another; None: serve the page itself."""
+        """Redirect a URL to another, always an http or https one; None: serve the page itself."""
 
-    def delete(self, page_id: str) -> None:
-        """Delete the content of a copy, but nothing that was stored after its event was made."""
+    def delete(self, page_id: str, version: int) -> None:
+        """Delete the content of a copy up to a version; nothing that you stored as a later version."""
 
     def forget(self, page_id: str) -> None:
         """Delete a page that was forgotten at the crawler's word or an operator's."""
@@ -37,7 +40,13 @@ class Actions:
     A duplicate is marked and redirected at once and deleted later: until then its cluster may change. It is
     deleted only while another page is the representative of its cluster and you hold that page. So the last
     copy of a text is never deleted as a duplicate. A page that was forgotten is deleted at once, because
-    that was asked for. A page that is to be kept and that you deleted before is fetched again.
+    that was asked for. While you do not hold the representative, its copies are put off, each time by
+    `delete_after_seconds`, or by a minute if that is longer. A page that is needed and that you deleted
+    before is fetched again.
+
+    An exception of one of your methods ends `act`. The page at fault and all pages behind it are due at the
+    next call, in this process or after a restart, even if their status has changed back: every step is
+    carried out again from the first.
 
     Args:
         subscription: whose changes are carried out.
@@ -66,11 +75,25 @@ class Actions:
             self._carry_out(change)
             self._subscription.done(change)
         self._subscription.save()
-        for page_id in self._subscription.deletions(self._clock()):
-            if self._may_delete(page_id):
-                self._pages.delete(page_id)
-                self._subscription.delete_never(page_id)
+        self._delete_copies()
         self._subscription.save()
+
+    def _delete_copies(self) -> None:
+        """Delete the copies whose time has come, or put them off while their representative is not held."""
+        fold, now, missing = self._subscription.fold, self._clock(), set[str]()
+        for page_id in self._subscription.deletions(now):
+            kept = fold.status(page_id).duplicate_of
+            if kept is None:  # the next representative is to come
+                continue
+            if kept not in missing and self._pages.has(kept):
+                self._pages.delete(page_id, fold.version_of(page_id))
+                self._subscription.delete_never(page_id)
+                continue
+            missing.add(kept)
+            self._subscription.delete_never(page_id)
+            self._subscription.delete_later(
+                page_id, now + max(self._delete_after_seconds, _ASK_AGAIN_SECONDS)
+            )
 
     def _carry_out(self, change: Change) -> None:
         page_id, _, after = change
@@ -78,18 +101,29 @@ class Actions:
         if after.is_gone:
             self._subscription.delete_never(page_id)
             self._pages.forget(page_id)
-            self._pages.redirect(url, None)
-        elif after.duplicate_of is None:
-            self._subscription.delete_never(page_id)
-            self._pages.mark_canonical(page_id, None)
-            self._pages.redirect(url, None)
-            if after.cluster_id is not None and not self._pages.has(page_id):
-                self._pages.fetch(page_id, url)
-        else:
+            self._redirect(page_id, url, None)
+        elif after.duplicate_of is not None:
             self._pages.mark_canonical(page_id, after.duplicate_of)
-            self._pages.redirect(url, fold.url_of(after.duplicate_of))
+            self._redirect(page_id, url, _address(fold.url_of(after.duplicate_of)))
             self._subscription.delete_later(page_id, self._clock() + self._delete_after_seconds)
+        else:
+            if after.is_needed or after.cluster_id is None:  # else the next representative is to come
+                self._subscription.delete_never(page_id)
+            self._pages.mark_canonical(page_id, None)
+            self._redirect(page_id, url, None)
+            if after.is_needed and not self._pages.has(page_id):
+                self._pages.fetch(page_id, url)
 
-    def _may_delete(self, page_id: str) -> bool:
-        kept = self._subscription.fold.status(page_id).duplicate_of
-        return kept is not None and self._pages.has(kept)
+    def _redirect(self, page_id: str, url: str, canonical_url: str | None) -> None:
+        """Redirect a page to another address, and the one that it was redirected from before nowhere."""
+        former = self._subscription.redirected_url(page_id)
+        if former not in (None, url):
+            self._pages.redirect(former, None)
+        target = None if canonical_url == url else canonical_url
+        self._pages.redirect(url, target)
+        self._subscription.note_redirected(page_id, None if target is None else url)
+
+
+def _address(url: str) -> str | None:
+    """Return a URL to which a browser may be sent; None for others, such as javascript: and data:."""
+    return url if url.lower().startswith(("http://", "https://")) else None

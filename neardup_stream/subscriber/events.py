@@ -1,4 +1,4 @@
-"""The data of each event, as subscribers read it: what docs/events.md describes, as classes.
+"""Define the data of each event as subscribers read it: what docs/events.md describes.
 
 An absent field is None. Fields that are added later are ignored; enumerations are plain strings, because
 values may be added to them.

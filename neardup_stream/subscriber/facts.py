@@ -1,4 +1,4 @@
-"""What an event adds to what is known of pages and clusters: facts that hold in any order."""
+"""Convert events to facts about pages and clusters, which hold in any order."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, Protocol

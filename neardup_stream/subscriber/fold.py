@@ -161,6 +161,22 @@ class ClusterFold:
             cluster_id = nearer
         return cluster_id
 
+    def version_of(self, page_id: str) -> int:
+        """Return the highest version of a page in any event of the latest index; 0 for a page in none."""
+        place = self.knowledge.places.get(page_id)
+        return 0 if place is None else place.version
+
+    def is_needed(self, page_id: str) -> bool:
+        """Return whether no other page stands for the page: it is a representative, or undecided.
+
+        False for a page that is not known, and while an event that decides it is still to come.
+        """
+        place = self.knowledge.places.get(page_id)
+        cluster_id = self.cluster_of(page_id)
+        if cluster_id is not None:
+            return self.representative(cluster_id) == page_id
+        return place is not None and not (place.has_left or place.is_gone)
+
     def is_deletable(self, page_id: str) -> bool:
         """Return whether the page is declared duplicate: another one is the representative of its cluster."""
         cluster_id = self.cluster_of(page_id)

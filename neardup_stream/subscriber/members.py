@@ -1,4 +1,4 @@
-"""Which pages each cluster holds."""
+"""Track which pages each cluster holds."""
 
 from collections.abc import Iterator
 

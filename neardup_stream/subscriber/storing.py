@@ -9,7 +9,7 @@ from .fold import Account, Knowledge, Place
 
 __all__ = ["FORMAT", "create_tables", "load_knowledge", "save_knowledge"]
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Raised when tables change; a file of another format is refused."""
 
 _SCHEMA: Final = """
@@ -23,9 +23,11 @@ CREATE TABLE IF NOT EXISTS accounts (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS absorbed (cluster_id TEXT PRIMARY KEY, survivor_id TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS due (
-  page_id TEXT PRIMARY KEY, cluster_id TEXT, duplicate_of TEXT, is_gone INTEGER NOT NULL
+  page_id TEXT PRIMARY KEY, cluster_id TEXT, duplicate_of TEXT, is_gone INTEGER NOT NULL,
+  is_needed INTEGER NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS deletions (page_id TEXT PRIMARY KEY, time REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS redirects (page_id TEXT PRIMARY KEY, url TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS offsets (
   topic TEXT, partition INTEGER, next INTEGER NOT NULL, PRIMARY KEY (topic, partition)
 ) WITHOUT ROWID;

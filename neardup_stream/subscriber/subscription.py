@@ -1,4 +1,4 @@
-"""Keeps a subscriber's state in a file, so that it stops, dies and starts again as it likes."""
+"""Keep a subscriber's state in a file, so that it can stop, crash and start again."""
 
 import sqlite3
 from itertools import takewhile
@@ -50,6 +50,7 @@ class Subscription:
             self._offsets = {(topic, partition): following for topic, partition, following in rows}
             self._due = PageRows(self._database, "due")
             self._deletions = PageRows(self._database, "deletions")
+            self._redirects = PageRows(self._database, "redirects")
             self._perhaps_acted_upon = {page_id for page_id, _ in self._due}
         except BaseException:
             self._database.close()
@@ -105,13 +106,16 @@ class Subscription:
     def due(self) -> tuple[Change, ...]:
         """Return the pages to act upon, as of the last `save`, with their present status.
 
-        `before` is the status that was last acted upon, or may have been.
+        `before` is the status that was last acted upon, or may have been. A page that was returned stays due
+        until `done`, also if its status changes back: the caller may have failed in the middle of acting.
         """
-        return tuple(
-            Change(page_id, PageStatus(row[0], row[1], bool(row[2])), self.fold.status(page_id))
+        changes = tuple(
+            Change(page_id, PageStatus(row[0], row[1], bool(row[2]), bool(row[3])), self.fold.status(page_id))
             for page_id, row in self._due
             if self._due.is_saved(page_id)
         )
+        self._perhaps_acted_upon.update(change.page_id for change in changes)
+        return changes
 
     def done(self, change: Change) -> None:
         """Note that a due change was acted upon; `save` keeps the note."""
@@ -134,10 +138,23 @@ class Subscription:
         """Return the ids of the copies whose time has come, the earliest first."""
         return tuple(page_id for page_id, _ in takewhile(lambda each: each[1][0] <= now, self._deletions))
 
+    def redirected_url(self, page_id: str) -> str | None:
+        """Return the URL of a page that is redirected elsewhere; None if none is."""
+        row = self._redirects.get(page_id)
+        return None if row is None else row[0]
+
+    def note_redirected(self, page_id: str, url: str | None) -> None:
+        """Note which URL of a page is redirected elsewhere: its address may be another one by then."""
+        if url is None:
+            self._redirects.remove(page_id)
+        elif self.redirected_url(page_id) != url:
+            self._redirects.put(page_id, url)
+
     def save(self) -> None:
         """Write everything since the last time in one transaction."""
         database = self._database
-        if not (self._has_moved or self._due.has_changes or self._deletions.has_changes):
+        tables = (self._due, self._deletions, self._redirects)
+        if not (self._has_moved or any(table.has_changes for table in tables)):
             return
         database.execute("BEGIN IMMEDIATE")
         try:
@@ -148,8 +165,8 @@ class Subscription:
                 self._cluster_ids,
                 is_new_index=self._is_new_index,
             )
-            self._due.save()
-            self._deletions.save()
+            for table in tables:
+                table.save()
             database.executemany(
                 "INSERT OR REPLACE INTO offsets VALUES (?, ?, ?)",
                 ((topic, partition, following) for (topic, partition), following in self._offsets.items()),
@@ -158,8 +175,8 @@ class Subscription:
             database.execute("ROLLBACK")
             raise
         database.execute("COMMIT")
-        self._due.saved()
-        self._deletions.saved()
+        for table in tables:
+            table.saved()
         self._start_batch()
 
     def _start_batch(self) -> None:

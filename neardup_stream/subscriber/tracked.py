@@ -1,4 +1,4 @@
-"""A fold that says what each event changed."""
+"""Fold events, and report what each event changed."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,13 +16,16 @@ class PageStatus(NamedTuple):
 
     Attributes:
         cluster_id: of the surviving cluster where it is; None for a page gone, undecided or not known.
-        duplicate_of: id of the representative that it is declared a duplicate of; None for a page to keep.
+        duplicate_of: id of the representative that it is declared a duplicate of; None for another page, and
+            while the representative is known to have left but not yet which page follows.
         is_gone: it was forgotten.
+        is_needed: no other page stands for it: it is a representative, or undecided.
     """
 
     cluster_id: str | None = None
     duplicate_of: str | None = None
     is_gone: bool = False
+    is_needed: bool = False
 
 
 class Change(NamedTuple):
@@ -103,9 +106,9 @@ class Fold(ClusterFold):
         cluster_id = self.cluster_of(page_id)
         if cluster_id is None:
             place = self.knowledge.places.get(page_id)
-            return PageStatus(is_gone=place is not None and place.is_gone)
-        representative = self.representative(cluster_id)
-        return PageStatus(cluster_id, None if representative == page_id else representative)
+            is_gone = place is not None and place.is_gone
+            return PageStatus(is_gone=is_gone, is_needed=self.is_needed(page_id))
+        return _status_in(cluster_id, self.representative(cluster_id), page_id)
 
     def members(self, cluster_id: str) -> frozenset[str]:
         """Return the ids of the living pages of a cluster, by any id it ever had."""
@@ -155,5 +158,9 @@ class Fold(ClusterFold):
         for cluster_id, former in speakers.items():
             if self.survivor_of(cluster_id) == cluster_id and self.representative(cluster_id) != former:
                 for page_id in self._members[cluster_id]:
-                    is_former = page_id == former
-                    before.setdefault(page_id, PageStatus(cluster_id, None if is_former else former))
+                    before.setdefault(page_id, _status_in(cluster_id, former, page_id))
+
+
+def _status_in(cluster_id: str, representative: str | None, page_id: str) -> PageStatus:
+    is_representative = representative == page_id
+    return PageStatus(cluster_id, None if is_representative else representative, is_needed=is_representative)

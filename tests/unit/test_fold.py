@@ -1,19 +1,15 @@
 """What a subscriber concludes from a few events, whatever their order."""
 
-import doctest
-import re
 from collections.abc import Sequence
 from itertools import permutations
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 import pytest
 
 from neardup_stream.errors import CorruptData
-from neardup_stream.events import EVENT_DATA, DuplicateFound, Event, EventData, EventName, event_type
+from neardup_stream.events import EVENT_DATA, EventData, EventName, event_type
 from neardup_stream.fold import Fold
-from neardup_stream.wire.events import to_structured
 from tests.events import (
     At,
     archived,
@@ -22,8 +18,8 @@ from tests.events import (
     duplicate,
     event_name,
     gone,
-    handover,
     merge,
+    representative_changed,
     undecided,
     unique,
 )
@@ -47,7 +43,7 @@ class Story(NamedTuple):
 STORIES = {
     "nothing": Story((), {}, set()),
     "a-page-alone": Story((unique("a", "A"),), {}, set()),
-    "a-duplicate-of-a-page-never-told-of": Story(
+    "a-duplicate-of-a-page-without-events": Story(
         (duplicate("b", At("A", 1, "a")),), {"A": {"a", "b"}}, {"b"}
     ),
     "an-absorbed-page-that-stood-alone": Story(
@@ -79,7 +75,7 @@ STORIES = {
             duplicate("b", At("A", 1, "a")),
             duplicate("c", At("A", 2, "a")),
             gone("a", 2, ("A", 3)),
-            handover(At("A", 3, "b"), ("a", 1)),
+            representative_changed(At("A", 3, "b"), ("a", 1)),
         ),
         {"A": {"b", "c"}},
         {"c"},
@@ -90,32 +86,36 @@ STORIES = {
         {"c"},
     ),
     "the-last-but-one-forgotten": Story(
-        (duplicate("b", At("A", 1, "a")), gone("a", 2, ("A", 2)), handover(At("A", 2, "b"), ("a", 1))),
+        (
+            duplicate("b", At("A", 1, "a")),
+            gone("a", 2, ("A", 2)),
+            representative_changed(At("A", 2, "b"), ("a", 1)),
+        ),
         {},
         set(),
     ),
     "the-representative-changed-and-stands-alone": Story(
         (
             duplicate("b", At("A", 1, "a")),
-            handover(At("A", 2, "b"), ("a", 1), "changed"),
+            representative_changed(At("A", 2, "b"), ("a", 1), "changed"),
             unique("a", "A2", version=2),
         ),
         {},
         set(),
     ),
-    "the-representative-changed-and-joins-what-it-spoke-for": Story(
+    "the-representative-changed-and-joins-the-cluster-it-represented": Story(
         (
             duplicate("b", At("A", 1, "a")),
-            handover(At("A", 2, "b"), ("a", 1), "changed"),
+            representative_changed(At("A", 2, "b"), ("a", 1), "changed"),
             duplicate("a", At("A", 3, "b"), version=2),
         ),
         {"A": {"a", "b"}},
         {"a"},
     ),
-    "the-representative-changed-and-speaks-for-others": Story(
+    "the-representative-changed-and-represents-others": Story(
         (
             duplicate("b", At("A", 1, "a")),
-            handover(At("A", 2, "b"), ("a", 1), "changed"),
+            representative_changed(At("A", 2, "b"), ("a", 1), "changed"),
             unique("a", "A2", version=2),
             duplicate("c", At("A2", 1, "a", 2)),
         ),
@@ -136,7 +136,7 @@ STORIES = {
     "a-duplicate-became-too-short": Story(
         (duplicate("b", At("A", 1, "a")), undecided("b", version=2)), {}, set()
     ),
-    "a-page-forgotten-that-came-back": Story(
+    "a-page-forgotten-that-returned": Story(
         (
             duplicate("b", At("A", 1, "a")),
             gone("b", 2, ("A", 2)),
@@ -145,33 +145,33 @@ STORIES = {
         {"A": {"a", "b"}},
         {"b"},
     ),
-    "two-handovers": Story(
+    "two-representative-changes": Story(
         (
             duplicate("b", At("A", 1, "a")),
             duplicate("c", At("A", 2, "a")),
-            handover(At("A", 3, "b"), ("a", 1)),
+            representative_changed(At("A", 3, "b"), ("a", 1)),
             gone("a", 2, ("A", 3)),
-            handover(At("A", 4, "c"), ("b", 1)),
+            representative_changed(At("A", 4, "c"), ("b", 1)),
         ),
         {},
         set(),
     ),
-    "a-handover-before-a-merge": Story(
+    "a-representative-change-before-a-merge": Story(
         (
             duplicate("b", At("A", 1, "a")),
-            handover(At("A", 2, "b"), ("a", 1)),
+            representative_changed(At("A", 2, "b"), ("a", 1)),
             gone("a", 2, ("A", 2)),
             merge(At("C", 3, "c"), At("A", 2, "b")),
         ),
         {"C": {"b", "c"}},
         {"b"},
     ),
-    "a-handover-after-a-merge": Story(
+    "a-representative-change-after-a-merge": Story(
         (
             duplicate("b", At("B", 1, "b0")),
             merge(At("A", 2, "a"), At("B", 1, "b0")),
             gone("a", 2, ("A", 3)),
-            handover(At("A", 3, "b0"), ("a", 1)),
+            representative_changed(At("A", 3, "b0"), ("a", 1)),
         ),
         {"A": {"b0", "b"}},
         {"b"},
@@ -214,7 +214,9 @@ def test_no_page_is_deletable_between_the_word_that_a_representative_left_and_wh
 
 
 def test_a_former_representative_is_not_deletable_before_the_word_of_where_it_went() -> None:
-    fold = folded((duplicate("b", At("A", 1, "a")), handover(At("A", 2, "b"), ("a", 1), "changed")))
+    fold = folded(
+        (duplicate("b", At("A", 1, "a")), representative_changed(At("A", 2, "b"), ("a", 1), "changed"))
+    )
 
     assert fold.cluster_of("a") is None
     assert not fold.is_deletable("a")
@@ -222,12 +224,12 @@ def test_a_former_representative_is_not_deletable_before_the_word_of_where_it_we
 
 def test_a_cluster_that_was_absorbed_twice_keeps_one_page_in_whatever_order_the_merges_come() -> None:
     """Before the loss of an index is noticed, another record may cause another merge of a cluster."""
-    told: tuple[EventData, ...] = (
+    data: tuple[EventData, ...] = (
         duplicate("b2", At("B", 1, "b")),
         merge(At("A", 5, "a"), At("B", 1, "b")),
         merge(At("C", 2, "c"), At("B", 1, "b")),
     )
-    for events in permutations(told):
+    for events in permutations(data):
         fold = folded(events)
 
         assert set(fold.clusters().values()) == {frozenset({"a", "b", "b2", "c"})}
@@ -278,66 +280,15 @@ def test_every_kind_of_event_is_in_some_story() -> None:
     assert {event_name(event) for story in STORIES.values() for event in story.events} == set(EVENT_DATA)
 
 
-DOCUMENTED = (
-    duplicate("b", At("A", 1, "a")),
-    duplicate("d", At("C", 1, "c")),
-    merge(At("A", 2, "a"), At("C", 1, "c")),
-    gone("a", 2, ("A", 3)),
-    handover(At("A", 3, "b"), ("a", 1)),
-)
-EVENTS_PAGE = Path(__file__).parents[2] / "docs" / "events.md"
-
-
-EXAMPLES = re.findall(r"^```python\n(.*?)^```$", EVENTS_PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-
-
-def test_the_documented_program_folds_a_file_of_events(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    events = [
-        Event(id="1", name="duplicate", source="/neardup/nd/p", subject=data.page.id, time_ms=0, data=data)
-        for data in DOCUMENTED[:2]
-        if isinstance(data, DuplicateFound)
-    ]
-    (tmp_path / "duplicates.jsonl").write_bytes(b"\n".join(map(to_structured, events)) + b"\n")
-    monkeypatch.chdir(tmp_path)
-
-    exec(EXAMPLES[0], {})  # noqa: S102 - our own page
-
-    assert capsys.readouterr().out == "['b', 'd']\n"
-
-
-def test_the_worked_example_of_the_documentation_works() -> None:
-    page = EVENTS_PAGE.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| \d \| `(.*?)`", page, re.MULTILINE)
-    _, example = EXAMPLES
-    names = {"events": [delivered(event) for event in DOCUMENTED]}
-    claims = doctest.DocTestParser().get_doctest(example, names, "docs/events.md", None, None)
-
-    assert rows == [event_name(event) for event in DOCUMENTED]
-    assert doctest.DocTestRunner().run(claims).failed == 0
-
-
-@pytest.mark.parametrize("name", EVENT_DATA)
-def test_every_field_of_every_event_is_documented(name: EventName) -> None:
-    page = EVENTS_PAGE.read_text(encoding="utf-8")
-    _, _, rest = page.partition(f"\n## `{name}`\n")
-    section = rest.partition("\n## ")[0]
-
-    assert section
-    for field in EVENT_DATA[name].__struct_fields__:
-        assert re.search(rf"`{field}\b", section), field
-
-
 def test_the_latest_index_of_a_namespace_stands_in_whatever_order_events_arrive() -> None:
     """Its ids and versions begin anew, and say nothing of the earlier one's."""
-    told = [
+    data = [
         delivered(duplicate("b", At("A", 3, "a"))),
         delivered(merge(At("A", 4, "a"), At("B", 1, "c")), index="1"),
         delivered(duplicate("a", At("B", 1, "b")), index="2"),
         delivered(duplicate("c", At("B", 1, "b")), index="2"),
     ]
-    for events in permutations(told):
+    for events in permutations(data):
         fold = Fold()
         for event in events:
             fold.feed(event)

@@ -12,11 +12,11 @@ from neardup_stream.events import EventName, event_type
 from neardup_stream.subscriber import CloudEvent, NotAnEvent, decode
 from neardup_stream.subscriber.events import EVENT_DATA, Duplicate
 from neardup_stream.wire.events import to_message, to_structured
-from tests.unit.wire.test_events import EXAMPLES, TRACE, about, event
+from tests.unit.wire.example_events import EXAMPLES, TRACE, about, event
 
 
 def plain(data: Any) -> Any:
-    """What is present of an object, as JSON would have it."""
+    """Return what is present of an object, as JSON would have it."""
     return json.loads(json.dumps(dataclasses.asdict(data)))
 
 
@@ -61,7 +61,7 @@ def compare(written: Any, read: Any) -> None:
 
 
 def classes_in(hint: Any, base: type | None = None) -> list[Any]:
-    """The classes of ours that a type hint names: structs, or without `base` dataclasses."""
+    """Return the classes of ours that a type hint names: structs, or without `base` dataclasses."""
     if base is None and dataclasses.is_dataclass(hint):
         return [hint]
     if base is not None and isinstance(hint, type) and issubclass(hint, base) and hint is not msgspec.Raw:

@@ -1,0 +1,282 @@
+"""What a subscriber's pages are asked to do, event by event."""
+
+import tracemalloc
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from neardup_stream.events import DuplicateFound, EventData, UniqueFound
+from neardup_stream.subscriber import Actions, Subscription
+from tests.events import At, duplicate, gone, representative_changed, undecided, unique
+from tests.subscriptions import read_event
+
+COPIES = tuple(f"copy {number}" for number in range(9))
+FIRST = At("x", 1, "first")
+NEXT = At("x", 2, COPIES[0])
+LONG = 100.0
+Act = tuple[str, ...]
+
+
+class DiskFullError(Exception):
+    """A method fails."""
+
+
+class Pages:
+    """Pages that are there or not, and what was asked."""
+
+    def __init__(self) -> None:
+        self.held = {"first", *COPIES}
+        self.asked: list[Act] = []
+        self.looked_for: list[str] = []
+        self.failing: Act | None = None
+
+    def has(self, page_id: str) -> bool:
+        self.looked_for.append(page_id)
+        return page_id in self.held
+
+    def mark_canonical(self, page_id: str, canonical_id: str | None) -> None:
+        self._note("mark", page_id, canonical_id or "")
+
+    def redirect(self, url: str, canonical_url: str | None) -> None:
+        self._note("redirect", url, canonical_url or "")
+
+    def delete(self, page_id: str, version: int) -> None:
+        self._note("delete", page_id, str(version))
+        self.held.remove(page_id)
+
+    def forget(self, page_id: str) -> None:
+        self._note("forget", page_id)
+        self.held.discard(page_id)
+
+    def fetch(self, page_id: str, url: str) -> None:
+        self._note("fetch", page_id, url)
+        self.held.add(page_id)
+
+    def _note(self, *act: str) -> None:
+        if act == self.failing:
+            raise DiskFullError
+        self.asked.append(act)
+
+
+class Subscriber:
+    """A subscription that acts on pages."""
+
+    def __init__(self, path: Path) -> None:
+        self.pages = Pages()
+        self.now = 0.0
+        self._path = path
+        self._count = 0
+        self.subscription = Subscription(path)
+
+    def take(self, events: Iterable[EventData]) -> list[Act]:
+        """Return what the pages are asked after these events, without waiting."""
+        self.pages.asked.clear()
+        for event in events:
+            read = read_event(event, event_id=str(self._count))
+            self.subscription.feed(read, "events", 0, self._count)
+            self._count += 1
+        self._actions().act()
+        return list(self.pages.asked)
+
+    def wait(self) -> list[Act]:
+        """Return what the pages are asked once all that may be deleted is due."""
+        self.now += LONG
+        return self.take(())
+
+    def start_again(self) -> None:
+        """End without saving, and open the file again."""
+        self.subscription.close()
+        self.subscription = Subscription(self._path)
+
+    def _actions(self) -> Actions:
+        return Actions(self.subscription, self.pages, delete_after_seconds=LONG, clock=lambda: self.now)
+
+
+@pytest.fixture
+def subscriber(tmp_path: Path) -> Iterator[Subscriber]:
+    made = Subscriber(tmp_path / "state.sqlite")
+    yield made
+    made.subscription.close()
+
+
+def kinds(asked: Iterable[Act], kind: str) -> list[Act]:
+    return [act for act in asked if act[0] == kind]
+
+
+def redirected(page_id: str, url: str) -> DuplicateFound:
+    """Return the event that a page is a duplicate of one with this URL."""
+    event = duplicate(page_id, FIRST)
+    assert event.cluster is not UNSET
+    representative = replace(event.cluster.representative, url=url)
+    return replace(event, cluster=replace(event.cluster, representative=representative))
+
+
+def deleted(subscriber: Subscriber) -> None:
+    """All copies of the first page are deleted."""
+    subscriber.take(duplicate(each, FIRST, version=3) for each in COPIES)
+    assert sorted(kinds(subscriber.wait(), "delete")) == [("delete", each, "3") for each in COPIES]
+
+
+def test_a_copy_is_deleted_with_the_version_that_is_a_duplicate(subscriber: Subscriber) -> None:
+    subscriber.take([duplicate("copy 1", FIRST, version=3)])
+    subscriber.take([duplicate("copy 1", FIRST, version=4)])
+
+    assert subscriber.wait() == [("delete", "copy 1", "4")]
+
+
+@pytest.mark.parametrize("leaving", [gone("first", 2, ("x", 2)), unique("first", "first.2", 2)])
+def test_only_the_next_representative_is_fetched_again_whichever_event_comes_first(
+    subscriber: Subscriber, leaving: EventData
+) -> None:
+    deleted(subscriber)
+
+    waiting = subscriber.take([leaving])
+    following = subscriber.take([representative_changed(NEXT, ("first", 1))])
+
+    assert {act[2] for act in kinds(waiting, "mark") + kinds(waiting, "redirect")} == {""}
+    assert kinds([*waiting, *following], "fetch") == [("fetch", COPIES[0], COPIES[0])]
+    assert sorted(kinds(following, "mark")) == [
+        ("mark", each, "" if each == COPIES[0] else COPIES[0]) for each in COPIES
+    ]
+
+
+def test_pages_of_a_cluster_without_a_known_representative_are_not_deleted(subscriber: Subscriber) -> None:
+    subscriber.take(duplicate(each, FIRST) for each in COPIES)
+    subscriber.take([gone("first", 2, ("x", 2))])
+
+    assert subscriber.wait() == []
+    assert (
+        len(kinds(subscriber.take([representative_changed(NEXT, ("first", 1))]), "delete")) == len(COPIES) - 1
+    )
+
+
+def test_a_deleted_page_whose_new_text_is_too_short_is_fetched_again_once(subscriber: Subscriber) -> None:
+    deleted(subscriber)
+
+    asked = subscriber.take([undecided("copy 1", 4)])
+
+    assert asked == [
+        ("mark", "copy 1", ""),
+        ("redirect", "copy 1", ""),
+        ("fetch", "copy 1", "copy 1"),
+    ]
+    assert subscriber.take([undecided("copy 1", 4)]) == []
+
+
+def test_a_representative_that_left_is_not_fetched_before_its_own_event_comes(subscriber: Subscriber) -> None:
+    deleted(subscriber)
+    subscriber.pages.held.remove("first")
+
+    subscriber.take([representative_changed(NEXT, ("first", 1))])
+
+    assert not subscriber.pages.has("first")
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_page_at_which_a_method_failed_is_acted_upon_again_though_its_status_changed_back(
+    subscriber: Subscriber, *, is_restarted: bool
+) -> None:
+    subscriber.pages.failing = ("redirect", "copy 1", "")
+    with pytest.raises(DiskFullError):
+        subscriber.take([duplicate("copy 1", FIRST), duplicate("copy 2", FIRST)])
+    assert subscriber.pages.asked[-1] == ("mark", "copy 1", "first")
+    subscriber.pages.failing = None
+    if is_restarted:
+        subscriber.start_again()
+
+    asked = subscriber.take([undecided("copy 1", 2)])
+
+    assert {("mark", "copy 1", ""), ("mark", "copy 2", "first")} <= set(asked)
+    assert subscriber.take(()) == []
+
+
+def test_a_failed_method_is_called_again_at_the_next_time_and_those_before_it_are_not(
+    subscriber: Subscriber,
+) -> None:
+    subscriber.pages.failing = ("mark", "copy 2", "first")
+    with pytest.raises(DiskFullError):
+        subscriber.take([duplicate("copy 1", FIRST), duplicate("copy 2", FIRST)])
+    subscriber.pages.failing = None
+
+    assert kinds(subscriber.take(()), "mark") == [("mark", "copy 2", "first")]
+
+
+def test_looking_for_due_deletions_copies_none_that_are_not_due(subscriber: Subscriber) -> None:
+    subscription = subscriber.subscription
+    for number in range(10_000):
+        subscription.delete_later(f"page {number}", float(number))
+
+    tracemalloc.start()
+    try:
+        due = subscription.deletions(2.0)
+        _, peak_bytes = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert due == ("page 0", "page 1", "page 2")
+    assert peak_bytes < 10_000  # references to all of them take 80,000
+
+
+def test_while_the_representative_is_not_held_it_is_asked_for_once_in_a_while_and_no_copy_is_deleted(
+    subscriber: Subscriber,
+) -> None:
+    subscriber.take(duplicate(each, FIRST, version=3) for each in COPIES)
+    subscriber.pages.held.remove("first")
+    subscriber.pages.looked_for.clear()
+
+    assert subscriber.wait() == subscriber.take(()) == subscriber.take(()) == []
+    assert subscriber.pages.looked_for == ["first"]
+    assert subscriber.pages.held == set(COPIES)
+
+    subscriber.pages.held.add("first")
+    assert sorted(kinds(subscriber.wait(), "delete")) == [("delete", each, "3") for each in COPIES]
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("https://a.example/1", "https://a.example/1"),
+        ("HTTP://a.example/1", "HTTP://a.example/1"),
+        ("javascript:alert(1)", ""),
+        (" javascript:alert(1)", ""),
+        ("data:text/html,1", ""),
+        ("//a.example/1", ""),
+    ],
+)
+def test_no_page_is_redirected_to_what_is_no_web_address(
+    subscriber: Subscriber, url: str, target: str
+) -> None:
+    asked = subscriber.take([redirected("copy 1", url)])
+
+    assert {("mark", "copy 1", "first"), ("redirect", "copy 1", target)} <= set(asked)
+
+
+def at_url(event: DuplicateFound | UniqueFound, url: str) -> DuplicateFound | UniqueFound:
+    return replace(event, page=replace(event.page, url=url))
+
+
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_the_address_that_was_redirected_is_released_though_the_page_has_another_one_now(
+    subscriber: Subscriber, *, is_restarted: bool
+) -> None:
+    subscriber.take([at_url(redirected("copy 1", "https://a.example/first"), "https://a.example/old")])
+    if is_restarted:
+        subscriber.start_again()
+
+    asked = subscriber.take([at_url(unique("copy 1", "copy 1.2", 2), "https://a.example/new")])
+    later = subscriber.take([at_url(unique("copy 1", "copy 1.3", 3), "https://a.example/newer")])
+
+    assert ("redirect", "https://a.example/old", "") in asked
+    assert ("redirect", "https://a.example/old", "") not in later
+
+
+def test_no_address_is_redirected_to_itself(subscriber: Subscriber) -> None:
+    address = "https://a.example/first"
+
+    asked = subscriber.take([at_url(redirected("copy 1", address), address)])
+
+    assert ("redirect", address, "") in asked
+    assert ("redirect", address, address) not in asked

@@ -1,0 +1,179 @@
+"""What a Scrapy crawl makes of the answers of the query API."""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final, cast
+
+import pytest
+from neardup_daemon.inspect.page_lookup import given_record
+from scrapy import Request, Spider
+from scrapy.core.engine import ExecutionEngine
+from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
+from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
+from scrapy.http import Response
+from scrapy.utils.test import get_crawler
+
+from neardup_stream.page import Page
+from neardup_stream.subscriber.scrapy_pipeline import DuplicatesPipeline, duplicate_of
+from neardup_stream.text.page_text import page_text
+from neardup_stream.wire.pages import PageDecoder
+
+PAGE = "https://example.com/a"
+OTHER = "https://example.com/b"
+DUPLICATE = "io.neardup.duplicate.v1"
+API: Final = "http://api.example"
+
+
+class Api:
+    """Answers requests in the place of Scrapy's engine, and keeps them."""
+
+    def __init__(self, body: bytes = b'{"events": []}', status: int = 200) -> None:
+        self.requests: list[Request] = []
+        self._body, self._status = body, status
+
+    async def download_async(self, request: Request) -> Response:
+        self.requests.append(request)
+        return Response(request.url, status=self._status, body=self._body)
+
+
+def asked(api: Api) -> Request:
+    """Return the request about a page."""
+    process({"url": PAGE, "text": "some words"}, api)
+    return api.requests[0]
+
+
+def process(item: Mapping[str, Any], api: Api) -> Mapping[str, Any]:
+    """Return what the pipeline counted, for an item that it must keep."""
+    crawler = get_crawler(settings_dict={"NEARDUP_API_URL": API, "NEARDUP_API_TOKEN": "secret"})
+    crawler.engine = cast("ExecutionEngine", api)
+    assert asyncio.run(DuplicatesPipeline(crawler).process_item(item)) == item
+    assert crawler.stats is not None
+    return crawler.stats.get_stats()
+
+
+def cluster(page_id: str, url: str, size: int = 2) -> dict[str, Any]:
+    return {
+        "id": "1.1",
+        "epoch": 1,
+        "size": size,
+        "representative": {"id": page_id, "url": url, "version": 1},
+    }
+
+
+def event(data: dict[str, Any]) -> dict[str, Any]:
+    return {"type": DUPLICATE, "data": {"page": {"id": PAGE}, "matches": [{"url": OTHER}], **data}}
+
+
+@pytest.mark.parametrize("spelling", ["https://example.com/a#top", "HTTPS://Example.com:443/a"])
+def test_a_page_is_no_duplicate_of_itself_in_another_spelling(spelling: str) -> None:
+    itself = cluster(PAGE, spelling)
+
+    assert duplicate_of({"id": PAGE, "events": [], "cluster": itself}) is None
+    assert duplicate_of({"id": PAGE, "events": [event({"cluster": itself})]}) is None
+    assert duplicate_of({"page": {"id": PAGE}, "verdict": "near", "cluster": itself}) is None
+
+
+def test_a_page_alone_in_its_cluster_is_no_duplicate() -> None:
+    assert duplicate_of({"id": PAGE, "events": [], "cluster": cluster("former", OTHER, size=1)}) is None
+
+
+def test_a_page_with_another_representative_is_its_duplicate() -> None:
+    other = cluster("b", OTHER)
+
+    assert duplicate_of({"id": PAGE, "events": [], "cluster": other}) == OTHER
+    assert duplicate_of({"id": PAGE, "events": [event({"cluster": other})]}) == OTHER
+    assert duplicate_of({"page": {"id": PAGE}, "verdict": "near", "cluster": other}) == OTHER
+
+
+def test_without_clusters_a_page_is_a_duplicate_of_its_best_match() -> None:
+    assert duplicate_of({"id": PAGE, "events": [event({})]}) == OTHER
+    assert duplicate_of({"verdict": "exact", "cluster": None, "matches": [{"url": OTHER}]}) == OTHER
+
+
+def test_a_page_without_cluster_and_events_is_no_duplicate() -> None:
+    assert duplicate_of({"id": PAGE, "events": []}) is None
+    assert duplicate_of({"id": PAGE, "events": [], "cluster": None}) is None
+
+
+def sent_text(request: Request) -> str:
+    """Return the text that a daemon compares of a page that was sent."""
+    page = PageDecoder().decode(given_record(request.body, ()))
+    assert isinstance(page, Page)
+    return page_text(page, "all_text").text
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        {"charset": "cp1252", "content_type": "application/json"},
+        {"content_type": "text/html; charset=cp1252"},
+    ],
+)
+@pytest.mark.parametrize("name", ["html", "text"])
+def test_bytes_are_compared_as_the_text_that_they_encode(name: str, labels: dict[str, str]) -> None:
+    content = "<p>größer</p> 1 &lt; 2"
+    api = Api()
+
+    for value in (content, content.encode("cp1252")):
+        process({"url": PAGE, name: value, **labels}, api)
+
+    of_string, of_bytes = map(sent_text, api.requests)
+    assert of_bytes == of_string
+    assert "größer" in of_bytes
+
+
+def test_requests_with_the_token_go_through_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://user:word@proxy.example:3128")
+    monkeypatch.delenv("no_proxy", raising=False)
+    proxies = HttpProxyMiddleware.from_crawler(get_crawler())
+    page, request = Request(API), asked(Api())
+
+    proxies.process_request(page)
+    proxies.process_request(request)
+
+    assert page.meta["proxy"] == "http://proxy.example:3128"
+    assert request.meta["proxy"] is None
+    assert "Proxy-Authorization" not in request.headers
+
+
+def test_answers_are_neither_cached_nor_taken_from_a_cache(tmp_path: Path) -> None:
+    crawler = get_crawler(settings_dict={"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path)})
+    crawler.spider = Spider.from_crawler(crawler, name="site")
+    cache = HttpCacheMiddleware.from_crawler(crawler)
+    cache.spider_opened(crawler.spider)
+    page, request = Request(API), asked(Api())
+
+    for each in (page, request):
+        cache.process_response(each, Response(each.url, body=b"stored"))
+
+    assert isinstance(cache.process_request(page), Response)
+    assert cache.process_request(request) is None
+    assert cache.storage.retrieve_response(crawler.spider, request) is None
+    cache.spider_closed(crawler.spider)
+
+
+def test_a_time_is_sent_as_a_daemon_reads_it() -> None:
+    api = Api()
+
+    process({"url": PAGE, "text": "some words", "fetched_at": datetime(1970, 1, 2, tzinfo=UTC)}, api)
+
+    page = PageDecoder().decode(given_record(api.requests[0].body, ()))
+    assert isinstance(page, Page)
+    assert page.fetched_at_seconds == 86_400
+
+
+def test_an_item_with_a_field_that_json_does_not_have_is_kept() -> None:
+    api = Api()
+
+    counted = process({"url": PAGE, "text": "some words", "id": object()}, api)
+
+    assert (counted["neardup/unanswered"], api.requests) == (1, [])
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b"\xff", b""])
+def test_an_item_is_kept_when_the_answer_is_no_json_object(body: bytes) -> None:
+    counted = process({"url": PAGE, "text": "some words"}, Api(body))
+
+    assert counted["neardup/unanswered"] == 1
