@@ -19,15 +19,21 @@ if TYPE_CHECKING:
         simhash,
         sketch,
     )
+    from neardup_stream.detector import Detector, DetectorConfig, PageVerdict
     from neardup_stream.fingerprints.incremental import Simhash
     from neardup_stream.fingerprints.min_sketch import MinSketch
     from neardup_stream.fingerprints.mod_sketch import ModSketch
     from neardup_stream.fold import Fold
+    from neardup_stream.page import Page
 
 __all__ = [
+    "Detector",
+    "DetectorConfig",
     "Fold",
     "MinSketch",
     "ModSketch",
+    "Page",
+    "PageVerdict",
     "Simhash",
     "__version__",
     "containment",
@@ -40,9 +46,13 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Detector": "detector",
+    "DetectorConfig": "detector",
     "Fold": "fold",
     "MinSketch": "fingerprints.min_sketch",
     "ModSketch": "fingerprints.mod_sketch",
+    "Page": "page",
+    "PageVerdict": "detector",
     "Simhash": "fingerprints.incremental",
     "containment": "api",
     "find_all": "api",

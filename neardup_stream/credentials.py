@@ -146,7 +146,7 @@ class ServerTlsContext(ssl.SSLContext):
     """
 
     def __new__(cls, files: TlsFiles) -> Self:
-        """Of the base class, which takes a protocol here."""
+        """Return an instance of the base class, which takes a protocol here."""
         del files
         return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
 
@@ -154,7 +154,7 @@ class ServerTlsContext(ssl.SSLContext):
         self._contexts = _Reread(lambda: _load_server(files))
 
     def wrap_bio(self, *args: Any, **options: Any) -> ssl.SSLObject:
-        """What asyncio calls once for each connection. Costs reading the files, some 1 ms."""
+        """Load the files anew: asyncio calls this once for each connection. Costs some 1 ms."""
         return self._contexts.get().wrap_bio(*args, **options)
 
 

@@ -2,6 +2,7 @@
 
 NeardupError
 ├── ConfigError        wrong before start                  → exit 2, one line, no traceback
+│   └── EpochEnded     the input has a later epoch
 ├── BadPage            this page can never succeed         → dead letter with the reason, continue
 ├── Unavailable        a dependency is unavailable         → keep the batch, back off, readiness off
 │   ├── StoreUnavailable
@@ -22,6 +23,7 @@ __all__ = [
     "ConfigError",
     "CorruptData",
     "DependencyLost",
+    "EpochEnded",
     "InvariantBroken",
     "LimitName",
     "NeardupError",
@@ -110,6 +112,22 @@ class NeardupError(Exception):
 
 class ConfigError(NeardupError):
     """The settings, the command line or the configuration of a server is wrong; raised before work starts."""
+
+
+class EpochEnded(ConfigError):  # noqa: N818 - it names what happened to the input
+    """A topic is read in a later epoch than ours: nothing more may be decided in ours.
+
+    Args:
+        topic: of the pages.
+        highest: the epoch that is read.
+        own: ours.
+    """
+
+    def __init__(self, topic: str, highest: int, own: int) -> None:
+        super().__init__(
+            f"topic {topic} is read with kafka.input_epoch = {highest} already, and {own} here: "
+            f"set it to {highest} in every daemon"
+        )
 
 
 class BadPage(NeardupError):  # noqa: N818 - it names the page's fate, not the program's

@@ -6,7 +6,7 @@ import msgspec
 
 from neardup_stream.page import Handle, PageId
 
-__all__ = ["Candidate", "Match", "MatchKind", "Scheme", "View"]
+__all__ = ["Candidate", "Match", "MatchKind", "Scheme", "View", "version_byte"]
 
 MatchKind = Literal["exact", "near"]
 
@@ -18,12 +18,21 @@ View = Literal["content", "whole"]
 """What was compared of two pages: their content, without the frames of their sites, or their whole texts."""
 
 
+def version_byte(version: int) -> int:
+    """Return what tables store of a version: its low eight bits.
+
+    >>> version_byte(258)
+    2
+    """
+    return version & 0xFF
+
+
 class Candidate(msgspec.Struct, frozen=True, gc=False):
     """A page that a probe found; not verified: it may have changed or be gone.
 
     Attributes:
         handle: of the stored page.
-        version_byte: low eight bits of the version that was indexed.
+        version_byte: of the version that was indexed, see `version_byte`.
         scheme: the tables that found it.
     """
 

@@ -19,8 +19,8 @@ from neardup_stream.invariants.evidence import Evidence
 from neardup_stream.invariants.history import Matching, Violation
 from neardup_stream.match import Candidate, Match
 from neardup_stream.page import Handle
+from neardup_stream.pipeline.candidate_comparison import verify
 from neardup_stream.pipeline.probe import ProbingPage, insert, probe
-from neardup_stream.pipeline.verification import verify
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries

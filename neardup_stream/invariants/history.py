@@ -31,7 +31,7 @@ from neardup_stream.invariants.inputs import Input
 from neardup_stream.match import Match
 from neardup_stream.message import Message, Partition
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.likeness import VerdictConfig
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["Expectations", "History", "Matching", "StoredCluster", "Violation"]

@@ -8,30 +8,25 @@ from typing import NamedTuple
 import msgspec
 
 from neardup_stream.errors import CorruptData
+from neardup_stream.event_parts import EventCluster, Representative
 from neardup_stream.events import (
-    EVENT_DATA,
+    EVENT_DECODERS,
+    EVENT_NAMES,
     Archived,
     ClusterMerge,
     DuplicateFound,
-    EventCluster,
     EventData,
     EventName,
     Gone,
-    Representative,
     RepresentativeChanged,
     Undecided,
     UniqueFound,
-    event_type,
 )
 from neardup_stream.invariants.hashed import Numbers, hash64
 from neardup_stream.message import Message
 from neardup_stream.wire.events import CloudEvent, from_message
 
 __all__ = ["PublishedEvent", "PublishedEvents"]
-
-_DECODERS: dict[str, tuple[EventName, msgspec.json.Decoder[EventData]]] = {
-    event_type(name): (name, msgspec.json.Decoder(data)) for name, data in EVENT_DATA.items()
-}
 
 
 class PublishedEvent(NamedTuple):
@@ -101,7 +96,7 @@ class PublishedEvents:
     def data_at(self, number: int) -> EventData:
         """Return the data of the delivery with this index."""
         event = from_message(self._events[number])
-        return _DECODERS[event.type][1].decode(event.data)
+        return EVENT_DECODERS[event.type].decode(event.data)
 
     @property
     def numbers(self) -> "array[int]":
@@ -128,8 +123,7 @@ class PublishedEvents:
     def _take_in(self, number: int, message: Message) -> None:
         try:
             event = from_message(message)
-            _, decoder = _DECODERS[event.type]
-            data = decoder.decode(event.data)
+            data = EVENT_DECODERS[event.type].decode(event.data)
         except KeyError:
             return  # another producer's
         except (CorruptData, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -179,7 +173,7 @@ class PublishedEvents:
         number = self._read[at]
         message = self._events[number]
         event: CloudEvent[msgspec.Raw] = from_message(message)
-        name, decoder = _DECODERS[event.type]
+        name, decoder = EVENT_NAMES[event.type], EVENT_DECODERS[event.type]
         input_id = event.source.rpartition("/")[2]
         return PublishedEvent(number, event.id, name, input_id, decoder.decode(event.data), message)
 

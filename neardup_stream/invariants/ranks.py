@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from neardup_stream.events import ClusterMerge, EventCluster
+from neardup_stream.event_parts import EventCluster
+from neardup_stream.events import ClusterMerge
 from neardup_stream.invariants.evidence import Evidence
 from neardup_stream.invariants.history import Violation
 from neardup_stream.page import PageId
@@ -42,7 +43,7 @@ def _disordered(evidence: Evidence) -> Iterator[Violation]:
         ranked = [record for record in found if record is not None and record.rank]
         for one, other in pairwise(ranked):
             if one.rank >= other.rank:
-                pages = f"{one.id} (rank {one.rank}) stands before {other.id} (rank {other.rank})"
+                pages = f"{one.id} (rank {one.rank}) comes before {other.id} (rank {other.rank})"
                 yield Violation(7, f"cluster {cluster_id}: {pages}")
 
 

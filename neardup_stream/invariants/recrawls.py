@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from neardup_stream.events import DuplicateFound, EventCluster
+from neardup_stream.event_parts import EventCluster
+from neardup_stream.events import DuplicateFound
 from neardup_stream.invariants.evidence import Evidence, shown, where
 from neardup_stream.invariants.history import Violation
 from neardup_stream.invariants.inputs import Input

@@ -13,12 +13,13 @@ from itertools import chain, islice
 from typing import Final, NamedTuple
 
 from neardup_stream.chunks import in_chunks
-from neardup_stream.events import DuplicateFound, EventCluster
+from neardup_stream.event_parts import EventCluster
+from neardup_stream.events import DuplicateFound
 from neardup_stream.invariants.evidence import Evidence, shown
 from neardup_stream.invariants.history import StoredCluster, Violation
 from neardup_stream.page import PageId
-from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.verification import are_alike
+from neardup_stream.pipeline.candidate_comparison import are_alike
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["judge_soundness"]

@@ -85,7 +85,7 @@ def test_pages_of_two_scopes_match_no_page() -> None:
     [
         pytest.param(4, 6, id="as many as a probe reads"),
         pytest.param(6, 0, id="an oversized bucket, of which no page sees all"),
-        pytest.param(40, 0, id="a large oversized bucket"),
+        pytest.param(40, 0, id="a much larger bucket"),
     ],
 )
 def test_pages_in_an_oversized_bucket_may_not_have_seen_each_other(count: int, pairs: int) -> None:
@@ -117,7 +117,7 @@ def test_an_oversized_bucket_that_one_shard_holds_hides_pages_from_all_others() 
     original = record_of(history, 5)
     copies = {Handle(number): original for number in range(1, 40)}
     layout = IndexLayout(IndexConfig(bands=16, bucket_cap=4))
-    crowded = history._replace(records={**history.records, **copies})
+    with_copies = history._replace(records={**history.records, **copies})
     expectations = expecting(matching()._replace(layout=layout))
 
-    assert list(judge_matches(Evidence(crowded, expectations), pages_at_once=1)) == []
+    assert list(judge_matches(Evidence(with_copies, expectations), pages_at_once=1)) == []

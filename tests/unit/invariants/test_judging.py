@@ -34,7 +34,7 @@ def test_the_sound_history_holds_what_the_other_tests_spoil() -> None:
 @pytest.mark.parametrize(
     ("expected", "left_out"),
     [
-        pytest.param({"is_quiet": False}, {4, 5, 8}, id="pages under way"),
+        pytest.param({"is_quiet": False}, {4, 5, 8}, id="pages in flight"),
         pytest.param({"matching": None}, {5}, id="a rule that leaves matches apart"),
         pytest.param({"verdict": None}, {8}, id="verdicts that have changed"),
         pytest.param({"events_since_ms": 1}, {4, 8}, id="the first events deleted by the broker"),

@@ -1,4 +1,4 @@
-"""7: ranks never change; merges go to the older representative; what was absorbed never comes back."""
+"""7: ranks never change; merges go to the older representative; an absorbed cluster never returns."""
 
 import dataclasses
 
@@ -44,7 +44,7 @@ def test_members_out_of_order_are_found() -> None:
     history = with_record(sound_history(), 3, rank=1000)
 
     assert blame(history)[7] == [
-        f"cluster {FOUR}: {page_url(3)} (rank 1000) stands before {page_url(4)} (rank {rank(4)})"
+        f"cluster {FOUR}: {page_url(3)} (rank 1000) comes before {page_url(4)} (rank {rank(4)})"
     ]
 
 
@@ -108,7 +108,7 @@ def test_a_cluster_that_two_others_absorb_is_found() -> None:
     assert blame(twice)[7] == ["cluster younger is absorbed twice, by older and oldest"]
 
 
-def test_merges_that_come_back_to_where_they_began_are_found() -> None:
+def test_merges_in_a_circle_are_found() -> None:
     ends = [At(name, epoch, f"page {name}") for epoch, name in enumerate("abc", start=1)]
     history = sound_history()
     for absorbed, survivor in ((0, 1), (1, 2), (2, 0)):

@@ -4,7 +4,8 @@ import dataclasses
 
 import msgspec
 
-from neardup_stream.events import DuplicateFound, EventCluster
+from neardup_stream.event_parts import EventCluster
+from neardup_stream.events import DuplicateFound
 from neardup_stream.message import Partition, Position
 from neardup_stream.wire.events import event_id
 from tests.events import unique
@@ -22,22 +23,24 @@ from tests.sound_history import (
 RECRAWL = 6
 ITS_OWN = [f"event {event_id('duplicate', at(16))} calls page {page_url(12)} its own duplicate"]
 COPY = message_of(sound_history(), "duplicate", 16)
-TOLD = msgspec.json.decode(COPY.value or b"", type=DuplicateFound)
+DUPLICATE = msgspec.json.decode(COPY.value or b"", type=DuplicateFound)
 
 
 def test_a_page_that_matches_itself_is_found() -> None:
-    itself = msgspec.structs.replace(TOLD.matches[0], id=page_url(12))
-    told = msgspec.structs.replace(TOLD, matches=(*TOLD.matches, itself))
+    itself = msgspec.structs.replace(DUPLICATE.matches[0], id=page_url(12))
+    changed = msgspec.structs.replace(DUPLICATE, matches=(*DUPLICATE.matches, itself))
 
-    assert blame(with_event(without_events(sound_history(), COPY), "duplicate", 16, told))[2] == ITS_OWN
+    assert blame(with_event(without_events(sound_history(), COPY), "duplicate", 16, changed))[2] == ITS_OWN
 
 
 def test_a_page_that_is_declared_duplicate_of_itself_is_found() -> None:
-    assert isinstance(TOLD.cluster, EventCluster)
-    itself = msgspec.structs.replace(TOLD.cluster.representative, id=page_url(12))
-    told = msgspec.structs.replace(TOLD, cluster=msgspec.structs.replace(TOLD.cluster, representative=itself))
+    assert isinstance(DUPLICATE.cluster, EventCluster)
+    itself = msgspec.structs.replace(DUPLICATE.cluster.representative, id=page_url(12))
+    changed = msgspec.structs.replace(
+        DUPLICATE, cluster=msgspec.structs.replace(DUPLICATE.cluster, representative=itself)
+    )
 
-    assert blame(with_event(without_events(sound_history(), COPY), "duplicate", 16, told))[2] == ITS_OWN
+    assert blame(with_event(without_events(sound_history(), COPY), "duplicate", 16, changed))[2] == ITS_OWN
 
 
 def test_an_event_for_a_recrawl_without_change_is_found() -> None:

@@ -26,23 +26,23 @@ PAIR = cluster_id_of(11)
 
 
 def stranger_in_the_pair(history: History) -> History:
-    """Page 5, which matches nobody, stands in the cluster of 11 and 12."""
+    """Page 5, which matches no page, is in the cluster of 11 and 12."""
     pair = history.clusters[PAIR]
     members = (*pair.members, handle_of_page(history, 5))
     return history._replace(clusters={**history.clusters, PAIR: pair._replace(members=members)})
 
 
-def told_of(history: History, offset: int) -> DuplicateFound:
-    """The duplicate that the record at an offset has caused."""
+def duplicate_of(history: History, offset: int) -> DuplicateFound:
+    """Return the duplicate that the record at an offset has caused."""
     data = from_message(message_of(history, "duplicate", offset)).data
     return msgspec.json.decode(data, type=DuplicateFound)
 
 
 def saying(history: History, offset: int, **fields: object) -> History:
-    """The same, but the duplicate of the record at an offset says something else."""
-    told = msgspec.structs.replace(told_of(history, offset), **fields)
+    """Return the same, but the duplicate of the record at an offset says something else."""
+    duplicate = msgspec.structs.replace(duplicate_of(history, offset), **fields)
     return with_event(
-        without_events(history, message_of(history, "duplicate", offset)), "duplicate", offset, told
+        without_events(history, message_of(history, "duplicate", offset)), "duplicate", offset, duplicate
     )
 
 
@@ -92,12 +92,12 @@ def without_member(history: History) -> History:
 
 def test_matches_that_an_event_does_not_list_are_found_again() -> None:
     history = sound_history()
-    told = told_of(history, 4)
-    assert len(told.matches) == 2
+    duplicate = duplicate_of(history, 4)
+    assert len(duplicate.matches) == 2
     for number in (0, 1):
-        short = saying(history, 4, matches=(told.matches[number],), matches_total=2)
+        short = saying(history, 4, matches=(duplicate.matches[number],), matches_total=2)
         assert 8 not in blame(without_copy(short))
-        whole = saying(history, 4, matches=(told.matches[number],), matches_total=1)
+        whole = saying(history, 4, matches=(duplicate.matches[number],), matches_total=1)
         assert 8 in blame(without_copy(whole))
 
 
@@ -113,7 +113,7 @@ def without_copy(history: History) -> History:
 
 def test_what_a_page_connected_that_has_left_and_listed_some_matches_alone_is_not_judged() -> None:
     history = sound_history()
-    short = saying(history, 4, matches=told_of(history, 4).matches[:1], matches_total=2)
+    short = saying(history, 4, matches=duplicate_of(history, 4).matches[:1], matches_total=2)
 
     assert 8 not in blame(without_member(without_record(short, 4)))
 
@@ -121,10 +121,12 @@ def test_what_a_page_connected_that_has_left_and_listed_some_matches_alone_is_no
 def test_after_a_recovery_the_representative_stands_for_the_matches_of_a_member() -> None:
     history = stranger_in_the_pair(sound_history())
     match = msgspec.structs.replace(
-        told_of(history, 16).matches[0], id=page_url(11), url=page_url(11), version=1
+        duplicate_of(history, 16).matches[0], id=page_url(11), url=page_url(11), version=1
     )
-    page = msgspec.structs.replace(told_of(history, 16).page, id=page_url(5), url=page_url(5))
-    correction = msgspec.structs.replace(told_of(history, 16), page=page, matches=(match,), matches_total=1)
+    page = msgspec.structs.replace(duplicate_of(history, 16).page, id=page_url(5), url=page_url(5))
+    correction = msgspec.structs.replace(
+        duplicate_of(history, 16), page=page, matches=(match,), matches_total=1
+    )
     corrected = with_event(history, "duplicate", 5, correction)
 
     assert 8 in blame(corrected)

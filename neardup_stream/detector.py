@@ -1,0 +1,320 @@
+"""Detect near-duplicates in a process of one's own: the pipeline's stages over stores in memory.
+
+Pages pass the stages of the stream, from extract to decide, in the order in which they are given. There are
+no events and no offsets; whole texts are compared, with the frames of their sites; what is stored ends with
+the process.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+from time import time
+from typing import Final, Literal, NamedTuple
+
+import msgspec
+
+from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.clusters.placements import lone_cluster_id
+from neardup_stream.clusters.rules import DEFAULT_LINK_CONTAINMENT, Rule, linked
+from neardup_stream.events import Event
+from neardup_stream.fingerprints.simhash import SimhashConfig
+from neardup_stream.fingerprints.sketch import SketchConfig
+from neardup_stream.hashing.handles import KEY_BYTES
+from neardup_stream.indexes.layout import IndexConfig, IndexLayout
+from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.match import Match
+from neardup_stream.message import Message, Partition, Position, Record, RecordMetadata
+from neardup_stream.meters import NoMeters
+from neardup_stream.page import Handle, Page, PageId
+from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared
+from neardup_stream.pipeline.batch import InFlightBatch, Run
+from neardup_stream.pipeline.candidate_comparison import Verdict, verify
+from neardup_stream.pipeline.classification import VerdictConfig
+from neardup_stream.pipeline.decode import DecodedPage
+from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.event_config import EventConfig
+from neardup_stream.pipeline.extract import Extract, ExtractedPage
+from neardup_stream.pipeline.fingerprint import Fingerprint
+from neardup_stream.pipeline.probe import ProbingPage, probe
+from neardup_stream.pipeline.register import plan
+from neardup_stream.pipeline.retries import Retries, RetryPolicy
+from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
+from neardup_stream.pipeline.stages import StoreWork, build_long_path
+from neardup_stream.pipeline.stores import PageStores
+from neardup_stream.pipeline.verify import fetch_candidates
+from neardup_stream.stores.arrays.tables import ArrayTables
+from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.memory.records import MemoryRecords
+from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.traces import NoTracer
+
+__all__ = ["Detector", "DetectorConfig", "PageClass", "PageVerdict"]
+
+PageClass = Literal["exact", "near", "contained", "unique", "undecided", "unchanged"]
+"""What a page is to those before it. exact, near: it matches one. contained: it matches none, but is mostly
+inside one, or the other way round. undecided: it has too few tokens. unchanged: it had this text before."""
+
+_INPUT: Final = Partition("detector", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class DetectorConfig:
+    """How a detector compares pages; the defaults are those of the daemon.
+
+    Attributes:
+        expected_pages: the most that will be kept; sets the width of the buckets.
+        simhash: window of the simhash, and the fewest tokens of a page that is compared.
+        sketch: shingles and bins of the sketches, and how many bands are indexed.
+        verdict: when two pages match; None for the usual thresholds.
+        rule: which matching pages share a cluster.
+    """
+
+    expected_pages: int = 1_000_000
+    simhash: SimhashConfig = field(default_factory=SimhashConfig)
+    sketch: SketchConfig = field(default_factory=SketchConfig)
+    verdict: VerdictConfig | None = None
+    rule: Rule = linked(DEFAULT_LINK_CONTAINMENT)  # noqa: RUF009 - a function, so one default serves all
+
+
+class PageVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a page is to those that were added before it.
+
+    Attributes:
+        page_id: of the page.
+        kind: in a word, see `PageClass`.
+        matches: exact and near ones, best first.
+        containers: pages that are mostly inside this one, or the other way round, and do not match.
+        cluster: id of the cluster of the page; None for an undecided page.
+        representative: the page of that cluster to keep, itself where it stands alone; None for an undecided
+            page.
+    """
+
+    page_id: str
+    kind: PageClass
+    matches: tuple[Match, ...] = ()
+    containers: tuple[Match, ...] = ()
+    cluster: str | None = None
+    representative: str | None = None
+
+    @property
+    def is_duplicate(self) -> bool:
+        """Return whether another page is the representative of its cluster."""
+        return self.representative not in (None, self.page_id)
+
+
+class _Home(NamedTuple):
+    """The cluster of a page."""
+
+    cluster: str | None = None
+    representative: str | None = None
+
+
+class Detector:
+    """Says of each page which earlier ones it matches, and which page of its cluster to keep.
+
+    Calls wait for each other.
+
+    Args:
+        config: how pages are compared; None for the defaults.
+    """
+
+    def __init__(self, config: DetectorConfig | None = None) -> None:
+        config = config or DetectorConfig()
+        layout = IndexLayout(IndexConfig(expected_pages=config.expected_pages, bands=config.sketch.bands))
+        records = MemoryRecords(layout.shard_bits + layout.slot_bits)
+        self._clusters = Clusters(MemoryClusters(time), Descriptions(records), config.rule)
+        index, key = PermutedIndex(ArrayTables(), layout), secrets.token_bytes(KEY_BYTES)
+        self._stores = PageStores(index, records, self._clusters, key, outlives_run=False)
+        self._verdict = config.verdict or VerdictConfig(config.sketch, layout.config.permuted.distance_bits)
+        self._extract = Extract("all_text")
+        self._fingerprint = Fingerprint(config.simhash, self._verdict.sketch, scope_by(EVERYTHING))
+        retries = Retries(RetryPolicy(), NoMeters(), lambda _error: None)
+        work = StoreWork(self._stores, self._verdict, EventConfig(), time)
+        self._stages = build_long_path(work, _no_message, retries, NoMeters())
+        self._offsets = count()
+        self._lock = asyncio.Lock()
+
+    async def add(self, texts: Mapping[str, str]) -> list[PageVerdict]:
+        """Compare texts with all earlier ones, each also with those before it in this call, and keep them.
+
+        Args:
+            texts: visible texts by page id. An id that was added before with another text is a changed page:
+                its former text counts no more.
+
+        Returns:
+            The verdict on each, in order.
+
+        Raises:
+            BadPage: a text is too long; nothing is kept of the call.
+            TypeError: an id or a text is no string, or an id is empty; likewise.
+
+        Cost: see docs/library.md. The first call of a process loads the compiled kernels, the first one of a
+            machine compiles them.
+        """
+        return await self.add_pages(_page(page_id, text) for page_id, text in texts.items())
+
+    async def add_pages(self, pages: Iterable[Page]) -> list[PageVerdict]:
+        """Do the same for pages, whose text is extracted where they have markup; an id may come repeatedly.
+
+        Args:
+            pages: any.
+
+        Returns:
+            The verdict on each, in order.
+
+        Raises:
+            BadPage: the text of a page cannot be extracted within the limits; nothing is kept of the call.
+        """
+        async with self._lock:
+            arrivals = await asyncio.to_thread(self._arrivals, list(pages))
+            batch = await self._decided(arrivals)
+            return [verdict for run in batch.runs for verdict in await self._verdicts(run)]
+
+    async def query(self, texts: Mapping[str, str]) -> list[PageVerdict]:
+        """Compare texts with all pages that were added, and keep nothing.
+
+        Args:
+            texts: visible texts by any names.
+
+        Returns:
+            The verdict on each, in order; cluster and representative are those of its best match, None
+            without a match.
+
+        Raises:
+            BadPage: a text is too long.
+            TypeError: a name or a text is no string, or a name is empty.
+        """
+        async with self._lock:
+            pages = [_page(name, text) for name, text in texts.items()]
+            arrivals = await asyncio.to_thread(self._arrivals, pages)
+            return await self._look_up(arrivals)
+
+    async def forget(self, page_ids: Iterable[str]) -> None:
+        """Remove pages; where one was a representative, another member of its cluster takes its place.
+
+        Args:
+            page_ids: of pages; those that were never added are ignored.
+
+        Raises:
+            TypeError: it is one id, not several.
+        """
+        if isinstance(page_ids, str):
+            raise TypeError(f"give several page ids: [{page_ids!r}]")
+        async with self._lock:
+            await self._decided(
+                [
+                    Forget(RecordMetadata(position=self._next_position()), (PageId(page_id),))
+                    for page_id in dict.fromkeys(page_ids)
+                ]
+            )
+
+    def _arrivals(self, pages: Sequence[Page]) -> list[Arrival]:
+        extracted = []
+        for page in pages:
+            record = Record(position=self._next_position(), key=None, value=None)
+            found = self._extract.extract(DecodedPage(record, page))
+            if not isinstance(found, ExtractedPage):
+                raise found.error
+            extracted.append(found)
+        return list(self._fingerprint.fingerprint(extracted))
+
+    def _next_position(self) -> Position:
+        return Position(_INPUT, next(self._offsets))
+
+    async def _decided(self, items: Sequence[Arrival | Forget]) -> InFlightBatch:
+        """Take pages and forgets through the stages, and finish them as deliver and commit do."""
+        batch = InFlightBatch(
+            records=(),
+            record_count=len(items),
+            size_bytes=0,
+            next_offsets={},
+            epoch=0,
+            trace=NoTracer().begin(()),
+            prepared=Prepared(list(items), [], [], 0),
+        )
+        left = (await self._stages.take(batch)).follow_up
+        await self._stores.records.mark(left.marks)
+        if left.former:
+            await self._stores.index.remove(left.former)
+        if items:
+            await self._clusters.trim({_INPUT: items[-1].record.position.offset + 1})
+            await self._clusters.tidy(self._stores.records)
+        return batch
+
+    async def _verdicts(self, run: Run) -> list[PageVerdict]:
+        pages = run.registration.pages
+        judged = {each.registered.handle: Verdict(each.matches, each.containers) for each in run.judged}
+        homes = await self._homes([(page.handle, page.record) for page in pages])
+        return [
+            _verdict_of(
+                page.record,
+                judged.get(page.handle, _NOTHING),
+                homes[page.handle],
+                is_unchanged=page.verdict == "unchanged",
+            )
+            for page in pages
+        ]
+
+    async def _homes(self, pages: Sequence[tuple[Handle, PageRecord]]) -> dict[Handle, _Home]:
+        standing = await self._clusters.standing([handle for handle, _ in pages])
+        homes = {
+            handle: _Home(lone_cluster_id(handle, record.version), record.id)
+            if record.is_indexed
+            else _Home()
+            for handle, record in pages
+        }
+        return homes | {
+            handle: _Home(state.id, state.representative.id) for handle, state in standing.items()
+        }
+
+    async def _look_up(self, arrivals: Sequence[Arrival]) -> list[PageVerdict]:
+        records = [plan(arrival, None, now_seconds=0).record for arrival in arrivals]
+        compared = [record for record in records if record.is_indexed]
+        probing = [ProbingPage(Handle(number), record) for number, record in enumerate(compared)]
+        probed = await probe(probing, self._stores.index)
+        stored = await fetch_candidates(probed.candidates, self._stores.records)
+        verdicts = iter(verify(compared, probed.candidates, stored, self._verdict).verdicts)
+        found = [next(verdicts) if record.is_indexed else _NOTHING for record in records]
+        best = [verdict.matches[0].handle for verdict in found if verdict.matches]
+        homes = await self._homes([(handle, stored[handle]) for handle in best])
+        return [
+            _verdict_of(record, verdict, homes[verdict.matches[0].handle] if verdict.matches else _Home())
+            for record, verdict in zip(records, found, strict=True)
+        ]
+
+
+_NOTHING: Final = Verdict((), ())
+
+
+def _page(page_id: str, text: str) -> Page:
+    if not (isinstance(page_id, str) and page_id and isinstance(text, str)):
+        raise TypeError(f"{page_id!r}: a page id is a string that is not empty, and a text is a string")
+    return Page(id=PageId(page_id), url=page_id, fetched_at_seconds=0, text=text)
+
+
+def _no_message(_event: Event) -> Message:
+    """Take the place of the message of an event, as nothing is published."""
+    return Message(key=None, value=None)
+
+
+def _verdict_of(
+    record: PageRecord, verdict: Verdict, home: _Home, *, is_unchanged: bool = False
+) -> PageVerdict:
+    return PageVerdict(
+        page_id=record.id,
+        kind="unchanged" if is_unchanged else _class_of(record, verdict),
+        matches=verdict.matches,
+        containers=verdict.containers,
+        cluster=home.cluster,
+        representative=home.representative,
+    )
+
+
+def _class_of(record: PageRecord, verdict: Verdict) -> PageClass:
+    if not record.is_indexed:
+        return "undecided"
+    if verdict.matches:
+        return verdict.matches[0].kind
+    return "contained" if verdict.containers else "unique"

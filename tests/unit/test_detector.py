@@ -1,0 +1,185 @@
+"""The library's detector: what it says of pages is what the stream would say of them."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from neardup_stream import Detector, DetectorConfig, Page, PageVerdict
+from neardup_stream.clusters.rules import components
+from neardup_stream.errors import BadPage, ConfigError
+from neardup_stream.page import PageId
+from neardup_stream.pipeline.classification import VerdictConfig
+from neardup_stream.streams.memory.streams import MemorySource, numbered
+from tests.pipelines import Pipeline, essay, page_json
+
+TEXT, EDITED = essay(1), essay(1, edits=[50])
+
+
+def by_id(verdicts: list[PageVerdict]) -> dict[str, PageVerdict]:
+    return {verdict.page_id: verdict for verdict in verdicts}
+
+
+async def test_each_page_gets_its_class_and_the_representative_of_its_cluster() -> None:
+    detector = Detector()
+
+    first = by_id(await detector.add({"a": TEXT, "b": essay(2), "c": TEXT.upper()}))
+    later = by_id(await detector.add({"d": EDITED, "short": "two words", "whole": TEXT + " " + essay(3)}))
+
+    assert {name: verdict.kind for name, verdict in (first | later).items()} == {
+        "a": "unique",
+        "b": "unique",
+        "c": "exact",
+        "d": "near",
+        "short": "undecided",
+        "whole": "contained",
+    }
+    assert [match.id for match in later["d"].matches] == ["a", "c"]
+    assert {name: verdict.representative for name, verdict in (first | later).items()} == {
+        "a": "a",
+        "b": "b",
+        "c": "a",
+        "d": "a",
+        "short": None,
+        "whole": "whole",
+    }
+    assert first["c"].cluster == later["d"].cluster == first["a"].cluster
+    assert [verdict.is_duplicate for verdict in later.values()] == [True, False, False]
+    assert [match.id for match in later["whole"].containers][:1] == ["a"]
+
+
+async def test_verdicts_come_in_the_order_of_the_pages() -> None:
+    verdicts = await Detector().add({name: essay(number) for number, name in enumerate("dcba")})
+
+    assert [verdict.page_id for verdict in verdicts] == ["d", "c", "b", "a"]
+
+
+async def test_a_query_keeps_nothing() -> None:
+    detector = Detector()
+    await detector.add({"a": TEXT})
+
+    asked = by_id(await detector.query({"b": EDITED, "c": essay(2), "short": "two words"}))
+
+    assert [(asked[name].kind, asked[name].representative) for name in ("b", "c", "short")] == [
+        ("near", "a"),
+        ("unique", None),
+        ("undecided", None),
+    ]
+    assert (await detector.add({"c": essay(2)}))[0].kind == "unique"
+
+
+async def test_a_page_with_its_former_text_is_unchanged_and_with_another_one_is_compared_anew() -> None:
+    detector = Detector()
+    await detector.add({"a": TEXT, "b": EDITED})
+
+    (same,) = await detector.add({"b": EDITED})
+    (changed,) = await detector.add({"b": essay(2)})
+    (later,) = await detector.add({"c": EDITED})
+
+    assert (same.kind, same.representative) == ("unchanged", "a")
+    assert (changed.kind, changed.representative) == ("unique", "b")
+    assert [match.id for match in later.matches] == ["a"]
+
+
+async def test_an_id_may_come_repeatedly_in_one_call() -> None:
+    pages = [
+        Page(id=PageId("a"), url="https://a.example/", fetched_at_seconds=0, text=text)
+        for text in (TEXT, essay(2), TEXT)
+    ]
+
+    verdicts = await Detector().add_pages(pages)
+
+    assert [verdict.kind for verdict in verdicts] == ["unique", "unique", "unique"]
+
+
+async def test_of_a_forgotten_representative_another_member_takes_the_place() -> None:
+    detector = Detector()
+    await detector.add({"a": TEXT, "b": EDITED})
+
+    await detector.forget(["a", "never added", "a"])
+    (later,) = await detector.add({"c": TEXT})
+
+    assert [match.id for match in later.matches] == ["b"]
+    assert later.representative == "b"
+
+
+async def test_markup_is_extracted() -> None:
+    html = f"<html><body><script>no()</script><p>{TEXT}</p></body></html>"
+    page = Page(id=PageId("b"), url="https://b.example/", fetched_at_seconds=0, html=html)
+    detector = Detector()
+    await detector.add({"a": TEXT})
+
+    (verdict,) = await detector.add_pages([page])
+
+    assert (verdict.kind, verdict.matches[0].id) == ("exact", "a")
+
+
+async def test_of_a_call_with_an_impossible_page_nothing_is_kept() -> None:
+    detector = Detector()
+    broken = Page(id=PageId("b"), url="b", fetched_at_seconds=0, html="<b>" * 2000 + TEXT)
+    fine = Page(id=PageId("a"), url="a", fetched_at_seconds=0, text=TEXT)
+
+    with pytest.raises(BadPage):
+        await detector.add_pages([fine, broken])
+
+    assert (await detector.query({"c": TEXT}))[0].kind == "unique"
+
+
+@pytest.mark.parametrize("texts", [{"page": None}, {"page": b"bytes"}, {"": "a text"}, {7: "a text"}])
+async def test_what_is_no_text_of_a_page_is_refused_and_changes_nothing(texts: Any) -> None:
+    detector = Detector()
+    (first,) = await detector.add({"page": TEXT})
+
+    with pytest.raises(TypeError, match="a page id is a string that is not empty, and a text is a string"):
+        await detector.add(texts)
+    with pytest.raises(TypeError, match=r"give several page ids: \['page'\]"):
+        await detector.forget("page")
+
+    (copy,) = await detector.add({"copy": TEXT})
+    assert (first.kind, copy.representative) == ("unique", "page")
+
+
+async def test_nothing_may_be_added() -> None:
+    detector = Detector()
+
+    assert await detector.add({}) == await detector.query({}) == []
+    await detector.forget([])
+
+
+async def test_calls_of_several_tasks_wait_for_each_other() -> None:
+    detector = Detector()
+
+    calls = (detector.add({f"{number}": essay(1, edits=[number])}) for number in range(8))
+    verdicts = [verdict for call in await asyncio.gather(*calls) for verdict in call]
+
+    assert [verdict.kind for verdict in verdicts] == ["unique"] + ["near"] * 7
+    assert {verdict.representative for verdict in verdicts} == {verdicts[0].page_id}
+
+
+async def test_a_config_replaces_thresholds_and_the_rule() -> None:
+    config = DetectorConfig(rule=components)
+    strict = DetectorConfig(verdict=VerdictConfig(config.sketch, near_containment=1, near_resemblance=1))
+
+    for each, kind in ((config, "near"), (strict, "contained")):
+        detector = Detector(each)
+        await detector.add({"a": TEXT})
+        assert (await detector.add({"b": EDITED}))[0].kind == kind
+
+
+def test_a_config_that_contradicts_itself_is_refused() -> None:
+    with pytest.raises(ConfigError, match="expected_pages"):
+        Detector(DetectorConfig(expected_pages=0))
+
+
+async def test_it_finds_what_the_stream_finds() -> None:
+    texts = {f"{n}": essay(n % 5, edits=range(3 * (n // 5) % 40)) for n in range(40)}
+    pipeline = Pipeline()
+    source = [page_json(name, text, id=name) for name, text in texts.items()]
+
+    verdicts = await Detector(DetectorConfig(rule=components)).add(texts)
+    async with MemorySource(numbered(source)) as pages:
+        await pipeline.loop(pages).run(asyncio.Event())
+
+    found = {verdict.page_id: {match.id for match in verdict.matches} for verdict in verdicts}
+    streamed = {page: set(matches) for page, matches in pipeline.pairs()}
+    assert {page: matches for page, matches in found.items() if matches} == streamed
