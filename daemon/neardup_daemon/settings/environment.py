@@ -1,4 +1,4 @@
-"""Which environment variables are settings, and which only look like ours.
+"""Decide which environment variables are settings, and which only look like ours.
 
 Kubernetes gives every pod the addresses of the Services around it: one named neardup-stream sets
 `NEARDUP_STREAM_PORT=tcp://10.0.0.1:9464` and a dozen more, which must stop no daemon.

@@ -1,4 +1,4 @@
-"""Where settings come from: defaults, one TOML file, the environment, flags; the later one wins.
+"""Load settings from defaults, one TOML file, the environment and flags; the later one wins.
 
 Generic over the class that says what can be set: a struct of structs, `section.key`, a section inside a
 section allowed. Every source is first flattened into `Given` values; each is then looked up and converted
@@ -73,7 +73,7 @@ class Known(NamedTuple):
 def read_settings(
     into: type[S], config: Path | None, overrides: Sequence[str], environ: Mapping[str, str]
 ) -> tuple[S, Mapping[str, SourceKind]]:
-    """The settings in force, and for each one that was given, what kind of source had the last word.
+    """Return the settings in force, and for each one that was given, which kind of source set it.
 
     Args:
         into: struct of structs with defaults everywhere.
@@ -110,14 +110,14 @@ def read_settings(
 
 
 def _all_of(refusals: Sequence[str]) -> str:
-    """All that is wrong, so that it can be corrected in one go, within reason."""
+    """Return all that is wrong, within reason, so that it can be corrected at once."""
     hidden = len(refusals) - _REFUSALS_SHOWN
     more = [f"and {hidden} more"] if hidden > 0 else []
     return "; ".join([*refusals[:_REFUSALS_SHOWN], *more])
 
 
 def known_settings(of: type[msgspec.Struct], prefix: str = "") -> dict[str, Known]:
-    """Every setting by its dotted name, in the order they are written."""
+    """Return every setting by its dotted name, in the order they are written."""
     hints = get_type_hints(of, include_extras=True)
     found: dict[str, Known] = {}
     for field in msgspec.structs.fields(of):
@@ -198,7 +198,7 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
 
 
 def _convert(given: Given, setting: Known) -> object:
-    """A file has types of its own; elsewhere all is text, with commas between the items of a list."""
+    """Convert a value: a file has types; elsewhere all is text, with commas between the items of a list."""
     if given.kind == "file":
         return msgspec.convert(given.value, setting.type)
     text: object = given.value
@@ -215,7 +215,7 @@ def _without_line_end(value: object, setting: Known) -> object:
 
 
 def _shown(given: Given) -> str:
-    """A refused URL may be misspelled so that nothing says which part of it is the password."""
+    """Return a value as it may be shown: any part of a misspelled URL may be the password."""
     value = given.value
     if not isinstance(value, str):
         return redact_setting(repr(value))
@@ -225,7 +225,7 @@ def _shown(given: Given) -> str:
 
 
 def _wanted(error: msgspec.ValidationError, setting: Known) -> str:
-    """What would be allowed; a pattern alone says too little, so the setting's own sentence follows it."""
+    """Return what would be allowed; after a pattern, also the setting's own description."""
     if setting.choices:
         return f"expected one of {', '.join(setting.choices)}"
     wanted = str(error).partition(" - at `")[0].partition(", got")[0].replace("`", "")

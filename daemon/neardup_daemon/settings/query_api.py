@@ -1,4 +1,4 @@
-"""The section of the query API: where it listens, who may ask, and how much."""
+"""Define the settings of the query API: where it listens, who may ask, and how much."""
 
 from ipaddress import ip_address
 from typing import Annotated
@@ -57,9 +57,25 @@ class Api(Section, frozen=True):
         Meta(
             ge=1,
             le=65_536,
-            description="Most connections at once; at the limit the oldest without a request makes room.",
+            description="Most connections at once, TLS handshakes included; at the limit the oldest without a"
+            " request makes room.",
         ),
     ] = 256
+    head_timeout_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="Longest time from connecting, TLS handshake included, to the end of the first"
+            " request's head; a smaller number frees connections of slow clients sooner."
+        ),
+    ] = 5.0
+    idle_timeout_seconds: Annotated[
+        Seconds,
+        Meta(
+            description="How long a connection stays open from an answer to the next request, and how long a"
+            " client may take to receive an answer; a larger number saves clients that ask seldom a new"
+            " connection."
+        ),
+    ] = 30.0
     max_body_bytes: Annotated[
         int,
         Meta(ge=1, le=1 << 30, description="Largest body of a request; a larger one is answered with 413."),
@@ -72,6 +88,16 @@ class Api(Section, frozen=True):
             description="Most requests worked on at once; a larger number uses more memory.",
         ),
     ] = 16
+    max_threads: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000,
+            description="Most requests at once whose pages are read or compared, each in a thread; others"
+            " wait. A larger number answers more of them at once and takes more from the stream of the same"
+            " process.",
+        ),
+    ] = 4
     max_queued_requests: Annotated[
         int,
         Meta(
@@ -121,12 +147,31 @@ class Api(Section, frozen=True):
             " less.",
         ),
     ] = 200_000
+    latest_records: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=1_000_000,
+            description="Most records, the last of each partition alike, that are read of the events topic"
+            " for the newest merges, and of the dead letters topic; a larger number shows more and takes"
+            " longer.",
+        ),
+    ] = 2000
+    shown_characters: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=10_000_000,
+            description="Most characters of each text that `POST /v1/compare` returns and compares word by"
+            " word; a larger number shows more of long texts and takes longer.",
+        ),
+    ] = 100_000
 
     def __post_init__(self) -> None:
         """Refuse to be reachable by everyone, and half of what security needs.
 
         Raises:
-            ConfigError: the settings contradict each other, or open the API to strangers.
+            ConfigError: the settings contradict each other, or open the API to everyone.
         """
         if self.token and self.token_file:
             raise ConfigError("api.token and api.token_file are both set; set one of them")

@@ -1,4 +1,4 @@
-"""The sections that say what the daemon reports of itself, and where: HTTP, metrics, traces, logs."""
+"""Define the settings of what the daemon reports, and where: HTTP, metrics, traces, logs."""
 
 from typing import Annotated, Literal
 

@@ -1,4 +1,4 @@
-"""What the sections of the settings file are made of."""
+"""Define what the sections of the settings file are made of."""
 
 from typing import Annotated
 

@@ -130,7 +130,7 @@ class Kafka(Section, frozen=True):
             )
 
     def connection(self) -> KafkaConnection:
-        """The same, as Kafka's clients want it."""
+        """Return the same, as Kafka's clients expect it."""
         files = _tls_files("kafka.", self.tls_ca_file, self.tls_certificate_file, self.tls_key_file)
         if files is not None and not self.tls:
             raise ConfigError("kafka.tls_… files are set, and kafka.tls is false")

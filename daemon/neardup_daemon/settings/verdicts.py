@@ -6,6 +6,7 @@ from msgspec import Meta
 
 from neardup_daemon.settings.section import Seconds, Section
 from neardup_stream.bits.permutations import PermutedConfig
+from neardup_stream.clusters.rules import DEFAULT_LINK_CONTAINMENT
 from neardup_stream.fingerprints.simhash import MAX_WINDOW_TOKENS
 from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.indexes.layout import IndexConfig
@@ -242,7 +243,7 @@ class Clusters(Section, frozen=True):
     link_containment: Annotated[
         float,
         Meta(gt=0, le=1, description="Least share of either page inside the other for a firm match."),
-    ] = 0.775
+    ] = DEFAULT_LINK_CONTAINMENT
     tombstone_ttl_seconds: Annotated[
         Seconds,
         Meta(
