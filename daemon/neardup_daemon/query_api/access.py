@@ -1,4 +1,4 @@
-"""Who may ask: the token, the Host header of a local server, and certificates of clients."""
+"""Check who may use the API: the token, the Host header of a local server, certificates of clients."""
 
 import hmac
 import ssl
@@ -52,7 +52,19 @@ class Access:
                     "the header Authorization must be 'Bearer' and the token of api.token",
                     headers={"WWW-Authenticate": 'Bearer realm="neardup-stream"'},
                 )
-        elif self._own_host:
+        else:
+            self.check_host(host)
+
+    def check_host(self, host: str) -> None:
+        """Refuse a request that a web page sent to a local server; see `check`.
+
+        Args:
+            host: the header.
+
+        Raises:
+            Refused: the header names another machine.
+        """
+        if self._own_host:
             name = _host_name(host)
             if name != self._own_host and not is_loopback(name):
                 raise Refused(

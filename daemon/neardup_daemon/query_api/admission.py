@@ -40,7 +40,7 @@ class Admission:
     Args:
         max_concurrent: most at once.
         max_queued: most that wait.
-        meters: told both counts.
+        meters: where both counts are reported.
     """
 
     def __init__(self, max_concurrent: int, max_queued: int, meters: AdmissionMeters) -> None:

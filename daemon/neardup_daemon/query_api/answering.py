@@ -21,7 +21,7 @@ from neardup_daemon.redaction import redact
 from neardup_daemon.settings.query_api import Api
 from neardup_stream.errors import ConfigError, CorruptData, Unavailable
 
-__all__ = ["Answering", "json_answer", "problems_of_routing"]
+__all__ = ["Answering", "json_answer", "no_index", "problems_of_routing"]
 
 _logger = logging.getLogger(__name__)
 
@@ -37,8 +37,8 @@ class Answering:
 
     Args:
         api: limits.
-        access: who may ask.
-        metrics: told each answer.
+        access: which clients may ask.
+        metrics: where each answer is counted.
     """
 
     def __init__(self, api: Api, access: Access, metrics: ApiMetrics) -> None:
@@ -131,6 +131,12 @@ async def problems_of_routing(request: web.Request, handler: Handler) -> web.Str
     except web.HTTPNotFound:
         detail = f"there is no {request.path}; GET /openapi.json lists what there is"
         return _refusal(HTTPStatus.NOT_FOUND, detail)
+
+
+async def no_index(_request: web.Request) -> web.StreamResponse:
+    """Answer while there is no index."""
+    detail = "nothing is stored yet, or Redis is unavailable; try again later"
+    return _refusal(HTTPStatus.SERVICE_UNAVAILABLE, detail, _RETRY_SOON)
 
 
 def json_answer(

@@ -1,4 +1,4 @@
-"""What the query API answers: structs that are encoded as JSON and described in the OpenAPI document."""
+"""Define the answers of the query API: structs, encoded as JSON and described in the OpenAPI document."""
 
 from typing import Annotated, Literal
 
@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 from neardup_daemon.inspect.explanation import Explanation
 from neardup_daemon.inspect.frame_showing import FrameFacts
 from neardup_daemon.inspect.querying import Answer
-from neardup_stream.events import EventCluster, Representative
+from neardup_stream.event_parts import EventCluster, Representative
 from neardup_stream.stores.page_record import PageState
 
 __all__ = [

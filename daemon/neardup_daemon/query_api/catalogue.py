@@ -1,4 +1,4 @@
-"""Every endpoint of the query API."""
+"""List every endpoint of the query API."""
 
 from http import HTTPStatus
 
@@ -12,23 +12,26 @@ from neardup_daemon.query_api.answers import (
 )
 from neardup_daemon.query_api.asking import (
     Asking,
-    ClusterParams,
     ExplainParams,
     LimitParams,
     NoParams,
     PageParams,
 )
+from neardup_daemon.query_api.cluster_reading import ClusterParams, ClusterReading
+from neardup_daemon.query_api.comparing import CompareAnswer, CompareInput, Comparing
 from neardup_daemon.query_api.deciding import Deciding, DecisionAnswer, DecisionParams, PendingAnswer
 from neardup_daemon.query_api.endpoints import Endpoint
+from neardup_daemon.query_api.linking import Linking, LinksAnswer, LinksParams
+from neardup_daemon.query_api.recent import DeadLettersAnswer, MergesAnswer, Recent
 from neardup_stream.wire.pages import PageInput
 
-__all__ = ["deciding_endpoints", "reading_endpoints"]
+__all__ = ["cluster_endpoints", "deciding_endpoints", "reading_endpoints", "recent_endpoints"]
 
 _OK, _ACCEPTED, _NOT_FOUND = HTTPStatus.OK, HTTPStatus.ACCEPTED, (HTTPStatus.NOT_FOUND,)
 
 
-def reading_endpoints(asking: Asking) -> list[Endpoint]:
-    """Return the endpoints that need nothing but the index."""
+def reading_endpoints(asking: Asking, comparing: Comparing) -> list[Endpoint]:
+    """Return the endpoints for pages and lists that need nothing but the index."""
     return [
         Endpoint(
             method="GET",
@@ -40,17 +43,6 @@ def reading_endpoints(asking: Asking) -> list[Endpoint]:
             answers={_OK: Answer},
             problems=_NOT_FOUND,
             handle=asking.page,
-        ),
-        Endpoint(
-            method="GET",
-            path="/v1/clusters/{id}",
-            name="cluster",
-            summary="A cluster, its representative and its members, some at a time.",
-            params=ClusterParams,
-            body=None,
-            answers={_OK: ClusterAnswer},
-            problems=_NOT_FOUND,
-            handle=asking.cluster,
         ),
         Endpoint(
             method="GET",
@@ -86,6 +78,17 @@ def reading_endpoints(asking: Asking) -> list[Endpoint]:
             handle=asking.explain,
         ),
         Endpoint(
+            method="POST",
+            path="/v1/compare",
+            name="compare",
+            summary="Why two pages match, or do not, each stored or given; nothing is stored.",
+            params=NoParams,
+            body=CompareInput,
+            answers={_OK: CompareAnswer},
+            problems=_NOT_FOUND,
+            handle=comparing.compare,
+        ),
+        Endpoint(
             method="GET",
             path="/v1/hosts",
             name="hosts",
@@ -95,6 +98,62 @@ def reading_endpoints(asking: Asking) -> list[Endpoint]:
             answers={_OK: HostsAnswer},
             problems=_NOT_FOUND,
             handle=asking.hosts,
+        ),
+    ]
+
+
+def cluster_endpoints(reading: ClusterReading, linking: Linking) -> list[Endpoint]:
+    """Return the endpoints of one cluster."""
+    return [
+        Endpoint(
+            method="GET",
+            path="/v1/clusters/{id}",
+            name="cluster",
+            summary="A cluster, its representative and its members, some at a time.",
+            params=ClusterParams,
+            body=None,
+            answers={_OK: ClusterAnswer},
+            problems=_NOT_FOUND,
+            handle=reading.cluster,
+        ),
+        Endpoint(
+            method="GET",
+            path="/v1/clusters/{id}/links",
+            name="links",
+            summary="Which of the first pages of a cluster match each other.",
+            params=LinksParams,
+            body=None,
+            answers={_OK: LinksAnswer},
+            problems=_NOT_FOUND,
+            handle=linking.links,
+        ),
+    ]
+
+
+def recent_endpoints(recent: Recent) -> list[Endpoint]:
+    """Return the endpoints that read the latest records of topics, for which Kafka is needed."""
+    return [
+        Endpoint(
+            method="GET",
+            path="/v1/merges",
+            name="merges",
+            summary="The newest merges of clusters among the latest events.",
+            params=LimitParams,
+            body=None,
+            answers={_OK: MergesAnswer},
+            problems=(),
+            handle=recent.merges,
+        ),
+        Endpoint(
+            method="GET",
+            path="/v1/dead-letters",
+            name="dead_letters",
+            summary="Dead letters by reason, and the latest of them.",
+            params=LimitParams,
+            body=None,
+            answers={_OK: DeadLettersAnswer},
+            problems=(),
+            handle=recent.dead_letters,
         ),
     ]
 

@@ -1,28 +1,29 @@
-"""Has pages decided: each goes to the pages topic, and is answered with its decision record.
+"""Has pages decided: each is published to the pages topic, and answered with its decision record.
 
-The record takes the way of every other one, so it is decided once, and its events are those that subscribers
-get; this only reads what was decided.
+The record is processed like every other one, so it is decided once, and its events are those that subscribers
+get; this module only reads what was decided.
 """
 
 import asyncio
 from contextlib import AsyncExitStack
 from http import HTTPStatus
-from typing import Annotated, Final
+from typing import Annotated, Final, Protocol
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from neardup_daemon.inspect.page_facts import cluster_of
 from neardup_daemon.inspect.page_lookup import NotStored, find_stored, given_record
+from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.producing import key_of
 from neardup_daemon.query_api.decisions import Decisions
 from neardup_daemon.query_api.endpoints import Call, Reply
 from neardup_daemon.query_api.problems import Refused, refused_field, refused_page
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.wiring import Stores, kafka_sink
+from neardup_daemon.wiring import Stores
 from neardup_stream.clusters.placements import Decided
 from neardup_stream.errors import BadPage, ConfigError, StreamUnavailable
-from neardup_stream.events import EventCluster
+from neardup_stream.event_parts import EventCluster
 from neardup_stream.message import Message, Partition, Position, Skipped, input_id
 from neardup_stream.meters import Outcome
 from neardup_stream.page import PageId
@@ -48,7 +49,7 @@ class DecisionParams(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the record of a page stands.
+    """The position of the record of a page.
 
     Attributes:
         topic: the pages topic.
@@ -65,8 +66,9 @@ class DecisionAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What was decided of a page, once and for all.
 
     Attributes:
-        position: where the page's record stands.
-        outcome: what became of it, as the metric `neardup_outcomes_total` counts it.
+        position: of the page's record.
+        id: identity of the page, as events name it; absent where only the position was given.
+        outcome: of the record, as the metric `neardup_outcomes_total` counts it.
         version: of the page that was decided; absent where none was.
         events: as subscribers get them; none for a page that stands alone, unless `events.unique` is set.
         cluster: where the page is now, for the outcomes unchanged and superseded, which have no events; null
@@ -74,6 +76,7 @@ class DecisionAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     position: Place
+    id: str | UnsetType = UNSET
     outcome: Outcome
     version: int | UnsetType = UNSET
     events: list[CloudEvent[msgspec.Raw]]
@@ -84,7 +87,7 @@ class PendingAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The page is on the pages topic and will be decided; its decision is not known here.
 
     Attributes:
-        position: where the page's record stands.
+        position: of the page's record.
         state: pending: not decided within `api.decision_timeout_seconds`. kept_no_longer: decided, and the
             decision record is gone; `GET /v1/pages` says where the page is now.
     """
@@ -93,16 +96,24 @@ class PendingAnswer(msgspec.Struct, frozen=True, kw_only=True):
     state: Annotated[str, Meta(pattern="^(pending|kept_no_longer)$")]
 
 
+class DecidingMeters(Protocol):
+    """What waiting for decisions reports."""
+
+    def waiting_pages(self, count: int) -> None:
+        """Set how many requests wait for the decision of a page."""
+
+
 class Deciding:
     """Answers the deciding endpoints; each method raises Refused with a problem.
 
     Args:
         settings: those of the daemons.
         stores: of the index.
+        meters: show how many requests wait.
     """
 
-    def __init__(self, settings: Settings, stores: Stores) -> None:
-        self._settings, self._stores = settings, stores
+    def __init__(self, settings: Settings, stores: Stores, meters: DecidingMeters) -> None:
+        self._settings, self._stores, self._meters = settings, stores, meters
         kafka = settings.kafka
         self._topic = kafka.pages_topic
         self._input_id = input_id(kafka.pages_topic, kafka.input_epoch)
@@ -114,7 +125,7 @@ class Deciding:
         self._sink: KafkaSink | None = None
 
     async def close(self) -> None:
-        """Let go of Kafka."""
+        """Close the connections to Kafka."""
         await self._decisions.close()
         await self._kafka.aclose()
 
@@ -128,14 +139,14 @@ class Deciding:
                 f"{limit} requests wait for decisions (api.max_waiting_pages); try again later",
                 headers={"Retry-After": "1"},
             )
-        self._waiting += 1
+        self._wait(1)
         try:
             position = await self._append(call)
             call.release()
             timeout_seconds = self._settings.api.decision_timeout_seconds
             decided = await self._decisions.wait(position, timeout_seconds)
         finally:
-            self._waiting -= 1
+            self._wait(-1)
         if isinstance(decided, Decided):
             return await self._answer(position, decided, page_id)
         if decided == "trimmed" and not await self._was_applied(page_id, position):
@@ -160,6 +171,10 @@ class Deciding:
                 " (api.decision_kept_seconds); GET /v1/pages says where a page is now",
             )
         return self._pending(position, "pending")
+
+    def _wait(self, change: int) -> None:
+        self._waiting += change
+        self._meters.waiting_pages(self._waiting)
 
     def _page_id(self, body: bytes) -> PageId:
         """Return the id of the page, which a daemon will decode too."""
@@ -209,6 +224,7 @@ class Deciding:
         return Reply(
             DecisionAnswer(
                 position=self._place(position),
+                id=UNSET if page_id is None else page_id,
                 outcome=row.outcome,
                 version=row.version or UNSET,
                 events=[from_message(message) for message in row.events],
@@ -224,7 +240,7 @@ class Deciding:
         return await cluster_of(page, self._stores)
 
     async def _was_applied(self, page_id: PageId, position: Position) -> bool:
-        """Whether the page's record has seen the position, so that it was no dead letter."""
+        """Return whether the page's record has applied the position, so that it was no dead letter."""
         try:
             page = await find_stored(page_id, self._stores.judged)
         except NotStored:

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from neardup_stream.clusters.placements import Decided
 from neardup_stream.clusters.protocol import Decider
-from neardup_stream.errors import CorruptData, StoreUnavailable
+from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
 from neardup_stream.message import Position
 
 __all__ = ["Decisions", "State"]
@@ -49,7 +49,12 @@ class Decisions:
         return "trimmed" if position in settled.finished else "pending"
 
     async def wait(self, position: Position, timeout_seconds: float) -> Decided | State:
-        """Return what is decided of a position, once something is, or it is trimmed, or the time is over."""
+        """Return the decision of a position, once there is one, or it is trimmed, or the wait is over.
+
+        Raises:
+            ConfigError: the store refuses us.
+            CorruptData: what is stored is not what this program writes.
+        """
         found: asyncio.Future[Decided | None] = asyncio.get_running_loop().create_future()
         self._waiting[position] = found
         self._newest_seconds = monotonic()
@@ -79,9 +84,10 @@ class Decisions:
                 settled = await self._decider.settled(positions)
             except StoreUnavailable:
                 continue  # each request waits until its own time is over
-            except CorruptData as error:
+            except (ConfigError, CorruptData) as error:  # waiting does not help
                 for waiting in self._waiting.values():
-                    waiting.set_exception(error)
+                    if not waiting.done():
+                        waiting.set_exception(error)
                 return
             for position in positions:
                 if position in settled.rows:

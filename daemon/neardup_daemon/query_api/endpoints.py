@@ -1,4 +1,4 @@
-"""What an endpoint is: enough to route requests to it, to check them, and to describe it in OpenAPI."""
+"""Define endpoints: enough to route requests to them, to check them, and to describe them in OpenAPI."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
@@ -9,7 +9,20 @@ import msgspec
 
 __all__ = ["NO_HEADERS", "Call", "Endpoint", "EndpointName", "Reply"]
 
-EndpointName = Literal["page", "cluster", "clusters", "query", "explain", "hosts", "decide", "decision"]
+EndpointName = Literal[
+    "page",
+    "cluster",
+    "links",
+    "clusters",
+    "merges",
+    "query",
+    "explain",
+    "compare",
+    "hosts",
+    "dead_letters",
+    "decide",
+    "decision",
+]
 
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 

@@ -1,7 +1,8 @@
-"""What the query API reports of itself."""
+"""Define the metrics of the query API."""
 
 from typing import Final, get_args
 
+from neardup_daemon.connection_limits import ConnectionEnd
 from neardup_daemon.query_api.endpoints import EndpointName
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
 
@@ -32,11 +33,30 @@ class ApiMetrics:
             self._seconds.labels(endpoint)
         self._running = registry.gauge("api_running_requests", "Requests that are worked on.")
         self._queued = registry.gauge("api_queued_requests", "Requests that wait for their turn.")
+        self._waiting = registry.gauge("api_waiting_pages", "Requests that wait for the decision of a page.")
+        self._connections = registry.gauge("api_connections", "Open connections, TLS handshakes included.")
+        self._ended = registry.counter(
+            "api_connections_ended", "Connections that the server ended, by reason.", "reason"
+        )
+        for reason in get_args(ConnectionEnd):
+            self._ended.labels(reason)
 
     def requests(self, running: int, queued: int) -> None:
         """Set how many requests are worked on, and how many wait."""
         self._running.set(running)
         self._queued.set(queued)
+
+    def waiting_pages(self, count: int) -> None:
+        """Set how many requests wait for the decision of a page."""
+        self._waiting.set(count)
+
+    def connections(self, count: int) -> None:
+        """Set how many connections are open."""
+        self._connections.set(count)
+
+    def connection_ended(self, reason: ConnectionEnd) -> None:
+        """Count a connection that the server ended."""
+        self._ended.labels(reason).inc()
 
     def answered(self, endpoint: EndpointName, status: int, seconds: float) -> None:
         """Count and observe an answer."""

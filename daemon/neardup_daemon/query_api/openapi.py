@@ -1,4 +1,4 @@
-"""The OpenAPI document, generated from the endpoints and the structs that they take and return."""
+"""Generate the OpenAPI document from the endpoints and the structs that they take and return."""
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from http import HTTPStatus
 
 from prometheus_client import CollectorRegistry
 
@@ -10,13 +11,26 @@ from neardup_daemon.archives import ReloadedArchives
 from neardup_daemon.policy import agreed_archive_ids, policy
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.query_api.asking import Asking, OpenIndex
-from neardup_daemon.query_api.catalogue import deciding_endpoints, reading_endpoints
+from neardup_daemon.query_api.catalogue import (
+    cluster_endpoints,
+    deciding_endpoints,
+    reading_endpoints,
+    recent_endpoints,
+)
+from neardup_daemon.query_api.cluster_reading import ClusterReading
+from neardup_daemon.query_api.comparing import Comparing
 from neardup_daemon.query_api.deciding import Deciding
+from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
+from neardup_daemon.query_api.linking import Linking
 from neardup_daemon.query_api.metrics import ApiMetrics
+from neardup_daemon.query_api.problems import Refused
+from neardup_daemon.query_api.recent import Recent
 from neardup_daemon.query_api.server import serve_api
 from neardup_daemon.query_api.survey import Surveys
+from neardup_daemon.query_api.threads import Threads
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
+from neardup_stream.archive.texts import TEXTS
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.kept_text import PREFIXES
 
@@ -25,15 +39,22 @@ __all__ = ["serving_queries"]
 
 @asynccontextmanager
 async def serving_queries(
-    settings: Settings, stores: Stores, metrics: ApiMetrics, registry: CollectorRegistry | None = None
+    settings: Settings,
+    stores: Stores,
+    metrics: ApiMetrics,
+    registry: CollectorRegistry | None = None,
+    *,
+    has_kafka: bool = True,
 ) -> AsyncIterator[None]:
     """Serve the query API over an open index while the block runs.
 
     Args:
         settings: those of the index.
         stores: of the index.
-        metrics: told each answer.
+        metrics: where each answer is counted.
         registry: see `serve_api`.
+        has_kafka: whether the topics in the settings are those of the index; without, what needs them is
+            answered with 501.
 
     Raises:
         ConfigError: an archive or a port cannot be had.
@@ -42,14 +63,34 @@ async def serving_queries(
     agreed_ids = agreed_archive_ids(policy(settings))
     archives = await asyncio.to_thread(ReloadedArchives, settings, agreed_ids)
     surveys = Surveys(stores.clusters, stores.judged.records, settings) if stores.clusters else None
-    async with open_preparation(settings, NoMeters(), frozenset({PREFIXES})) as preparation:
-        asking = Asking(OpenIndex(settings, stores, archives.current, preparation, surveys))
-        deciding = Deciding(settings, stores)
-        endpoints = [*reading_endpoints(asking), *deciding_endpoints(deciding)]
+    async with open_preparation(settings, NoMeters(), frozenset({PREFIXES, TEXTS})) as preparation:
+        threads = Threads(settings.api.max_threads)
+        index = OpenIndex(settings, stores, archives.current, preparation, surveys, threads)
+        deciding = Deciding(settings, stores, metrics)
+        recent = Recent(settings)
+        of_topics = (*recent_endpoints(recent), *deciding_endpoints(deciding))
+        endpoints = [
+            *reading_endpoints(Asking(index), Comparing(index)),
+            *cluster_endpoints(ClusterReading(stores), Linking(settings, stores, threads)),
+            *(each if has_kafka else _without_kafka(each) for each in of_topics),
+        ]
         try:
-            async with serve_api(settings.api, endpoints, metrics, registry):
-                yield
+            with threads:
+                async with serve_api(settings.api, endpoints, metrics, registry):
+                    yield
         finally:
             await deciding.close()
+            await recent.close()
             if surveys is not None:
                 await surveys.close()
+
+
+def _without_kafka(endpoint: Endpoint) -> Endpoint:
+    return endpoint._replace(problems=(*endpoint.problems, HTTPStatus.NOT_IMPLEMENTED), handle=_refuse)
+
+
+async def _refuse(_call: Call) -> Reply:
+    raise Refused(
+        HTTPStatus.NOT_IMPLEMENTED,
+        "this needs Kafka, and the index of a directory (--state) has no topics: serve an index in Redis",
+    )

@@ -1,4 +1,4 @@
-"""Errors of the query API as problem documents (RFC 9457) that name the field at fault."""
+"""Report errors of the query API as problem documents (RFC 9457) that name the field at fault."""
 
 import re
 from collections.abc import Mapping

@@ -1,32 +1,46 @@
-"""The query API as a process of its own: for `serve`."""
+"""Run the query API as a process of its own, for `serve`."""
 
+import asyncio
 import logging
 from pathlib import Path
+from typing import Final
 
 from neardup_daemon.logs import log_event
 from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.query_api.opening import serving_queries
+from neardup_daemon.query_api.server import serve_api
+from neardup_daemon.redaction import redact
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
-from neardup_daemon.stored_index import open_stored_index
+from neardup_daemon.stored_index import NoIndex, open_stored_index
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
 from neardup_daemon.telemetry.process_metrics import ProcessMetrics
+from neardup_stream.errors import StoreUnavailable
 from neardup_stream.version import __version__
 
 __all__ = ["run_query_service"]
 
 _logger = logging.getLogger(__name__)
 
+_PAUSE_SECONDS: Final = 1.0
 
-async def run_query_service(settings: Settings, state_dir: Path | None) -> int:
-    """Serve the query API until the process is told to stop.
+
+async def run_query_service(
+    settings: Settings, state_dir: Path | None, *, waits_for_index: bool = False
+) -> int:
+    """Serve the query API until a signal stops the process.
+
+    Args:
+        settings: of the index.
+        state_dir: what `dedup --state` keeps; None for the Redis in the settings.
+        waits_for_index: whether to wait, live but not ready, while Redis is unavailable or nothing is stored.
 
     Returns:
         The exit code of a stop: 0, or 128 + signal after a second signal.
 
     Raises:
-        ConfigError: the settings or the index do not fit.
-        StoreUnavailable: Redis is unavailable at the start.
+        ConfigError: the settings or the index do not fit; or there is none, and this does not wait for it.
+        StoreUnavailable: Redis is unavailable at the start, and this does not wait for it.
         CorruptData: what is stored is not ours.
     """
     registry = MetricRegistry()
@@ -36,9 +50,12 @@ async def run_query_service(settings: Settings, state_dir: Path | None) -> int:
     stop = Stop()
     with stop.on_signals():
         log_event(_logger, "starting", version=__version__)
+        if waits_for_index:
+            async with serve_api(settings.api, None, metrics, registry.prometheus):
+                await _index_stored(settings, state_dir)
         async with (
             open_stored_index(settings, state_dir) as stores,
-            serving_queries(settings, stores, metrics, registry.prometheus),
+            serving_queries(settings, stores, metrics, registry.prometheus, has_kafka=state_dir is None),
         ):
             process.service(settings, stores.namespace.schema_id)
             process.state("ready")
@@ -48,3 +65,17 @@ async def run_query_service(settings: Settings, state_dir: Path | None) -> int:
             process.state("draining")
         log_event(_logger, "stopped")
     return stop.exit_code
+
+
+async def _index_stored(settings: Settings, state_dir: Path | None) -> None:
+    """Return once something is stored under the namespace."""
+    said = ""
+    while True:
+        try:
+            async with open_stored_index(settings, state_dir):
+                return
+        except (NoIndex, StoreUnavailable) as error:
+            if str(error) != said:
+                said = str(error)
+                log_event(_logger, "index_awaited", reason=redact(said))
+        await asyncio.sleep(_PAUSE_SECONDS)

@@ -44,7 +44,7 @@ class Survey(NamedTuple):
 
 
 class Surveys:
-    """Keeps the latest survey, and makes the next when one is asked for and it is old.
+    """Keeps the latest survey, and makes the next one at a request if it is old.
 
     Args:
         clusters: surveyed.
@@ -81,7 +81,7 @@ class Surveys:
         return running.result()
 
     async def close(self) -> None:
-        """Stop the survey that is under way."""
+        """Cancel the running survey, if any."""
         if self._running is not None:
             self._running.cancel()
             await asyncio.gather(self._running, return_exceptions=True)
