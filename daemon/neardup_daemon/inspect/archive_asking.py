@@ -1,4 +1,4 @@
-"""What archives say of one page: for `archive query`."""
+"""Look up one page in archives, for `archive query`."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from neardup_daemon.preparing import verdict_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
 from neardup_stream.errors import ConfigError
-from neardup_stream.events import rounded_ratio
+from neardup_stream.event_parts import rounded_ratio
 from neardup_stream.match import MatchKind, View
 from neardup_stream.pipeline.archived import ArchivedMatch
 from neardup_stream.pipeline.consultation import AskingPage, OpenArchive, consult
@@ -106,7 +106,7 @@ def frozen_matches(
     Raises:
         CorruptData: an archive is damaged.
     """
-    (found,) = consult([page], archives, verdict_config(settings), limit).told
+    (found,) = consult([page], archives, verdict_config(settings), limit).answers
     return tuple(map(_match_entry, found.matches))
 
 
@@ -128,7 +128,7 @@ def _match_entry(archived: ArchivedMatch) -> FrozenMatch:
 
 
 def readable(answer: ArchiveAnswer) -> str:
-    """The same for a person."""
+    """Return the same as text for a person."""
     return "\n".join(_lines(answer))
 
 

@@ -1,4 +1,4 @@
-"""What an archive holds, and whether it is whole: for `archive info` and `archive check`."""
+"""Describe what an archive holds and whether it is whole, for `archive info` and `archive check`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,7 +107,7 @@ def check_archive(path: Path) -> str:
 
 
 def readable(facts: ArchiveFacts) -> str:
-    """The same for a person."""
+    """Return the same as text for a person."""
     return "\n".join(_lines(facts))
 
 

@@ -1,14 +1,16 @@
-"""What `check` looks at: each finding is one sentence, with the remedy where one is needed."""
+"""Run the checks of `check`: each finding is one sentence, with the remedy where one is needed."""
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from neardup_daemon.archives import open_archive
+from neardup_daemon.index_schema import schema
+from neardup_daemon.kafka_wiring import kafka_connection
 from neardup_daemon.policy import policy
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.table_settings import stored_layouts
 from neardup_daemon.terminal import counted
-from neardup_daemon.wiring import kafka_connection, schema
 from neardup_stream.errors import NeardupError
 from neardup_stream.indexes.layout import MEAN_FILL, IndexLayout
 from neardup_stream.stores.redis.client import RedisClient
@@ -44,7 +46,7 @@ async def run_checks(settings: Settings, create_partitions: int | None) -> list[
 
 
 def judge_layout(settings: Settings) -> Finding:
-    """Whether the buckets stay packed at the stated number of pages."""
+    """Return whether the buckets stay packed at the stated number of pages."""
     index = settings.index
     layout = IndexLayout(index.config())
     fill = index.expected_pages / 2 ** (8 + layout.bucket_bits)
@@ -59,7 +61,7 @@ def judge_layout(settings: Settings) -> Finding:
 
 
 def judge_archives(settings: Settings) -> Iterator[Finding]:
-    """Whether the archives that pages are compared with are there, whole, and fit the settings."""
+    """Yield whether the archives that pages are compared with are there, whole, and fit the settings."""
     for name in settings.archive.files:
         try:
             archive = open_archive(Path(name), settings)
@@ -81,7 +83,8 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
             yield Finding("good", f"redis: {facts.name}, keeps what it is given")
             for warning in facts.warnings:
                 yield Finding("warning", f"redis: {warning}")
-            stored = await read_namespace(client, namespace, schema(settings))
+            layouts = await stored_layouts(client, settings)
+            stored = await read_namespace(client, namespace, schema(layouts.base))
             if stored:
                 await check_policy(client, namespace, policy(settings))
             state = f"holds an index of these settings{_made_by(stored)}" if stored else "is free"
@@ -120,7 +123,7 @@ async def _check_kafka(settings: Settings, create_partitions: int | None) -> Asy
 
 
 def judge_topic(name: str, facts: TopicFacts | None, role: TopicRole) -> Finding:
-    """Whether a topic is there, and fit for its purpose."""
+    """Return whether a topic is there, and fit for its purpose."""
     if facts is None:
         return Finding("bad", f"kafka: there is no topic {name}; create it, or run check --create-topics")
     if role != "pages" and facts.max_message_bytes is None:

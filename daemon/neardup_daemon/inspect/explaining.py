@@ -1,4 +1,4 @@
-"""Why two pages match, or do not: every figure that counts, from the code that judges pages in the daemon."""
+"""Explain why two pages match, or do not: every figure that counts, by the code of the daemon."""
 
 import math
 from collections.abc import Sequence
@@ -32,23 +32,19 @@ from neardup_daemon.preparing import cluster_rule, index_layout, verdict_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_stream.clusters.rules import Support
-from neardup_stream.events import EventCluster
-from neardup_stream.fingerprints.framed import (
-    SHORT_SHINGLES,
-    text_shingle_count,
-    whole_overlaps,
-    whole_sketches,
-)
+from neardup_stream.event_parts import EventCluster
+from neardup_stream.fingerprints.framed import SHORT_SHINGLES, text_shingle_count, whole_sketches
 from neardup_stream.fingerprints.resemblance import exact_overlap
 from neardup_stream.fingerprints.shingles import ShingleConfig, shingle_ids, token_hashes
 from neardup_stream.fingerprints.sketch import SketchConfig, standard_errors
 from neardup_stream.indexes.meeting import meeting
 from neardup_stream.indexes.protocol import IndexedPage
-from neardup_stream.match import Candidate, Match
+from neardup_stream.match import Candidate, Match, version_byte
+from neardup_stream.pipeline.candidate_comparison import compare, verify
+from neardup_stream.pipeline.classification import VerdictConfig, are_alike_known, least_content_inside
 from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.indexed import banded_page, indexed_pages
-from neardup_stream.pipeline.likeness import VerdictConfig, are_alike_known, least_content_inside
-from neardup_stream.pipeline.verification import compare, verify
+from neardup_stream.pipeline.pair_figures import whole_figures
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["explain", "explain_named"]
@@ -112,7 +108,7 @@ def explain(
         first: the one page.
         second: the other; all figures are the same the other way round.
         settings: that judge.
-        clusters: where the two stand now, if an index was asked.
+        clusters: the present clusters of the two, if an index was asked.
         archives: asked about both pages.
     """
     first, second = in_one_scope(first, second), in_one_scope(second, first)
@@ -167,7 +163,7 @@ def _verdict(first: AskedPage, second: AskedPage, config: VerdictConfig) -> Pair
         return "undecided" if "short" in states else "archived"
     if one.scope != other.scope:
         return "other_scope"
-    candidate = Candidate(second.handle, other.version & 0xFF)
+    candidate = Candidate(second.handle, version_byte(other.version))
     (verdict,) = verify([one], [[candidate]], {second.handle: other}, config).verdicts
     if verdict.matches:
         return verdict.matches[0].kind
@@ -196,7 +192,7 @@ def _stored(page: AskedPage) -> list[IndexedPage]:
 
 
 def _probed(page: AskedPage) -> list[IndexedPage]:
-    """What the page looks for when it comes: of a stored one, no more is known than what is stored."""
+    """Return the entries that a page probes; of a stored page, only what is stored is known."""
     whole_bands = page.arrival.whole_bands if page.arrival else b""
     if not whole_bands or whole_bands in (page.record.bands, page.record.whole_bands):
         return _stored(page)
@@ -204,7 +200,7 @@ def _probed(page: AskedPage) -> list[IndexedPage]:
 
 
 def _looked_for_more(later: AskedPage, earlier: AskedPage) -> bool:
-    """Whether bands of its whole text, which are not stored, may have found a page stored by such bands."""
+    """Return whether bands of its whole text, which are not stored, may have found the other page."""
     one, other = later.record, earlier.record
     is_known = later.arrival is not None or not one.whole_count or bool(one.whole_bands)
     return not is_known and (not other.whole_count or bool(other.whole_bands))
@@ -238,25 +234,18 @@ def _estimated(
 def _whole_texts(one: PageRecord, other: PageRecord, sketch: SketchConfig | None) -> WholeTexts | UnsetType:
     if sketch is None or not (one.whole_count or other.whole_count):
         return UNSET
-    counts = [text_shingle_count(record) for record in (one, other)]
-    alike_known = are_alike_known([one], [other])
-    overlaps = whole_overlaps([one], [other], sketch)
+    wholes = whole_figures([one], [other], sketch)
     ratios = [
-        round(float(each[0]), _DIGITS)
-        for each in (
-            *overlaps[:5],
-            least_content_inside(overlaps.own_samples, [one], [other]),
-            least_content_inside(overlaps.other_samples, [one], [other]),
-        )
+        round(float(each[0]), _DIGITS) for each in (*wholes.overlaps[:5], *least_content_inside(wholes))
     ]
     return WholeTexts(
-        are_short=max(counts) <= SHORT_SHINGLES,
+        are_short=bool(wholes.counts.max() <= SHORT_SHINGLES),
         resemblance=ratios[0],
         first_in_second=ratios[1],
         second_in_first=ratios[2],
         first_content_in_second=ratios[3],
         second_content_in_first=ratios[4],
-        are_alike_known=bool(alike_known[0]),
+        are_alike_known=bool(are_alike_known(wholes)[0]),
         first_least_inside=ratios[5],
         second_least_inside=ratios[6],
     )
@@ -296,7 +285,7 @@ def _thresholds(settings: Settings) -> Thresholds:
 
 
 def _would_link(match: Match | None, settings: Settings) -> bool | UnsetType:
-    """Whether a page joins another that stands alone and is all that it matches."""
+    """Return whether a page joins another that stands alone and is its only match."""
     rule = cluster_rule(settings)
     if rule is None or match is None:
         return UNSET

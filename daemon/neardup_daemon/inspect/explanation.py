@@ -1,13 +1,13 @@
-"""What is told of two pages: figures without a judgement of their own."""
+"""Define what `explain` reports about two pages, as data: `explanation_words` makes sentences of it."""
 
 from typing import Literal
 
 import msgspec
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from neardup_daemon.inspect.archive_asking import FrozenMatch
 from neardup_daemon.inspect.page_facts import PageFacts
-from neardup_stream.events import EventCluster
+from neardup_stream.event_parts import EventCluster
 from neardup_stream.match import View
 
 __all__ = [
@@ -57,7 +57,7 @@ class Tables(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Estimated(msgspec.Struct, frozen=True, kw_only=True):
-    """What the sketches of the view that decided say, each with its standard error.
+    """Estimates from the sketches of the view that decided, each with its standard error.
 
     Two estimates in three are within it.
 
@@ -103,7 +103,7 @@ class WholeTexts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exact(msgspec.Struct, frozen=True, kw_only=True):
-    """What the whole texts say, counted in shingles, repeats included."""
+    """Exact figures of the whole texts, counted in shingles, repeats included."""
 
     resemblance: float
     first_in_second: float
@@ -114,7 +114,7 @@ class Exact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
-    """The settings that judge, under their own names."""
+    """The settings that decide the verdict, under their own names."""
 
     distance_bits: int
     near_resemblance: float
@@ -128,14 +128,14 @@ class Thresholds(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """Two pages and what they are to each other. What cannot be said is absent.
+    """Two pages and their relation. What cannot be determined is absent.
 
     Attributes:
         first: the one page.
         second: the other.
-        verdict: what comes of comparing them.
-        is_match: whether the daemon tells one as a match of the other: alike, and together in a table.
-        is_same_text: token for token.
+        verdict: the result of comparing them.
+        is_match: whether the daemon publishes one as a match of the other: alike, and together in a table.
+        is_same_text: whether their texts are equal, token for token.
         distance_bits: differing bits of the fingerprints.
         tables: that bring them together.
         archive_keys: by which the archive finds a frozen page for the other one, see `FrozenMatch`; absent
@@ -147,8 +147,8 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
         exact: from the whole texts, where both are given.
         thresholds: in force.
         would_link: whether this match alone would put them into one cluster.
-        clusters: where each stored page stands now; absent where no index was asked.
-        is_one_cluster: whether that is one cluster.
+        clusters: the present cluster of each stored page; absent where no index was asked.
+        is_one_cluster: whether both are in one cluster.
         first_archived: pages of the archives in `archive.files` that the one page is like, best first.
         second_archived: the same of the other.
     """
@@ -157,18 +157,18 @@ class Explanation(msgspec.Struct, frozen=True, kw_only=True):
     second: PageFacts
     verdict: PairVerdict
     is_match: bool
-    is_same_text: bool | UnsetType
-    distance_bits: int | UnsetType
-    tables: Tables | UnsetType
-    archive_keys: tuple[str, ...] | UnsetType
-    view: View | UnsetType
-    estimated: Estimated | UnsetType
-    whole_texts: WholeTexts | UnsetType
+    is_same_text: bool | UnsetType = UNSET
+    distance_bits: int | UnsetType = UNSET
+    tables: Tables | UnsetType = UNSET
+    archive_keys: tuple[str, ...] | UnsetType = UNSET
+    view: View | UnsetType = UNSET
+    estimated: Estimated | UnsetType = UNSET
+    whole_texts: WholeTexts | UnsetType = UNSET
     frames_unknown: bool
-    exact: Exact | UnsetType
+    exact: Exact | UnsetType = UNSET
     thresholds: Thresholds
-    would_link: bool | UnsetType
-    clusters: PairClusters | UnsetType
-    is_one_cluster: bool | UnsetType
+    would_link: bool | UnsetType = UNSET
+    clusters: PairClusters | UnsetType = UNSET
+    is_one_cluster: bool | UnsetType = UNSET
     first_archived: tuple[FrozenMatch, ...] = ()
     second_archived: tuple[FrozenMatch, ...] = ()

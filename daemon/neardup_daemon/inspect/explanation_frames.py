@@ -1,4 +1,4 @@
-"""What an explanation says of two pages of which one at least has a known frame, in sentences."""
+"""Make sentences of an explanation of two pages of which one at least has a known frame."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from neardup_daemon.inspect.explanation import Explanation, WholeTexts
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES
-from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES, SHORT_CONTAINMENT
+from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES, SHORT_CONTAINMENT
 
 __all__ = [
     "content_containment",
@@ -18,43 +18,43 @@ __all__ = [
 ]
 
 
-def content_containment(told: Explanation) -> tuple[str, float]:
-    """The setting that bounds how much of either content is inside the other."""
-    at_least = told.thresholds
-    if told.first.frame_share is UNSET or told.second.frame_share is UNSET:
+def content_containment(facts: Explanation) -> tuple[str, float]:
+    """Return the setting that bounds how much of either content is inside the other, and its value."""
+    at_least = facts.thresholds
+    if facts.first.frame_share is UNSET or facts.second.frame_share is UNSET:
         return "verdict.near_containment", at_least.near_containment
     return "verdict.content_containment", at_least.content_containment
 
 
-def near_by_whole_text(told: Explanation, wholes: WholeTexts) -> str:
-    """Why whole texts match; of the two rules the first that holds."""
-    if wholes.are_short and list(_what_alike_texts_lack(told, wholes)):
+def near_by_whole_text(facts: Explanation, wholes: WholeTexts) -> str:
+    """Return why whole texts match: the first of the two rules that holds."""
+    if wholes.are_short and list(_what_alike_texts_lack(facts, wholes)):
         return (
             f"They match by whole text: both are short, of at most {SHORT_SHINGLES} shingles, and"
             f" {_mutual(wholes):.2f} of either is inside the other, at least {SHORT_CONTAINMENT:g}."
         )
-    at_least = told.thresholds
+    at_least = facts.thresholds
     return (
         f"They match by whole text: resemblance {wholes.resemblance:.2f} is at least"
         f" verdict.near_resemblance ({at_least.near_resemblance:g}), {_mutual(wholes):.2f} of either page is"
         f" inside the other, at least verdict.near_containment ({at_least.near_containment:g}), and"
         f" {wholes.first_content_in_second:.2f} of the first content is inside the second whole text, at"
         f" least {wholes.first_least_inside:.2f}, {wholes.second_content_in_first:.2f} of the second inside"
-        f" the first, at least {wholes.second_least_inside:.2f} ({_known_frames(told, wholes)})."
+        f" the first, at least {wholes.second_least_inside:.2f} ({_known_frames(facts, wholes)})."
     )
 
 
-def too_little_content(told: Explanation) -> Iterator[str]:
-    """Which page has too little beside its frame to be compared by content."""
-    for name, page in (("first", told.first), ("second", told.second)):
+def too_little_content(facts: Explanation) -> Iterator[str]:
+    """Yield which page has too little beside its frame to be compared by content."""
+    for name, page in (("first", facts.first), ("second", facts.second)):
         left = page.content_shingles
         if page.frame_share is not UNSET and left is not UNSET and left < MIN_CONTENT_SHINGLES:
             yield f"beside its frame the {name} has {left} shingles, fewer than {MIN_CONTENT_SHINGLES}"
 
 
-def what_whole_texts_lack(told: Explanation, wholes: WholeTexts) -> Iterator[str]:
-    """Why whole texts do not match."""
-    yield from _what_alike_texts_lack(told, wholes)
+def what_whole_texts_lack(facts: Explanation, wholes: WholeTexts) -> Iterator[str]:
+    """Yield why whole texts do not match."""
+    yield from _what_alike_texts_lack(facts, wholes)
     if wholes.are_short:
         yield (
             f"both are short, of at most {SHORT_SHINGLES} shingles, but {_mutual(wholes):.2f} of one inside"
@@ -62,17 +62,17 @@ def what_whole_texts_lack(told: Explanation, wholes: WholeTexts) -> Iterator[str
         )
 
 
-def frame_shares(told: Explanation) -> str:
-    """How much of each page is frame."""
+def frame_shares(facts: Explanation) -> str:
+    """Return how much of each page is frame."""
     first, second = (
         "no line is known as frame" if page.frame_share is UNSET else f"{page.frame_share:.2f} is frame"
-        for page in (told.first, told.second)
+        for page in (facts.first, facts.second)
     )
     return f"Of the first page {first}; of the second {second} (share of shingles)."
 
 
 def whole_text_figures(wholes: WholeTexts) -> str:
-    """All estimates of the whole texts."""
+    """Return all estimates of the whole texts."""
     return (
         f"Estimated, of the whole texts: resemblance {wholes.resemblance:.2f};"
         f" {wholes.first_in_second:.2f} of the first is inside the second,"
@@ -82,10 +82,10 @@ def whole_text_figures(wholes: WholeTexts) -> str:
     )
 
 
-def _what_alike_texts_lack(told: Explanation, wholes: WholeTexts) -> Iterator[str]:
-    """Why the rule that does not ask for short pages does not hold."""
-    at_least = told.thresholds
-    if not told.first.content_shingles and not told.second.content_shingles:
+def _what_alike_texts_lack(facts: Explanation, wholes: WholeTexts) -> Iterator[str]:
+    """Yield why the rule that does not ask for short pages does not hold."""
+    at_least = facts.thresholds
+    if not facts.first.content_shingles and not facts.second.content_shingles:
         yield "nothing is left of either beside its frame"
         return
     if wholes.resemblance < at_least.near_resemblance:
@@ -105,15 +105,15 @@ def _what_alike_texts_lack(told: Explanation, wholes: WholeTexts) -> Iterator[st
         if share < least:
             yield (
                 f"only {share:.2f} of the {name} content is inside the other whole text, less than"
-                f" {least:.2f} ({_known_frames(told, wholes)})"
+                f" {least:.2f} ({_known_frames(facts, wholes)})"
             )
 
 
-def _known_frames(told: Explanation, wholes: WholeTexts) -> str:
-    """What decides how much of a content must be inside the other whole text."""
-    if told.second.frame_share is UNSET:
+def _known_frames(facts: Explanation, wholes: WholeTexts) -> str:
+    """Return what decides how much of a content must be inside the other whole text."""
+    if facts.second.frame_share is UNSET:
         return "only the first page has a known frame"
-    if told.first.frame_share is UNSET:
+    if facts.first.frame_share is UNSET:
         return "only the second page has a known frame"
     if wholes.are_alike_known:
         return "about the same share of both pages is known as frame"

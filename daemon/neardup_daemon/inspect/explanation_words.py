@@ -1,4 +1,4 @@
-"""What an explanation comes to, in sentences."""
+"""Make sentences of an explanation of two pages."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
@@ -25,18 +25,18 @@ from neardup_daemon.inspect.explanation_frames import (
 __all__ = ["sentences"]
 
 
-def sentences(told: Explanation) -> list[str]:
-    """The verdict with its reason first, then the figures, then the clusters."""
-    is_missed = told.verdict in {"exact", "near"} and not told.is_match
-    missed = _MISSED if told.archive_keys is UNSET else _MISSED_IN_ARCHIVE
-    verdict = missed if is_missed else _VERDICTS[told.verdict](told)
-    return [verdict, *_figures(told), *_origins(told), *_clusters(told), *_archives(told)]
+def sentences(facts: Explanation) -> list[str]:
+    """Return the verdict with its reason, then the figures, then the clusters."""
+    is_missed = facts.verdict in {"exact", "near"} and not facts.is_match
+    missed = _MISSED if facts.archive_keys is UNSET else _MISSED_IN_ARCHIVE
+    verdict = missed if is_missed else _VERDICTS[facts.verdict](facts)
+    return [verdict, *_figures(facts), *_origins(facts), *_clusters(facts), *_archives(facts)]
 
 
-def _archives(told: Explanation) -> Iterator[str]:
-    """Which pages of archives each page is like, by which keys, and what was asked of them."""
-    least = told.thresholds.near_resemblance
-    for name, matches in (("first", told.first_archived), ("second", told.second_archived)):
+def _archives(facts: Explanation) -> Iterator[str]:
+    """Yield which pages of archives each page is like, by which keys, and the thresholds."""
+    least = facts.thresholds.near_resemblance
+    for name, matches in (("first", facts.first_archived), ("second", facts.second_archived)):
         for match in matches:
             shares = (
                 ""
@@ -59,69 +59,69 @@ _MISSED_IN_ARCHIVE: Final = (
 )
 
 
-def _gone(told: Explanation) -> str:
-    return f"No match: {_those(told, 'gone')} forgotten, or has expired."
+def _gone(facts: Explanation) -> str:
+    return f"No match: {_those(facts, 'gone')} forgotten, or has expired."
 
 
-def _same_page(told: Explanation) -> str:
-    del told
+def _same_page(facts: Explanation) -> str:
+    del facts
     return "No match: both are one page, and one crawl of a page is never a duplicate of another."
 
 
-def _undecided(told: Explanation) -> str:
+def _undecided(facts: Explanation) -> str:
     return (
-        f"No verdict: {_those(told, 'short')} too short, with fewer tokens than verdict.min_tokens"
-        f" ({told.thresholds.min_tokens}), and so equal to nothing."
+        f"No verdict: {_those(facts, 'short')} too short, with fewer tokens than verdict.min_tokens"
+        f" ({facts.thresholds.min_tokens}), and so equal to nothing."
     )
 
 
-def _archived(told: Explanation) -> str:
+def _archived(facts: Explanation) -> str:
     return (
-        f"No verdict: {_those(told, 'archived')} left to the archives (archive.on_match is skip), and so in"
+        f"No verdict: {_those(facts, 'archived')} left to the archives (archive.on_match is skip), and so in"
         " no cluster and equal to nothing in the index."
     )
 
 
-def _other_scope(told: Explanation) -> str:
+def _other_scope(facts: Explanation) -> str:
     return (
-        f"No match: pages are compared within one verdict.scope ({told.thresholds.scope}), and these are"
-        f" of {told.first.scope!r} and {told.second.scope!r}."
+        f"No match: pages are compared within one verdict.scope ({facts.thresholds.scope}), and these are"
+        f" of {facts.first.scope!r} and {facts.second.scope!r}."
     )
 
 
-def _contained(told: Explanation) -> str:
-    one = "one" if told.whole_texts is UNSET else "without the frames of their sites, one"
+def _contained(facts: Explanation) -> str:
+    one = "one" if facts.whole_texts is UNSET else "without the frames of their sites, one"
     return (
         f"No match: {one} is inside the other, with at least verdict.contained_containment"
-        f" ({told.thresholds.contained_containment:g}) of it, and the other holds much else. That is"
+        f" ({facts.thresholds.contained_containment:g}) of it, and the other holds much else. That is"
         " evidence, and never links pages."
     )
 
 
-def _unlike(told: Explanation) -> str:
-    lacks = " and ".join(_what_lacks(told))
-    if told.whole_texts is UNSET:
+def _unlike(facts: Explanation) -> str:
+    lacks = " and ".join(_what_lacks(facts))
+    if facts.whole_texts is UNSET:
         return f"No match: {lacks}."
-    wholes_lack = " and ".join(what_whole_texts_lack(told, told.whole_texts))
+    wholes_lack = " and ".join(what_whole_texts_lack(facts, facts.whole_texts))
     return f"No match. By content, without the frames of their sites: {lacks}. By whole text: {wholes_lack}."
 
 
-def _same_text(told: Explanation) -> str:
-    del told
+def _same_text(facts: Explanation) -> str:
+    del facts
     return "They match: they have the same text, token for token."
 
 
-def _near(told: Explanation) -> str:
-    at_least, estimated = told.thresholds, told.estimated
+def _near(facts: Explanation) -> str:
+    at_least, estimated = facts.thresholds, facts.estimated
     if estimated is UNSET:
         most = at_least.distance_bits
-        return f"They match: they differ in {told.distance_bits} bits, at most index.distance_bits ({most})."
-    if told.whole_texts is not UNSET and told.view == "whole":
-        return near_by_whole_text(told, told.whole_texts)
+        return f"They match: they differ in {facts.distance_bits} bits, at most index.distance_bits ({most})."
+    if facts.whole_texts is not UNSET and facts.view == "whole":
+        return near_by_whole_text(facts, facts.whole_texts)
     by, either = "", "page"
-    if told.whole_texts is not UNSET:
+    if facts.whole_texts is not UNSET:
         by, either = " by content, without the frames of their sites", "content"
-    name, bound = content_containment(told)
+    name, bound = content_containment(facts)
     return (
         f"They match{by}: resemblance {estimated.resemblance:.2f} is at least verdict.near_resemblance"
         f" ({at_least.near_resemblance:g}), and {_mutual(estimated):.2f} of either {either} is inside"
@@ -142,26 +142,26 @@ _VERDICTS: Final[Mapping[PairVerdict, Callable[[Explanation], str]]] = {
 }
 
 
-def _those(told: Explanation, state: str) -> str:
-    """Which of the two are so, with the verb."""
-    pages = {"the first is": told.first, "the second is": told.second}
+def _those(facts: Explanation, state: str) -> str:
+    """Return which of the two are in this state, with the verb."""
+    pages = {"the first is": facts.first, "the second is": facts.second}
     named = [name for name, page in pages.items() if page.state == state]
     return named[0] if len(named) == 1 else "each is"
 
 
-def _what_lacks(told: Explanation) -> Iterator[str]:
-    at_least, estimated = told.thresholds, told.estimated
+def _what_lacks(facts: Explanation) -> Iterator[str]:
+    at_least, estimated = facts.thresholds, facts.estimated
     if estimated is UNSET:
         most = at_least.distance_bits
-        yield f"they differ in {told.distance_bits} bits, more than index.distance_bits ({most})"
+        yield f"they differ in {facts.distance_bits} bits, more than index.distance_bits ({most})"
         return
-    yield from too_little_content(told)
+    yield from too_little_content(facts)
     if estimated.resemblance < at_least.near_resemblance:
         yield (
             f"resemblance {estimated.resemblance:.2f} is below verdict.near_resemblance"
             f" ({at_least.near_resemblance:g})"
         )
-    name, bound = content_containment(told)
+    name, bound = content_containment(facts)
     if _mutual(estimated) < bound:
         yield f"only {_mutual(estimated):.2f} of one page is inside the other, less than {name} ({bound:g})"
 
@@ -170,24 +170,24 @@ def _mutual(estimated: Estimated) -> float:
     return min(estimated.first_in_second, estimated.second_in_first)
 
 
-def _figures(told: Explanation) -> Iterator[str]:
-    if told.is_same_text is True and told.verdict != "exact":
+def _figures(facts: Explanation) -> Iterator[str]:
+    if facts.is_same_text is True and facts.verdict != "exact":
         yield "They have the same text, token for token."
-    if told.distance_bits is not UNSET:
-        meeting = _frozen_meeting(told) if told.tables is UNSET else _meeting(told.tables)
-        yield f"Their fingerprints differ in {told.distance_bits} of 64 bits. {meeting}"
-    if told.frames_unknown:
+    if facts.distance_bits is not UNSET:
+        meeting = _frozen_meeting(facts) if facts.tables is UNSET else _meeting(facts.tables)
+        yield f"Their fingerprints differ in {facts.distance_bits} of 64 bits. {meeting}"
+    if facts.frames_unknown:
         yield "They are compared with the frames of their sites, if any: no index was asked for those."
-    is_framed = told.whole_texts is not UNSET
+    is_framed = facts.whole_texts is not UNSET
     if is_framed:
-        yield frame_shares(told)
-    if told.estimated is not UNSET:
-        of_what = "contents" if told.view == "content" else "whole texts"
-        yield f"Estimated{f', of the {of_what}' if is_framed else ''}: {_estimates(told.estimated)}."
-    if told.whole_texts is not UNSET and told.view == "content":
-        yield whole_text_figures(told.whole_texts)
-    if told.exact is not UNSET:
-        yield f"Exactly{', of the whole texts' if is_framed else ''}: {_overlap(told.exact)}."
+        yield frame_shares(facts)
+    if facts.estimated is not UNSET:
+        of_what = "contents" if facts.view == "content" else "whole texts"
+        yield f"Estimated{f', of the {of_what}' if is_framed else ''}: {_estimates(facts.estimated)}."
+    if facts.whole_texts is not UNSET and facts.view == "content":
+        yield whole_text_figures(facts.whole_texts)
+    if facts.exact is not UNSET:
+        yield f"Exactly{', of the whole texts' if is_framed else ''}: {_overlap(facts.exact)}."
 
 
 def _estimates(of: Estimated) -> str:
@@ -226,34 +226,34 @@ def _meeting(tables: Tables) -> str:
     return f"None of {tables.simhash_count} simhash tables and {tables.band_count} bands has them together."
 
 
-def _origins(told: Explanation) -> Iterator[str]:
-    for name, page in (("first", told.first), ("second", told.second)):
+def _origins(facts: Explanation) -> Iterator[str]:
+    for name, page in (("first", facts.first), ("second", facts.second)):
         if page.archive is not UNSET:
             yield f"The {name} is frozen in {page.archive}, fetched {page.fetched_at}."
 
 
-def _frozen_meeting(told: Explanation) -> str:
-    if told.archive_keys is UNSET:
+def _frozen_meeting(facts: Explanation) -> str:
+    if facts.archive_keys is UNSET:
         return "Both are frozen; an archive keeps no bands, so whether one would find the other is unknown."
-    if not told.archive_keys:
+    if not facts.archive_keys:
         return "They have no key of the archive in common."
-    return f"The archive finds the frozen page by {', '.join(told.archive_keys)}."
+    return f"The archive finds the frozen page by {', '.join(facts.archive_keys)}."
 
 
-def _clusters(told: Explanation) -> Iterator[str]:
-    if told.would_link is not UNSET:
-        yield _link(told)
-    if told.clusters is not UNSET:
-        yield from _standing(told, told.clusters)
+def _clusters(facts: Explanation) -> Iterator[str]:
+    if facts.would_link is not UNSET:
+        yield _link(facts)
+    if facts.clusters is not UNSET:
+        yield from _standing(facts, facts.clusters)
 
 
-def _link(told: Explanation) -> str:
-    rule, least = told.thresholds.rule, told.thresholds.link_containment
+def _link(facts: Explanation) -> str:
+    rule, least = facts.thresholds.rule, facts.thresholds.link_containment
     if rule == "components":
         return "The match links them: with clusters.rule = components every match does."
     if rule == "anchored":
         return "The match links them if the earlier page founded its cluster: clusters.rule is anchored."
-    if told.is_same_text is True or told.estimated is UNSET or _mutual(told.estimated) >= least:
+    if facts.is_same_text is True or facts.estimated is UNSET or _mutual(facts.estimated) >= least:
         return f"The match links them: it is firm, by clusters.link_containment ({least:g})."
     return (
         f"The match is not firm: less than clusters.link_containment ({least:g}) of one page is inside the"
@@ -262,14 +262,14 @@ def _link(told: Explanation) -> str:
     )
 
 
-def _standing(told: Explanation, clusters: PairClusters) -> Iterator[str]:
-    if told.is_one_cluster is True and clusters[0] is not None:
+def _standing(facts: Explanation, clusters: PairClusters) -> Iterator[str]:
+    if facts.is_one_cluster is True and clusters[0] is not None:
         yield (
             f"They are in one cluster now: {clusters[0].id}, {clusters[0].size:,} in all;"
             f" {clusters[0].representative.id} represents it."
         )
         return
-    pages = {"The first": told.first, "The second": told.second}
+    pages = {"The first": facts.first, "The second": facts.second}
     for (name, page), cluster in zip(pages.items(), clusters, strict=True):
         if cluster is not None:
             yield f"{name} is in cluster {cluster.id} now, {cluster.size:,} in all."

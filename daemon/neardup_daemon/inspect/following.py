@@ -1,4 +1,4 @@
-"""Follows the events topic: for `tail`."""
+"""Follow the events topic, for `tail`."""
 
 import secrets
 from time import monotonic
@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
+from neardup_daemon.kafka_wiring import kafka_source
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
 from neardup_daemon.terminal import printable, printable_json
-from neardup_daemon.wiring import kafka_source
 from neardup_stream.errors import CorruptData
 from neardup_stream.message import Message, Record
 from neardup_stream.wire.events import CloudEvent, from_message
@@ -39,9 +39,9 @@ class Follow(NamedTuple):
 
 
 async def follow_events(follow: Follow, settings: Settings) -> int:
-    """Print events until told to stop; returns the exit code.
+    """Print events until a signal or a limit ends it; return the exit code.
 
-    A follower is a group of its own, so that it takes nothing away from anybody.
+    A follower is a consumer group of its own, so it takes no partition from another consumer.
 
     Raises:
         StreamUnavailable: Kafka cannot be reached.
@@ -92,7 +92,7 @@ def _show(record: Record, follow: Follow) -> None:
 
 
 def readable(event: CloudEvent[msgspec.Raw]) -> str:
-    """A few lines for a person: what happened to which page, and the nearest pages it matches."""
+    """Return a few lines for a person: what happened to which page, and the nearest pages it matches."""
     data: dict[str, Any] = msgspec.json.decode(event.data)
     name = event.type.removeprefix("io.neardup.").removesuffix(".v1")
     kind = f" ({data['kind']})" if "kind" in data else ""

@@ -1,4 +1,4 @@
-"""What is stored of a site's frame, and which lines of given pages it is: for `frames show` and `forget`."""
+"""Show what is stored of a site's frame, and which lines of given pages it is, for `frames show`."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 import msgspec
-import numpy as np
 
 from neardup_daemon.inspect.frame_sites import frame_lines, named_site
 from neardup_daemon.preparing import build_viewer, open_preparation, simhash_config
@@ -80,7 +79,7 @@ class PageLinesFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredFrame(msgspec.Struct, frozen=True, kw_only=True):
-    """The frame table of a site, and what is told of it."""
+    """The frame table of a site, and the facts that are shown about it."""
 
     facts: FrameFacts
     table: FrameTable
@@ -160,13 +159,11 @@ async def page_lines(
 def _page_lines(
     arrival: Arrival, table: FrameTable, settings: Settings, preparation: Prepares
 ) -> PageLinesFacts:
-    """By the stored table alone; a page that is too short to be judged is not viewed."""
+    """By the stored table alone."""
     assert arrival.lines is not None  # noqa: S101 - a page that was just prepared
     assert arrival.kept is not None  # noqa: S101 - with its text
     hashes = arrival.lines.hashes
-    is_content = np.ones(hashes.size, np.bool_)
-    if arrival.is_decided:
-        is_content = build_viewer(settings, preparation).content_of(arrival, table)
+    is_content = build_viewer(settings, preparation).content_of(arrival, table)
     known = dict(
         zip(
             hashes.tolist(),
@@ -188,7 +185,7 @@ def _page_lines(
 
 
 def readable(frame: FrameFacts) -> Iterator[str]:
-    """The same for a person."""
+    """Yield the same as lines for a person."""
     name = click.style(printable(frame.site), bold=True)
     yield f"{name}  pages counted: {frame.pages:,}, lines stored: {frame.lines:,}"
     if not frame.pages:
@@ -203,7 +200,7 @@ def readable(frame: FrameFacts) -> Iterator[str]:
 
 
 def readable_page(page: PageLinesFacts) -> Iterator[str]:
-    """The lines of a page for a person: its frame is marked and dim."""
+    """Yield the lines of a page for a person: its frame is marked and dim."""
     yield ""
     yield click.style(printable(page.id), bold=True)
     for line in page.lines:

@@ -1,4 +1,4 @@
-"""The sites whose frames are kept, by the names that people give them."""
+"""Find the sites whose frames are kept, by the names that people give them."""
 
 from contextlib import suppress
 from typing import NamedTuple
@@ -18,7 +18,7 @@ __all__ = ["FrameLines", "frame_lines", "named_site", "require_site_of"]
 
 
 def require_site_of(settings: Settings) -> ScopeOf:
-    """What tells the site of a page.
+    """Return the function that returns the site of a page.
 
     Raises:
         ConfigError: frames are not taken out with these settings, or there is no such scope.
@@ -32,7 +32,7 @@ def require_site_of(settings: Settings) -> ScopeOf:
 
 
 def named_site(name: str, settings: Settings) -> str:
-    """The site that a word of the command line means: a host, a URL of its pages, or a value of `meta`.
+    """Return the site that an argument names: a host, a URL of its pages, or a value of `meta`.
 
     Raises:
         ConfigError: it is no host, or frames are not taken out with these settings.

@@ -1,4 +1,4 @@
-"""Pages of archives that an operator asks about by id or URL."""
+"""Look up pages of archives by id or URL."""
 
 from collections.abc import Sequence
 
@@ -43,7 +43,7 @@ def _asked(archive: OpenArchive, row: int) -> AskedPage:
 
 
 def _record(logged: LoggedPage, sketch: FrozenSketch, *, is_gone: bool) -> PageRecord:
-    """Return what stood for a page when it was frozen, without its bands: an archive keeps none."""
+    """Return the page record of a page when it was frozen, without its bands: an archive keeps none."""
     is_compared = sketch.text_fingerprint != 0
     return PageRecord(
         url=logged.url,

@@ -1,4 +1,4 @@
-"""Which pages of archives share passages with given pages: for `overlap`."""
+"""Find the pages of archives that share passages with given pages, for `overlap`."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -20,7 +20,7 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Prepared
-from neardup_stream.streams.files.source import FileSource
+from neardup_stream.streams.files.source import FileSource, record_number
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["FoundOverlap", "FoundPassage", "OverlapRequest", "PageOverlaps", "find_overlaps", "readable"]
@@ -141,7 +141,7 @@ async def find_overlaps(
 
 
 def readable(found: PageOverlaps, text: str) -> str:
-    """The same for a person, with the passages marked in the text."""
+    """Return the same as text for a person, with the passages marked."""
     return "\n".join(_lines(found, text))
 
 
@@ -180,9 +180,9 @@ def _file_record(name: str, number: int, max_page_bytes: int) -> Record:
 
 def _complaints(prepared: Prepared) -> Iterator[str]:
     for rejected in prepared.rejected:
-        yield f"dead letter: record {rejected.record.position.offset}: {rejected.error}"
+        yield f"dead letter: {record_number(rejected.record.position)}: {rejected.error}"
     for skipped in prepared.skipped:
-        yield f"skipped: record {skipped.record.position.offset}: {skipped.reason}"
+        yield f"skipped: {record_number(skipped.record.position)}: {skipped.reason}"
 
 
 def _page_overlaps(
@@ -234,7 +234,7 @@ def _found_passage(passage: Passage, text: str) -> FoundPassage:
 
 
 def _lines(found: PageOverlaps, text: str) -> Iterator[str]:
-    common = f", {found.common:.0%} of it on too many pages to tell" if found.common else ""
+    common = f", {found.common:.0%} of it on too many pages to count as shared" if found.common else ""
     yield f"{click.style(printable(found.url), bold=True)}: {found.tokens:,} tokens{common}"
     if not found.overlaps:
         yield "  no archived page shares a passage with it"
@@ -251,7 +251,7 @@ def _lines(found: PageOverlaps, text: str) -> Iterator[str]:
 
 
 def _shortened(text: str) -> str:
-    """The beginning and the end of a text, no half of a surrogate pair among them: JSON has none."""
+    """Return the beginning and the end of a text, without half surrogate pairs, which JSON does not have."""
     if len(text) > _EXCERPT_CHARACTERS:
         half = _EXCERPT_CHARACTERS // 2
         text = f"{text[:half]} … {text[-half:]}"

@@ -1,4 +1,4 @@
-"""Pages, matches and clusters as `query` and `explain` tell them, named as in the events."""
+"""Define pages, matches and clusters as `query` and `explain` print them, named as in the events."""
 
 from typing import Literal
 
@@ -9,7 +9,7 @@ from neardup_daemon.inspect.page_lookup import AskedPage
 from neardup_daemon.wiring import Stores
 from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
 from neardup_stream.clusters.requests import PageVersion
-from neardup_stream.events import EventCluster, Representative, rounded_ratio
+from neardup_stream.event_parts import EventCluster, Representative, rounded_ratio
 from neardup_stream.fingerprints.framed import text_shingle_count
 from neardup_stream.match import Match, MatchKind, Scheme, View
 from neardup_stream.pipeline.event_building import event_frame_share
@@ -40,7 +40,7 @@ class PageFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     url: str
-    version: int | UnsetType
+    version: int | UnsetType = UNSET
     is_stored: bool
     state: PageState
     fingerprint: str
@@ -63,15 +63,15 @@ class MatchFacts(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     kind: MatchKind | Literal["contained"]
     distance_bits: int
-    resemblance: float | UnsetType
-    containment: float | UnsetType
-    contained_in: float | UnsetType
+    resemblance: float | UnsetType = UNSET
+    containment: float | UnsetType = UNSET
+    contained_in: float | UnsetType = UNSET
     scheme: Scheme
     view: View = "whole"
 
 
 def page_facts(page: AskedPage) -> PageFacts:
-    """What is told of the page itself."""
+    """Return the facts about the page itself."""
     record, stored = page.record, page.stored
     return PageFacts(
         id=record.id,
@@ -90,7 +90,7 @@ def page_facts(page: AskedPage) -> PageFacts:
 
 
 def match_facts(match: Match, kind: MatchKind | Literal["contained"]) -> MatchFacts:
-    """What is told of another page."""
+    """Return the facts about another page that this one matches."""
     return MatchFacts(
         id=match.id,
         url=match.url,
@@ -106,7 +106,7 @@ def match_facts(match: Match, kind: MatchKind | Literal["contained"]) -> MatchFa
 
 
 async def cluster_of(page: AskedPage, stores: Stores) -> EventCluster | None:
-    """Where the stored page stands now; None if there is none, or it was not decided.
+    """Return the present cluster of a stored page; None if there is none, or it was not decided.
 
     Raises:
         StoreUnavailable: the store is unavailable.

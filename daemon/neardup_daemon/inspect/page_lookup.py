@@ -1,4 +1,4 @@
-"""The pages that an operator asks about: stored ones by id or URL, others given as JSON."""
+"""Look up the pages that an operator asks about: stored ones by id or URL, others given as JSON."""
 
 import os
 import sys
@@ -93,7 +93,7 @@ class AskedPage(NamedTuple):
 
 
 def named_ids(name: str) -> tuple[PageId, ...]:
-    """The ids that a word of the command line may mean, likeliest first, as for a forget.
+    """Return the ids that an argument may mean, likeliest first, as for a forget.
 
     Raises:
         ConfigError: it is empty, or not UTF-8.
@@ -202,12 +202,12 @@ async def place_given(
 
 
 def _record(arrival: Arrival) -> PageRecord:
-    """What would stand for the page if it came to an empty index."""
+    """Return the page record that an empty index would store for the page."""
     return plan(arrival, None, now_seconds=0).record
 
 
 def _read(source: str, max_page_bytes: int) -> bytes:
-    """One byte more than a page may have is enough to refuse it."""
+    """Read at most one byte more than a page may have, which is enough to refuse it."""
     if source == STDIN:
         return sys.stdin.buffer.read(max_page_bytes + 1)
     try:

@@ -1,4 +1,4 @@
-"""The two pages that `explain` compares: given, stored or frozen."""
+"""Look up the two pages that `explain` compares: given, stored or frozen."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,31 +1,26 @@
-"""What subscribers hold of the pages of a namespace, by the events that are still there: for `recover`."""
+"""Fold the retained events to what subscribers hold of the pages of a namespace, for `recover`."""
 
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from neardup_stream.errors import CorruptData
+from neardup_stream.event_parts import EventCluster
 from neardup_stream.events import (
-    EVENT_DATA,
+    EVENT_DECODERS,
     ClusterMerge,
     DuplicateFound,
-    EventCluster,
     EventData,
     Gone,
     RepresentativeChanged,
     Undecided,
     UniqueFound,
-    event_type,
 )
 from neardup_stream.fold import Fold
 from neardup_stream.message import Message, Record
 from neardup_stream.wire.events import from_message
 
 __all__ = ["PublishedPages"]
-
-_DECODERS: dict[str, msgspec.json.Decoder[EventData]] = {
-    event_type(name): msgspec.json.Decoder(data) for name, data in EVENT_DATA.items()
-}
 
 
 class PublishedPages:
@@ -53,7 +48,7 @@ class PublishedPages:
             message = Message(key=record.key, value=record.value, headers=record.headers)
             try:
                 event = from_message(message)
-                decoder = _DECODERS.get(event.type)
+                decoder = EVENT_DECODERS.get(event.type)
                 if decoder is None or not event.source.startswith(self._prefix):
                     continue
                 for page_id, url, version in _named(decoder.decode(event.data)):
@@ -65,11 +60,11 @@ class PublishedPages:
                 self.unreadable_count += 1
 
     def clustered(self) -> set[str]:
-        """Ids of the pages that stand in clusters of two or more."""
+        """Return the ids of pages that are in clusters of two or more."""
         return {page_id for members in self.fold.clusters().values() for page_id in members}
 
     def url_of(self, page_id: str) -> str:
-        """The address of a page, as an event named it."""
+        """Return the address of a page, as an event named it."""
         return self._urls.get(page_id, page_id)
 
 

@@ -1,9 +1,9 @@
-"""Which stored pages a page matches, found by probing without storing anything: for `query`."""
+"""Find the stored pages that a page matches, by probing without storing anything, for `query`."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, ParamSpec, Protocol, TypeVar
 
 import click
 import msgspec
@@ -18,16 +18,18 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.terminal import printable
 from neardup_daemon.wiring import Stores
-from neardup_stream.events import EventCluster
+from neardup_stream.event_parts import EventCluster
 from neardup_stream.match import View
+from neardup_stream.pipeline.candidate_comparison import Verdict, verify
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.consultation import OpenArchive
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.probe import ProbingPage, probe
-from neardup_stream.pipeline.verification import Verdict, verify
 from neardup_stream.pipeline.verify import fetch_candidates
 
-__all__ = ["Answer", "answer_about", "query_page", "readable"]
+__all__ = ["Answer", "RunsInThread", "answer_about", "query_page", "readable"]
 
+_Given = ParamSpec("_Given")
+_Returned = TypeVar("_Returned")
 
 _VIEWS: Final[Mapping[View, str]] = {"content": "content", "whole": "whole text"}
 
@@ -40,7 +42,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         matches: verified, best first; of pages with one fingerprint only the first few.
         containers: pages that are no match, but one of the two is mostly inside the other.
         is_truncated: whether more pages may match than were read.
-        cluster: where the stored page stands now; null where nothing was decided.
+        cluster: the present cluster of the stored page; null where nothing was decided.
         archived: pages of the archives in `archive.files` that it is like, best first.
         asked_by_text_only: archives with fuzzy keys alone, which a stored page has none of: they were asked
             for its exact text.
@@ -79,10 +81,31 @@ async def query_page(name: str, settings: Settings, state_dir: Path | None) -> A
         return await answer_about(page, stores, archives, settings)
 
 
+class RunsInThread(Protocol):
+    """Runs a call in a thread, as `asyncio.to_thread` does."""
+
+    async def __call__(
+        self, function: Callable[_Given, _Returned], /, *args: _Given.args, **kwargs: _Given.kwargs
+    ) -> _Returned:
+        """Return what the call returns."""
+        ...
+
+
 async def answer_about(
-    page: AskedPage, stores: Stores, archives: Sequence[OpenArchive], settings: Settings
+    page: AskedPage,
+    stores: Stores,
+    archives: Sequence[OpenArchive],
+    settings: Settings,
+    in_thread: RunsInThread = asyncio.to_thread,
 ) -> Answer:
     """Ask open stores about a page; nothing is written anywhere.
+
+    Args:
+        page: that is asked about.
+        stores: of the index.
+        archives: that are asked beside it.
+        settings: those of the index.
+        in_thread: runs what would stop the event loop.
 
     Raises:
         StoreUnavailable: the store is unavailable.
@@ -95,7 +118,7 @@ async def answer_about(
         containers=tuple(match_facts(match, "contained") for match in verdict.containers),
         is_truncated=is_truncated,
         cluster=await cluster_of(page, stores),
-        archived=await asyncio.to_thread(_archived, page, archives, settings) if archives else (),
+        archived=await in_thread(_archived, page, archives, settings) if archives else (),
         asked_by_text_only=_asked_by_text_only(page, archives),
     )
 
@@ -112,10 +135,11 @@ def _archived(
 
 
 async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tuple[Verdict, bool]:
-    """As the daemon would, but that stale stay where they are."""
+    """Probe as the daemon does, but leave stale candidates in the index."""
     if not page.record.is_indexed:
         return Verdict((), ()), False
     whole_bands = page.arrival.whole_bands if page.arrival else b""
+    await stores.tables.learn()
     probed = await probe([ProbingPage(page.handle, page.record, whole_bands)], stores.judged.index)
     records = await fetch_candidates(probed.candidates, stores.judged.records)
     verification = verify([page.record], probed.candidates, records, config)
@@ -123,7 +147,7 @@ async def _probe(page: AskedPage, stores: Stores, config: VerdictConfig) -> tupl
 
 
 def readable(answer: Answer) -> str:
-    """The same for a person."""
+    """Return the same as text for a person."""
     return "\n".join(_lines(answer))
 
 
@@ -166,7 +190,7 @@ def _standing(page: PageFacts) -> str:
 
 def _match_line(match: MatchFacts, *, is_framed: bool) -> str:
     """With the view that decided, where either page has a known frame."""
-    likeness = "" if match.resemblance is UNSET else f"{match.resemblance:6.1%} alike"
+    likeness = "" if match.resemblance is UNSET else f" {match.resemblance:6.1%} alike"
     if is_framed or match.view == "content":
         likeness += f" by {_VIEWS[match.view]}"
     figures = click.style(f"{match.kind:>9}{likeness} {match.distance_bits:>3} bits", fg="green")

@@ -1,4 +1,4 @@
-"""Which frozen pages hold terms: for `search`."""
+"""Find the frozen pages that hold terms, for `search`."""
 
 import asyncio
 import logging
@@ -157,7 +157,7 @@ def search_archives(run: SearchRun, settings: Settings) -> SearchedPages:
 
 
 def readable(found: SearchedPages) -> str:
-    """The same for a person."""
+    """Return the same as text for a person."""
     return "\n".join(_lines(found))
 
 
@@ -205,7 +205,7 @@ def _is_archive(path: Path) -> bool:
 
 
 def _by_kept_texts(searched: _Searched, *, must: bool) -> _Searched:
-    """The same settled by the texts that the archive keeps.
+    """Return the same with every maybe settled by the texts that the archive keeps.
 
     Args:
         searched: an archive and its answer.
@@ -220,7 +220,7 @@ def _by_kept_texts(searched: _Searched, *, must: bool) -> _Searched:
 async def _by_files(
     found: Sequence[_Searched], query: BoundQuery, paths: Sequence[Path], settings: Settings
 ) -> list[_Searched]:
-    """The same settled by the pages of files, which are matched by their ids."""
+    """Return the same with every maybe settled by the pages of files, found by their ids."""
     wanted: dict[str, list[tuple[int, int]]] = {}
     for number, each in enumerate(found):
         for row in each.answer.maybe.tolist():
@@ -245,7 +245,7 @@ def _is_same_text(archive: LoggedArchive, row: int, text_fingerprint: int) -> bo
 
 
 async def _texts(paths: Sequence[Path], settings: Settings) -> AsyncIterator[list[tuple[str, str]]]:
-    """Ids and visible texts of the pages of files, read once."""
+    """Yield ids and visible texts of the pages of files, read once."""
     limits = settings.pipeline.limits()
     async with (
         open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation,

@@ -1,4 +1,4 @@
-"""How many bits a term search over so many pages takes: for `plan search`."""
+"""Compute how many bits a term search over so many pages takes, for `plan search`."""
 
 from collections.abc import Iterator
 
@@ -120,7 +120,7 @@ def plan_facts(plan: SignaturePlan, spread: float) -> PlanFacts:
 
 
 def readable(facts: PlanFacts) -> str:
-    """The same for a person."""
+    """Return the same as text for a person."""
     return "\n".join(_lines(facts))
 
 

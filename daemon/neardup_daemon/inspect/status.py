@@ -1,14 +1,14 @@
-"""How an installation stands: its index, its consumer group, and its topics, for `status`."""
+"""Reads the state of an installation (index, consumer group and topics), for `status`."""
 
 from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
+from neardup_daemon.kafka_wiring import kafka_connection
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.terminal import counted, printable
-from neardup_daemon.wiring import kafka_connection
 from neardup_stream.streams.kafka.admin import committed_offsets, group_members
 from neardup_stream.streams.kafka.partitions import topic_partition_of
 from neardup_stream.streams.kafka.snapshot import open_snapshot
@@ -102,7 +102,7 @@ async def _index(settings: Settings) -> IndexStatus:
             schema=stores.namespace.schema_id,
             created_by=stores.namespace.created_by,
             pages=usage.records,
-            expected_pages=settings.index.expected_pages,
+            expected_pages=stores.tables.layouts.tables(stores.tables.state.found.current).expected_pages,
             used_bytes=usage.used_bytes,
             max_bytes=usage.max_bytes,
         )
@@ -135,7 +135,7 @@ async def _group(settings: Settings) -> GroupStatus:
 
 
 def readable(status: Status) -> str:
-    """The same for a terminal, on one screen."""
+    """Return the same as text for a terminal, on one screen."""
     return "\n".join([*_index_lines(status.index), "", *_group_lines(status.group)])
 
 

@@ -1,4 +1,4 @@
-"""What `verify` tells: each invariant with how it came out."""
+"""Print the result of `verify`: each invariant, and whether it held."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -58,7 +58,7 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
         dead_letters: the same.
         pages: page records in Redis, stubs included.
         clusters: of two or more.
-        is_quiet: whether nothing was under way.
+        is_quiet: whether no record was in flight.
         invariants: in order.
     """
 
@@ -110,7 +110,7 @@ def _finding(number: int, reason: str, details: list[str]) -> InvariantFinding:
 
 
 def readable(verification: Verification) -> str:
-    """The same for a person: a line for each invariant, and the first of its violations."""
+    """Return the same as text for a person: a line for each invariant, and its first violations."""
     return "\n".join(_lines(verification))
 
 

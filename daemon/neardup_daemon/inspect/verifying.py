@@ -1,7 +1,7 @@
-"""A whole run, read back from its topics and from Redis, to be judged: for `verify`.
+"""Read a whole run back from its topics and from Redis, for `verify`.
 
-Page records, events and what the records of the pages topic come to go to temporary files; in memory stand
-some 150 bytes for each page and each event. The texts of the pages pass through.
+Page records, events and the results of the records of the pages topic are kept in temporary files;
+memory holds some 150 bytes for each page and each event. The texts of the pages are not kept.
 """
 
 import asyncio
@@ -13,11 +13,12 @@ from typing import Final, NamedTuple
 
 from aiokafka import TopicPartition
 
+from neardup_daemon.kafka_wiring import kafka_connection
 from neardup_daemon.preparing import build_preparation, connecting, index_layout, verdict_config
 from neardup_daemon.progress import OnPart, unseen
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
-from neardup_daemon.wiring import Stores, kafka_connection
+from neardup_daemon.wiring import Stores
 from neardup_stream.invariants.beginnings import since_the_first_trace
 from neardup_stream.invariants.history import Expectations, History, Matching, StoredCluster
 from neardup_stream.invariants.inputs import Input, read_inputs
@@ -42,7 +43,7 @@ class Reading(NamedTuple):
 
 
 class _Topics(NamedTuple):
-    """As they stood when they were opened."""
+    """The topics, up to their ends when they were opened."""
 
     pages: TopicSnapshot
     events: TopicSnapshot
@@ -52,13 +53,14 @@ class _Topics(NamedTuple):
 async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: OnPart = unseen) -> Reading:
     """Read the topics to their ends, and everything that Redis holds.
 
-    The committed offsets come first: what they cover is told and stored by the time the rest is read. They
-    are looked up again at the end; where they have not moved, and no page lies behind them, all was quiet.
+    The committed offsets are read first: everything below them is published and stored by the time that the
+    topics are read. They are read again at the end; if they are the same, and no page has a higher offset,
+    no record was in flight.
 
     Args:
         settings: those of the daemons.
         wait_seconds: how long to wait for the group to reach the end of the pages.
-        on_part: told how far reading has come.
+        on_part: called with the progress of reading.
 
     Raises:
         ConfigError: a topic or the index does not exist, or may not be read.
@@ -69,7 +71,7 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: O
     await _wait_until_finished(settings, wait_seconds)
     committed = await _committed(settings)
     async with open_stored_index(settings, None) as stores, _open_topics(settings) as topics:
-        told = History(
+        topics_history = History(
             inputs=await _inputs(topics.pages, settings, on_part),
             committed=committed,
             events=await _messages(topics.events, "events", on_part),
@@ -79,12 +81,12 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: O
             ends=topics.pages.ends,
         )
         now_ms = int(time() * 1000)
-        history = await read_stores(told, stores, on_part)
+        history = await read_stores(topics_history, stores, on_part)
     # Under a raised epoch all that was set back is read again, and nothing before it.
     if settings.kafka.first_start != "earliest" or settings.kafka.input_epoch:
         history = since_the_first_trace(history)
     is_finished = not any(
-        each.position.offset >= committed.get(each.position.partition, 0) for each in told.inputs
+        each.position.offset >= committed.get(each.position.partition, 0) for each in topics_history.inputs
     )
     return Reading(
         history,
@@ -97,8 +99,8 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: O
     )
 
 
-async def read_stores(told: History, stores: Stores, on_part: OnPart = unseen) -> History:
-    """The same history, with the page records and clusters that are stored.
+async def read_stores(history: History, stores: Stores, on_part: OnPart = unseen) -> History:
+    """Return the same history with the page records and clusters that are stored.
 
     Raises:
         StoreUnavailable: Redis cannot be reached.
@@ -115,7 +117,7 @@ async def read_stores(told: History, stores: Stores, on_part: OnPart = unseen) -
             handles.append(handle)
             packed.append(value)
         on_part("page records", walked.next_slot, kept.slot_count)
-    return told._replace(
+    return history._replace(
         records=PackedRecords(handles, packed),
         clusters=clusters,
         index_token=stores.namespace.index,
@@ -126,8 +128,8 @@ async def read_stores(told: History, stores: Stores, on_part: OnPart = unseen) -
 def expectations_of(
     settings: Settings, *, is_quiet: bool, events_since_ms: int | None, dead_letters_since_ms: int | None
 ) -> Expectations:
-    """What may be concluded from the history of daemons with these settings."""
-    # Pages that were judged by an earlier policy may match by this one and stand apart.
+    """Return what may be concluded from the history of daemons with these settings."""
+    # Pages that were decided under an earlier policy may match by this one and be in different clusters.
     verdict = verdict_config(settings) if settings.verdict.policy == 0 else None
     links = connecting(settings)
     return Expectations(
@@ -160,7 +162,7 @@ async def _open_topics(settings: Settings) -> AsyncIterator[_Topics]:
 
 
 async def _wait_until_finished(settings: Settings, wait_seconds: float) -> None:
-    """Return once the group has committed the end of every partition, or the time is over."""
+    """Return once the group has committed the end of every partition, or the wait has timed out."""
     kafka = settings.kafka
     pages = input_id(kafka.pages_topic, kafka.input_epoch)
     deadline = monotonic() + wait_seconds
@@ -185,17 +187,17 @@ async def _committed(settings: Settings) -> dict[Partition, int]:
 
 
 async def _inputs(pages: TopicSnapshot, settings: Settings, on_part: OnPart) -> Sequence[Input]:
-    """The records of the pages topic, as the daemon takes them."""
+    """Return the records of the pages topic, as the daemon takes them."""
     preparation = build_preparation(settings, NoMeters())
     inputs = spilled_inputs()
-    async for records in _told(pages, "pages", on_part):
+    async for records in _records_of(pages, "pages", on_part):
         inputs.extend(await asyncio.to_thread(read_inputs, records, preparation))
     return inputs
 
 
 async def _messages(topic: TopicSnapshot, name: str, on_part: OnPart) -> Sequence[Message]:
     messages = spilled_messages()
-    async for records in _told(topic, name, on_part):
+    async for records in _records_of(topic, name, on_part):
         messages.extend(
             Message(key=each.key, value=each.value, headers=each.headers, timestamp_ms=each.timestamp_ms)
             for each in records
@@ -203,8 +205,8 @@ async def _messages(topic: TopicSnapshot, name: str, on_part: OnPart) -> Sequenc
     return messages
 
 
-async def _told(topic: TopicSnapshot, name: str, on_part: OnPart) -> AsyncIterator[Sequence[Record]]:
-    """The records of a topic, with how far that has come; offsets may have gaps."""
+async def _records_of(topic: TopicSnapshot, name: str, on_part: OnPart) -> AsyncIterator[Sequence[Record]]:
+    """Yield the records of a topic and report the progress; offsets may have gaps."""
     done, total = 0, sum(end - topic.beginnings[one] for one, end in topic.ends.items())
     async for records in topic.records():
         yield records

@@ -1,4 +1,4 @@
-"""A run of `dedup`, read back from its files and its index, to be judged: for `verify`."""
+"""Read a run of `dedup` back from its files and its index, for `verify`."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -56,7 +56,7 @@ async def read_files(files: FilesOfRun, settings: Settings, on_part: OnPart = un
     for each in inputs:
         partition, offset = each.position.partition, each.position.offset
         committed[partition] = max(offset + 1, committed.get(partition, 0))
-    told = History(
+    files_history = History(
         inputs=inputs,
         committed=committed,
         events=spilled_messages(Message(key=None, value=line) for line in _lines(files.events)),
@@ -67,7 +67,7 @@ async def read_files(files: FilesOfRun, settings: Settings, on_part: OnPart = un
         clusters={},
     )
     async with open_stored_index(settings, files.state_dir) as stores:
-        history = await read_stores(told, stores, on_part)
+        history = await read_stores(files_history, stores, on_part)
     letters_since_ms = None if files.dead_letters is None else 0
     return Reading(
         history,
@@ -93,7 +93,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 
 def _letter(line: bytes) -> Message:
-    """A dead letter, of which only the headers are looked at."""
+    """Return a dead letter with its headers, which is all that is looked at."""
     try:
         headers = msgspec.json.decode(line, type=DeadLetterLine).headers
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -1,4 +1,4 @@
-"""Two texts in one line: what went, what came, and a few words around each change."""
+"""Shows the difference of two texts in one line: removed and added words, and a few words around them."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ class Piece(NamedTuple):
 
 
 def word_changes(before: str, after: str, most_places: int) -> tuple[Piece, ...]:
-    """The first places where two texts differ, with up to four words of context on either side.
+    """Return the first places where two texts differ, with up to four words of context on either side.
 
     Args:
         before: the earlier text.
@@ -56,7 +56,7 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[Piece]:
 
 
 def _shortened(words: Sequence[str]) -> str:
-    """The words as they stood; of very many, the first and an ellipsis."""
+    """Return the words as they are; of very many, the first and an ellipsis."""
     if len(words) <= LONGEST_PIECE_WORDS:
         return "".join(words)
     return "".join(words[:LONGEST_PIECE_WORDS]).rstrip() + "… "

@@ -1,4 +1,4 @@
-"""How far each partition is behind: records without a commit, and the age of the oldest of them."""
+"""Measure how far each partition is behind: records without a commit, and the age of the oldest."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ class Backlog:
         self._reads = {}
 
     def by_topic(self) -> dict[Partition, PartitionBacklog]:
-        """What is left of each partition, named by its topic; without those of which nothing is left."""
+        """Return the backlog of each partition that has one, named by its topic."""
         return {
             Partition(topic_of(partition.input_id), partition.number): PartitionBacklog(
                 sum(each.record_count for each in reads), min(each.oldest_timestamp_ms for each in reads)

@@ -1,4 +1,4 @@
-"""Metrics of ours under one prefix, on a registry of their own."""
+"""Create our metrics under one prefix, on a registry of their own."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -33,19 +33,19 @@ class MetricRegistry:
         ProcessCollector(registry=self.prometheus)
 
     def counter(self, name: str, meaning: str, *labels: str) -> Counter:
-        """A counter; `name` without prefix and without `_total`."""
+        """Create a counter; `name` without prefix and without `_total`."""
         return Counter(f"{PREFIX}{name}_total", meaning, labels, registry=self.prometheus)
 
     def gauge(self, name: str, meaning: str, *labels: str) -> Gauge:
-        """A gauge; `name` without prefix."""
+        """Create a gauge; `name` without prefix."""
         return Gauge(f"{PREFIX}{name}", meaning, labels, registry=self.prometheus)
 
     def histogram(self, name: str, meaning: str, *labels: str, buckets: Sequence[float]) -> Histogram:
-        """A histogram; `name` without prefix."""
+        """Create a histogram; `name` without prefix."""
         return Histogram(f"{PREFIX}{name}", meaning, labels, registry=self.prometheus, buckets=buckets)
 
     def sample(self, name: str, **labels: str) -> float:
-        """The value of one sample, by its full name; 0 if there is none."""
+        """Return the value of one sample, by its full name; 0 if there is none."""
         return self.prometheus.get_sample_value(name, labels) or 0.0
 
     def render(self) -> bytes:

@@ -1,4 +1,4 @@
-"""The spans of batches as OpenTelemetry's, sent to a collector by OTLP over HTTP.
+"""Send the spans of batches to an OpenTelemetry collector, by OTLP over HTTP.
 
 A batch is a root span: its records come from many traces, and it links to each of them. Spans below it are
 the turns of the stages; they hold what the meters say meanwhile: seconds by step, outcomes, failures of

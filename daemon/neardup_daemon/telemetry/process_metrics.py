@@ -1,4 +1,4 @@
-"""What the process knows of itself, as metrics: state, versions, limits in force, its event loop."""
+"""Define the metrics of the process itself: state, versions, limits in force, its event loop."""
 
 import platform
 from collections.abc import Mapping
@@ -77,8 +77,11 @@ def _limits(settings: Settings) -> Mapping[str, float]:
         "limits.max_page_bytes": limits.max_page_bytes,
         "retention.seconds": settings.retention.seconds,
         "api.max_connections": settings.api.max_connections,
+        "api.head_timeout_seconds": settings.api.head_timeout_seconds,
+        "api.idle_timeout_seconds": settings.api.idle_timeout_seconds,
         "api.max_body_bytes": settings.api.max_body_bytes,
         "api.max_concurrent_requests": settings.api.max_concurrent_requests,
+        "api.max_threads": settings.api.max_threads,
         "api.max_queued_requests": settings.api.max_queued_requests,
         "api.max_waiting_pages": settings.api.max_waiting_pages,
     }

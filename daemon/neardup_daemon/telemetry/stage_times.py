@@ -1,4 +1,4 @@
-"""Where the stages of the loop spend their time, as a Prometheus collector that is exact at every scrape."""
+"""Count where the stages of the loop spend their time, as a Prometheus collector exact at every scrape."""
 
 from collections.abc import Callable, Iterator
 from time import perf_counter
@@ -34,7 +34,7 @@ class StageTimes(Collector):
         self._current[stage] = (activity, now)
 
     def collect(self) -> Iterator[CounterMetricFamily]:
-        """The seconds up to now."""
+        """Yield the seconds up to now."""
         now = self._now_seconds()
         for stage, (activity, _) in self._current.items():
             self._add_current(stage, now)

@@ -1,4 +1,4 @@
-"""Which partition makes no progress although it has records: a deadlock that nothing else would show."""
+"""Detect partitions that make no progress although they have records: a deadlock."""
 
 from collections.abc import Hashable, Mapping
 from typing import NamedTuple
@@ -36,7 +36,7 @@ class StallWatch:
         self._seen: dict[str, tuple[Hashable, float]] = {}
 
     def look(self, progress: Progress, now_seconds: float) -> str:
-        """What stands still, for a person; empty while everything moves.
+        """Return what has stalled, for a person; empty while everything progresses.
 
         Args:
             progress: as it is now.
@@ -55,7 +55,7 @@ class StallWatch:
         return f"no commit for {self._limit_seconds:g} seconds (pipeline.stall_seconds): {'; '.join(stalled)}"
 
     def rest(self) -> None:
-        """Begin anew: what stood still had to."""
+        """Begin anew: there was a reason for the pause."""
         self._seen = {}
 
     def _moved_on(self, what: str, moved: Hashable) -> bool:

@@ -1,4 +1,4 @@
-"""The sites with most pages and most duplicates, in bounded memory.
+"""Count the sites with most pages and most duplicates, in bounded memory.
 
 Space-Saving (Metwally, Agrawal, El Abbadi, "Efficient computation of frequent and top-k elements in data
 streams", 2005): a site that is not counted takes the place of the site with the smallest count, and with it
@@ -48,7 +48,7 @@ class SpaceSaving:
         return evicted
 
     def _evict(self) -> str:
-        """The name with the smallest count, taken off the heap."""
+        """Remove the name with the smallest count from the heap, and return it."""
         while True:
             count, name = self._smallest[0]
             if count == self._counts[name]:
@@ -57,7 +57,7 @@ class SpaceSaving:
             heapreplace(self._smallest, (self._counts[name], name))
 
     def top(self, count: int) -> list[tuple[str, int]]:
-        """The `count` names with most occurrences that are certain, with those occurrences, most first."""
+        """Return the `count` names with most certain occurrences, with those counts, most first."""
         certain = {name: total - self._errors.get(name, 0) for name, total in self._counts.items()}
         return sorted(certain.items(), key=lambda item: (-item[1], item[0]))[:count]
 
@@ -87,7 +87,7 @@ class TopSites(Collector):
             self._pages[site] += pages[site]
 
     def collect(self) -> Iterator[CounterMetricFamily]:
-        """The sites with most duplicates."""
+        """Yield the sites with most duplicates."""
         duplicates = CounterMetricFamily(
             f"{PREFIX}site_duplicates", "Duplicates of the sites with most of them.", labels=["site"]
         )

@@ -1,4 +1,4 @@
-"""Tracing as the settings ask for it; without them no tracing client is imported."""
+"""Opens tracing if the settings enable it; otherwise no tracing client is imported."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -27,10 +27,10 @@ class Tracing:
 
 
 def build_tracing(settings: Settings) -> Tracing:
-    """Return the tracing that `tracing.endpoint` asks for.
+    """Return the tracing that `tracing.endpoint` enables.
 
     Raises:
-        ConfigError: it asks for some, and the packages of the extra `tracing` are not installed.
+        ConfigError: it is set, and the packages of the extra `tracing` are not installed.
     """
     top_sites = settings.metrics.top_sites
     if not settings.tracing.endpoint:

@@ -1,4 +1,4 @@
-"""What a running daemon measures by the clock: lag and stalls, its event loop, the use of Redis."""
+"""Measure what a running daemon reports by the clock: lag and stalls, its event loop, the use of Redis."""
 
 import asyncio
 from collections.abc import AsyncIterator
