@@ -9,16 +9,24 @@ from neardup_stream.indexes.layout import IndexLayout
 
 __all__ = ["Cost", "Machines", "cost_per_page", "machines_for"]
 
-_DAEMON_MICROSECONDS: Final = 265.0
+_DAEMON_MICROSECONDS: Final = 163.5
 """Of a daemon for each page, without its text; `benchmarks.end_to_end` measures these."""
 
-_WORD_MICROSECONDS: Final = 0.039
-_HTML_BYTE_MICROSECONDS: Final = 0.0113
-_REDIS_MICROSECONDS: Final = 55.0
+_WORD_MICROSECONDS: Final = 0.024
+_HTML_BYTE_MICROSECONDS: Final = 0.007
+_REDIS_MICROSECONDS: Final = 34.0
 """Of Redis for each page: its record, its decision and its place in the clusters."""
 
-_TABLE_MICROSECONDS: Final = 14.0
-_BAND_MICROSECONDS: Final = 5.4
+_TABLE_MICROSECONDS: Final = 8.6
+_BAND_MICROSECONDS: Final = 3.3
+
+_COMMANDS: Final = 7.2
+"""Of Redis for each page: its record, its decision, its place, and its share of the calls of a batch."""
+
+_TABLE_COMMANDS: Final = 2
+_BAND_COMMANDS: Final = 1
+_MET_BAND_COMMANDS: Final = 1
+"""More for each band of a page in a cluster, on average: of two, the second one meets the first."""
 
 _BUSY_SHARE: Final = 0.6
 """Of a core, so that a backlog is worked off and a failed machine's share is carried."""
@@ -32,15 +40,17 @@ _PARTITIONS_PER_DAEMON: Final = 2
 
 
 class Cost(msgspec.Struct, frozen=True):
-    """Processor time of a page, in microseconds.
+    """What a page takes.
 
     Attributes:
-        daemon: of one core of a daemon.
-        redis: of one core, over all masters.
+        daemon: microseconds of one core of a daemon.
+        redis: microseconds of one core, over all masters.
+        commands: that Redis runs, those within scripts included.
     """
 
     daemon: float
     redis: float
+    commands: float
 
 
 class Machines(msgspec.Struct, frozen=True):
@@ -63,19 +73,22 @@ class Machines(msgspec.Struct, frozen=True):
     shards: int
 
 
-def cost_per_page(layout: IndexLayout, *, words: float, html_bytes: float) -> Cost:
-    """Predict the processor time of a page on a core like that of docs/performance.md.
+def cost_per_page(layout: IndexLayout, *, words: float, html_bytes: float, linked_share: float) -> Cost:
+    """Predict the commands of a page, and its processor time on a core like that of docs/performance.md.
 
     Args:
         layout: of the index.
         words: of an average page.
         html_bytes: of its markup; 0 for pages that arrive as text.
+        linked_share: of the pages, those that are in a cluster with others, in [0, 1].
     """
+    band_commands = _BAND_COMMANDS + linked_share * _MET_BAND_COMMANDS
     return Cost(
         daemon=_DAEMON_MICROSECONDS + words * _WORD_MICROSECONDS + html_bytes * _HTML_BYTE_MICROSECONDS,
         redis=_REDIS_MICROSECONDS
         + len(layout.tables) * _TABLE_MICROSECONDS
         + layout.config.bands * _BAND_MICROSECONDS,
+        commands=_COMMANDS + len(layout.tables) * _TABLE_COMMANDS + layout.config.bands * band_commands,
     )
 
 

@@ -15,7 +15,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
 
-__all__ = ["FRAME_SHARES", "Corpus", "IndexPlan", "RecallRow", "plan_index"]
+__all__ = ["FRAME_SHARES", "Corpus", "IndexPlan", "RecallRow", "layout_for", "plan_index"]
 
 FRAME_SHARES: Final = (0.0, 0.5, 0.8)
 """For which recall is predicted."""
@@ -82,8 +82,8 @@ class IndexPlan(msgspec.Struct, frozen=True):
     range_entries: float
     range_entries_with_fewer: float | None
     bytes_per_page: BytesPerPage
-    index_bytes: float
-    tombstone_bytes: float
+    index_bytes: int
+    tombstone_bytes: int
     cost: Cost
     machines: Machines
     recall: tuple[RecallRow, ...]
@@ -100,7 +100,7 @@ def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
     sketch = sketch_config(settings)
     if sketch is None:
         raise ConfigError("recall is predicted for sketches: set verdict.scheme to sketch")
-    layout = _layout(corpus.pages, settings)
+    layout = layout_for(corpus.pages, settings)
     blocks = layout.config.permuted.blocks
     page = bytes_per_page(
         layout,
@@ -109,15 +109,17 @@ def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
         linked_share=corpus.linked_share,
         framed_share=corpus.framed_share,
     )
-    cost = cost_per_page(layout, words=corpus.words, html_bytes=corpus.html_bytes)
+    cost = cost_per_page(
+        layout, words=corpus.words, html_bytes=corpus.html_bytes, linked_share=corpus.linked_share
+    )
     machines = machines_for(cost, corpus.rate, page.total * corpus.pages, corpus.master_bytes)
     return IndexPlan(
         blocks=blocks,
         range_entries=_range_entries(corpus.pages, layout),
         range_entries_with_fewer=_range_entries_with(corpus.pages, settings, blocks - 1),
         bytes_per_page=page,
-        index_bytes=page.total * corpus.pages,
-        tombstone_bytes=tombstone_bytes(corpus.rate, settings.clusters.tombstone_ttl_seconds),
+        index_bytes=round(page.total * corpus.pages),
+        tombstone_bytes=round(tombstone_bytes(corpus.rate, settings.clusters.tombstone_ttl_seconds)),
         cost=cost,
         machines=machines,
         recall=tuple(_recall_rows(corpus, sketch, settings)),
@@ -129,8 +131,12 @@ def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
     )
 
 
-def _layout(pages: int, settings: Settings) -> IndexLayout:
-    """Return the layout with the fewest blocks whose average range is within the bucket cap."""
+def layout_for(pages: int, settings: Settings) -> IndexLayout:
+    """Return the layout with the fewest blocks whose average range is within the bucket cap.
+
+    Raises:
+        ConfigError: none has.
+    """
     fewest = settings.index.distance_bits + 1
     for blocks in range(fewest, fewest + _MORE_BLOCKS):
         layout = _layout_with(pages, settings, blocks)

@@ -6,6 +6,7 @@ from typing import Final
 import click
 
 from neardup_daemon.capacity.planned import FRAME_SHARES, Corpus, IndexPlan
+from neardup_daemon.terminal import counted
 
 __all__ = ["readable"]
 
@@ -47,12 +48,16 @@ def _machines(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
     cost, machines = plan.cost, plan.machines
     yield _title("Processors and machines")
     yield f"  Redis       {cost.redis:>7,.0f} us a page, {corpus.rate * cost.redis / 1e6:,.2f} cores busy"
+    yield f"  commands    {cost.commands:>7,.0f} a page, {corpus.rate * cost.commands:,.0f} a second"
     yield f"  daemons     {cost.daemon:>7,.0f} us a page, {corpus.rate * cost.daemon / 1e6:,.2f} cores busy"
     yield (
         f"  {machines.masters} Redis {_masters(machines.masters)} of {corpus.master_bytes / _GIB:,.0f} GiB:"
         f" {machines.masters_for_memory} for memory, {machines.masters_for_time} for processor time"
     )
-    yield f"  {machines.daemons} daemons, {machines.partitions} partitions or more, {machines.shards} shards"
+    yield (
+        f"  {counted(machines.daemons, 'daemon')}, {counted(machines.partitions, 'partition')} or more,"
+        f" {counted(machines.shards, 'shard')}"
+    )
 
 
 def _recall(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:

@@ -18,7 +18,7 @@ _MOST_REPLACEMENTS: Final = 3
 
 
 class Forgotten(NamedTuple):
-    """What became of a wish to forget.
+    """The result of a forget.
 
     Attributes:
         new_count: pages that were not forgotten before.

@@ -3,8 +3,9 @@
 from collections.abc import AsyncIterator, Sequence
 
 from neardup_daemon.inspect.published_pages import PublishedPages
+from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.wiring import Stores, kafka_sink
+from neardup_daemon.wiring import Stores
 from neardup_stream.chunks import in_chunks
 from neardup_stream.clusters.placements import ClusterState, lone_cluster_id
 from neardup_stream.clusters.requests import PageVersion

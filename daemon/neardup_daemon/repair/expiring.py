@@ -1,4 +1,4 @@
-"""One full round of retention, now: for `expire`."""
+"""Run one full round of retention now, for `expire`."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -25,7 +25,7 @@ class Expired(NamedTuple):
     """What a round did.
 
     Attributes:
-        counts: how many records met what.
+        counts: how many records had each result.
         dead_inputs: of how many pipes that never come again the decisions were removed.
     """
 
@@ -46,7 +46,7 @@ async def expire_now(
     Raises:
         ConfigError: there is no such index, or Redis has another time than this host.
         StoreUnavailable: Redis cannot be reached.
-        DependencyLost: it became unavailable and stayed unavailable.
+        DependencyLost: it stayed unavailable for longer than `pipeline.retry_deadline_seconds`.
         CorruptData: what is stored is not ours.
     """
     retries = build_retries(settings, NoMeters(), lambda _error: None)

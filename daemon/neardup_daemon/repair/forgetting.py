@@ -1,4 +1,4 @@
-"""Pages are forgotten by records without a value: on the pages topic, or for a private index from a list."""
+"""Forget pages by records without a value: on the pages topic, or for a private index from a list."""
 
 import os
 import secrets
@@ -7,12 +7,12 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from time import time
 
+from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.loop_wiring import build_loop, build_retries, line_publication, loop_config
 from neardup_daemon.preparing import build_preparation
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
 from neardup_daemon.stored_index import open_stored_index
-from neardup_daemon.wiring import kafka_sink
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.stages import Runtime

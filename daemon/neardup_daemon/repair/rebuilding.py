@@ -1,4 +1,4 @@
-"""The index, filled again from the page records, which are the truth: for `rebuild`."""
+"""Fill the index again from the page records, which are authoritative, for `rebuild`."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -9,13 +9,15 @@ from typing import Literal
 from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
+from neardup_stream.errors import ConfigError
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.probe import insert
+from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["Rebuilt", "rebuild_index", "rebuild_slots"]
+__all__ = ["Rebuilt", "fill", "rebuild_index", "rebuild_slots"]
 
 _READ_AT_ONCE = 500
 """Records, at least: few hashes of a large index may hold any."""
@@ -40,32 +42,44 @@ async def rebuild_index(
         on_slots: called with the number of finished hashes of records, and of all.
 
     Returns:
-        How many records were what.
+        How many records had each result.
 
     Raises:
-        ConfigError: there is no such index.
+        ConfigError: there is no such index, or its tables are being laid out again: a change that takes
+            place meanwhile removes the tables that are filled here.
         StoreUnavailable: Redis cannot be reached.
-        DependencyLost: it became unavailable and stayed unavailable.
+        DependencyLost: it stayed unavailable for longer than `pipeline.retry_deadline_seconds`.
         CorruptData: what is stored is not ours.
     Cost: a round trip for a thousand records, or hashes without any, and one for 64 pages to insert.
     """
     retries = build_retries(settings, NoMeters(), lambda _error: None)
-    counts: Counter[Rebuilt] = Counter()
     async with open_stored_index(settings, state_dir) as stores:
-        slot, slot_count = 0, stores.judged.records.slot_count
-        while slot < slot_count:
-            rebuilt, slot = await retries.retry(partial(rebuild_slots, stores.judged, slot))
-            counts += rebuilt
-            if on_slots is not None:
-                on_slots(slot, slot_count)
+        if stores.tables.state.found.filling is not None:
+            raise ConfigError(
+                "'rebuild --into' has not finished: wait for it, or run it again, and 'rebuild' afterwards"
+            )
+        return await fill(stores.judged, retries, on_slots)
+
+
+async def fill(
+    stores: PageStores, retries: Retries, on_slots: Callable[[int, int], None] | None
+) -> Counter[Rebuilt]:
+    """Do the same for open stores, which may name the index over another layout."""
+    counts: Counter[Rebuilt] = Counter()
+    slot, slot_count = 0, stores.records.slot_count
+    while slot < slot_count:
+        rebuilt, slot = await retries.retry(partial(rebuild_slots, stores, slot))
+        counts += rebuilt
+        if on_slots is not None:
+            on_slots(slot, slot_count)
     return counts
 
 
 async def rebuild_slots(stores: PageStores, slot: int) -> tuple[Counter[Rebuilt], int]:
-    """The same for some hashes of records from `slot` on.
+    """Rebuild the same for some hashes of records from `slot` on.
 
     Returns:
-        How many records were what, and the hash to go on with.
+        How many records had each result, and the hash to continue with.
 
     Raises:
         StoreUnavailable: some pages may be inserted; do it again.

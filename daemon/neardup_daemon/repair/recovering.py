@@ -17,7 +17,9 @@ from typing import NamedTuple, Self
 
 from aiokafka import OffsetAndMetadata, TopicPartition
 
+from neardup_daemon.index_schema import schema
 from neardup_daemon.inspect.published_pages import PublishedPages
+from neardup_daemon.kafka_wiring import kafka_connection, message_publication
 from neardup_daemon.logs import log_event
 from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
 from neardup_daemon.policy import policy
@@ -25,13 +27,14 @@ from neardup_daemon.preparing import open_preparation, verdict_config
 from neardup_daemon.repair.correcting import Publisher
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
-from neardup_daemon.wiring import Stores, create_stores, kafka_connection, message_publication, schema
+from neardup_daemon.wiring import Stores, create_stores
 from neardup_stream.errors import ConfigError
 from neardup_stream.message import Message, Partition, input_id
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.corrections import Corrections
 from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.keys import all_keys, epochs_key, index_prefix, meta_key
 from neardup_stream.stores.redis.namespace import (
     Namespace,
     check_policy,
@@ -55,7 +58,7 @@ _logger = logging.getLogger(__name__)
 
 
 class Recovered(NamedTuple):
-    """What a recovery came to.
+    """The result of a recovery.
 
     Attributes:
         record_count: records of the pages topic that were judged again.
@@ -102,7 +105,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         ConfigError: daemons are running, a topic is missing, or a server refuses us.
         StreamUnavailable: Kafka cannot be reached.
         StoreUnavailable: Redis cannot be reached.
-        DependencyLost: it became unavailable and stayed unavailable.
+        DependencyLost: it stayed unavailable for longer than `pipeline.retry_deadline_seconds`.
     Cost: as reading the pages topic by one daemon, and twice the memory of the index until the end.
     """
     kafka, connection = settings.kafka, kafka_connection(settings)
@@ -224,9 +227,9 @@ async def _commit(settings: Settings, stores: Stores, committed: dict[Partition,
 
 
 async def _remove_former(client: RedisClient, name: str, namespace: Namespace) -> int | None:
-    kept = (f"{name}:meta", f"{name}:epochs", f"{name}:{namespace.schema_id}:")
+    kept = (meta_key(name), epochs_key(name), index_prefix(name, namespace.schema_id))
     try:
-        return await client.delete_matching(f"{name}:*", kept)
+        return await client.delete_matching(all_keys(name), kept)
     except ConfigError as error:
         log_event(_logger, "former_keys_kept", level=logging.WARNING, error=str(error))
         return None

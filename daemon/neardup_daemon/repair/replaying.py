@@ -1,4 +1,4 @@
-"""Dead letters put back: from their topic, or corrected from files."""
+"""Publish dead letters again: from their topic, or corrected from files."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, time
 
+from neardup_daemon.kafka_wiring import kafka_connection, kafka_sink, kafka_source
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.wiring import kafka_connection, kafka_sink, kafka_source
 from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
 from neardup_stream.message import Message, Partition, Record
 from neardup_stream.pipeline.offsets import next_offsets
@@ -65,7 +65,7 @@ async def replay_topic(settings: Settings, choice: Choice, *, from_start: bool) 
 
 
 async def save_topic(settings: Settings, choice: Choice, path: Path, *, from_start: bool) -> Counter[Fate]:
-    """Write the letters of the topic into a file instead, to be corrected; later runs go on behind them.
+    """Write the letters of the topic into a file instead, to be corrected; later runs continue after them.
 
     Raises:
         StreamUnavailable: as above, or the disk is full.
@@ -124,7 +124,7 @@ async def _put_back(letters: Sequence[Message], choice: Choice, sink: Sink) -> C
 
 
 async def _dead_letters(settings: Settings, *, from_start: bool) -> KafkaSource:
-    """A reader of its own group, which remembers what was put back."""
+    """Return a consumer with a group of its own, which commits what was replayed."""
     kafka = settings.kafka
     source = kafka_source(settings, kafka.dead_letters_topic, f"{kafka.group_id}-replay", "earliest")
     if from_start:
@@ -140,7 +140,7 @@ async def _dead_letters(settings: Settings, *, from_start: bool) -> KafkaSource:
 
 
 async def _until_end(settings: Settings, source: KafkaSource) -> AsyncIterator[Sequence[Record]]:
-    """What the topic holds, batch by batch, until nothing is left."""
+    """Yield the records of the topic, batch by batch, until its end."""
     topic = settings.kafka.dead_letters_topic
     facts = await require_topics(kafka_connection(settings), [topic], right="Read")
     started = monotonic()
