@@ -1,4 +1,4 @@
-"""Archives as the commands and the daemon open them: they must fit the settings, and may be replaced."""
+"""Open archives for commands and the daemon: check that they fit the settings, and reload replaced ones."""
 
 import logging
 from collections.abc import Sequence
@@ -130,7 +130,7 @@ class ReloadedArchives:
                 held.archive.index.file.check_all()
 
     def current(self) -> list[OpenArchive]:
-        """The archives to ask now. Cost: 10 µs a file every `archive.reload_seconds`."""
+        """Return the archives to ask now. Cost: 10 µs a file every `archive.reload_seconds`."""
         with self._lock:
             now = monotonic()
             if now - self._looked_seconds >= self._settings.archive.reload_seconds:
@@ -183,7 +183,7 @@ class ReloadedArchives:
 
 
 def archive_ids(settings: Settings) -> list[str]:
-    """Ids of the archives of the settings, in hexadecimal, in the order of their files.
+    """Return ids of the archives of the settings, in hexadecimal, in the order of their files.
 
     Raises:
         ConfigError: one of them is missing, or is no archive.

@@ -1,8 +1,9 @@
-"""The command line: which commands there are, and what each way of ending says to the shell.
+"""The command line: its commands, and the exit code and message of each way of ending.
 
 A command is imported when it is chosen, so that `--help` and the small commands start at once.
 """
 
+import contextlib
 import difflib
 import functools
 import importlib
@@ -27,6 +28,7 @@ from neardup_daemon.exit_codes import (
 )
 from neardup_daemon.logs import are_for_collectors, log_event, silence_library_logs
 from neardup_daemon.redaction import redact
+from neardup_daemon.standard_streams import discard
 from neardup_daemon.terminal import printable
 from neardup_stream.kernel_cache import on_compilation
 from neardup_stream.version import __version__
@@ -102,12 +104,12 @@ class _LazyGroup(click.Group):
     """Imports a command when it is asked for by name; lists them without importing any."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order of the table."""
+        """Return all names, in the order of the table."""
         del ctx
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command itself, or None for a name that is not in the table."""
+        """Return the command itself, or None for a name that is not in the table."""
         del ctx
         if cmd_name not in COMMANDS:
             return None
@@ -193,7 +195,8 @@ def _explained(error: Exception) -> int:
     if code == BUG:
         _logger.critical("this is a bug in %s %s", _PROGRAM, __version__, exc_info=error)
     elif isinstance(error, click.exceptions.NoArgsIsHelpError):
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
     elif code != READER_LEFT:
         _report("; ".join(dict.fromkeys(_sentence(leaf) for leaf in leaves(error))))
     return code
@@ -208,16 +211,18 @@ def _sentence(error: BaseException) -> str:
 
 
 def _report(sentence: str) -> None:
-    """One line: for a collector if logs go to one, else for the person at the terminal."""
+    """Print one line: JSON for a log collector, else text for a person; drop it if it cannot be written."""
     line = printable(redact(" ".join(sentence.split())))
     if are_for_collectors():
         log_event(_logger, "failed", level=logging.ERROR, error=line)
-    else:
+        return
+    with contextlib.suppress(OSError):
         click.echo(f"{_PROGRAM}: {line}", err=True)
 
 
 def _flushed(code: int) -> int:
     """`code`, unless what waits for standard output does not arrive there."""
+    failure = OK
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -225,8 +230,10 @@ def _flushed(code: int) -> int:
     except OSError as error:
         _report(f"cannot write standard output: {error.strerror}")
         failure = DEPENDENCY_LOST
-    else:
-        return code
-    # The interpreter flushes once more when it ends, and would complain aloud.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if failure:
+        discard(sys.stdout)
+    try:
+        sys.stderr.flush()
+    except OSError:
+        discard(sys.stderr)
     return code or failure

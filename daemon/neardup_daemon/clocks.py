@@ -1,4 +1,4 @@
-"""Time is that of Redis; a host whose clock disagrees is refused."""
+"""Read the time of Redis, and refuse a host whose clock disagrees with it."""
 
 from time import monotonic, time
 from typing import Final

@@ -9,17 +9,19 @@ from typing import Any, Final, Protocol, Self
 import msgspec
 
 from neardup_stream.clusters.clusters import Clusters
+from neardup_stream.errors import ConfigError
 from neardup_stream.message import Message
 from neardup_stream.page import Handle
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
-from neardup_stream.streams.files.jsonl import JsonLinesSink
-from neardup_stream.streams.files.outputs import OutputFile
+from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS, JsonLinesSink
+from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, OutputFile, is_pipe_or_device
 from neardup_stream.streams.files.parquet import require_parquet
 
 __all__ = ["ClusterOutput", "ClusterRow", "cluster_output", "cluster_rows"]
 
 _BATCH_CLUSTERS: Final = 256
+_PARQUET: Final = ".parquet"
 
 
 class ClusterRow(msgspec.Struct, frozen=True):
@@ -64,12 +66,17 @@ class ClusterOutput(Protocol):
 
 
 def cluster_output(path: str) -> ClusterOutput:
-    """Return what writes clusters to this path: Parquet if its name ends so, else lines of JSON.
+    """Return what writes clusters to this path: Parquet or lines of JSON, as its name ends.
 
     Raises:
-        ConfigError: Parquet is wanted and pyarrow is not installed.
+        ConfigError: the name of a file ends otherwise, or Parquet is wanted and pyarrow is not installed.
     """
-    return _ClusterTable(path) if path.endswith(".parquet") else _ClusterLines(path)
+    if path.endswith(_PARQUET):
+        return _ClusterTable(path)
+    if path.endswith(JSON_LINES_ENDINGS) or path == STANDARD_OUTPUT or is_pipe_or_device(path):
+        return _ClusterLines(path)
+    endings = ", ".join((*JSON_LINES_ENDINGS, _PARQUET))
+    raise ConfigError(f"{path!r} must end in {endings} to hold clusters")
 
 
 class _ClusterLines(JsonLinesSink):
@@ -85,6 +92,7 @@ class _ClusterTable:
         require_parquet()
         self._output = OutputFile(path)
         self._open = ExitStack()
+        self._schema = _schema()
         self._writer: Any = None
 
     @property
@@ -95,7 +103,7 @@ class _ClusterTable:
     async def __aenter__(self) -> Self:
         """Create the file."""
         file = self._open.enter_context(self._output)
-        self._writer = self._open.enter_context(require_parquet().ParquetWriter(file, _schema()))
+        self._writer = self._open.enter_context(require_parquet().ParquetWriter(file, self._schema))
         return self
 
     async def __aexit__(
@@ -112,7 +120,7 @@ class _ClusterTable:
         import pyarrow as pa  # noqa: PLC0415 - an extra, and slow to import
 
         self._writer.write_batch(
-            pa.RecordBatch.from_pylist([msgspec.to_builtins(row) for row in rows], schema=_schema())
+            pa.RecordBatch.from_pylist([msgspec.to_builtins(row) for row in rows], schema=self._schema)
         )
 
 

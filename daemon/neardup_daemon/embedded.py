@@ -1,4 +1,4 @@
-"""A private Redis for one run: found, started, waited for, and stopped whatever happens.
+"""Find, start, await and stop a private Redis for one run.
 
 It listens on a Unix socket in a directory only we may enter, never on a port. It dies with this process,
 even if that is killed. With a state directory it keeps its data there, in an append-only file, and a lock
@@ -24,7 +24,7 @@ from contextlib import AsyncExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import Final, Self
+from typing import Final, Self, TextIO
 
 from neardup_daemon.logs import log_event
 from neardup_daemon.private_directory import private_directory
@@ -48,6 +48,7 @@ _LONGEST_DIRECTORY: Final = 107 - len("/nd-12345678/") - len(_SOCKET)
 """A socket's path may have 107 characters (`sun_path` of unix(7), without its closing zero)."""
 
 _ROOT: Final = 0
+_LONGEST_PID: Final = 20
 _OPEN_LOCK: Final = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
 """Neither through a link nor emptying what it finds."""
 
@@ -75,7 +76,7 @@ _logger = logging.getLogger(__name__)
 
 
 def find_server() -> Path:
-    """The server program: `redis-server` or `valkey-server` on PATH, else the one in the wheel.
+    """Return the server program: `redis-server` or `valkey-server` on PATH, else the one in the wheel.
 
     Raises:
         ConfigError: there is none; the message says what to install.
@@ -171,9 +172,18 @@ def _locked(state_directory: Path) -> Iterator[int]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise ConfigError(
-                f"another run is using the state directory {state_directory}; wait for it or choose another"
+                f"another run is using the state directory {state_directory}{_holder(lock)}; wait for it,"
+                " stop it, or choose another directory"
             ) from error
+        os.truncate(lock.fileno(), 0)
+        os.pwrite(lock.fileno(), b"%d" % os.getpid(), 0)
         yield lock.fileno()
+
+
+def _holder(lock: TextIO) -> str:
+    """Return which process holds the lock, as far as it has said so."""
+    said = os.pread(lock.fileno(), _LONGEST_PID, 0)
+    return f": process {said.decode()}" if said.isdigit() else ""
 
 
 def _check_is_ours(directory: Path) -> None:
@@ -227,7 +237,7 @@ def _start(command: Sequence[str], lock: int | None) -> subprocess.Popen[bytes]:
 
 
 def _die_with_parent(parent: int) -> None:
-    """Between fork and exec: ask for SIGTERM at the parent's death, which may already have been."""
+    """Between fork and exec: request SIGTERM for the end of the parent, which may have ended already."""
     if sys.platform == "linux":
         _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
@@ -256,7 +266,7 @@ async def _until_it_answers(server: subprocess.Popen[bytes], private: Path) -> N
 
 
 async def _ping(socket: Path) -> bytes:
-    """The first line of the answer; empty when there is none."""
+    """Return the first line of the answer; empty when there is none."""
     try:
         async with asyncio.timeout(_START_SECONDS):
             reader, writer = await asyncio.open_unix_connection(socket)

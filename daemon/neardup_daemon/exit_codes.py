@@ -1,4 +1,4 @@
-"""What the process's exit code says, and which error gets which.
+"""Define the exit codes of the process, and which error gets which.
 
 Supervisors rely on these numbers: 2 is not worth a restart, 3 is, 4 and 70 want a person.
 """
@@ -49,7 +49,7 @@ _WORST_FIRST: Final = (BUG, CORRUPT_DATA, USAGE, DEPENDENCY_LOST, READER_LEFT)
 
 
 def after_signal(signal_number: int) -> int:
-    """The code of a process that a signal stopped before it could finish.
+    """Return the code of a process that a signal stopped before it could finish.
 
     129 for SIGHUP, 130 for SIGINT, 143 for SIGTERM.
 
@@ -60,7 +60,7 @@ def after_signal(signal_number: int) -> int:
 
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
-    """The errors inside nested exception groups, or the error itself."""
+    """Yield the errors inside nested exception groups, or the error itself."""
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
             yield from leaves(inner)
@@ -69,7 +69,7 @@ def leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def exit_code_of(error: BaseException) -> int:
-    """The exit code of a run that ended with `error`; a group is as bad as its worst member."""
+    """Return the exit code of a run that ended with `error`; a group is as bad as its worst member."""
     codes = {_code_of_one(leaf) for leaf in leaves(error)}
     return next(code for code in _WORST_FIRST if code in codes)
 

@@ -1,4 +1,4 @@
-"""Points at which the daemon kills or stops itself, so that a test of crashes can choose the moment.
+"""Kill or stop the daemon at chosen points, for tests of crashes.
 
 A point is a stage, `before register` or `after decide 2`, the number being which batch, or run, of this
 process it is, counted from 1; or a call of a store, a sink, the transactions or the source:
@@ -91,7 +91,7 @@ class Failpoint(NamedTuple):
 
 
 def _methods(protocol: type) -> list[str]:
-    """What can be awaited of it, opening and closing apart."""
+    """Return the names of the target's methods that can be awaited, except those that open and close it."""
     members = ((name, getattr(protocol, name)) for name in vars(protocol) if not name.startswith("_"))
     return sorted(name for name, member in members if iscoroutinefunction(member))
 
@@ -108,11 +108,11 @@ FAILPOINTS += tuple(f"before archive.{step}" for step in get_args(BuildStep))
 
 
 def parse_failpoints(kill: Iterable[str], stop: Iterable[str]) -> list[Failpoint]:
-    """The points that settings name.
+    """Return the points that settings name.
 
     Args:
         kill: where to end, as `<moment> <target>.<method>`, perhaps followed by a turn.
-        stop: where to stand still.
+        stop: where the process pauses itself.
 
     Raises:
         ConfigError: there is no such point.
@@ -137,7 +137,7 @@ def _parse(written: str, number: signal.Signals) -> Failpoint:
 
 
 def with_failpoints(name: Target, target: _T, points: Sequence[Failpoint]) -> _T:
-    """The target itself if none of the points is at one of its calls, else the same with its points."""
+    """Return the target itself if no point is at one of its calls, else the same with its points."""
     own = [point for point in points if point.target == name]
     return cast("_T", _Armed(target, own)) if own else target
 
@@ -159,7 +159,7 @@ def failing_stages(points: Sequence[Failpoint]) -> OnStage:
 
 
 def failing_steps(points: Sequence[Failpoint]) -> OnStep:
-    """What to call before each step in which an archive is written."""
+    """Return what to call before each step in which an archive is written."""
     armed = [point for point in points if point.target == "archive"]
     if not armed:
         return no_step

@@ -1,16 +1,17 @@
-"""One run of the pipeline over files: stores of its own or the shared ones, lines of JSON out."""
+"""Run the pipeline over files: with stores of its own or the shared ones, and lines of JSON as output."""
 
 import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 from neardup_daemon.cluster_files import ClusterOutput, cluster_output, cluster_rows
+from neardup_daemon.files_run_notes import FilesRunNotes
 from neardup_daemon.gc_tuning import collect_rarely
 from neardup_daemon.kept_rows import kept_rows
 from neardup_daemon.local_stores import local_stores
@@ -25,13 +26,17 @@ from neardup_daemon.loop_wiring import (
 )
 from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_spread_preparation
+from neardup_daemon.reports.findings import Findings, PageRecords
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
-from neardup_daemon.warc_output import NotedDuplicates, check_warc_inputs, write_warc
-from neardup_stream.errors import BadPage, CorruptData
+from neardup_daemon.warc_output import check_warc_inputs, write_warc
+from neardup_stream.errors import CorruptData
 from neardup_stream.fingerprints.simhash import load_kernel
-from neardup_stream.message import Message, Partition, Record
+from neardup_stream.message import Partition, Record
 from neardup_stream.meters import PipelineMeters
+from neardup_stream.pipeline.consulting import Consultation
+from neardup_stream.pipeline.forked_parent import ForkedParent
+from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.streams.files.corpus import check_corpus, copy_rows
@@ -41,12 +46,9 @@ from neardup_stream.streams.files.source import FileSource
 from neardup_stream.streams.files.warc_revisits import RevisitTally
 from neardup_stream.streams.protocol import EndOfStream
 
-__all__ = ["FIRST_DEAD_LETTERS", "FilesRun", "FilesRunEnd", "run_over_files"]
+__all__ = ["FilesRun", "FilesRunEnd", "run_over_files"]
 
 _logger = logging.getLogger(__name__)
-
-FIRST_DEAD_LETTERS = 5
-"""Dead letters shown after a run; the others are only counted."""
 
 
 class FilesRun(NamedTuple):
@@ -62,6 +64,7 @@ class FilesRun(NamedTuple):
         uses_redis: whether the stores are in the Redis of the settings.
         workers: processes that prepare pages.
         warc: path for the records of WARC files with revisit records for duplicates; None not to write them.
+        report: path of a report, which is not written here; None not to note what it needs.
     """
 
     files: tuple[str, ...]
@@ -73,11 +76,12 @@ class FilesRun(NamedTuple):
     uses_redis: bool
     workers: int = 1
     warc: str | None = None
+    report: str | None = None
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The paths that are written."""
-        paths = (self.events, self.dead_letters, self.clusters, self.corpus, self.warc)
+        paths = (self.events, self.dead_letters, self.clusters, self.corpus, self.warc, self.report)
         return tuple(path for path in paths if path is not None)
 
     @property
@@ -94,12 +98,16 @@ class FilesRunEnd(NamedTuple):
         first_dead_letters: what they were about.
         damage: which files could not be read in full; None if all could.
         revisits: what `warc` holds; None where it was not written.
+        findings: for the report; None where none is wanted.
+        is_complete: whether every file was read to its end.
     """
 
     exit_code: int
     first_dead_letters: list[str]
     damage: CorruptData | None
     revisits: RevisitTally | None = None
+    findings: Findings | None = None
+    is_complete: bool = True
 
 
 class _ReadableSource(FileSource):
@@ -117,7 +125,7 @@ class _ReadableSource(FileSource):
         self.partitions: set[Partition] = set()
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
-        """The next records; damaged files end like others."""
+        """Return the next records; a damaged file ends like others."""
         try:
             records = await super().read(max_records, max_bytes)
         except CorruptData as error:
@@ -127,8 +135,22 @@ class _ReadableSource(FileSource):
         return records
 
 
-async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMeters) -> FilesRunEnd:
-    """Take every record of the files through the pipeline.
+class _Outputs(NamedTuple):
+    events: JsonLinesSink
+    dead_letters: JsonLinesSink
+    clusters: ClusterOutput
+
+
+class _Opened(NamedTuple):
+    archives: Consultation | None
+    preparation: Prepares
+    stores: LoopStores
+
+
+async def run_over_files(
+    run: FilesRun, settings: Settings, meters: PipelineMeters, forked: Sequence[ForkedParent] = ()
+) -> FilesRunEnd:
+    """Take every record of the files through the pipeline; the first workers are `forked_parents`.
 
     SIGTERM, SIGINT or SIGHUP ends reading; what was read is finished.
 
@@ -139,55 +161,38 @@ async def run_over_files(run: FilesRun, settings: Settings, meters: PipelineMete
         DependencyLost: the store stayed unavailable.
     """
     _check_paths(run)
-    events, dead_letters = (JsonLinesSink(path or os.devnull) for path in (run.events, run.dead_letters))
-    clusters = cluster_output(run.clusters or os.devnull)
+    outputs = _outputs(run)
     run_name = uuid4().hex if run.is_kept else ""
-    noted = NotedDuplicates(events)
-    first: list[str] = []
-    damage: CorruptData | None = None
+    source = _ReadableSource(run.files, settings.limits.max_page_bytes, run_name)
+    notes = FilesRunNotes(source.place_of, for_report=bool(run.report), for_warc=bool(run.warc))
     retries = build_retries(settings, meters, lambda _error: None)
+    runtime = Runtime(loop_config(settings, is_kept=run.is_kept), retries, meters)
     stop, is_complete = Stop(), False
-    with stop.on_signals(), _reporting_kept_outputs([events, dead_letters, clusters]):
-        async with AsyncExitStack() as stack:
-            source = await stack.enter_async_context(
-                _ReadableSource(run.files, settings.limits.max_page_bytes, run_name)
-            )
-            for output in (events, dead_letters, clusters):
-                await stack.enter_async_context(output)
-            archives = await asyncio.to_thread(build_consultation, settings, meters, policy(settings))
-            text_parts = archives.text_parts if archives else frozenset[str]()
-            preparation = await stack.enter_async_context(
-                open_spread_preparation(settings, meters, text_parts, run.workers)
-            )
-            stores = await stack.enter_async_context(_open_stores(run, settings, retries))
-            await asyncio.to_thread(load_kernel)
-            await asyncio.to_thread(preparation.wait_until_ready)
-            publication = line_publication(noted if run.warc else events, dead_letters)
-
-            def render_dead_letter(record: Record, error: BadPage) -> Message:
-                if len(first) < FIRST_DEAD_LETTERS:
-                    first.append(f"record {record.position.offset}: {error}")
-                return publication.render_dead_letter(record, error)
-
-            shown = publication._replace(render_dead_letter=render_dead_letter)
+    with stop.on_signals(), _reporting_kept_outputs(outputs):
+        async with _open(run, settings, runtime, (source, *outputs), forked) as opened:
+            archives, preparation, stores = opened
+            pages = PageRecords(stores.judged.records, stores.judged.handle_key)
+            publication = notes.noting(line_publication(outputs.events, outputs.dead_letters), pages)
             stop.is_watched = True
             collect_rarely()
-            runtime = Runtime(loop_config(settings, is_kept=run.is_kept), retries, meters)
-            loop = build_loop(settings, stores, source, shown, preparation, runtime, archives=archives)
+            loop = build_loop(settings, stores, source, publication, preparation, runtime, archives=archives)
             await loop.run(stop.requested)
             is_complete = not stop.requested.is_set()
-            if run.clusters is not None and stores.clusters is not None:
-                async for rows in cluster_rows(stores.clusters, stores.judged.records):
-                    await clusters.write(rows)
+            if run.clusters or run.report:
+                await _write_clusters(stores, outputs.clusters, notes.findings)
             if is_complete:
                 await _keep_representatives(run, stores, source, settings.limits.max_page_bytes, run_name)
-            damage = source.damage
-    revisits = None
-    for path in filter(None, () if is_complete else (run.corpus, run.warc)):
-        log_event(_logger, "output_not_written", level=logging.WARNING, path=path, reason="stopped early")
-    if is_complete and run.warc is not None and damage is None:
-        revisits = await asyncio.to_thread(write_warc, run.files, run.warc, noted.noted())
-    return FilesRunEnd(stop.exit_code, first, damage, revisits)
+    if not is_complete:
+        _report_unwritten(run)
+    is_complete = is_complete and source.damage is None
+    return FilesRunEnd(
+        stop.exit_code,
+        notes.first_dead_letters,
+        source.damage,
+        await _write_revisits(run, notes, settings) if is_complete else None,
+        notes.findings,
+        is_complete,
+    )
 
 
 def _check_paths(run: FilesRun) -> None:
@@ -196,6 +201,48 @@ def _check_paths(run: FilesRun) -> None:
         check_corpus(run.files, run.corpus)
     if run.warc is not None:
         check_warc_inputs(run.files)
+
+
+def _report_unwritten(run: FilesRun) -> None:
+    for path in filter(None, (run.corpus, run.warc)):
+        log_event(_logger, "output_not_written", level=logging.WARNING, path=path, reason="stopped early")
+
+
+def _outputs(run: FilesRun) -> _Outputs:
+    events, dead_letters = (JsonLinesSink(path or os.devnull) for path in (run.events, run.dead_letters))
+    return _Outputs(events, dead_letters, cluster_output(run.clusters or os.devnull))
+
+
+@asynccontextmanager
+async def _open(
+    run: FilesRun,
+    settings: Settings,
+    runtime: Runtime,
+    files: Sequence[AbstractAsyncContextManager[object]],
+    forked: Sequence[ForkedParent],
+) -> AsyncIterator[_Opened]:
+    """Open the files, then everything else that a run needs, with its kernels loaded."""
+    async with AsyncExitStack() as stack:
+        for file in files:
+            await stack.enter_async_context(file)
+        archives = await asyncio.to_thread(build_consultation, settings, runtime.meters, policy(settings))
+        text_parts = archives.text_parts if archives else frozenset[str]()
+        preparation = await stack.enter_async_context(
+            open_spread_preparation(settings, runtime.meters, text_parts, run.workers, forked)
+        )
+        stores = await stack.enter_async_context(_open_stores(run, settings, runtime.retries))
+        await asyncio.to_thread(load_kernel)
+        await asyncio.to_thread(preparation.wait_until_ready)
+        yield _Opened(archives, preparation, stores)
+
+
+async def _write_clusters(stores: LoopStores, output: ClusterOutput, findings: Findings | None) -> None:
+    if stores.clusters is None:
+        return
+    async for rows in cluster_rows(stores.clusters, stores.judged.records):
+        await output.write(rows)
+        if findings is not None:
+            findings.add_clusters(rows)
 
 
 async def _keep_representatives(
@@ -209,9 +256,15 @@ async def _keep_representatives(
     await asyncio.to_thread(copy)
 
 
+async def _write_revisits(run: FilesRun, notes: FilesRunNotes, settings: Settings) -> RevisitTally | None:
+    if run.warc is None or notes.duplicates is None:
+        return None
+    return await asyncio.to_thread(write_warc, run.files, run.warc, notes.duplicates, settings)
+
+
 @asynccontextmanager
 async def _open_stores(run: FilesRun, settings: Settings, retries: Retries) -> AsyncIterator[LoopStores]:
-    """The stores of a run; clients and servers are loaded only for those that are kept."""
+    """Open the stores of a run; clients and servers are loaded only for those that are kept."""
     if not run.is_kept:
         yield await asyncio.to_thread(local_stores, settings)
         return

@@ -29,7 +29,7 @@ _FETCHED_AT_ONCE = 1000
 
 
 class Learned(NamedTuple):
-    """What came of the files.
+    """The result of a run over files.
 
     Attributes:
         exit_code: 0, or 128 + signal after a second signal.

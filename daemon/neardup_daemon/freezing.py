@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing, nullcontext
 from functools import partial
 from pathlib import Path
 from time import time
@@ -13,12 +13,10 @@ from neardup_daemon.failpoints import failing_steps
 from neardup_daemon.gc_tuning import collect_rarely
 from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.page_freezing import Filled, PageFreezer
-from neardup_daemon.preparing import open_parallel_preparation, sketch_config
+from neardup_daemon.preparing import forked_parents, open_parallel_preparation, sketch_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
-from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.tally import dead_letter_complaint
-from neardup_daemon.wiring import kafka_connection
 from neardup_stream.archive.building import ArchiveBuilder, Built, sorting_bytes
 from neardup_stream.archive.frozen import KEYS
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
@@ -34,14 +32,16 @@ from neardup_stream.indexes.fuzzy_keys import FuzzyKeysWriter
 from neardup_stream.indexes.slicing import SlicesWriter
 from neardup_stream.message import Record
 from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.pipeline.freezing import TimedRecord, freeze_pages
 from neardup_stream.pipeline.kept_text import PREFIXES, TextParts
 from neardup_stream.stores.page_record import PageRecord
+from neardup_stream.streams.files.digests import LateDigests
+from neardup_stream.streams.files.inputs import settled_ids
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource
-from neardup_stream.streams.kafka.snapshot import open_snapshot
 
-__all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "write_archive"]
+__all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "forked_workers", "write_archive"]
 
 PARTS: Final = (KEYS, PASSAGES, SEARCH, TEXTS)
 """What an archive may hold beside the log; all but the first are made of texts."""
@@ -92,19 +92,29 @@ class FreezeRun(NamedTuple):
 
 
 class Frozen(NamedTuple):
-    """What came of it."""
+    """The result of a run."""
 
     built: Built
     filled: Filled
 
 
-async def write_archive(run: FreezeRun, settings: Settings, on_pages: _OnPages) -> Frozen | None:
+def forked_workers(run: FreezeRun, settings: Settings) -> AbstractContextManager[Sequence[ForkedParent]]:
+    """Fork the workers that `write_archive` needs, while there is no other thread."""
+    if run.origin == "index":
+        return nullcontext(())
+    return forked_parents(settings, run.worker_count, run.text_parts, in_columns=False)
+
+
+async def write_archive(
+    run: FreezeRun, settings: Settings, on_pages: _OnPages, forked: Sequence[ForkedParent] = ()
+) -> Frozen | None:
     """Write an archive.
 
     Args:
         run: what to do.
         settings: how pages are read, fingerprinted and compared.
         on_pages: called with the number of pages read so far.
+        forked: see `forked_workers`.
 
     Returns:
         What came of it; None if a signal ended it, and then there is no archive.
@@ -126,7 +136,7 @@ async def write_archive(run: FreezeRun, settings: Settings, on_pages: _OnPages) 
         parts = _part_writers(run, settings, directory)
         builder = stack.enter_context(ArchiveBuilder(writer, directory, run.memory_bytes, parts))
         collect_rarely()
-        filled = await _fills(run, settings, stop, on_pages)(builder)
+        filled = await _fills(run, settings, stop, on_pages, forked)(builder)
         if not stop.requested.is_set():
             facts: dict[str, Any] = {"schema": schema, "inputs": dict(filled.inputs)}
             frozen = Frozen(await asyncio.to_thread(builder.finish, facts), filled)
@@ -136,38 +146,45 @@ async def write_archive(run: FreezeRun, settings: Settings, on_pages: _OnPages) 
 def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[PartWriter]:
     sketch, sorting = sketch_config(settings), sorting_bytes(run.memory_bytes)
     fuzzy = FuzzyKeysWriter(directory) if "fuzzy" in run.key_kinds else None
-    writers: list[PartWriter] = [
-        MatchingWriter(directory, sketch.sketch_bytes if sketch else 0, sorting // 4, fuzzy),
-        PassagesWriter(directory, sorting // 8, stored_recipe(), run.common_pages),
-        SlicesWriter(directory, sorting // 8),
-        TextsWriter(directory),
-    ]
-    return [writer for writer in writers if writer.name in run.parts]
+    makers: dict[str, Callable[[], PartWriter]] = {
+        KEYS: lambda: MatchingWriter(directory, sketch.sketch_bytes if sketch else 0, sorting // 4, fuzzy),
+        PASSAGES: lambda: PassagesWriter(directory, sorting // 8, stored_recipe(), run.common_pages),
+        SEARCH: lambda: SlicesWriter(directory, sorting // 8),
+        TEXTS: lambda: TextsWriter(directory),
+    }
+    return [make() for name, make in makers.items() if name in run.parts]
 
 
 def _fills(
-    run: FreezeRun, settings: Settings, stop: Stop, on_pages: _OnPages
+    run: FreezeRun, settings: Settings, stop: Stop, on_pages: _OnPages, forked: Sequence[ForkedParent]
 ) -> Callable[[ArchiveBuilder], Awaitable[Filled]]:
-    """What brings the pages into the archive."""
+    """Return what adds the pages to the archive."""
     if run.origin == "index":
         return partial(_fill_from_index, run, settings, stop, on_pages)
-    records = _topic_records(settings) if run.origin == "kafka" else _file_records(run.files, settings)
-    return partial(_fill_from_records, records, run, settings, stop, on_pages)
+    digests = LateDigests()
+    records = (
+        _topic_records(settings) if run.origin == "kafka" else _file_records(run.files, settings, digests)
+    )
+    return partial(_fill_from_records, records, digests, run, settings, stop, on_pages, forked)
 
 
 async def _fill_from_records(
     records: AsyncGenerator[Sequence[Record], None],
+    digests: LateDigests,
     run: FreezeRun,
     settings: Settings,
     stop: Stop,
     on_pages: _OnPages,
+    forked: Sequence[ForkedParent],
     builder: ArchiveBuilder,
 ) -> Filled:
     """Freeze pages as they come, the next ones prepared meanwhile."""
     async with (
-        open_parallel_preparation(settings, run.text_parts, run.worker_count) as preparation,
+        AsyncExitStack() as stack,
+        open_parallel_preparation(settings, run.text_parts, run.worker_count, forked) as preparation,
         aclosing(preparation.prepared(records)) as batches,
     ):
+        stack.enter_context(digests)
         freezer = PageFreezer(settings, builder, preparation, run.key_kinds)
         stop.is_watched = True
         pending: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -184,21 +201,28 @@ async def _fill_from_records(
         finally:
             pending.cancel()
             await asyncio.wait([pending])
-    filled = freezer.filled
+        filled = freezer.filled
+        if not stop.requested.is_set():
+            filled.rename_inputs(await asyncio.to_thread(settled_ids, digests))
     if complaint := dead_letter_complaint(filled.dead_letter_count, filled.record_count):
         raise ConfigError("; ".join([complaint, *filled.first_dead_letters[:1]]))
     return filled
 
 
-async def _file_records(paths: Sequence[str], settings: Settings) -> AsyncGenerator[Sequence[Record], None]:
+async def _file_records(
+    paths: Sequence[str], settings: Settings, digests: LateDigests
+) -> AsyncGenerator[Sequence[Record], None]:
     limits = settings.pipeline.limits()
-    async with FileSource(paths, settings.limits.max_page_bytes) as source:
+    async with FileSource(paths, settings.limits.max_page_bytes, digests=digests) as source:
         async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
             yield records
 
 
 async def _topic_records(settings: Settings) -> AsyncGenerator[Sequence[Record], None]:
-    """What the pages topic holds now; no group is joined, so nothing is taken from any daemon."""
+    """Yield the present records of the pages topic; no group is joined, so no daemon loses a partition."""
+    from neardup_daemon.kafka_wiring import kafka_connection  # noqa: PLC0415 - files need no Kafka
+    from neardup_stream.streams.kafka.snapshot import open_snapshot  # noqa: PLC0415
+
     topic = settings.kafka.pages_topic
     async with open_snapshot(kafka_connection(settings), topic, topic) as snapshot:
         async for records in snapshot.records():
@@ -209,6 +233,8 @@ async def _fill_from_index(
     run: FreezeRun, settings: Settings, stop: Stop, on_pages: _OnPages, builder: ArchiveBuilder
 ) -> Filled:
     """Freeze what the page records of an index say; their views and sketches are taken as they are."""
+    from neardup_daemon.stored_index import open_stored_index  # noqa: PLC0415 - files need no Redis
+
     filled = Filled()
     seen_before = time() - run.unseen_days * _DAY_SECONDS
     retries = build_retries(settings, NoMeters(), lambda _error: None)

@@ -1,4 +1,4 @@
-"""How often Python looks for cyclic garbage while pages flow.
+"""Tune how often Python collects cyclic garbage while pages are processed.
 
 A batch makes some 100,000 tuples and lists that die with it, without a cycle among them. By default Python
 walks the young ones every 700 allocations, and everything that lives ever so often: over a tenth of the time.

@@ -1,4 +1,4 @@
-"""Liveness and readiness: a small state machine, and the pages that show it.
+"""Track liveness and readiness in a small state machine, and serve the pages that show them.
 
     degraded ◄──► starting ──► ready ◄──► degraded, stalled
         │             │          │            │
@@ -13,7 +13,7 @@ unavailable, is stalled, and not live.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
@@ -26,7 +26,7 @@ from neardup_daemon.telemetry.process_metrics import ProcessMetrics, State
 from neardup_daemon.telemetry.stalls import Progress, StallWatch
 from neardup_stream.errors import ConfigError, InvariantBroken
 
-__all__ = ["Condition", "Health", "State", "is_live", "is_no_fault_of_clients", "is_ready", "serve_health"]
+__all__ = ["Condition", "Health", "State", "is_live", "is_ready", "serve_health"]
 
 _logger = logging.getLogger(__name__)
 
@@ -55,12 +55,12 @@ class Condition(NamedTuple):
 
 
 def is_live(condition: Condition) -> bool:
-    """Whether a supervisor should leave the process alone."""
+    """Return whether a supervisor should leave the process alone."""
     return condition.state not in {"stalled", "stopped"}
 
 
 def is_ready(condition: Condition) -> bool:
-    """Whether pages are being taken."""
+    """Return whether the daemon processes pages."""
     return condition.state == "ready"
 
 
@@ -99,25 +99,17 @@ class Health:
         log_event(_logger, "state_changed", former=now, state=state, reason=reason)
 
     def recover(self) -> None:
-        """The dependency is back: return to what was going on when it went, be it only the start."""
+        """Return to the state before the dependency became unavailable, be it only the start."""
         if self._condition.state == "degraded":
             self.become(self._before_degraded)
 
     def watch(self, stalls: StallWatch, progress: Progress, now_seconds: float) -> None:
-        """Become stalled when nothing moves, ready again when it does; who waits for others has a rest."""
+        """Become stalled when nothing moves, ready again when it does; other states count no stall."""
         if self._condition.state not in {"ready", "stalled"}:
             stalls.rest()
             return
         reason = stalls.look(progress, now_seconds)
         self.become("stalled" if reason else "ready", reason)
-
-
-def is_no_fault_of_clients(record: logging.LogRecord) -> bool:
-    """Whether a line of the HTTP server is about ourselves: strangers could fill the log with the others."""
-    from aiohttp.http_exceptions import HttpProcessingError  # noqa: PLC0415 - 0.2 s, see `serve_health`
-
-    error = record.exc_info[1] if record.exc_info else None
-    return not isinstance(error, HttpProcessingError | ConnectionError)
 
 
 @asynccontextmanager
@@ -140,6 +132,8 @@ async def serve_health(
     """
     from aiohttp import web  # noqa: PLC0415 - 0.2 s that commands without a port do not pay
 
+    from neardup_daemon.http_protocol import http_protocols, without_versions  # noqa: PLC0415 - as above
+
     def answer(verdict: Callable[[Condition], bool]) -> web.Response:
         now = condition()
         text = f"{now.state}: {now.reason}\n" if now.reason else f"{now.state}\n"
@@ -152,13 +146,20 @@ async def serve_health(
         return answer(is_ready)
 
     async def close_after(_request: web.Request, response: web.StreamResponse) -> None:
-        """A connection serves one request, so that requests in a pipeline cost no more than one."""
+        """Close the connection after one request, so that requests in a pipeline cost no more than one."""
         response.headers["Connection"] = "close"
         response.force_close()
 
-    page = MetricsPage(registry, lambda: connections.asking_count)
-    app = web.Application()
-    app.on_response_prepare.append(close_after)
+    @web.middleware
+    async def noting(
+        request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+    ) -> web.StreamResponse:
+        with connections.answering(request.protocol):
+            return await handler(request)
+
+    page = MetricsPage(registry, lambda: connections.unanswered_count)
+    app = web.Application(middlewares=[noting])
+    app.on_response_prepare.extend([close_after, without_versions])
     app.add_routes(
         [
             web.get("/livez", livez),
@@ -167,11 +168,10 @@ async def serve_health(
         ]
     )
     logger = logging.getLogger(f"{__name__}.http")
-    logger.addFilter(is_no_fault_of_clients)
-    runner = web.AppRunner(app, access_log=None, logger=logger, shutdown_timeout=_HTTP_SHUTDOWN_SECONDS)
+    runner = web.AppRunner(app, shutdown_timeout=_HTTP_SHUTDOWN_SECONDS)
     await runner.setup()
     assert runner.server is not None  # noqa: S101 - it is set up
-    connections = LimitedConnections(runner.server)
+    connections = LimitedConnections(http_protocols(runner.server, logger))
     try:
         try:
             server = await asyncio.get_running_loop().create_server(connections, host, port)

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from time import monotonic
 from typing import Final
 
-from neardup_stream.clusters.placements import Settled
+from neardup_stream.clusters.placements import Decided, Settled
 from neardup_stream.clusters.protocol import Decider, Portion
 from neardup_stream.clusters.requests import PageVersion, Request
 from neardup_stream.errors import StoreUnavailable
@@ -132,6 +132,14 @@ class HeldDecisions:
             if held.is_empty:
                 del self._partitions[partition]
 
+    async def end_former_epochs(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        """See `Decider`."""
+        return await self._decider.end_former_epochs(partitions)
+
+    async def stored_rows(self, partition: Partition) -> Mapping[Position, Decided]:
+        """See `Decider`."""
+        return await self._decider.stored_rows(partition)
+
     async def tidy(self, records: RecordStore) -> None:
         """See `Decider`."""
         await self._decider.tidy(records)
@@ -167,20 +175,31 @@ class NotingPreparation:
 
 
 @asynccontextmanager
-async def holding_decisions(decider: Decider, kept_seconds: float) -> AsyncIterator[HeldDecisions]:
-    """Hold the decision records of awaited pages while the block runs."""
+async def holding_decisions(
+    decider: Decider, kept_seconds: float, look_seconds: float = _LOOK_SECONDS
+) -> AsyncIterator[HeldDecisions]:
+    """Hold the decision records of awaited pages while the block runs.
+
+    Args:
+        decider: decides.
+        kept_seconds: how long those records stay after their commit.
+        look_seconds: between two looks for records to trim.
+
+    Raises:
+        ExceptionGroup: holding what ended the trimming (ConfigError, CorruptData), or the block.
+    """
     held = HeldDecisions(decider, kept_seconds)
-    trimming = asyncio.create_task(_trim_when_due(held))
-    try:
-        yield held
-    finally:
-        trimming.cancel()
-        await asyncio.gather(trimming, return_exceptions=True)
+    async with asyncio.TaskGroup() as group:
+        trimming = group.create_task(_trim_when_due(held, look_seconds))
+        try:
+            yield held
+        finally:
+            trimming.cancel()
 
 
-async def _trim_when_due(held: HeldDecisions) -> None:
+async def _trim_when_due(held: HeldDecisions, look_seconds: float) -> None:
     while True:
-        await asyncio.sleep(_LOOK_SECONDS)
+        await asyncio.sleep(look_seconds)
         try:
             await held.trim_due()
         except StoreUnavailable:

@@ -1,4 +1,4 @@
-"""The stores of a run that nothing outlives: arrays and dicts of this process, and no server."""
+"""Build the stores of a run that keeps nothing: arrays and dicts of this process, and no server."""
 
 import secrets
 from time import time
@@ -6,17 +6,20 @@ from time import time
 from neardup_daemon.failpoints import with_failpoints
 from neardup_daemon.loop_wiring import LoopStores, build_clusters
 from neardup_daemon.policy import policy
-from neardup_daemon.preparing import index_layout
+from neardup_daemon.preparing import cluster_rule, index_layout, sketch_config
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.short_path import ArrayStores
+from neardup_stream.pipeline.short_placing import Placing
 from neardup_stream.pipeline.stores import PageStores
+from neardup_stream.stores.arrays.records import ArrayRecords
 from neardup_stream.stores.arrays.tables import ArrayTables
 from neardup_stream.stores.index_identity import new_token
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.frames import MemoryFrames
-from neardup_stream.stores.memory.records import MemoryRecords
 
 __all__ = ["local_stores"]
 
@@ -24,16 +27,31 @@ __all__ = ["local_stores"]
 def local_stores(settings: Settings) -> LoopStores:
     """Return the stores of a new index in the memory of this process."""
     points = settings.failpoints.points()
-    layout = index_layout(settings)
-    index = with_failpoints("index", PermutedIndex(ArrayTables(), layout), points)
-    records = with_failpoints("records", MemoryRecords(layout.shard_bits + layout.slot_bits), points)
-    cluster_store = with_failpoints("cluster_store", MemoryClusters(time), points)
-    clusters = build_clusters(settings, cluster_store, records)
-    decider = with_failpoints("clusters", clusters or Unclustered(cluster_store), points)
+    layout, sketch = index_layout(settings), sketch_config(settings)
+    index = PermutedIndex(ArrayTables(), layout)
+    records = ArrayRecords(
+        layout.shard_bits + layout.slot_bits, sketch.sketch_bytes if sketch else 0, layout.config.bands
+    )
+    cluster_store = MemoryClusters(time)
+    guarded_records = with_failpoints("records", records, points)
+    guarded_store = with_failpoints("cluster_store", cluster_store, points)
+    clusters = build_clusters(settings, guarded_store, guarded_records)
+    decider = with_failpoints("clusters", clusters or Unclustered(guarded_store), points)
+    rule, in_arrays = cluster_rule(settings), None
+    if rule is not None and not points:
+        placing = Placing(cluster_store, Descriptions(records), rule, settings.clusters.pending_edges)
+        in_arrays = ArrayStores(index, records, placing)
     return LoopStores(
-        judged=PageStores(index, records, decider, secrets.token_bytes(KEY_BYTES), outlives_run=False),
+        judged=PageStores(
+            with_failpoints("index", index, points),
+            guarded_records,
+            decider,
+            secrets.token_bytes(KEY_BYTES),
+            outlives_run=False,
+        ),
         frames=with_failpoints("frames", MemoryFrames(), points),
         clusters=clusters,
         index=new_token(int(1000 * time())),
         policy=policy(settings),
+        in_arrays=in_arrays,
     )

@@ -1,4 +1,4 @@
-"""Logs: one JSON object a line on standard error, or text for a terminal; one line per state change.
+"""Write logs: one JSON object a line on standard error, or text for a terminal; one line per state change.
 
 A line is an event with a stable name, and fields. The library and the daemon both write
 `logger.info("name", extra={"fields": {...}})`; `log_event` spells that for the daemon. Secrets in URLs are
@@ -18,6 +18,7 @@ __all__ = [
     "LogFormat",
     "LogLevel",
     "are_for_collectors",
+    "configure_command_logs",
     "configure_logs",
     "log_event",
     "silence_library_logs",
@@ -32,7 +33,7 @@ _CHATTY_LIBRARIES = ("aiokafka", "aiohttp", "asyncio", "numba", "opentelemetry",
 def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None = None) -> None:
     """Send every log line to `stream`, by default standard error; calling again replaces the handlers.
 
-    Libraries are heard from WARNING on, whatever the level.
+    Libraries log from WARNING on, whatever the level.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(_JsonLines() if log_format == "json" else _Text())
@@ -42,14 +43,19 @@ def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None
         logging.getLogger(library).setLevel(max(logging.WARNING, logging.getLogger().level))
 
 
+def configure_command_logs(level: LogLevel, log_format: LogFormat) -> None:
+    """Send the logs of a command to standard error, as text where that is a terminal."""
+    configure_logs(level, "text" if sys.stderr.isatty() else log_format)
+
+
 def silence_library_logs() -> None:
-    """Until logs are set up, print nothing of what libraries log: our own errors say what is wrong."""
+    """Drop what libraries log until logs are set up: our own errors say what is wrong."""
     for library in _CHATTY_LIBRARIES:
         logging.getLogger(library).addHandler(logging.NullHandler())
 
 
 def are_for_collectors() -> bool:
-    """Whether logs were set up as JSON, so that a bare sentence among them would be no JSON."""
+    """Return whether logs are JSON, so that a plain sentence among them would be invalid."""
     return any(isinstance(handler.formatter, _JsonLines) for handler in logging.getLogger().handlers)
 
 

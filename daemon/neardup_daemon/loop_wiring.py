@@ -1,4 +1,4 @@
-"""The loop over opened stores and streams, as set, whichever store and streams these are."""
+"""Build the loop over opened stores and streams, by the settings."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,6 +21,7 @@ from neardup_stream.pipeline.loop import Loop
 from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.pipeline.retries import Retries, RetryPolicy
+from neardup_stream.pipeline.short_path import ArrayStores
 from neardup_stream.pipeline.stages import PageWork, Runtime, StoreWork
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import ClusterStore
@@ -56,6 +57,7 @@ class LoopStores:
         index: what events say of the index.
         clock: epoch seconds by the store.
         policy: as it was compared with the one in force; without settings where it was not compared.
+        in_arrays: see `StoreWork`.
     """
 
     judged: PageStores
@@ -64,10 +66,11 @@ class LoopStores:
     index: str
     clock: StoreClock = field(default_factory=StoreClock)
     policy: Policy = _NOT_COMPARED
+    in_arrays: ArrayStores | None = None
 
 
 def build_clusters(settings: Settings, store: ClusterStore, records: RecordStore) -> Clusters | None:
-    """The clusters over a store, as set; None where they are switched off."""
+    """Return the clusters over a store, by the settings; None where they are switched off."""
     rule = cluster_rule(settings)
     if rule is None:
         return None
@@ -85,7 +88,7 @@ def build_clusters(settings: Settings, store: ClusterStore, records: RecordStore
 def build_retries(
     settings: Settings, meters: PipelineMeters, on_unavailable: Callable[[Unavailable | None], None]
 ) -> Retries:
-    """RetryPolicy with dependencies, as set."""
+    """Return what retries steps while a dependency is unavailable, by the settings."""
     return Retries(RetryPolicy(settings.pipeline.retry_deadline_seconds), meters, on_unavailable)
 
 
@@ -130,7 +133,13 @@ def build_loop(
         source=source,
         publication=publication,
         pages=PageWork(preparation, frames, archives),
-        work=StoreWork(stores.judged, verdict_config(settings), _event_config(settings, stores), clock),
+        work=StoreWork(
+            stores.judged,
+            verdict_config(settings),
+            _event_config(settings, stores),
+            clock,
+            stores.in_arrays if archives is None else None,
+        ),
         runtime=runtime,
     )
 

@@ -1,4 +1,4 @@
-"""The meters as Prometheus metrics, on a registry of their own.
+"""Implement the meters as Prometheus metrics, on a registry of their own.
 
 Label values come from closed sets and all exist from the start at 0, so that a rate is never missing its
 first increase. Partitions and sites are the exceptions: a partition's series lives as long as the partition
@@ -86,7 +86,7 @@ class Metrics:
         self._make_waits()
 
     def _make_counts(self) -> None:
-        """What is read, found and published."""
+        """Create the metrics that count what is read, found and published."""
         counter, gauge = self.registry.counter, self.registry.gauge
         self._pages = counter("pages", "Records delivered.")
         self._page_bytes = counter("page_bytes", "Bytes of key, value and headers of the records delivered.")
@@ -127,7 +127,7 @@ class Metrics:
         self._truncated = counter("truncated_dead_letters", "Dead letters that were cut to fit.")
 
     def _make_waits(self) -> None:
-        """How long things take, and what waits."""
+        """Create the metrics of durations and of what waits."""
         counter, gauge = self.registry.counter, self.registry.gauge
         steps = self.registry.histogram(
             "stage_duration_seconds",
@@ -287,7 +287,7 @@ class Metrics:
             self._committed[_by_topic(partition)] = offset
 
     def progress(self, lag: Mapping[Partition, int]) -> Progress:
-        """How far we have come; `lag` names partitions by their topics."""
+        """Set how far we have come; `lag` names partitions by their topics."""
         return Progress(lag, dict(self._committed), self._in_flight_count, self._worker_end_count)
 
     def dropped_commits(self, count: int) -> None:
@@ -328,7 +328,7 @@ class Metrics:
         self._max_bytes.set(limit)
 
     def outcome_counts(self) -> dict[str, int]:
-        """Records by outcome so far, without the outcomes that no record had; they sum to the pages."""
+        """Return the number of records of each outcome that occurred; they sum to the pages."""
         counts = {
             outcome: int(self.registry.sample(f"{PREFIX}outcomes_total", outcome=outcome))
             for outcome in get_args(Outcome)
@@ -341,7 +341,7 @@ def _by_topic(partition: Partition) -> Partition:
 
 
 def _exemplar(record: RecordMetadata) -> dict[str, str] | None:
-    """The trace of a record, as OpenMetrics wants it; None where it has none."""
+    """Return the trace of a record, as OpenMetrics expects it; None where it has none."""
     for name, value in record.headers:
         if name == "traceparent" and len(parts := value.split(b"-")) > 2 and parts[1].isalnum():
             return {"trace_id": parts[1].decode("ascii")}

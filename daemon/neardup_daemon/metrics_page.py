@@ -1,4 +1,4 @@
-"""`/metrics`, in the format that the scraper takes; one rendering serves an oversized bucket of requests."""
+"""Serves `/metrics` in the format that the scraper takes; many requests at once share one rendering."""
 
 from collections.abc import Callable
 from time import monotonic
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["MANY_CONNECTIONS", "MetricsPage"]
 
 MANY_CONNECTIONS: Final = 16
-"""With more connections that ask for something, requests share a rendering."""
+"""With more connections that wait for an answer, requests share a rendering."""
 
 _SHARED_SECONDS: Final = 1.0
 
@@ -21,13 +21,13 @@ _SHARED_SECONDS: Final = 1.0
 class MetricsPage:
     """Answers requests for the metrics.
 
-    A rendering takes milliseconds of the event loop. Under an oversized bucket of requests, which no set-up
-    has, one made in the last second is the answer, whole and in Prometheus' text format whatever was asked
-    for.
+    A rendering takes milliseconds of the event loop. While there are more connections than any usual set-up
+    has, one made in the last second is the answer, whole and in Prometheus' text format, whatever format was
+    asked for.
 
     Args:
         registry: rendered on the loop of the request.
-        connection_count: returns how many connections ask for something now.
+        connection_count: returns how many connections may wait for an answer now.
         now_seconds: a monotonic clock.
     """
 

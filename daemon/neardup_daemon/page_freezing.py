@@ -1,7 +1,8 @@
-"""Takes the frames of their sites out of pages, and hands them on to an archive."""
+"""Remove the frames of their sites from pages, and pass the pages to an archive."""
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
 from typing import Final
 
 from neardup_daemon.loop_wiring import build_retries
@@ -10,12 +11,14 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.archive.building import ArchiveBuilder
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.hashing.handles import KEY_BYTES
+from neardup_stream.message import Position, epoch_of
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Forget, Prepared
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.freezing import freeze_arrivals
 from neardup_stream.pipeline.preparation import ReadsLandmarks
 from neardup_stream.stores.memory.frames import MemoryFrames
+from neardup_stream.streams.files.source import record_number
 
 __all__ = ["Filled", "PageFreezer"]
 
@@ -26,6 +29,12 @@ _FIRST_DEAD_LETTERS = 5
 
 _MOST_LESSONS: Final = 512
 """Of one site; its frame is known by then, and to compare a page with the latest ones costs ten views."""
+
+
+def _place(position: Position) -> str:
+    if epoch_of(position.partition.input_id) is None:
+        return record_number(position)
+    return f"partition {position.partition.number}, offset {position.offset}"
 
 
 class Filled:
@@ -56,13 +65,19 @@ class Filled:
         self.inputs[input_id] += count
         self.page_count += count
 
+    def rename_inputs(self, settled: Mapping[str, str]) -> None:
+        """Give inputs the ids that are known at the end; equal files are one input."""
+        former, self.inputs = self.inputs, Counter()
+        for input_id, count in former.items():
+            self.inputs[settled.get(input_id, input_id)] += count
+
     def add_others(self, prepared: Prepared) -> None:
         """Count what of a batch is no page."""
         self.skipped_count += len(prepared.skipped)
         self.dead_letter_count += len(prepared.rejected)
         room = _FIRST_DEAD_LETTERS - len(self.first_dead_letters)
         self.first_dead_letters += [
-            f"record {letter.record.position.offset}: {letter.error}" for letter in prepared.rejected[:room]
+            f"{_place(letter.record.position)}: {letter.error}" for letter in prepared.rejected[:room]
         ]
 
 

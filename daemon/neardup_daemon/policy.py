@@ -1,4 +1,4 @@
-"""What verdicts depend on, of the settings: daemons that share a namespace must agree on it."""
+"""Collect the settings that verdicts depend on: daemons that share a namespace must agree on them."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ _ARCHIVES: Final = "archive.files"
 
 
 def policy(settings: Settings) -> Policy:
-    """Every setting that counts, by name; what changes stored bytes as well is part of the schema.
+    """Return every setting that changes verdicts, by name, except those of the schema.
 
     Raises:
         ConfigError: archives decide which pages are skipped, and one of them is missing, or is no archive.

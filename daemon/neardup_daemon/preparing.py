@@ -1,27 +1,30 @@
-"""How pages are read, fingerprinted, indexed and compared, as set: what needs no store."""
+"""Build, from the settings, what reads, fingerprints, indexes and compares pages and needs no store."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from time import monotonic
+from typing import Final
 
 from neardup_daemon.settings.settings import Settings
+from neardup_stream.archive.texts import TEXTS
 from neardup_stream.clusters.rules import Rule, anchored, components, is_firm, linked
 from neardup_stream.fingerprints.simhash import SimhashConfig, is_kernel_compiled, load_kernel
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.match import Match
 from neardup_stream.meters import NoMeters, PipelineMeters
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.decode import Decode
 from neardup_stream.pipeline.extract import Extract
 from neardup_stream.pipeline.fingerprint import Fingerprint
+from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import WINDOW_PAGES, Frames
-from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
+from neardup_stream.pipeline.guarded_preparation import GuardedPreparation, fork_preparation
 from neardup_stream.pipeline.kept_text import TextParts
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.parallel_preparation import ParallelPreparation
 from neardup_stream.pipeline.preparation import OnRecord, Preparation, ReadsLandmarks
 from neardup_stream.pipeline.retries import Retries
@@ -36,24 +39,31 @@ __all__ = [
     "build_viewer",
     "cluster_rule",
     "connecting",
+    "forked_parents",
     "index_layout",
     "open_parallel_preparation",
     "open_preparation",
     "open_spread_preparation",
+    "page_decoder",
     "simhash_config",
     "site_of",
     "sketch_config",
+    "text_preparation",
     "verdict_config",
 ]
 
 
+_MOST_FORKED: Final = 16
+"""Each fork takes some 5 ms of start-up; further workers are started when the input is long enough."""
+
+
 def simhash_config(settings: Settings) -> SimhashConfig:
-    """How pages are fingerprinted."""
+    """Return how pages are fingerprinted."""
     return SimhashConfig(window_tokens=settings.text.window_tokens, min_tokens=settings.verdict.min_tokens)
 
 
 def sketch_config(settings: Settings) -> SketchConfig | None:
-    """How pages are sketched; None where they are compared by simhash alone."""
+    """Return how pages are sketched; None where they are compared by simhash alone."""
     if settings.verdict.scheme == "simhash":
         return None
     return SketchConfig(
@@ -65,13 +75,13 @@ def sketch_config(settings: Settings) -> SketchConfig | None:
 
 
 def index_layout(settings: Settings) -> IndexLayout:
-    """How the tables are laid out; without sketches there are no bands."""
+    """Return how the tables are laid out; without sketches there are no bands."""
     config = settings.index.config()
     return IndexLayout(config if sketch_config(settings) else replace(config, bands=0))
 
 
 def verdict_config(settings: Settings) -> VerdictConfig:
-    """When two pages are alike."""
+    """Return when two pages are alike."""
     return VerdictConfig(
         sketch=sketch_config(settings),
         distance_bits=settings.index.distance_bits,
@@ -83,13 +93,13 @@ def verdict_config(settings: Settings) -> VerdictConfig:
 
 
 def site_of(settings: Settings) -> ScopeOf | None:
-    """Whose frame a page has; None where frames are left in."""
+    """Return the function that returns the site of a page; None where frames are left in."""
     scope = settings.frames.scope
     return None if scope == "off" or sketch_config(settings) is None else scope_by(scope)
 
 
 def build_viewer(settings: Settings, preparation: ReadsLandmarks, *, most_lessons: float = 0) -> FrameViewer:
-    """What takes frames out of pages, given the tables of their sites."""
+    """Return what removes frames from pages, given the tables of their sites."""
     return FrameViewer(
         settings.frames.config(),
         preparation.lines_outside_landmarks,
@@ -108,7 +118,7 @@ def build_frames(
     *,
     most_lessons: float = 0,
 ) -> Frames | None:
-    """What takes frames out of pages, see `FrameViewer`; None: they stay in."""
+    """Return what removes frames from pages, see `FrameViewer`; None where they are left in."""
     if site_of(settings) is None:
         return None
     return Frames(
@@ -124,7 +134,7 @@ def build_frames(
 
 
 def cluster_rule(settings: Settings) -> Rule | None:
-    """What a page joins; None where no clusters are kept."""
+    """Return which clusters a page joins; None where no clusters are kept."""
     rules = {
         "linked": linked(settings.clusters.link_containment),
         "components": components,
@@ -134,7 +144,7 @@ def cluster_rule(settings: Settings) -> Rule | None:
 
 
 def connecting(settings: Settings) -> Callable[[Match], bool] | None:
-    """Which matches bring their pages into one cluster, whatever the order; None where none needs to."""
+    """Return which matches connect their pages, in any order; None where no match must."""
     least = settings.clusters.link_containment
     rules: dict[str, Callable[[Match], bool]] = {
         "linked": lambda match: is_firm(match, least),
@@ -143,23 +153,27 @@ def connecting(settings: Settings) -> Callable[[Match], bool] | None:
     return rules.get(settings.clusters.rule)
 
 
+def page_decoder(settings: Settings) -> PageDecoder:
+    """Return what decodes bytes to pages."""
+    return PageDecoder(
+        settings.limits.config(),
+        settings.page.fields.mapping(),
+        frozenset(settings.pages.status),
+        settings.page.preset,
+    )
+
+
 def build_preparation(
     settings: Settings,
     meters: PipelineMeters,
     text_parts: TextParts = frozenset(),
     *,
     on_record: OnRecord = lambda _record: None,
+    in_columns: bool = False,
 ) -> Preparation:
     """Everything that a page needs no store for; for an archive with what its parts keep of texts."""
     return Preparation(
-        Decode(
-            PageDecoder(
-                settings.limits.config(),
-                settings.page.fields.mapping(),
-                frozenset(settings.pages.status),
-                settings.page.preset,
-            )
-        ),
+        Decode(page_decoder(settings)),
         Extract(settings.text.extraction, settings.limits.text()),
         Fingerprint(
             simhash_config(settings),
@@ -170,6 +184,7 @@ def build_preparation(
         ),
         meters,
         on_record,
+        in_columns=in_columns,
     )
 
 
@@ -177,7 +192,7 @@ def build_preparation(
 async def open_preparation(
     settings: Settings, meters: PipelineMeters, text_parts: TextParts = frozenset()
 ) -> AsyncIterator[GuardedPreparation]:
-    """The same in a process that can be ended, for pages of strangers; ready once everything is compiled."""
+    """Open the same in a process that can be ended, for untrusted pages; ready once all is compiled."""
     preparation = _guarded(settings, meters, text_parts)
     try:
         await _start(preparation)
@@ -188,10 +203,12 @@ async def open_preparation(
 
 @asynccontextmanager
 async def open_parallel_preparation(
-    settings: Settings, text_parts: TextParts, worker_count: int
+    settings: Settings, text_parts: TextParts, worker_count: int, forked: Sequence[ForkedParent] = ()
 ) -> AsyncIterator[ParallelPreparation]:
-    """The same in several processes, each of which prepares whole batches."""
-    workers = [_guarded(settings, NoMeters(), text_parts) for _ in range(worker_count)]
+    """Open the same in several processes, each of which prepares whole batches."""
+    workers = [
+        _guarded(settings, NoMeters(), text_parts, parent) for parent in _parents(forked, worker_count)
+    ]
     async with ParallelPreparation(workers) as preparation:
         await _start(workers[0])
         yield preparation
@@ -199,20 +216,70 @@ async def open_parallel_preparation(
 
 @asynccontextmanager
 async def open_spread_preparation(
-    settings: Settings, meters: PipelineMeters, text_parts: TextParts, worker_count: int
+    settings: Settings,
+    meters: PipelineMeters,
+    text_parts: TextParts,
+    worker_count: int,
+    forked: Sequence[ForkedParent] = (),
 ) -> AsyncIterator[SpreadPreparation]:
-    """The same in several processes that share each batch; not ready yet, so that it loads beside others."""
-    workers = [_guarded(settings, meters, text_parts) for _ in range(worker_count)]
+    """Open the same in several processes that share each batch; they load while the caller continues."""
+    workers = [
+        _guarded(settings, meters, text_parts, parent, in_columns=True)
+        for parent in _parents(forked, worker_count)
+    ]
     if not is_kernel_compiled():
         await asyncio.to_thread(load_kernel)  # compiled once, for all processes
     with SpreadPreparation(workers) as preparation:
         yield preparation
 
 
-def _guarded(settings: Settings, meters: PipelineMeters, text_parts: TextParts) -> GuardedPreparation:
-    build = partial(build_preparation, settings, text_parts=text_parts)
+@contextmanager
+def text_preparation(settings: Settings) -> Iterator[GuardedPreparation]:
+    """Open the same in one process for pages whose texts are wanted; it starts at the first request."""
+    preparation = _guarded(settings, NoMeters(), frozenset({TEXTS}))
+    try:
+        yield preparation
+    finally:
+        preparation.close()
+
+
+@contextmanager
+def forked_parents(
+    settings: Settings, count: int, text_parts: TextParts = frozenset(), *, in_columns: bool
+) -> Iterator[Sequence[ForkedParent]]:
+    """Fork the processes of `open_spread_preparation`, in columns, or of `open_parallel_preparation`.
+
+    Call it while this process has one thread. The kernel of pages is loaded before, so that no other process
+    loads it.
+    """
+    build = partial(build_preparation, settings, text_parts=text_parts, in_columns=in_columns)
+    build(NoMeters())
+    load_kernel()
+    with ExitStack() as stack:
+        parents: list[ForkedParent] = []
+        with suppress(OSError):  # each that is missing is started as a program of its own
+            for _ in range(min(count, _MOST_FORKED)):
+                parents.append(fork_preparation(build, settings.limits.worker()))
+                stack.callback(parents[-1].close)
+        yield parents
+
+
+def _parents(forked: Sequence[ForkedParent], worker_count: int) -> Sequence[ForkedParent | None]:
+    """Return what each worker is forked from; None for one that is started as a program of its own."""
+    return (*forked, *[None] * worker_count)[:worker_count]
+
+
+def _guarded(
+    settings: Settings,
+    meters: PipelineMeters,
+    text_parts: TextParts,
+    forked: ForkedParent | None = None,
+    *,
+    in_columns: bool = False,
+) -> GuardedPreparation:
+    build = partial(build_preparation, settings, text_parts=text_parts, in_columns=in_columns)
     build(meters)  # else what is wrong with the settings would end the other process
-    return GuardedPreparation(build, settings.limits.worker(), meters)
+    return GuardedPreparation(build, settings.limits.worker(), meters, forked)
 
 
 async def _start(preparation: GuardedPreparation) -> None:

@@ -1,4 +1,4 @@
-"""A directory for the socket of a private server: for its user alone, and gone with its process.
+"""Create a directory for the socket of a private server: for its user alone, removed with its process.
 
 A process that is killed cannot remove its directory, so the next one does. A lock in each directory marks
 those still in use.

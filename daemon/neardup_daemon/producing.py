@@ -1,4 +1,4 @@
-"""Pages of files as messages: for `produce`."""
+"""Publish pages of files as messages, for `produce`."""
 
 from codecs import BOM_UTF8
 from collections import Counter
@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import msgspec
 
+from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.wiring import kafka_sink
 from neardup_stream.errors import BadPage, ConfigError
-from neardup_stream.message import Message, Record, Skipped
+from neardup_stream.message import Message, Position, Record, Skipped
 from neardup_stream.page import Page
-from neardup_stream.streams.files.source import FileSource
+from neardup_stream.streams.files.source import FileSource, record_number
 from neardup_stream.wire.foreign_fields import ForeignFields
 from neardup_stream.wire.pages import OWN_FIELDS, foreign_fields, is_header
 
@@ -40,25 +40,27 @@ _named = msgspec.json.Decoder(_Named)
 
 @dataclass
 class Produced:
-    """What became of the records of the files.
+    """How many records of the files had each outcome.
 
     Attributes:
         published: records that Kafka acknowledged.
         skipped: records that hold no page, by reason.
         bad: pages that can never succeed, by reason; of `over_limit`, those too large for the topic too.
         first_bad: what the first of them were about.
+        place_of: names the place of a record.
     """
 
     published: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
     bad: Counter[str] = field(default_factory=Counter)
     first_bad: list[str] = field(default_factory=list)
+    place_of: Callable[[Position], str] = record_number
 
     def refuse(self, record: Record, error: BadPage) -> None:
         """Count a page that is not published."""
         self.bad[error.reason] += 1
         if len(self.first_bad) < FIRST_BAD_PAGES:
-            self.first_bad.append(f"record {record.position.offset}: {error}")
+            self.first_bad.append(f"{self.place_of(record.position)}: {error}")
 
 
 async def produce_files(
@@ -89,6 +91,7 @@ async def produce_files(
         kafka_sink(settings, settings.kafka.pages_topic) as sink,
         FileSource(files, max_page_bytes) as source,
     ):
+        produced.place_of = source.place_of
         async for records in source.batches(_BATCH_RECORDS, _BATCH_BYTES):
             limits = Limits(max_page_bytes, sink.max_message_bytes, skips_too_large)
             messages = messages_of(records, limits, produced, foreign)
@@ -115,7 +118,7 @@ class Limits(NamedTuple):
 def messages_of(
     records: Sequence[Record], limits: Limits, produced: Produced, foreign: ForeignFields | None = None
 ) -> list[Message]:
-    """The pages among records, as messages; all others are counted.
+    """Return the pages among records, as messages; all others are counted.
 
     Args:
         records: as read.
@@ -147,7 +150,7 @@ def messages_of(
 
 
 def _too_large(record: Record, message: Message, limits: Limits) -> str:
-    """What is wrong and the remedy; empty for a message that fits."""
+    """Return what is wrong and the remedy; empty for a message that fits."""
     key = repr((message.key or b"")[:_KEY_BYTES_SHOWN])
     if record.decoded is None and len(record.value or b"") > limits.max_page_bytes:
         limit = limits.max_page_bytes
@@ -173,7 +176,7 @@ def _message(record: Record, foreign: ForeignFields | None) -> Message:
 
 
 def _renamed(line: bytes, foreign: ForeignFields) -> bytes | None:
-    """The page under our names; None for a line that the daemon will refuse with the reason."""
+    """Return the page with our field names; None for a line that the daemon will refuse with the reason."""
     try:
         line.decode()  # also what is not taken over
         return foreign.renamed(line.removeprefix(BOM_UTF8))
@@ -182,7 +185,7 @@ def _renamed(line: bytes, foreign: ForeignFields) -> bytes | None:
 
 
 def _page_json(page: Page) -> bytes:
-    """The page as the input contract has it; what it does not have is left out."""
+    """Return the page as JSON of the input contract, without fields that it does not have."""
     fields = {
         "url": page.url,
         "fetched_at": page.fetched_at_seconds,
@@ -197,7 +200,7 @@ def _page_json(page: Page) -> bytes:
 
 
 def key_of(line: bytes) -> bytes | None:
-    """The page's id or URL; None for a line with neither, which the daemon will refuse with the reason."""
+    """Return the page's id or URL; None for a line with neither, which the daemon will refuse."""
     try:
         named = _named.decode(line.removeprefix(BOM_UTF8))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):

@@ -1,4 +1,4 @@
-"""How far long work has come: on standard error, and on a terminal only."""
+"""Show the progress of long work: on standard error, and on a terminal only."""
 
 import sys
 from collections.abc import Callable, Iterator

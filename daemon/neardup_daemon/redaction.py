@@ -1,4 +1,4 @@
-"""Secrets out of anything a person or a log collector may read."""
+"""Remove secrets from anything that a person or a log collector may read."""
 
 import re
 from collections.abc import Callable

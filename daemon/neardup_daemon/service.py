@@ -1,4 +1,4 @@
-"""The daemon's life: start, wait for what it needs, run, drain, stop.
+"""Run the daemon: start, wait for what it needs, process pages, drain, stop.
 
 The first SIGTERM, SIGINT or SIGHUP ends reading; batches in flight are finished, delivered and committed. The
 second stops at once, and commits nothing more.
@@ -17,6 +17,7 @@ from neardup_daemon.failpoints import failing_stages
 from neardup_daemon.gc_tuning import collect_rarely
 from neardup_daemon.health import Health, serve_health
 from neardup_daemon.held_decisions import NotingPreparation, holding_decisions
+from neardup_daemon.kafka_wiring import message_publication, open_kafka
 from neardup_daemon.logs import log_event
 from neardup_daemon.loop_wiring import build_consultation, build_loop, build_retries, loop_config
 from neardup_daemon.preparing import open_preparation
@@ -25,7 +26,7 @@ from neardup_daemon.stopping import Stop
 from neardup_daemon.sweeping import sweeping
 from neardup_daemon.telemetry.tracing import Tracing, build_tracing
 from neardup_daemon.telemetry.watching import watching
-from neardup_daemon.wiring import message_publication, open_kafka, open_stores
+from neardup_daemon.wiring import open_stores
 from neardup_stream.errors import DependencyLost, Unavailable
 from neardup_stream.pipeline.loop import Loop
 from neardup_stream.pipeline.reading_gate import ReadingGate
@@ -141,7 +142,7 @@ async def _run_until_stopped(loop: Loop, drain_seconds: float, health: Health, s
 async def redis_url(
     settings: Settings, *, embedded: bool, state_dir: Path | None = None
 ) -> AsyncIterator[str]:
-    """The Redis to use: the one in the settings, or a private one that lives as long as the block."""
+    """Yield the URL of Redis: that of the settings, or of a private server that runs while the block does."""
     if not embedded:
         yield settings.redis.url
         return

@@ -1,4 +1,4 @@
-"""How signals end a command: the first one asks, a second one cuts short."""
+"""Handle the signals that end a command: the first one drains, a second one cancels."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ def is_ignored(number: signal.Signals) -> bool:
 
 
 class Stop:
-    """What the signals asked for.
+    """The stop that signals have requested.
 
     Attributes:
         requested: set by the first signal.

@@ -4,14 +4,20 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+from neardup_daemon.index_schema import schema
 from neardup_daemon.service import redis_url
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.wiring import Stores, build_stores, redis_config, schema
+from neardup_daemon.table_settings import stored_layouts
+from neardup_daemon.wiring import Stores, open_tables, redis_config
 from neardup_stream.errors import ConfigError, StoreUnavailable
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.namespace import read_namespace
 
-__all__ = ["open_stored_index"]
+__all__ = ["NoIndex", "open_stored_index"]
+
+
+class NoIndex(ConfigError):  # noqa: N818 - a statement about what was found
+    """Nothing is stored under the namespace."""
 
 
 @asynccontextmanager
@@ -26,7 +32,8 @@ async def open_stored_index(
         has_state_option: whether the command has `--state`, for what its errors advise.
 
     Raises:
-        ConfigError: nothing is stored there, or it was stored with other settings.
+        NoIndex: nothing is stored there.
+        ConfigError: it was stored with other settings.
         StoreUnavailable: Redis is unavailable; a command does not wait for it.
         CorruptData: what is stored is not ours.
     """
@@ -39,10 +46,11 @@ async def open_stored_index(
             client = await stack.enter_async_context(RedisClient(redis_config(settings, url)))
         except StoreUnavailable as error:
             raise StoreUnavailable(f"{error}; set --redis-url{state}") from error
-        namespace = await read_namespace(client, settings.redis.namespace, schema(settings))
+        layouts = await stored_layouts(client, settings)
+        namespace = await read_namespace(client, settings.redis.namespace, schema(layouts.base))
         if namespace is None:
-            raise ConfigError(
+            raise NoIndex(
                 f"nothing is stored under redis.namespace {settings.redis.namespace!r} in"
                 f" {state_dir or settings.redis.url}; set --redis-url and --redis-namespace{state}"
             )
-        yield build_stores(settings, client, namespace)
+        yield await open_tables(layouts, client, namespace)

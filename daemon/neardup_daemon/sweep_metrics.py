@@ -1,4 +1,4 @@
-"""The metrics of retention: what it does, its schedule, and how long reading waits for it."""
+"""Define the metrics of retention: what it does, its schedule, and how long reading waits for it."""
 
 from typing import get_args
 
@@ -24,7 +24,7 @@ class SweepMetrics:
             "sweep_overdue_seconds", "By how much the latest page that retention removed was late."
         )
         self._lag = gauge("sweep_lag_seconds", "How far retention is behind its schedule.")
-        self._under_way = gauge("sweeps_in_flight", "Sweeps of slots in flight.")
+        self._in_flight = gauge("sweeps_in_flight", "Sweeps of slots in flight.")
         self._reading_waited = counter("reading_paused_seconds", "Seconds that reading waited for retention.")
         self._clock_offset = gauge("clock_offset_seconds", "How far this host's clock is ahead of Redis.")
 
@@ -40,7 +40,7 @@ class SweepMetrics:
     def sweep_lag(self, lag_seconds: float, in_flight: int) -> None:
         """Set how far retention is behind its schedule, and how many sweeps are in flight."""
         self._lag.set(lag_seconds)
-        self._under_way.set(in_flight)
+        self._in_flight.set(in_flight)
 
     def reading_waited(self, seconds: float) -> None:
         """Count for how long a batch was not read."""

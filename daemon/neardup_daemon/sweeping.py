@@ -1,4 +1,4 @@
-"""Retention while the daemon runs: its share of the rounds through all page records."""
+"""Run retention beside the daemon: its share of the rounds through all page records."""
 
 import asyncio
 import logging
@@ -11,7 +11,8 @@ from typing import Final, Protocol
 
 from neardup_daemon.clocks import MOST_SECONDS_APART, StoreClock
 from neardup_daemon.logs import log_event
-from neardup_daemon.settings.settings import Retention, Settings
+from neardup_daemon.settings.retention import Retention
+from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
 from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.retention import RetentionConfig, Sweep, Sweeper
@@ -60,7 +61,7 @@ class SweepMeters(Protocol):
 
 
 def build_sweeper(settings: Settings, stores: Stores) -> Sweeper:
-    """Lets pages and stubs go, as set."""
+    """Expires pages and drops stubs, by the settings."""
     judged = stores.judged
     return Sweeper(
         records=judged.records,
@@ -71,7 +72,7 @@ def build_sweeper(settings: Settings, stores: Stores) -> Sweeper:
 
 
 def retention_config(retention: Retention) -> RetentionConfig:
-    """The same, as the sweeper wants it: records know whole seconds, so nothing expires too early."""
+    """Return the same for the sweeper: records have whole seconds, so nothing expires too early."""
     return RetentionConfig(
         page_seconds=ceil(retention.seconds) or None, stub_seconds=ceil(retention.stub_seconds)
     )
@@ -113,7 +114,7 @@ class Sweeping:
         new_sweeper: makes what sweeps one claim.
         config: how long things are kept.
         clock: set by every claim.
-        retries: the retry policy for Redis.
+        retries: repeats steps while Redis is unavailable.
         meters: counts claims and passes.
         gate: paused while pages would be kept for too long otherwise.
     """
@@ -139,7 +140,7 @@ class Sweeping:
         self._retries = retries
         self._meters = meters
         self._gate = gate
-        self._under_way: dict[asyncio.Task[None], float] = {}
+        self._in_flight: dict[asyncio.Task[None], float] = {}
         self._unclaimed_since = clock()
 
     async def run(self) -> None:
@@ -171,14 +172,14 @@ class Sweeping:
                 if not claim.slot_count:
                     await self._wait(idle_seconds)
                     pace = self._keep_pace()
-                while len(self._under_way) >= pace.sweep_count:
+                while len(self._in_flight) >= pace.sweep_count:
                     await self._wait(idle_seconds)
                     pace = self._keep_pace()
 
     def _begin(self, sweeps: asyncio.TaskGroup, claim: Claim) -> None:
         sweep = sweeps.create_task(self._sweep(claim))
-        self._under_way[sweep] = claim.now_seconds - claim.behind_seconds
-        sweep.add_done_callback(self._under_way.pop)
+        self._in_flight[sweep] = claim.now_seconds - claim.behind_seconds
+        sweep.add_done_callback(self._in_flight.pop)
 
     async def _sweep(self, claim: Claim) -> None:
         sweeper = self._new_sweeper()
@@ -191,16 +192,16 @@ class Sweeping:
 
     async def _wait(self, longest_seconds: float) -> None:
         """Wait until a sweep ends, if one is in flight."""
-        if self._under_way:
-            await asyncio.wait(self._under_way, timeout=longest_seconds, return_when=asyncio.FIRST_COMPLETED)
+        if self._in_flight:
+            await asyncio.wait(self._in_flight, timeout=longest_seconds, return_when=asyncio.FIRST_COMPLETED)
         else:
             await asyncio.sleep(longest_seconds)
 
     def _keep_pace(self) -> SweepPace:
         """Return the pace that the lag asks for, and pause or resume reading."""
-        oldest_due = min(self._under_way.values(), default=self._unclaimed_since)
+        oldest_due = min(self._in_flight.values(), default=self._unclaimed_since)
         lag_seconds = max(0.0, self._clock() - min(oldest_due, self._unclaimed_since))
-        self._meters.sweep_lag(lag_seconds, len(self._under_way))
+        self._meters.sweep_lag(lag_seconds, len(self._in_flight))
         pace = sweep_pace(lag_seconds, self._round_seconds, was_paused=self._gate.is_paused)
         is_paused = pace.is_reading_paused and self._lets_pages_go
         if is_paused != self._gate.is_paused:
@@ -229,7 +230,7 @@ def _log_reading(lag_seconds: float, round_seconds: float, *, is_paused: bool) -
 
 
 def is_trusted(claim: Claim, meters: SweepMeters) -> bool:
-    """Whether two clocks agree on the time: else pages might go that were just seen."""
+    """Return whether two clocks agree on the time: else pages that were just seen might expire."""
     offset_seconds = time() - claim.now_seconds
     meters.clock_offset(offset_seconds)
     if abs(offset_seconds) <= MOST_SECONDS_APART:

@@ -1,4 +1,4 @@
-"""What a run over files came to, for its summary and its progress bar."""
+"""Counts the results of a run over files, for its summary and its progress bar."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -13,7 +13,7 @@ _NEARLY_ALL = 0.95
 
 
 def dead_letter_complaint(dead: int, judged: int) -> str:
-    """What to say where nearly all of so many records are dead letters; empty otherwise."""
+    """Return a warning where nearly all of so many records are dead letters; empty otherwise."""
     if not dead or dead < _NEARLY_ALL * judged:
         return ""
     presets = "|".join(name for name in PRESETS if name != "none")
@@ -41,7 +41,7 @@ class Tally(NoMeters):
         self._page_count = 0
 
     def complaint(self) -> str:
-        """What to say where nearly all records are dead letters; empty otherwise."""
+        """Return a warning where nearly all records are dead letters; empty otherwise."""
         judged = self.outcomes.total() - self.outcomes["skipped"]
         return dead_letter_complaint(self.outcomes["dead_letter"], judged)
 

@@ -1,4 +1,4 @@
-"""Strings for a terminal: those from outside made safe, and counts with their nouns."""
+"""Format strings for a terminal: make those from outside safe, and put counts with their nouns."""
 
 __all__ = ["counted", "printable", "printable_json", "utf8_name"]
 

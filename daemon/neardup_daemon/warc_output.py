@@ -1,16 +1,18 @@
 """Writes the WARC files of a `dedup` run anew, with duplicates as `revisit` records."""
 
 from collections.abc import Sequence
-from typing import Self
 
 import msgspec
 
+from neardup_daemon.noting_sink import NotingSink
+from neardup_daemon.preparing import page_decoder
+from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import ConfigError
 from neardup_stream.events import event_type
-from neardup_stream.message import Message
+from neardup_stream.message import Position
 from neardup_stream.streams.files.inputs import is_pipe
 from neardup_stream.streams.files.outputs import OutputFile
-from neardup_stream.streams.files.warc_revisits import Duplicates, RevisitTally, write_revisits
+from neardup_stream.streams.files.warc_revisits import Duplicates, RevisitTally, RunLimits, write_revisits
 from neardup_stream.streams.protocol import Sink
 
 __all__ = ["NotedDuplicates", "check_warc_inputs", "write_warc"]
@@ -31,17 +33,17 @@ class _Data(msgspec.Struct, frozen=True):
     cluster: _Cluster = _Cluster()
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _Event(msgspec.Struct, frozen=True):
     id: str
     type: str
     data: _Data
     index: str = ""
 
 
-_LINES = msgspec.json.Decoder(_Line)
+_EVENTS = msgspec.json.Decoder(_Event)
 
 
-class NotedDuplicates:
+class NotedDuplicates(NotingSink):
     """A sink that notes which events say `duplicate`, and passes all of them on.
 
     Cost: some 250 bytes a duplicate.
@@ -51,35 +53,25 @@ class NotedDuplicates:
     """
 
     def __init__(self, sink: Sink) -> None:
-        self._sink = sink
+        super().__init__(sink)
         self._index = ""
         self._representatives: dict[str, tuple[str, str]] = {}
+        self._dead_letters: set[Position] = set()
 
-    async def __aenter__(self) -> Self:
-        """Return itself; the sink was opened before."""
-        return self
+    async def _note(self, line: bytes) -> None:
+        event = _EVENTS.decode(line)
+        self._index = event.index
+        kept = event.data.cluster.representative
+        if event.type == event_type("duplicate") and kept is not None:
+            self._representatives[event.id] = (event.data.page.id, kept.id)
 
-    async def __aexit__(self, *exc: object) -> None:
-        """Leave the sink open."""
-
-    @property
-    def max_message_bytes(self) -> int | None:
-        """Return the limit of the sink."""
-        return self._sink.max_message_bytes
-
-    async def send(self, messages: Sequence[Message]) -> None:
-        """Pass messages on, then note them."""
-        await self._sink.send(messages)
-        for message in messages:
-            line = _LINES.decode(message.value or b"")
-            self._index = line.index
-            kept = line.data.cluster.representative
-            if line.type == event_type("duplicate") and kept is not None:
-                self._representatives[line.id] = (line.data.page.id, kept.id)
+    def note_dead_letter(self, position: Position) -> None:
+        """Note that a record is no page."""
+        self._dead_letters.add(position)
 
     def noted(self) -> Duplicates:
         """Return what was noted."""
-        return Duplicates(self._index, self._representatives)
+        return Duplicates(self._index, self._representatives, self._dead_letters)
 
 
 def check_warc_inputs(paths: Sequence[str]) -> None:
@@ -96,13 +88,20 @@ def check_warc_inputs(paths: Sequence[str]) -> None:
             )
 
 
-def write_warc(paths: Sequence[str], output: str, duplicates: Duplicates) -> RevisitTally:
+def write_warc(paths: Sequence[str], output: str, duplicates: Duplicates, settings: Settings) -> RevisitTally:
     """Write the records of all files to one.
+
+    Args:
+        paths: of the run.
+        output: to write.
+        duplicates: what the run decided.
+        settings: of the run.
 
     Raises:
         ConfigError: the output may not be written.
         CorruptData: an input is damaged; the output is left unfinished.
         StreamUnavailable: the disk is full.
     """
+    limits = RunLimits(page_decoder(settings), settings.limits.max_page_bytes)
     with OutputFile(output) as file:
-        return write_revisits(paths, file, duplicates)
+        return write_revisits(paths, file, duplicates, limits)

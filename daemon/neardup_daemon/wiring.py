@@ -1,6 +1,7 @@
-"""The composition root: the only place that knows which store and which streams are used.
+"""The composition root of the stores in Redis: the only place that knows which stores the daemon uses.
 
-Everything opened is closed in reverse. What changes stored bytes is gathered here into the schema.
+Everything opened is closed in reverse. `kafka_wiring` opens the streams, `local_stores` the stores of a run
+that keeps nothing.
 """
 
 from collections.abc import AsyncIterator
@@ -10,75 +11,42 @@ from functools import partial
 
 from neardup_daemon.clocks import StoreClock, require_same_time
 from neardup_daemon.failpoints import with_failpoints
+from neardup_daemon.index_schema import schema
 from neardup_daemon.loop_wiring import LoopStores, build_clusters
 from neardup_daemon.policy import policy
-from neardup_daemon.preparing import (
-    index_layout,
-    simhash_config,
-    sketch_config,
-)
+from neardup_daemon.preparing import index_layout
 from neardup_daemon.settings.settings import Settings
+from neardup_daemon.table_settings import StoredLayouts, stored_layouts
+from neardup_daemon.tables import Tables
 from neardup_stream.clusters.unclustered import Unclustered
-from neardup_stream.errors import BadPage
-from neardup_stream.events import Event
-from neardup_stream.fingerprints.simhash import schema_fields
-from neardup_stream.fingerprints.sketch import sketch_schema_fields
-from neardup_stream.indexes.layout import ENTRY_FORMAT
-from neardup_stream.indexes.permuted import PermutedIndex
-from neardup_stream.message import Message, Record
-from neardup_stream.meters import PipelineMeters
-from neardup_stream.pipeline.deliver import Publication
+from neardup_stream.indexes.switching import SwitchingIndex
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import ClusterStore
-from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index
+from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index, stored_layout
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.frames import RedisFrames
 from neardup_stream.stores.redis.input_epochs import InputEpochs
-from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.keys import ClusterKeys
 from neardup_stream.stores.redis.namespace import Namespace, enter_index, open_namespace
 from neardup_stream.stores.redis.records import RedisRecords
 from neardup_stream.stores.redis.rights import require_rights
 from neardup_stream.stores.redis.servers import inspect_servers
 from neardup_stream.stores.redis.sweep_rounds import RedisSweepRounds
-from neardup_stream.stores.redis.tables import RedisTables
 from neardup_stream.stores.redis.usage import RedisUsage
 from neardup_stream.stores.sweep_rounds import SweepRounds
-from neardup_stream.streams.kafka.config import (
-    FirstStart,
-    KafkaConnection,
-    KafkaSinkConfig,
-    KafkaSourceConfig,
-)
-from neardup_stream.streams.kafka.sink import KafkaSink
-from neardup_stream.streams.kafka.source import KafkaSource
-from neardup_stream.streams.kafka.start_offsets import InputHistory
-from neardup_stream.streams.kafka.transactions import KafkaTransactions, KafkaTransactionsConfig
-from neardup_stream.streams.protocol import Sink, Source
-from neardup_stream.streams.transactions import Transactions
-from neardup_stream.wire.dead_letters import dead_letter
-from neardup_stream.wire.events import to_message
+from neardup_stream.stores.table_layouts import LayoutState, TableLayouts
 
 __all__ = [
-    "KafkaStreams",
     "Stores",
     "build_stores",
     "create_stores",
-    "kafka_connection",
-    "kafka_sink",
-    "kafka_source",
-    "message_publication",
-    "open_kafka",
     "open_stores",
+    "open_tables",
     "redis_config",
-    "schema",
 ]
-
-_LONGEST_HEARTBEAT_SECONDS = 3.0
-"""How soon, at the latest, a member of the group hears of a rebalance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,8 +55,9 @@ class Stores(LoopStores):
 
     Attributes:
         cluster_store: what is decided is kept there, with clusters or without.
-        namespace: what was founded there.
-        epochs: what is remembered of inputs.
+        namespace: identity and secrets of the index there.
+        tables: its layouts.
+        epochs: of the inputs.
         usage: how full Redis is.
         sweep_rounds: shares the sweep among daemons.
         server_name: product and version; empty if unknown.
@@ -96,27 +65,11 @@ class Stores(LoopStores):
 
     cluster_store: ClusterStore
     namespace: Namespace
+    tables: Tables
     epochs: InputEpochs
     usage: RedisUsage
     sweep_rounds: SweepRounds
     server_name: str = ""
-
-
-def schema(settings: Settings) -> dict[str, str | int]:
-    """Everything that changes stored bytes, by name: daemons that share a namespace must agree on it."""
-    layout = index_layout(settings)
-    return {
-        **schema_fields(simhash_config(settings)),
-        **sketch_schema_fields(sketch_config(settings)),
-        "extraction": settings.text.extraction,
-        "blocks": settings.index.blocks,
-        "distance_bits": settings.index.distance_bits,
-        "scope": settings.verdict.scope,
-        "entry_format": ENTRY_FORMAT,
-        "bucket_bits": layout.bucket_bits,
-        "slot_bits": layout.slot_bits,
-        "shards": settings.index.shards,
-    }
 
 
 @asynccontextmanager
@@ -126,7 +79,7 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
     Args:
         settings: layout and namespace.
         redis_url: of the server, which may be an embedded one.
-        retries: the retry policy while it is unavailable.
+        retries: repeats steps while it is unavailable.
 
     Raises:
         DependencyLost: it stayed unavailable.
@@ -142,14 +95,15 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
             require_same_time(seconds)
         clock = StoreClock(next(iter(facts.clock_seconds), None))
         agreed = policy(settings)
+        layouts = await retries.retry(partial(stored_layouts, client, settings))
         namespace = await retries.retry(
-            partial(open_namespace, client, settings.redis.namespace, schema(settings), agreed)
+            partial(open_namespace, client, settings.redis.namespace, schema(layouts.base), agreed)
         )
-        clusters = RedisClusters(client, _cluster_keys(settings, namespace))
+        clusters = RedisClusters(client, _cluster_keys(layouts.base, namespace))
         namespace = await retries.retry(
             partial(enter_index, client, settings.redis.namespace, namespace, clusters)
         )
-        stores = build_stores(settings, client, namespace)
+        stores = await retries.retry(partial(open_tables, layouts, client, namespace))
         yield replace(stores, clock=clock, server_name=facts.name, policy=agreed)
 
 
@@ -162,30 +116,43 @@ def redis_config(settings: Settings, redis_url: str) -> RedisConfig:
 
 
 async def create_stores(settings: Settings, client: RedisClient, namespace: Namespace) -> Stores:
-    """The stores of a new index, with its token stored."""
+    """Create the stores of a new index, with its token stored."""
     await create_index(RedisClusters(client, _cluster_keys(settings, namespace)), namespace.token)
-    return build_stores(settings, client, namespace)
+    return build_stores(StoredLayouts(settings, {}), LayoutState(), client, namespace)
 
 
-def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) -> Stores:
-    """The stores of a namespace over an open client."""
-    layout = index_layout(settings)
-    keys = Keys(
-        namespace=settings.redis.namespace,
-        schema_id=namespace.schema_id,
-        shard_bits=layout.shard_bits,
-        table_count=layout.table_count,
-        bucket_bits=layout.key_bucket_bits,
-        slot_bits=layout.slot_bits,
-    )
+async def open_tables(layouts: StoredLayouts, client: RedisClient, namespace: Namespace) -> Stores:
+    """Return the stores of a namespace over an open client, in the state that is stored of its tables."""
+    cells = RedisClusters(client, _cluster_keys(layouts.base, namespace))
+    return build_stores(layouts, await stored_layout(cells, namespace.token), client, namespace)
+
+
+def build_stores(
+    layouts: StoredLayouts, state: LayoutState, client: RedisClient, namespace: Namespace
+) -> Stores:
+    """Return the stores of a namespace over an open client.
+
+    Args:
+        layouts: of the index; its page records and clusters have that of its creation.
+        state: of the layout of its tables.
+        client: reaches the server or cluster.
+        namespace: identity and secrets of the index.
+    """
+    settings = layouts.base
     points = settings.failpoints.points()
-    index = with_failpoints("index", PermutedIndex(RedisTables(client, keys), layout), points)
-    records = with_failpoints("records", RedisRecords(client, keys), points)
     cluster_keys = _cluster_keys(settings, namespace)
-    cluster_store = _cluster_store(settings, client, cluster_keys, namespace)
+    cells = RedisClusters(client, cluster_keys)
+    guarded_cells = with_failpoints("cluster_store", cells, points)
+    tables = Tables(client, guarded_cells, namespace, layouts, TableLayouts(state))
+    keys = tables.keys(0)
+    index = with_failpoints("index", SwitchingIndex(tables.state, tables.index), points)
+    records = with_failpoints("records", RedisRecords(client, keys), points)
+    cluster_store = _cluster_store(settings, cells, namespace, tables.state)
     clusters = build_clusters(settings, cluster_store, records)
     decider = with_failpoints("clusters", clusters or Unclustered(cluster_store), points)
-    judged = PageStores(index, records, decider, namespace.handle_key, namespace.version_floor)
+    judged = PageStores(
+        index, records, decider, namespace.handle_key, namespace.version_floor, layouts=tables.state
+    )
     epochs = InputEpochs(client, settings.redis.namespace, cluster_store, cluster_keys, namespace.token)
     frames = with_failpoints("frames", RedisFrames(client, keys), points)
     return Stores(
@@ -195,6 +162,7 @@ def build_stores(settings: Settings, client: RedisClient, namespace: Namespace) 
         index=namespace.index,
         cluster_store=cluster_store,
         namespace=namespace,
+        tables=tables,
         epochs=epochs,
         usage=RedisUsage(client, keys),
         sweep_rounds=RedisSweepRounds(client, settings.redis.namespace, namespace.schema_id),
@@ -211,142 +179,9 @@ def _cluster_keys(settings: Settings, namespace: Namespace) -> ClusterKeys:
 
 
 def _cluster_store(
-    settings: Settings, client: RedisClient, keys: ClusterKeys, namespace: Namespace
+    settings: Settings, cells: ClusterStore, namespace: Namespace, layouts: TableLayouts
 ) -> ClusterStore:
-    store: ClusterStore = RedisClusters(client, keys)
+    store = cells
     if namespace.is_created:
-        store = GuardedClusters(store, namespace.token)
+        store = GuardedClusters(store, namespace.token, layouts)
     return with_failpoints("cluster_store", store, settings.failpoints.points())
-
-
-@dataclass(frozen=True, slots=True)
-class KafkaStreams:
-    """The three topics, open.
-
-    Attributes:
-        source: pages.
-        events: where events go.
-        dead_letters: where dead letters go.
-        transactions: send in the place of these two, for exactly-once delivery; None for at-least-once.
-    """
-
-    source: Source
-    events: Sink
-    dead_letters: Sink
-    transactions: Transactions | None
-
-
-def kafka_connection(settings: Settings) -> KafkaConnection:
-    """Where the brokers are."""
-    return settings.kafka.connection()
-
-
-def kafka_source(settings: Settings, topic: str, group_id: str, first_start: FirstStart) -> KafkaSource:
-    """A reader of one topic; `async with` opens it."""
-    return KafkaSource(_source_config(settings, topic, group_id, first_start))
-
-
-def _pages_source(settings: Settings, history: InputHistory, meters: PipelineMeters) -> KafkaSource:
-    kafka = settings.kafka
-    config = _source_config(settings, kafka.pages_topic, kafka.group_id, kafka.first_start)
-    config = replace(config, input_epoch=kafka.input_epoch, group_instance_id=kafka.group_instance_id)
-    return KafkaSource(config, history, meters)
-
-
-def _source_config(
-    settings: Settings, topic: str, group_id: str, first_start: FirstStart
-) -> KafkaSourceConfig:
-    kafka = settings.kafka
-    return KafkaSourceConfig(
-        connection=kafka_connection(settings),
-        topics=(topic,),
-        max_expanded_bytes=settings.limits.max_expanded_bytes,
-        group_id=group_id,
-        first_start=first_start,
-        out_of_range=kafka.out_of_range,
-        session_timeout_seconds=kafka.session_timeout_seconds,
-        heartbeat_interval_seconds=min(_LONGEST_HEARTBEAT_SECONDS, kafka.session_timeout_seconds / 4),
-        max_poll_interval_seconds=kafka.max_poll_interval_seconds,
-        drain_seconds=settings.pipeline.drain_seconds,
-    )
-
-
-def kafka_sink(settings: Settings, topic: str) -> KafkaSink:
-    """A writer to one topic; `async with` opens it."""
-    return KafkaSink(_sink_config(settings, topic))
-
-
-def _sink_config(settings: Settings, topic: str) -> KafkaSinkConfig:
-    return KafkaSinkConfig(
-        connection=kafka_connection(settings), topic=topic, compression=settings.kafka.compression
-    )
-
-
-@asynccontextmanager
-async def open_kafka(
-    settings: Settings, history: InputHistory, retries: Retries, meters: PipelineMeters
-) -> AsyncIterator[KafkaStreams]:
-    """Reach the brokers; a topic that does not exist ends the attempt.
-
-    Args:
-        settings: topics and policies.
-        history: what was finished of the pages before.
-        retries: the retry policy while they are unavailable.
-        meters: counts commits that came too late.
-
-    Raises:
-        DependencyLost: they stayed unavailable.
-        ConfigError: a topic is missing or contradicts what was finished, or we may not use it.
-    """
-    kafka = settings.kafka
-    async with AsyncExitStack() as stack:
-        events = await retries.retry(
-            lambda: stack.enter_async_context(kafka_sink(settings, kafka.events_topic))
-        )
-        dead_letters = await retries.retry(
-            lambda: stack.enter_async_context(kafka_sink(settings, kafka.dead_letters_topic))
-        )
-        transactions = None
-        if kafka.delivery == "exactly_once":
-            transactions = await stack.enter_async_context(
-                _transactions(settings, history, events, dead_letters)
-            )
-        source = await retries.retry(
-            lambda: stack.enter_async_context(_pages_source(settings, history, meters))
-        )
-        points = settings.failpoints.points()
-        yield KafkaStreams(
-            with_failpoints("source", source, points),
-            with_failpoints("events", events, points),
-            with_failpoints("dead_letters", dead_letters, points),
-            transactions and with_failpoints("transactions", transactions, points),
-        )
-
-
-def _transactions(
-    settings: Settings, history: InputHistory, events: KafkaSink, dead_letters: KafkaSink
-) -> KafkaTransactions:
-    return KafkaTransactions(
-        KafkaTransactionsConfig(
-            events=_sink_config(settings, settings.kafka.events_topic),
-            dead_letters=_sink_config(settings, settings.kafka.dead_letters_topic),
-            group_id=settings.kafka.group_id,
-            largest_event_bytes=events.max_message_bytes,
-            largest_dead_letter_bytes=dead_letters.max_message_bytes,
-        ),
-        history,
-    )
-
-
-def message_publication(
-    events: Sink, dead_letters: Sink, transactions: Transactions | None = None
-) -> Publication:
-    """Events as CloudEvents in binary mode, dead letters with their original key, value and headers."""
-
-    def render_dead_letter(record: Record, error: BadPage) -> Message:
-        return dead_letter(record, error, dead_letters.max_message_bytes)
-
-    def render_event(event: Event) -> Message:
-        return to_message(event, events.max_message_bytes)
-
-    return Publication(events, dead_letters, render_event, render_dead_letter, transactions)

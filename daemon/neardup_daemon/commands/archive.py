@@ -1,4 +1,4 @@
-"""`archive`: what is in archives, whether they are whole, and what is to be forgotten of them."""
+"""`archive`: show, check and query archives, and forget pages of them."""
 
 import sys
 from collections.abc import Callable
@@ -70,9 +70,9 @@ def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bo
     \b
         head -1 crawl.jsonl | neardup-stream archive query - october.nda september.nda
         neardup-stream archive query https://example.com/news october.nda
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     if not any(map(Path.exists, files)) and _is_archive(page):
-        raise click.UsageError(f"the page stands first, the archives behind it: archive query PAGE {page}")
+        raise click.UsageError(f"give the page first, then the archives: archive query PAGE {page}")
     from neardup_daemon.inspect.archive_asking import query_archives, readable  # noqa: PLC0415 - the same
 
     _show(query_archives(page, files, settings), readable, as_json=as_json)
@@ -85,14 +85,14 @@ def query(settings: Settings, page: str, files: tuple[Path, ...], *, as_json: bo
 def forget(settings: Settings, ids: tuple[str, ...], file: Path) -> int:
     """Forget pages of an archive, so that they match nothing from then on.
 
-    ID is the id or URL of a page; FILE, the archive, stands behind all of them. The pages are noted beside
+    ID is the id or URL of a page; FILE, the archive, comes after all of them. The pages are noted beside
     the archive; daemons that use it look every archive.reload_seconds. An ID that the archive does not have
     is printed, and the exit code is 2, once the others are forgotten.
 
         neardup-stream archive forget https://example.com/withdrawn october.nda
     """
     if not file.exists() and (misplaced := next(filter(_is_archive, ids), None)) is not None:
-        raise click.UsageError(f"the archive stands behind the pages: archive forget ID… {misplaced}")
+        raise click.UsageError(f"give the archive after the pages: archive forget ID… {misplaced}")
     from neardup_daemon.failpoints import failing_steps  # noqa: PLC0415 - the same
     from neardup_daemon.repair.archive_forgetting import forget_in_archive  # noqa: PLC0415 - the kernel is not for --help
 

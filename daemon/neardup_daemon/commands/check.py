@@ -27,7 +27,7 @@ __all__ = ["check"]
 def check(settings: Settings, partitions: int, *, create_topics: bool) -> int:
     """Connect to Kafka and Redis, and report faults with their remedies.
 
-    Exits with 0 if the daemon could start now, with 2 if something must be mended first.
+    Exits with 0 if the daemon could start now, with 2 if a fault prevents it.
 
         neardup-stream check --config neardup.toml --create-topics
     """

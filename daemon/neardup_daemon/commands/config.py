@@ -1,4 +1,4 @@
-"""`config show` and `config schema`: what is in force, and what could be."""
+"""`config show` and `config schema`: print the settings in force, and a schema of all settings."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ def schema() -> None:
 
     \b
         neardup-stream config schema > neardup-stream.schema.json
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     click.echo(_pretty(msgspec.json.schema(Settings)), nl=False)
 
 

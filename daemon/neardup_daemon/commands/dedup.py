@@ -1,25 +1,45 @@
-"""`dedup`: the same pipeline over files or standard input."""
+"""`dedup`: find near-duplicates in files or standard input, with the daemon's pipeline."""
 
 import asyncio
-import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import perf_counter
+from typing import TypedDict, Unpack
 
 import click
 from msgspec.structs import replace
 
 from neardup_daemon.commands.options import with_settings
-from neardup_daemon.cores import default_workers
+from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
 from neardup_daemon.files_run import FilesRun, run_over_files
-from neardup_daemon.logs import configure_logs
+from neardup_daemon.logs import configure_command_logs
+from neardup_daemon.preparing import forked_parents
 from neardup_daemon.progress import page_progress
+from neardup_daemon.reports.rendering import Run
+from neardup_daemon.reports.writing import write_report
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.errors import ConfigError
+from neardup_stream.pipeline.forked_parent import ForkedParent
+from neardup_stream.streams.files.outputs import OutputFile
 from neardup_stream.streams.files.warc_revisits import RevisitTally
 
 __all__ = ["dedup"]
+
+
+class _Options(TypedDict):
+    """Options that are fields of `FilesRun`, under the same names."""
+
+    events: str
+    clusters: str | None
+    corpus: str | None
+    warc: str | None
+    report: str | None
+    dead_letters: str | None
+    state_dir: Path | None
+    uses_redis: bool
 
 
 @click.command()
@@ -39,6 +59,11 @@ __all__ = ["dedup"]
     metavar="OUT.warc.gz",
     help="Where the records of the WARC files go, with duplicates as revisit records.",
 )
+@click.option(
+    "--report",
+    metavar="OUT.html",
+    help="Write what was found, by host and kind, with examples side by side, as a page to read.",
+)
 @click.option("--dead-letters", metavar="FILE", help="Where records that can never be processed go.")
 @click.option(
     "--state",
@@ -52,28 +77,22 @@ __all__ = ["dedup"]
     "archives",
     multiple=True,
     metavar="NAME.nda",
-    help="Tell which pages are like those of this archive too; may be repeated. Over archive.files.",
+    help="Report pages that are like pages of this archive too; may be repeated. Overrides archive.files.",
 )
 @click.option("--redis", "uses_redis", is_flag=True, help="Keep the index in the Redis that redis.url names.")
 @click.option(
     "--workers",
-    type=click.IntRange(1),
+    type=int,
     metavar="N",
-    help="Processes that read and fingerprint pages.  [default: one for each core]",
+    help=f"Processes that read and fingerprint pages, at most {WORKER_LIMIT}."
+    f"  [default: one for each core, at most {MOST_WORKERS}]",
 )
 def dedup(
     settings: Settings,
     files: tuple[str, ...],
-    events: str,
-    clusters: str | None,
-    corpus: str | None,
-    warc: str | None,
-    dead_letters: str | None,
-    state_dir: Path | None,
     archives: tuple[str, ...],
     workers: int | None,
-    *,
-    uses_redis: bool,
+    **options: Unpack[_Options],
 ) -> int:
     """Find the near-duplicates in files of pages.
 
@@ -86,33 +105,27 @@ def dedup(
         neardup-stream dedup tuesday.warc.gz --state ./index --clusters clusters.jsonl
         neardup-stream dedup corpus.parquet --events events.jsonl --keep-representatives kept.parquet
         neardup-stream dedup crawl.warc.gz --write-warc deduplicated.warc.gz > duplicates.jsonl
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
-    if uses_redis and state_dir is not None:
-        raise click.UsageError("--state keeps a private Redis, --redis uses another one: choose")
-    if clusters is not None and settings.clusters.rule == "off":
-        raise click.UsageError("--clusters has nothing to write: clusters.rule is off")
-    if corpus is not None and settings.clusters.rule == "off":
-        raise click.UsageError("--keep-representatives needs clusters: clusters.rule is off")
+        neardup-stream dedup crawl.jsonl --events duplicates.jsonl --report report.html
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
+    files_run = FilesRun(
+        files=files, workers=default_workers() if workers is None else check_workers(workers), **options
+    )
+    _check(files_run, settings)
     if archives:
         settings = replace(settings, archive=replace(settings.archive, files=archives))
-    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
-    files_run = FilesRun(
-        files,
-        events,
-        dead_letters,
-        clusters,
-        corpus,
-        state_dir,
-        uses_redis,
-        workers or default_workers(),
-        warc,
-    )
-    with page_progress() as on_pages:
-        tally, start = Tally(on_pages), perf_counter()
-        end = asyncio.run(run_over_files(files_run, settings, tally))
-    _tell_summary(tally, perf_counter() - start)
+    configure_command_logs(settings.log.level, settings.log.format)
+    start = perf_counter()
+    with OutputFile(files_run.report) if files_run.report else nullcontext() as page:
+        with _forked_workers(settings, files_run.workers) as forked, page_progress() as on_pages:
+            tally = Tally(on_pages)
+            end = asyncio.run(run_over_files(files_run, settings, tally, forked))
+        seconds = perf_counter() - start
+        if page is not None and end.findings is not None:
+            run = Run(files, dict(tally.outcomes), seconds, is_complete=end.is_complete)
+            write_report(page, run, end.findings, settings)
+    _print_summary(tally, seconds, is_complete=end.is_complete)
     if end.revisits is not None:
-        _print_revisits(warc or "", end.revisits)
+        _print_revisits(files_run.warc or "", end.revisits)
     for letter in end.first_dead_letters:
         click.echo(f"dead letter: {printable(letter)}", err=True)
     if end.damage is not None:
@@ -122,10 +135,30 @@ def dedup(
     return end.exit_code
 
 
-def _tell_summary(tally: Tally, seconds: float) -> None:
+def _forked_workers(settings: Settings, count: int) -> AbstractContextManager[Sequence[ForkedParent]]:
+    """Fork the workers while there is no other thread; not where archives, opened later, say what they do."""
+    if settings.archive.files:
+        return nullcontext(())
+    return forked_parents(settings, count, in_columns=True)
+
+
+def _check(run: FilesRun, settings: Settings) -> None:
+    """Refuse options that contradict each other."""
+    if run.uses_redis and run.state_dir is not None:
+        raise click.UsageError("--state keeps a private Redis, --redis uses another one: choose")
+    if run.clusters is not None and settings.clusters.rule == "off":
+        raise click.UsageError("--clusters has nothing to write: clusters.rule is off")
+    if run.corpus is not None and settings.clusters.rule == "off":
+        raise click.UsageError("--keep-representatives needs clusters: clusters.rule is off")
+
+
+def _print_summary(tally: Tally, seconds: float, *, is_complete: bool) -> None:
     pages = tally.outcomes.total()
     parts = [f"{count:,} {outcome}" for outcome, count in tally.outcomes.most_common()]
-    click.echo(f"{counted(pages, 'page')} in {seconds:.1f} s: {', '.join(parts) or 'none'}", err=True)
+    found = f": {', '.join(parts)}" if parts else ""
+    click.echo(f"{counted(pages, 'page')} in {seconds:.1f} s{found}", err=True)
+    if not is_complete:
+        click.echo("stopped before the files were read to their end: the output is of these pages", err=True)
     if tally.bucket_cap_hit_count:
         click.echo(
             f"{tally.bucket_cap_hit_count:,} ranges held more than index.bucket_cap entries;"

@@ -1,4 +1,4 @@
-"""`demo`: a generated crawl through the whole pipeline, judged against the truth."""
+"""`demo`: send a generated crawl through the whole pipeline, and compare the result with the truth."""
 
 import asyncio
 from pathlib import Path
@@ -7,7 +7,7 @@ import click
 
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import counted, printable
 from neardup_stream.streams.files.outputs import buffered_output
 
 __all__ = ["demo"]
@@ -45,11 +45,14 @@ def demo(settings: Settings, pages: int, seed: int, write: Path | None) -> None:
     console.print(f"Inventing a crawl of {pages:,} records …")
     crawl = generate_crawl(pages, seed)
     if write is not None:
-        lines = b"".join(record.value + b"\n" for record in crawl.records if record.value is not None)
+        values = [record.value for record in crawl.records if record.value is not None]
         with buffered_output(str(write)) as file:
-            file.write(lines)
+            file.write(b"".join(value + b"\n" for value in values))
         console.print(
-            f"Written to {printable(write)}; one of its records is broken on purpose.", highlight=False
+            f"Written to {printable(write)}: {len(values):,} lines, one of them broken on purpose; the"
+            f" {counted(len(crawl.records) - len(values), 'record')} without a value, which forget pages, are"
+            " for Kafka only.",
+            highlight=False,
         )
     console.print("Sending it through the pipeline: text, sketches, clusters in a private Redis …")
     print_report(build_report(crawl, asyncio.run(run_demo(crawl, settings))), console)

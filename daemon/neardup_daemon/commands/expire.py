@@ -1,13 +1,12 @@
-"""`expire`: one round of retention, now."""
+"""`expire`: run one round of retention now."""
 
 import asyncio
-import sys
 from pathlib import Path
 
 import click
 
 from neardup_daemon.commands.options import with_settings, with_state
-from neardup_daemon.logs import configure_logs
+from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import share_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
@@ -19,24 +18,25 @@ __all__ = ["expire"]
 @with_settings("redis.url", "redis.namespace", "retention.seconds", "retention.stub_seconds")
 @with_state
 def expire(settings: Settings, state_dir: Path | None) -> None:
-    """Let pages go that were not seen for retention.seconds, and stubs after retention.stub_seconds.
+    """Expire pages that were not seen for retention.seconds, and drop stubs after retention.stub_seconds.
 
-    The daemon does the same by and by; this is one full round at once, and safe beside it. Expiry makes no
-    event. A page that represents others stays until they have gone. What a killed run of 'dedup' decided for
-    a pipe is removed too, by a second call that is at least retention.stub_seconds later.
+    The daemon does the same continuously; this is one full round at once, and safe beside it. Expiry
+    publishes no event. The representative of a cluster stays until all other members have expired. What a
+    killed run of 'dedup' decided for a pipe is removed too, by a second call at least
+    retention.stub_seconds later.
 
         neardup-stream expire --state ./index --retention-seconds 2592000
     """
     from neardup_daemon.repair.expiring import expire_now  # noqa: PLC0415 - Redis is not for --help
 
-    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    configure_command_logs(settings.log.level, settings.log.format)
     if not settings.retention.seconds:
         click.echo("retention.seconds is 0, so all pages are kept and only old stubs dropped", err=True)
     with share_progress("looking at page records") as on_slots:
         counts, dead_inputs = asyncio.run(expire_now(settings, state_dir, on_slots))
     click.echo(
         f"{counted(counts['scanned'], 'record')}: {counted(counts['expired'], 'page')} expired,"
-        f" {counts['representative']:,} due but speaking for others, {counts['dropped']:,} stubs dropped"
+        f" {counts['representative']:,} due but kept as representatives, {counts['dropped']:,} stubs dropped"
     )
     if dead_inputs:
         click.echo(f"decisions of {dead_inputs:,} pipes that were cut and did not come again are removed")

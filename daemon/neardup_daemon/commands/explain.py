@@ -1,4 +1,4 @@
-"""`explain`: why two pages match, or do not."""
+"""`explain`: show why two pages match, or do not."""
 
 import asyncio
 import sys
@@ -53,7 +53,7 @@ def explain(
         neardup-stream explain one.json other.json
         neardup-stream explain https://example.com/a https://example.com/b --state ./index
         neardup-stream explain one.json https://example.com/news --archive october.nda
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.inspect.explaining import explain_named  # noqa: PLC0415 - Redis is not for --help
     from neardup_daemon.inspect.explanation_words import sentences  # noqa: PLC0415 - the same
 

@@ -1,4 +1,4 @@
-"""`find-all` and `find-clusters`: which of a set of hashes are close, in memory, from text to JSON lines.
+"""`find-all` and `find-clusters`: find close hashes in memory, from text to JSON lines.
 
 Options and output are those of the tools for the same jobs in Moz's simhash-cpp, so that either can take
 the other's place. Where those insist on a path, `-` is the default here; distance 0 is allowed; the order

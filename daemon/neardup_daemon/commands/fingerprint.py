@@ -1,4 +1,4 @@
-"""`fingerprint`: what the pipeline computes of each page, without a store."""
+"""`fingerprint`: print what the pipeline computes of each page, without a store."""
 
 import asyncio
 import sys
@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from neardup_daemon.commands.options import with_settings
-from neardup_daemon.logs import configure_logs
+from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.preparing import build_preparation
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
@@ -48,9 +48,9 @@ def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
     \b
         neardup-stream fingerprint crawl.jsonl.gz |
             jq -r '.simhash // empty' | neardup-stream find-all
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     check_outputs(files or (STDIN,), ("-",))
-    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    configure_command_logs(settings.log.level, settings.log.format)
     asyncio.run(_print_fingerprints(settings, files or (STDIN,)))
 
 
@@ -61,19 +61,19 @@ async def _print_fingerprints(settings: Settings, files: tuple[str, ...]) -> Non
     with page_progress() as show_progress:
         async with FileSource(files, settings.limits.max_page_bytes) as source:
             async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
-                _print_batch(preparation.prepare(records), counts)
+                _print_batch(preparation.prepare(records), counts, source)
                 if show_progress is not None:
                     show_progress(counts.total())
-    _tell_counts(counts)
+    _print_counts(counts)
 
 
-def _print_batch(prepared: Prepared, counts: Counter[str]) -> None:
+def _print_batch(prepared: Prepared, counts: Counter[str], source: FileSource) -> None:
     lines = (msgspec.json.encode(_line(arrival)) for arrival in prepared.arrivals)
     sys.stdout.buffer.write(b"".join(line + b"\n" for line in lines))
     sys.stdout.buffer.flush()
     for rejected in prepared.rejected[: max(0, _FIRST_DEAD_LETTERS - counts["dead letters"])]:
-        letter = f"record {rejected.record.position.offset}: {printable(rejected.error)}"
-        click.echo(f"dead letter: {letter}", err=True)
+        place = source.place_of(rejected.record.position)
+        click.echo(f"dead letter: {printable(place)}: {printable(rejected.error)}", err=True)
     counts["fingerprinted"] += sum(arrival.is_decided for arrival in prepared.arrivals)
     counts["undecided"] += sum(not arrival.is_decided for arrival in prepared.arrivals)
     counts["dead letters"] += len(prepared.rejected)
@@ -92,7 +92,7 @@ def _line(arrival: Arrival) -> _Line:
     )
 
 
-def _tell_counts(counts: Counter[str]) -> None:
-    """Everything that came, by what became of it; nothing of what did not happen."""
+def _print_counts(counts: Counter[str]) -> None:
+    """Print the number of records and how many had each outcome, without those that are 0."""
     parts = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     click.echo(f"{counted(counts.total(), 'record')}: {parts or 'none'}", err=True)

@@ -1,13 +1,12 @@
-"""`forget`: pages that are to go for good."""
+"""`forget`: remove pages by id."""
 
 import asyncio
-import sys
 from pathlib import Path
 
 import click
 
 from neardup_daemon.commands.options import with_settings, with_state
-from neardup_daemon.logs import configure_logs
+from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally
 from neardup_daemon.terminal import counted
@@ -24,16 +23,16 @@ def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, eve
     """Remove pages by their ids, or URLs for pages without id.
 
     For each, a record without value is published to the pages topic. The daemon removes the page when it
-    comes to that record, in order with the pages published before it, and tells so by a "gone" event. The
-    record must reach the partition of the page's own ones, so give the key under which they were published,
-    letter by letter: 'produce' takes the id, else the URL as it was crawled.
+    reads that record, after the pages published before it, and publishes a "gone" event. The record must
+    reach the partition of the page's own records, so give exactly the key under which they were published:
+    'produce' takes the id, else the URL as it was crawled.
 
     With --state the pages are removed at once from the index that 'dedup --state' keeps.
 
     \b
         neardup-stream forget https://example.com/old --config neardup.toml
         neardup-stream forget page-17 page-18 --state ./index > gone.jsonl
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.inspect.page_lookup import named_ids  # noqa: PLC0415 - the same
     from neardup_daemon.repair.forgetting import forget_in_state, publish_forgets  # noqa: PLC0415 - Kafka is not for --help
 
@@ -41,11 +40,11 @@ def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, eve
         named_ids(each)  # refuses all of them before any is published
     if state_dir is None:
         if events is not None:
-            raise click.UsageError("--events goes with --state: otherwise the daemon tells the events")
+            raise click.UsageError("--events needs --state: otherwise the daemon publishes the events")
         asyncio.run(publish_forgets(ids, settings))
         click.echo(f"{len(ids):,} forgets published to {settings.kafka.pages_topic}", err=True)
         return 0
-    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    configure_command_logs(settings.log.level, settings.log.format)
     tally = Tally()
     code = asyncio.run(forget_in_state(ids, settings, state_dir, events or "-", tally))
     parts = [f"{count:,} {outcome}" for outcome, count in tally.outcomes.items()]

@@ -1,4 +1,4 @@
-"""`frames`: what sites repeat on their pages, as it is learned, stored and forgotten."""
+"""`frames`: learn, show and forget the frames of sites."""
 
 import asyncio
 import sys
@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from neardup_daemon.commands.options import with_json, with_settings, with_state
-from neardup_daemon.logs import configure_logs
+from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import dead_letter_complaint
@@ -49,10 +49,10 @@ def learn(settings: Settings, files: tuple[str, ...], state_dir: Path | None) ->
     \b
         neardup-stream frames learn last-month.warc.gz --config neardup.toml
         neardup-stream frames learn monday.jsonl.gz --state ./index
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.frame_learning import learn_frames  # noqa: PLC0415 - Redis is not for --help
 
-    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    configure_command_logs(settings.log.level, settings.log.format)
     with page_progress() as on_pages:
         learned = asyncio.run(learn_frames(files, settings, state_dir, on_pages))
     click.echo(
@@ -90,7 +90,7 @@ def show(
     \b
         neardup-stream frames show www.example.com --config neardup.toml
         neardup-stream frames show www.example.com crawl.warc.gz --state ./index
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     asyncio.run(_show(settings, site, files, state_dir, is_readable=sys.stdout.isatty() and not as_json))
 
 

@@ -1,16 +1,15 @@
-"""`freeze`: the pages of a crawl into one read-only file."""
+"""`freeze`: write the pages of a crawl to one read-only file."""
 
 import asyncio
-import sys
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast, get_args
 
 import click
 
 from neardup_daemon.commands.options import with_settings, with_state
-from neardup_daemon.cores import MOST_WORKERS, default_workers
-from neardup_daemon.logs import configure_logs
+from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
+from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable
@@ -23,6 +22,17 @@ __all__ = ["freeze"]
 
 _MIB = 1 << 20
 _STOPPED = 130
+
+
+class _Options(TypedDict):
+    """Options that are fields of `FreezeRun`, under the same names."""
+
+    output: Path
+    common_pages: int
+    worker_count: int
+    state_dir: Path | None
+    unseen_days: float
+    replaces: bool
 
 
 @click.command()
@@ -73,7 +83,9 @@ _STOPPED = 130
     metavar="PAGES",
     help="Of passages: what more pages have in common is boilerplate, and set apart.",
 )
-@click.option("--force", is_flag=True, help="Replace a file of that name; its readers keep the old one.")
+@click.option(
+    "--force", "replaces", is_flag=True, help="Replace a file of that name; its readers keep the old one."
+)
 @click.option(
     "--memory",
     "memory_mib",
@@ -86,32 +98,27 @@ _STOPPED = 130
 @click.option(
     "--workers",
     "worker_count",
-    type=click.IntRange(min=1),
+    type=int,
     default=default_workers,
     metavar="N",
-    help="Processes that read and fingerprint pages, some 150 MB each.  [default: as many as cores, at most"
-    f" {MOST_WORKERS}]",
+    help=f"Processes that read and fingerprint pages, some 150 MB each, at most {WORKER_LIMIT}."
+    f"  [default: as many as cores, at most {MOST_WORKERS}]",
 )
 def freeze(
     settings: Settings,
     files: tuple[str, ...],
-    output: Path,
     parts: str,
     keys: str,
-    common_pages: int,
     memory_mib: int,
-    worker_count: int,
-    state_dir: Path | None,
-    unseen_days: float,
     *,
     is_index: bool,
     is_kafka: bool,
-    force: bool,
+    **options: Unpack[_Options],
 ) -> int:
     """Keep the pages of a crawl in an archive, to compare later pages with.
 
     Files are .jsonl, .jl, .ndjson, .warc or .wet, also compressed, or .parquet; - is standard input. An
-    archive keeps URLs, times and sketches, some 170 bytes a page; --with says what else, or what
+    archive keeps URLs, times and sketches, some 160 bytes a page; --with says what else, or what
     instead. Of pages with one id the last stays. The same files give the same bytes.
 
     With --index (or --state) the pages come from the page records of an index, which need no text; their
@@ -122,35 +129,32 @@ def freeze(
         neardup-stream freeze october-*.warc.gz -o october.nda
         neardup-stream dedup november.warc.gz --archive october.nda
         neardup-stream freeze --index --unseen-days 30 -o old.nda --config neardup.toml
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
-    from neardup_daemon.freezing import FreezeRun, write_archive  # noqa: PLC0415 - Redis is not for --help
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
+    from neardup_daemon.freezing import FreezeRun, forked_workers, write_archive  # noqa: PLC0415 - Redis is not for --help
 
-    origin = _origin(is_index=is_index or state_dir is not None, is_kafka=is_kafka, has_files=bool(files))
-    if unseen_days and origin != "index":
+    check_workers(options["worker_count"])
+    has_index = is_index or options["state_dir"] is not None
+    origin = _origin(is_index=has_index, is_kafka=is_kafka, has_files=bool(files))
+    if options["unseen_days"] and origin != "index":
         raise click.UsageError("--unseen-days is for --index")
     chosen, key_kinds = _parts(parts), _key_kinds(keys)
     _require_texts_enough(origin, chosen, key_kinds)
-    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    configure_command_logs(settings.log.level, settings.log.format)
     run = FreezeRun(
         origin=origin,
         files=files,
-        state_dir=state_dir,
-        unseen_days=unseen_days,
-        output=output,
         memory_bytes=memory_mib * _MIB,
-        replaces=force,
         parts=chosen,
-        common_pages=common_pages,
-        worker_count=worker_count,
         key_kinds=key_kinds,
+        **options,
     )
     start = perf_counter()
-    with page_progress() as on_pages:
-        frozen = asyncio.run(write_archive(run, settings, on_pages or (lambda _count: None)))
+    with forked_workers(run, settings) as forked, page_progress() as on_pages:
+        frozen = asyncio.run(write_archive(run, settings, on_pages or (lambda _count: None), forked))
     if frozen is None:
         click.echo("stopped: no archive was written", err=True)
         return _STOPPED
-    _report(output, frozen, perf_counter() - start)
+    _report(run.output, frozen, perf_counter() - start)
     return 0
 
 
@@ -193,7 +197,7 @@ def _require_texts_enough(origin: "Origin", parts: frozenset[str], key_kinds: "f
 
 
 def _report(output: Path, frozen: "Frozen", seconds: float) -> None:
-    """Print what became of the pages."""
+    """Print how many pages had each outcome."""
     built, filled, size = frozen.built, frozen.filled, frozen.built.header.file_bytes
     archived = (
         f" {filled.archived_count:,} without sketches as they match an archive (archive.on_match is skip),"

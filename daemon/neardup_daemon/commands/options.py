@@ -11,11 +11,30 @@ import click
 from neardup_daemon.settings.loading import known_settings
 from neardup_daemon.settings.settings import Settings
 
-__all__ = ["flags_as_settings", "with_json", "with_settings", "with_state"]
+__all__ = ["Count", "flags_as_settings", "with_json", "with_settings", "with_state"]
 
 Command = Callable[..., Any]
 
 _KNOWN: Final = known_settings(Settings)
+
+
+class Count(click.ParamType[int]):
+    """A whole number, also as 500k, 20M or 1.5G."""
+
+    name = "number"
+    _FACTORS: Final = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        text = str(value).replace("_", "").replace(",", "").lower()
+        factor = self._FACTORS.get(text[-1:], 1)
+        try:
+            number = float(text[:-1] if factor > 1 else text) * factor
+        except ValueError:
+            number = 0.0
+        if not 1 <= number <= 10**12:
+            self.fail(f"{value!r} must be a number from 1 to 1000G, like 200000, 500k or 20M", param, ctx)
+        return round(number)
 
 
 def flags_as_settings(*names: str) -> Callable[[Command], Command]:
@@ -87,7 +106,7 @@ def _spelled(value: object) -> str:
 
 
 def _own_flag(name: str) -> Callable[[Command], Command]:
-    """Text, whatever the type: `Settings.load` converts it, and complains in the same words as elsewhere."""
+    """Return a flag of text, whatever the type: `Settings.load` converts and refuses it, as elsewhere."""
     known = _KNOWN[name]
     flag = name.replace(".", "-").replace("_", "-")
     description = f"{known.description}  [default: {_spelled(known.default)}]"

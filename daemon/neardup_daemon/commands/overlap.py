@@ -1,4 +1,4 @@
-"""`overlap`: which pages of archives share passages with given pages."""
+"""`overlap`: find the pages of archives that share passages with given pages."""
 
 import asyncio
 import sys
@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from neardup_daemon.commands.options import with_json, with_settings
-from neardup_daemon.logs import configure_logs
+from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable, printable_json
 
@@ -71,7 +71,7 @@ def overlap(
     \b
         neardup-stream freeze training-*.jsonl.gz -o training.nda --with passages,texts
         neardup-stream overlap benchmark.jsonl --against training.nda
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.inspect.overlapping import (  # noqa: PLC0415 - the kernel is not for --help
         OverlapRequest,
         find_overlaps,
@@ -90,5 +90,5 @@ def overlap(
             else:
                 click.echo(printable_json(msgspec.json.encode(answer[0]).decode()))
 
-    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    configure_command_logs(settings.log.level, settings.log.format)
     asyncio.run(show())

@@ -1,42 +1,22 @@
-"""`plan`: how large something will be, before it is made."""
+"""`plan`: predict size and cost of an index or a search before it exists."""
 
 import sys
-from typing import Any, Final
 
 import click
 import msgspec
 
-from neardup_daemon.commands.options import with_json, with_settings
+from neardup_daemon.commands.options import Count, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
 
 __all__ = ["plan"]
 
 
-class _Count(click.ParamType[int]):
-    """A whole number, also as 500k, 20M or 1.5G."""
-
-    name = "number"
-    _FACTORS: Final = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the number."""
-        text = str(value).replace("_", "").replace(",", "").lower()
-        factor = self._FACTORS.get(text[-1:], 1)
-        try:
-            number = float(text[:-1] if factor > 1 else text) * factor
-        except ValueError:
-            number = 0.0
-        if not 1 <= number <= 10**12:
-            self.fail(f"{value!r} must be a number from 1 to 1000G, like 200000, 500k or 20M", param, ctx)
-        return round(number)
-
-
 @click.group(invoke_without_command=True)
 @with_settings()
-@click.option("--pages", type=_Count(), metavar="N", help="Most pages to be kept at once: 500k, 20M, 1.5G.")
-@click.option("--rate", type=_Count(), default=1_000, show_default=True, metavar="N", help="Pages a second.")
+@click.option("--pages", type=Count(), metavar="N", help="Most pages to be kept at once: 500k, 20M, 1.5G.")
+@click.option("--rate", type=Count(), default=1_000, show_default=True, metavar="N", help="Pages a second.")
 @click.option(
-    "--words", type=_Count(), default=500, show_default=True, metavar="N", help="Words of an average page."
+    "--words", type=Count(), default=500, show_default=True, metavar="N", help="Words of an average page."
 )
 @click.option(
     "--html-bytes",
@@ -46,7 +26,7 @@ class _Count(click.ParamType[int]):
     help="Bytes of its markup; 0 where pages arrive as text.",
 )
 @click.option(
-    "--url-bytes", type=_Count(), default=60, show_default=True, metavar="N", help="Bytes of an average URL."
+    "--url-bytes", type=Count(), default=60, show_default=True, metavar="N", help="Bytes of an average URL."
 )
 @click.option(
     "--near-duplicates",
@@ -65,7 +45,7 @@ class _Count(click.ParamType[int]):
     help="Share of the pages whose site repeats a frame on them.",
 )
 @click.option(
-    "--recall-at", type=_Count(), default=20, show_default=True, metavar="N", help="Edited words of a copy."
+    "--recall-at", type=Count(), default=20, show_default=True, metavar="N", help="Edited words of a copy."
 )
 @click.option(
     "--master-gib",
@@ -95,7 +75,7 @@ def plan(
 
     \b
         neardup-stream plan --pages 500M --rate 5000 --words 600 --recall-at 20
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     if context.invoked_subcommand is not None:
         return
     if pages is None:

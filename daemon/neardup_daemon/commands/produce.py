@@ -1,4 +1,4 @@
-"""`produce`: pages of files, published to Kafka."""
+"""`produce`: publish pages of files to Kafka."""
 
 import asyncio
 from typing import TYPE_CHECKING
@@ -38,7 +38,7 @@ def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool
     \b
         neardup-stream produce crawl.jsonl.gz --config neardup.toml
         neardup-stream produce pages.jsonl --page-preset browsertrix --config neardup.toml
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.producing import Produced, produce_files  # noqa: PLC0415 - Kafka is not for --help
 
     produced = Produced()

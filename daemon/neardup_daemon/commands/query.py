@@ -1,4 +1,4 @@
-"""`query`: which stored pages a page matches."""
+"""`query`: find the stored pages that a page matches."""
 
 import asyncio
 import sys
@@ -28,7 +28,7 @@ def query(settings: Settings, page: str, state_dir: Path | None, *, as_json: boo
     \b
         neardup-stream query https://example.com/news --state ./index
         head -1 crawl.jsonl | neardup-stream query - --config neardup.toml
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.inspect.querying import query_page, readable  # noqa: PLC0415 - Redis is not for --help
 
     answer = asyncio.run(query_page(page, settings, state_dir))

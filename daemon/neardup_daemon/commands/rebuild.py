@@ -1,13 +1,12 @@
-"""`rebuild`: the index from the page records."""
+"""`rebuild`: fill the index from the page records."""
 
 import asyncio
-import sys
 from pathlib import Path
 
 import click
 
-from neardup_daemon.commands.options import with_settings, with_state
-from neardup_daemon.logs import configure_logs
+from neardup_daemon.commands.options import Count, with_settings, with_state
+from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import share_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
@@ -17,21 +16,56 @@ __all__ = ["rebuild"]
 
 @click.command()
 @with_settings("redis.url", "redis.namespace")
+@click.option(
+    "--into",
+    "expected_pages",
+    type=Count(),
+    metavar="PAGES",
+    help="Lay the tables out anew, for so many pages: 500k, 20M, 1.5G.",
+)
 @with_state
-def rebuild(settings: Settings, state_dir: Path | None) -> None:
+def rebuild(settings: Settings, state_dir: Path | None, expected_pages: int | None) -> None:
     """Fill the index again from the page records, for when Redis lost writes or keys of it.
 
     Safe beside running daemons, and to repeat: what is there stays. Pages that came while entries were
-    missing are not judged again, and the layout (index.*) stays what it is.
+    missing are not judged again, and the layout (index.*) stays what it is. Not for beside rebuild --into.
 
         neardup-stream rebuild --config neardup.toml
+
+    With --into, fill new tables beside the old ones, laid out for another index.expected_pages, then let all
+    daemons use them and remove the old ones. Daemons go on meanwhile. Ended at any moment, run it again.
+
+        neardup-stream rebuild --config neardup.toml --into 20M
     """
+    configure_command_logs(settings.log.level, settings.log.format)
+    if expected_pages is None:
+        _rebuild(settings, state_dir)
+    else:
+        _lay_out(settings, state_dir, expected_pages)
+
+
+def _rebuild(settings: Settings, state_dir: Path | None) -> None:
     from neardup_daemon.repair.rebuilding import rebuild_index  # noqa: PLC0415 - Redis is not for --help
 
-    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
     with share_progress("filling the index") as on_slots:
         counts = asyncio.run(rebuild_index(settings, state_dir, on_slots))
     click.echo(
         f"{counted(counts.total(), 'record')}: {counted(counts['indexed'], 'page')} in the index,"
         f" {counts['short']:,} too short for it, {counts['gone']:,} stubs"
     )
+
+
+def _lay_out(settings: Settings, state_dir: Path | None, expected_pages: int) -> None:
+    from neardup_daemon.repair.relaying import lay_out  # noqa: PLC0415 - Redis is not for --help
+
+    with share_progress("filling the new tables") as on_slots:
+        done = asyncio.run(lay_out(settings, state_dir, expected_pages, on_slots))
+    if done.counts:
+        click.echo(
+            f"{counted(done.counts.total(), 'record')}: {counted(done.counts['indexed'], 'page')}"
+            " in new tables"
+        )
+    click.echo(
+        f"{counted(done.removed_count, 'bucket')} of other layouts removed; set in all daemons' settings:"
+    )
+    click.echo(f"index.expected_pages = {done.tables.expected_pages}\nindex.blocks = {done.tables.blocks}")

@@ -1,4 +1,4 @@
-"""`replay`: dead letters put back into the pages topic."""
+"""`replay`: publish dead letters to the pages topic again."""
 
 import asyncio
 from pathlib import Path
@@ -64,7 +64,7 @@ def replay(
         neardup-stream replay --reason over_limit --config neardup.toml
         neardup-stream replay --save letters.jsonl && $EDITOR letters.jsonl
         neardup-stream replay letters.jsonl
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.repair.replaying import (  # noqa: PLC0415 - Kafka is not for --help
         Choice,
         replay_files,

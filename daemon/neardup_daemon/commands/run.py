@@ -1,15 +1,14 @@
-"""`run`: the daemon."""
+"""`run`: start the daemon."""
 
 import asyncio
 import logging
 import os
-import sys
 from collections.abc import Sequence
 
 import click
 
 from neardup_daemon.commands.options import with_settings
-from neardup_daemon.logs import configure_logs, log_event
+from neardup_daemon.logs import configure_command_logs, log_event
 from neardup_daemon.settings.environment import ignored_variables
 from neardup_daemon.settings.loading import known_settings
 from neardup_daemon.settings.settings import Settings
@@ -43,7 +42,7 @@ def run(settings: Settings, *, embedded: bool) -> int:
 
         neardup-stream run --config neardup.toml
     """
-    configure_logs(settings.log.level, settings.log.format if not sys.stderr.isatty() else "text")
+    configure_command_logs(settings.log.level, settings.log.format)
     if ignored := ignored_variables(os.environ, known_settings(Settings)):
         log_event(_logger, "environment_ignored", level=logging.WARNING, variables=ignored)
     from neardup_daemon.service import run_service  # noqa: PLC0415 - Kafka, Redis and Numba load only for a valid run

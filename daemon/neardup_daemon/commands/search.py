@@ -1,4 +1,4 @@
-"""`search`: which pages of archives hold these words."""
+"""`search`: find the pages of archives that hold given words."""
 
 import sys
 from pathlib import Path
@@ -46,15 +46,15 @@ def search(
     """Show which pages of archives hold these words.
 
     QUERY is made of words, "phrases in quotation marks", AND, OR, NOT and parentheses; words side by side
-    mean AND. FILE is an archive that was frozen with search. A page does hold the words (yes), or it may
-    (maybe), and of those some are expected not to: how many is told. No page is missed. Readable on a
+    mean AND. FILE is an archive that was frozen with search. A page holds the words (yes) or may hold them
+    (maybe); the output says how many of the maybes are expected not to. No page is missed. Readable on a
     terminal, one line of JSON otherwise.
 
     \b
         neardup-stream freeze october-*.warc.gz -o october.nda --with search,texts
         neardup-stream search 'cold AND (war OR peace) AND NOT "press release"' october.nda --settle
         neardup-stream search 'cold war' october.nda --settle october-*.warc.gz
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.inspect.searching import SearchRun, readable, search_archives  # noqa: PLC0415 - arrays are not for --help
 
     found = search_archives(SearchRun(query, files, settle, 0 if is_count else limit), settings)

@@ -1,4 +1,4 @@
-"""`status`: how the installation stands, on one screen."""
+"""`status`: show the state of the installation on one screen."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""`tail`: the events as they come."""
+"""`tail`: print the events as they are published."""
 
 import asyncio
 import sys
@@ -27,7 +27,7 @@ def tail(
 
     \b
         neardup-stream tail --from-start --idle-seconds 5 > events.jsonl
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.inspect.following import Follow, follow_events  # noqa: PLC0415 - Kafka is not for --help
 
     if sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""`verify`: whether the daemon's promises held."""
+"""`verify`: check that the delivery guarantees held."""
 
 import asyncio
 import sys
@@ -31,7 +31,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--pages", type=_FILE, multiple=True, metavar="FILE", help="Judge a run of 'dedup': what it was given."
 )
-@click.option("--events", type=_FILE, metavar="FILE", help="What that run told.")
+@click.option("--events", type=_FILE, metavar="FILE", help="The events of that run.")
 @click.option("--dead-letters", type=_FILE, metavar="FILE", help="What it refused, if that was kept.")
 @with_state
 @with_json
@@ -47,15 +47,15 @@ def verify(
 ) -> int:
     """Read the topics and Redis, and judge whether every promise was kept.
 
-    Takes the settings of the daemons, disturbs nobody and changes nothing. Beside running daemons it judges
-    what is committed; three of the promises need a moment in which nothing is under way. Exits with 0 if
-    they held, with 4 if one is violated. Readable on a terminal, one line of JSON otherwise. Writes what it
-    reads to temporary files (TMPDIR), some 1 KB a page and an event.
+    Takes the settings of the daemons, disturbs no daemon and changes nothing. Beside running daemons it
+    judges what is committed; three of the promises need a moment in which no record is in flight. Exits
+    with 0 if they held, with 4 if one is violated. Readable on a terminal, one line of JSON otherwise.
+    Writes what it reads to temporary files (TMPDIR), some 1 KB a page and an event.
 
     \b
         neardup-stream verify --config neardup.toml --wait 60
         neardup-stream verify --pages crawl.jsonl --events duplicates.jsonl --state ./index
-    """  # noqa: D301 - the backspace tells click to leave the lines below it as they are
+    """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.inspect.verification import readable, verified  # noqa: PLC0415 - Kafka and Redis are not for --help
     from neardup_daemon.inspect.verifying import read_history  # noqa: PLC0415 - the same
     from neardup_daemon.inspect.verifying_files import FilesOfRun, read_files  # noqa: PLC0415 - the same

@@ -1,4 +1,4 @@
-"""The clusters of a demo: how many are right, one of them as a tree, and what the events add up to."""
+"""Print the clusters of a demo: how many are right, one of them as a tree, and the fold of the events."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,8 @@ from neardup_daemon.cluster_files import ClusterRow
 from neardup_daemon.demo.facts import DemoRun, closeness
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
 from neardup_daemon.terminal import printable
-from neardup_stream.events import DuplicateFound, EventMatch
+from neardup_stream.event_parts import EventMatch
+from neardup_stream.events import DuplicateFound
 from neardup_stream.fold import Fold
 
 __all__ = [
@@ -103,7 +104,7 @@ def fold_events(run: DemoRun) -> Folded:
 
 
 def print_clusters(report: ClusterReport, console: Console) -> None:
-    """A line for all clusters, and a tree for one."""
+    """Print a line for all clusters, and a tree for one."""
     found = sum(report.sizes.values())
     console.print(
         f"\n[bold]Clusters[/bold]: {found:,} found, {report.right:,} of them exactly as the truth has them; "
@@ -119,7 +120,7 @@ def print_clusters(report: ClusterReport, console: Console) -> None:
 
 
 def print_fold(folded: Folded, console: Console) -> None:
-    """One line: what a subscriber would do, and whether the store agrees."""
+    """Print one line: what a subscriber would do, and whether the store agrees."""
     agreement = ("the same", "bold green") if folded.is_as_stored else ("NOT THE SAME", "bold red")
     line = Text("\nA subscriber that folds the ").append(f"{folded.events:,} events would delete ")
     line.append(f"{len(folded.deletable):,} pages and keep one of each of {folded.kept:,} clusters; ")
@@ -131,7 +132,7 @@ def _declared_duplicate(clusters: Sequence[ClusterRow]) -> set[str]:
 
 
 def _members(cluster: ClusterRow, run: DemoRun) -> Iterator[Member]:
-    """Every page but the representative. In the demo a page's URL is its id."""
+    """Yield every page but the representative. In the demo a page's URL is its id."""
     events = {
         published.data.page.id: published.data
         for published in run.published()

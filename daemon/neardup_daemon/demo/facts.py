@@ -1,4 +1,4 @@
-"""What a run of the demo leaves behind: the events as published, and the clusters as stored."""
+"""Collect the results of a demo run: the events as published, and the clusters as stored."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,15 +8,11 @@ import msgspec
 from msgspec import UNSET
 
 from neardup_daemon.cluster_files import ClusterRow
-from neardup_stream.events import EVENT_DATA, EventData, EventMatch, event_type
+from neardup_stream.event_parts import EventMatch
+from neardup_stream.events import EVENT_DECODERS, EVENT_NAMES, EventData
 from neardup_stream.wire.events import CloudEvent
 
 __all__ = ["DemoRun", "PublishedEvent", "closeness"]
-
-_DECODERS: Mapping[str, msgspec.json.Decoder[EventData]] = {
-    event_type(name): msgspec.json.Decoder(data) for name, data in EVENT_DATA.items()
-}
-_NAMES = {event_type(name): name for name in EVENT_DATA}
 
 
 class PublishedEvent(NamedTuple):
@@ -46,13 +42,15 @@ class DemoRun:
     frame_shares: Mapping[str, float] = field(default_factory=dict)
 
     def published(self) -> Iterator[PublishedEvent]:
-        """The events, read as a subscriber reads them."""
+        """Yield the events, read as a subscriber reads them."""
         for event in self.events:
-            yield PublishedEvent(event.time, _NAMES[event.type], _DECODERS[event.type].decode(event.data))
+            yield PublishedEvent(
+                event.time, EVENT_NAMES[event.type], EVENT_DECODERS[event.type].decode(event.data)
+            )
 
 
 def closeness(match: EventMatch) -> str:
-    """How alike two pages are: the resemblance, or the distance where there is none."""
+    """Return how alike two pages are: the resemblance, or the distance where there is none."""
     if match.resemblance is UNSET:
         return f"{match.distance_bits} bits off"
     return f"{match.resemblance:.2f}"

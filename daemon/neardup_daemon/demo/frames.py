@@ -13,7 +13,8 @@ from rich.text import Text
 
 from neardup_daemon.demo.facts import DemoRun, closeness
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
-from neardup_stream.events import DuplicateFound, EventMatch
+from neardup_stream.event_parts import EventMatch
+from neardup_stream.events import DuplicateFound
 
 __all__ = ["FrameReport", "FramedCopy", "build_frame_report", "print_frame_report"]
 

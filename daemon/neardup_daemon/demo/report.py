@@ -24,7 +24,8 @@ from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
 from neardup_daemon.demo.story import StoryReport, build_story, print_story
 from neardup_daemon.inspect.word_changes import Piece, word_changes
 from neardup_daemon.terminal import printable
-from neardup_stream.events import DuplicateFound, EventMatch
+from neardup_stream.event_parts import EventMatch
+from neardup_stream.events import DuplicateFound
 
 __all__ = ["DemoReport", "Example", "build_report", "print_report"]
 
@@ -79,7 +80,7 @@ class DemoReport:
         examples: at most one for each of a few relations.
         frames: the site whose pages are mostly frame; None for a crawl without one.
         clusters: against the truth.
-        story: what became of a few pages.
+        story: the outcomes of a few pages.
         folded: what all events add up to.
     """
 
@@ -116,9 +117,10 @@ def build_report(crawl: SampleCrawl, run: DemoRun) -> DemoReport:
 
 def print_report(report: DemoReport, console: Console) -> None:
     """Print a report; on a terminal in color, else as plain text that says the same."""
-    pages = sum(report.outcomes.values())
+    records = sum(report.outcomes.values())
     console.print(
-        f"\n[bold]{pages:,} pages in {report.seconds:.1f} s[/bold], {pages / report.seconds:,.0f} a second\n",
+        f"\n[bold]{records:,} records in {report.seconds:.1f} s[/bold], start-up not counted; for rates see"
+        " docs/performance.md\n",
         highlight=False,
     )
     console.print(_relations_table(report.score))
@@ -141,7 +143,7 @@ def print_report(report: DemoReport, console: Console) -> None:
 
 
 def _examples(crawl: SampleCrawl, duplicates: Iterable[DuplicateFound]) -> Iterator[Example]:
-    """The first page of each of the kinds to show that was matched with its own original."""
+    """Yield the first page of each kind to show that was matched with its own original."""
     wanted = dict.fromkeys(EXAMPLE_KINDS)
     for event in duplicates:
         relation = crawl.relations.get(event.page.id)
@@ -166,7 +168,7 @@ def _relations_table(judged: Score) -> Table:
 
 
 def _percent(part: int, whole: int) -> str:
-    """A share rounded down, so that 100 % means all."""
+    """Return a share rounded down, so that 100 % means all."""
     return f"{100 * part // whole} %"
 
 
@@ -178,7 +180,7 @@ def _false_pairs_line(false_pairs: Sequence[tuple[str, str]]) -> Text:
 
 
 def _outcomes_table(report: DemoReport) -> Table:
-    table = Table(title="\nWhat became of each record", title_justify="left", show_footer=True)
+    table = Table(title="\nOutcome of each record", title_justify="left", show_footer=True)
     table.add_column("outcome", footer="all")
     table.add_column("by the truth", f"{sum(report.expected_outcomes.values()):,}", justify="right")
     table.add_column("counted", f"{sum(report.outcomes.values()):,}", justify="right")

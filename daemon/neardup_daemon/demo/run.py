@@ -1,4 +1,4 @@
-"""The sample crawl through the pipeline: records in memory, everything kept in a private Redis."""
+"""Run the sample crawl through the pipeline: records in memory, everything stored in a private Redis."""
 
 import asyncio
 from itertools import chain
@@ -9,13 +9,15 @@ import msgspec
 from neardup_daemon.cluster_files import ClusterRow, cluster_rows
 from neardup_daemon.demo.facts import DemoRun
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
+from neardup_daemon.kafka_wiring import message_publication
 from neardup_daemon.loop_wiring import build_loop, build_retries, loop_config
 from neardup_daemon.preparing import build_preparation
 from neardup_daemon.service import redis_url
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally
-from neardup_daemon.wiring import Stores, message_publication, open_stores
+from neardup_daemon.wiring import Stores, open_stores
 from neardup_stream.fingerprints.framed import frame_share
+from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.page import PageId
 from neardup_stream.pipeline.page_places import find_places
@@ -38,10 +40,11 @@ async def run_demo(crawl: SampleCrawl, settings: Settings) -> DemoRun:
         _source(crawl) as source,
     ):
         publication = message_publication(events, MemorySink())
-        start = perf_counter()
+        await asyncio.to_thread(load_kernel)
         preparation = build_preparation(settings, tally)
         runtime = Runtime(loop_config(settings), retries, tally)
         loop = build_loop(settings, stores, source, publication, preparation, runtime)
+        start = perf_counter()
         await loop.run(asyncio.Event())
         seconds = perf_counter() - start
         clusters = await _stored_clusters(stores)

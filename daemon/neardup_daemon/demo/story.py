@@ -12,14 +12,13 @@ from rich.text import Text
 from neardup_daemon.demo.facts import DemoRun, PublishedEvent, closeness
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
 from neardup_daemon.terminal import printable
+from neardup_stream.event_parts import EventCluster, EventMatch
 from neardup_stream.events import (
     Archived,
     ClusterMerge,
     Contained,
     DuplicateFound,
-    EventCluster,
     EventData,
-    EventMatch,
     Gone,
     RepresentativeChanged,
     Undecided,
@@ -127,8 +126,8 @@ def _evidence_words(data: Contained | Archived) -> str:
 
 def _cluster_words(data: ClusterMerge | RepresentativeChanged) -> str:
     if isinstance(data, RepresentativeChanged):
-        heir = _path(data.representative.url)
-        return f"{heir} represents the {data.cluster.size} left, and is no duplicate any more"
+        successor = _path(data.representative.url)
+        return f"{successor} represents the {data.cluster.size} left, and is no duplicate any more"
     ended, survivor = _path(data.absorbed.representative.url), _path(data.survivor.representative.url)
     return f"the cluster of {ended} becomes part of that of {survivor}; {ended} is a duplicate now"
 
@@ -146,7 +145,7 @@ def _representative(cluster: EventCluster | UnsetType) -> str:
 
 
 def _inside(container: EventMatch) -> str:
-    """Which of the two is inside the other, and how much of it."""
+    """Return which of the two is inside the other, and how much of it."""
     inside, holds = container.containment or 0, container.contained_in or 0
     if inside >= holds:
         return f"{inside:.0%} of it is inside {_path(container.url)}"

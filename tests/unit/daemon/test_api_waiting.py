@@ -1,7 +1,7 @@
 """Requests that wait for decisions share their look-ups, and each gets its own."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -9,7 +9,7 @@ from neardup_daemon.query_api.decisions import Decisions
 
 from neardup_stream.clusters.placements import Decided, Settled
 from neardup_stream.clusters.unclustered import Unclustered
-from neardup_stream.errors import CorruptData, StoreUnavailable
+from neardup_stream.errors import ConfigError, CorruptData, StoreUnavailable
 from neardup_stream.message import Partition, Position
 from neardup_stream.stores.memory.clusters import MemoryClusters
 
@@ -26,9 +26,11 @@ class Decider(Unclustered):
         self.finished: set[Position] = set()
         self.errors: list[Exception] = []
         self.looked_up: list[frozenset[Position]] = []
+        self.on_look_up: Callable[[], object] = lambda: None
 
     async def settled(self, positions: Sequence[Position]) -> Settled:
         self.looked_up.append(frozenset(positions))
+        self.on_look_up()
         if self.errors:
             raise self.errors.pop()
         rows = {each: self.rows[each] for each in positions if each in self.rows}
@@ -74,14 +76,28 @@ async def test_while_the_store_is_unavailable_requests_go_on_waiting() -> None:
         assert len(decider.looked_up) == 4
 
 
-async def test_corrupt_data_ends_every_request_and_no_later_one() -> None:
+@pytest.mark.parametrize("error", [CorruptData("corrupt"), ConfigError("refused")])
+async def test_an_error_that_waiting_does_not_help_ends_every_request_and_no_later_one(
+    error: Exception,
+) -> None:
     async with waiting() as (decider, decisions):
-        decider.errors = [CorruptData("corrupt")]
+        decider.errors = [error]
         requests = [asyncio.create_task(decisions.wait(each, LONG)) for each in (FIRST, SECOND)]
         for request in requests:
-            with pytest.raises(CorruptData):
+            with pytest.raises(type(error)):
                 await request
 
         decider.rows = {FIRST: Decided(1, b"one")}
 
         assert await decisions.wait(FIRST, LONG) == Decided(1, b"one")
+
+
+async def test_a_request_that_was_cancelled_meanwhile_keeps_no_error_from_the_others() -> None:
+    async with waiting() as (decider, decisions):
+        decider.errors = [CorruptData("corrupt")]
+        cancelled, other = [asyncio.create_task(decisions.wait(each, LONG)) for each in (FIRST, SECOND)]
+        decider.on_look_up = cancelled.cancel
+
+        with pytest.raises(CorruptData):
+            await other
+        assert cancelled.cancelled()

@@ -37,7 +37,7 @@ def settings_of(*overrides: str) -> Settings:
 
 
 def edited(words: list[str], count: int, draw: random.Random) -> list[str]:
-    """The same page, with so many words replaced by words that occur nowhere else."""
+    """Return the same page, with so many words replaced by words that occur nowhere else."""
     copy = list(words)
     for place in draw.sample(range(len(words)), count):
         copy[place] = f"edited{draw.getrandbits(64)}"
@@ -128,3 +128,12 @@ def test_a_number_of_pages_that_is_none_is_refused(pages: str) -> None:
 
     assert printed.exit_code == 2
     assert "must be a number from 1 to 1000G" in printed.stderr
+
+
+def test_a_plan_counts_in_whole_numbers_with_their_nouns() -> None:
+    corpus = CORPUS._replace(pages=1_000_000, rate=1)
+    plan = plan_index(corpus, Settings())
+
+    assert "  1 daemon, 2 partitions or more, " in readable(corpus, plan)
+    assert isinstance(plan.index_bytes, int)
+    assert isinstance(plan.tombstone_bytes, int)

@@ -2,28 +2,42 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 
 import aiohttp
 import pytest
 from neardup_daemon.connection_limits import ConnectionLimits, LimitedConnections
 from neardup_daemon.health import Condition, serve_health
 from neardup_daemon.metrics import Metrics
+from neardup_daemon.metrics_page import MANY_CONNECTIONS
+from prometheus_client import CollectorRegistry, Metric
+from prometheus_client.registry import Collector
 
 HEAD = b"GET / HTTP/1.1\r\n\r\n"
 LONG = 3600.0
 
 
 class Echo(asyncio.Protocol):
-    """Sends back what comes."""
+    """Sends back what comes, and reports a request that is never answered once a head has come."""
+
+    def __init__(self, answering: Callable[[object], AbstractContextManager[None]]) -> None:
+        self._answering = answering
+        self._request = ExitStack()
+        self._said = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
 
     def data_received(self, data: bytes) -> None:
+        said, self._said = self._said, self._said + data
+        if HEAD in self._said and HEAD not in said:
+            self._request.enter_context(self._answering(self))
         self.transport.write(data)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._request.close()
 
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -65,7 +79,7 @@ class Port:
 
 @asynccontextmanager
 async def listening(limits: ConnectionLimits) -> AsyncIterator[Port]:
-    connections = LimitedConnections(Echo, limits)
+    connections = LimitedConnections(lambda: Echo(connections.answering), limits)
     server = await asyncio.get_running_loop().create_server(connections, "127.0.0.1", 0)
     async with asyncio.timeout(30), server:
         port = Port(server.sockets[0].getsockname()[1])
@@ -154,6 +168,35 @@ async def test_no_connection_stays_for_long() -> None:
         await visitor.say(HEAD)
 
         assert await visitor.is_ended()
+
+
+class Renderings(Collector):
+    """Counts how often the metrics are rendered."""
+
+    count = 0
+
+    def collect(self) -> list[Metric]:
+        self.count += 1
+        return []
+
+
+async def test_requests_of_many_connections_at_once_share_a_rendering() -> None:
+    registry, renderings = CollectorRegistry(), Renderings()
+    registry.register(renderings)
+    count = 10 * MANY_CONNECTIONS
+    async with (
+        asyncio.timeout(60),
+        serve_health("127.0.0.1", 0, lambda: Condition("ready"), registry) as port,
+    ):
+        renderings.count = 0
+        connections = [await asyncio.open_connection("127.0.0.1", port) for _ in range(count)]
+        for _, writer in connections:
+            writer.write(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+        for reader, writer in connections:
+            assert (await reader.read()).startswith(b"HTTP/1.1 200 ")
+            writer.close()
+
+    assert renderings.count < count / 2
 
 
 MALFORMED = {

@@ -8,7 +8,8 @@ from neardup_daemon.demo.sample_crawl.framed_site import FRAMED_KINDS
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl, Story
 from rich.console import Console
 
-from neardup_stream.events import DuplicateFound, EventMatch, EventPage
+from neardup_stream.event_parts import EventMatch, EventPage
+from neardup_stream.events import DuplicateFound
 from neardup_stream.match import View
 from tests.events import delivered
 
@@ -43,7 +44,7 @@ def report_of(*duplicates: DuplicateFound, frame_shares: dict[str, float] | None
 
 
 def printed(report: FrameReport) -> str:
-    """The report, its lines joined where they only wrap."""
+    """Return the report, its lines joined where they only wrap."""
     output = io.StringIO()
     print_frame_report(report, Console(file=output, width=80))
     assert max(map(len, output.getvalue().splitlines())) <= 80

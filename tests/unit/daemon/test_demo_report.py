@@ -8,7 +8,8 @@ from neardup_daemon.demo.sample_crawl.crawl import generate_crawl
 from neardup_daemon.demo.sample_crawl.score import KindScore, Score
 from rich.console import Console
 
-from neardup_stream.events import DuplicateFound, EventMatch, EventPage
+from neardup_stream.event_parts import EventMatch, EventPage
+from neardup_stream.events import DuplicateFound
 from tests.events import delivered
 
 CRAWL = generate_crawl(100, seed=5)
@@ -112,7 +113,7 @@ def test_outcomes_stand_beside_what_they_should_be_and_those_that_are_nil_are_le
 
 
 def test_pages_a_second_are_printed() -> None:
-    assert "10 pages in 4.0 s, 2 a second" in printed(report_of(SOME_FOUND, {"unique": 10}))
+    assert "10 records in 4.0 s, start-up not counted" in printed(report_of(SOME_FOUND, {"unique": 10}))
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from tests.events import (
     delivered,
     duplicate,
     gone,
-    handover,
     merge,
+    representative_changed,
     undecided,
     unique,
 )
@@ -66,10 +66,10 @@ def run_of(*published: EventData) -> DemoRun:
             id="merge",
         ),
         pytest.param(
-            handover(At("1", 2, "https://a.example/q"), ("p", 1)),
+            representative_changed(At("1", 2, "https://a.example/q"), ("p", 1)),
             "representative-changed",
             "/q represents",
-            id="handover",
+            id="representative-change",
         ),
     ],
 )

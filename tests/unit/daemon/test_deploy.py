@@ -13,14 +13,14 @@ KAFKA_ACLS = (DEPLOY / "kafka-acls.txt").read_text(encoding="utf-8")
 
 
 def test_the_example_settings_load() -> None:
-    assert Settings.load(DEPLOY / "neardup.toml").kafka.pages_topic == "crawl.pages"
+    assert Settings.load(DEPLOY / "neardup.toml").kafka.pages_topic == "pages"
 
 
 def test_redis_is_given_every_limit_the_daemon_would_set() -> None:
-    told = (DEPLOY / "redis.conf").read_text(encoding="utf-8").splitlines()
+    lines = (DEPLOY / "redis.conf").read_text(encoding="utf-8").splitlines()
 
-    assert "maxmemory-policy noeviction" in told
-    assert {f"{name} {value}" for name, value in PACKING_LIMITS.items()} <= set(told)
+    assert "maxmemory-policy noeviction" in lines
+    assert {f"{name} {value}" for name, value in PACKING_LIMITS.items()} <= set(lines)
 
 
 def test_redis_gives_the_rights_the_daemon_asks_for_and_no_other() -> None:

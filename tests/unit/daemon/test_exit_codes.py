@@ -19,14 +19,14 @@ from neardup_stream.errors import (
     [
         pytest.param(ConfigError("wrong"), 2, id="settings"),
         pytest.param(click.UsageError("wrong"), 2, id="command-line"),
-        pytest.param(DependencyLost("gone"), 3, id="away-too-long"),
-        pytest.param(StoreUnavailable("away"), 3, id="store-away"),
-        pytest.param(StreamUnavailable("away"), 3, id="stream-away"),
+        pytest.param(DependencyLost("gone"), 3, id="unavailable-too-long"),
+        pytest.param(StoreUnavailable("unavailable"), 3, id="store-unavailable"),
+        pytest.param(StreamUnavailable("unavailable"), 3, id="stream-unavailable"),
         pytest.param(OSError(errno.ENOSPC, "disk full"), 3, id="disk-full"),
         pytest.param(CorruptData("bytes"), 4, id="corrupt"),
         pytest.param(InvariantBroken("promise"), 70, id="broken-promise"),
         pytest.param(ZeroDivisionError(), 70, id="anything-else"),
-        pytest.param(FileNotFoundError(), 70, id="an-error-nobody-translated"),
+        pytest.param(FileNotFoundError(), 70, id="an-error-of-another-class"),
         pytest.param(BrokenPipeError(), 141, id="reader-left"),
     ],
 )

@@ -28,9 +28,13 @@ def explained(folder: Path, first: bytes, second: bytes, *overrides: str) -> Exp
     pages = given(folder, first, *overrides), given(folder, second, *overrides)
     settings = Settings.load(overrides=overrides)
     turned = explain(pages[1], pages[0], settings)
-    told = explain(*pages, settings)
-    assert (turned.verdict, turned.is_match, turned.tables) == (told.verdict, told.is_match, told.tables)
-    return told
+    explanation = explain(*pages, settings)
+    assert (turned.verdict, turned.is_match, turned.tables) == (
+        explanation.verdict,
+        explanation.is_match,
+        explanation.tables,
+    )
+    return explanation
 
 
 @pytest.mark.parametrize(
@@ -86,16 +90,16 @@ def test_every_verdict_is_given_with_its_reason(
     is_match: bool,  # noqa: FBT001 - a column of the table above
     words: str,
 ) -> None:
-    told = explained(tmp_path, page_json("a", essay(1)), second, *overrides)
+    explanation = explained(tmp_path, page_json("a", essay(1)), second, *overrides)
 
-    assert (told.verdict, told.is_match) == (verdict, is_match)
-    assert words in sentences(told)[0]
+    assert (explanation.verdict, explanation.is_match) == (verdict, is_match)
+    assert words in sentences(explanation)[0]
 
 
 def test_the_exact_overlap_is_within_the_error_of_the_estimate(tmp_path: Path) -> None:
-    told = explained(tmp_path, page_json("a", essay(1)), page_json("b", essay(1, EDITED)))
+    explanation = explained(tmp_path, page_json("a", essay(1)), page_json("b", essay(1, EDITED)))
 
-    estimated, exact = told.estimated, told.exact
+    estimated, exact = explanation.estimated, explanation.exact
     assert estimated is not UNSET
     assert exact is not UNSET
     assert (exact.first_count, exact.second_count, exact.common_count) == (198, 198, 189)
@@ -106,13 +110,17 @@ def test_the_exact_overlap_is_within_the_error_of_the_estimate(tmp_path: Path) -
 
 
 def test_the_same_text_is_certain(tmp_path: Path) -> None:
-    told = explained(tmp_path, page_json("a", essay(1)), page_json("b", f"<p>{essay(1).upper()}</p>"))
-    assert told.is_same_text is False
+    explanation = explained(tmp_path, page_json("a", essay(1)), page_json("b", f"<p>{essay(1).upper()}</p>"))
+    assert explanation.is_same_text is False
 
-    told = explained(tmp_path, page_json("a", essay(1)), page_json("b", essay(1).upper()))
+    explanation = explained(tmp_path, page_json("a", essay(1)), page_json("b", essay(1).upper()))
 
-    assert told.estimated is not UNSET
-    assert (told.is_same_text, told.estimated.resemblance, told.estimated.resemblance_error) == (True, 1, 0)
+    assert explanation.estimated is not UNSET
+    assert (
+        explanation.is_same_text,
+        explanation.estimated.resemblance,
+        explanation.estimated.resemblance_error,
+    ) == (True, 1, 0)
 
 
 @pytest.mark.parametrize(
@@ -129,10 +137,10 @@ def test_the_same_text_is_certain(tmp_path: Path) -> None:
 def test_whether_a_match_links_is_said_by_the_rule_in_force(
     tmp_path: Path, overrides: list[str], links: object, words: str
 ) -> None:
-    told = explained(tmp_path, page_json("a", essay(1)), page_json("b", essay(1, EDITED)), *overrides)
+    explanation = explained(tmp_path, page_json("a", essay(1)), page_json("b", essay(1, EDITED)), *overrides)
 
-    assert told.would_link is links
-    assert words in sentences(told)[-1]
+    assert explanation.would_link is links
+    assert words in sentences(explanation)[-1]
 
 
 def test_a_page_without_a_token_has_no_shares(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ KNOWN, UNKNOWN = "known.example", "unknown.example"
 
 
 async def frames_of(*sites: str) -> MemoryFrames:
-    """The tables of some sites, each of 20 pages."""
+    """Return the tables of some sites, each of 20 pages."""
     store = MemoryFrames()
     for site in sites:
         arrivals = (
@@ -56,39 +56,47 @@ async def explained(folder: Path, first: bytes, second: bytes) -> Explanation:
     frames = await frames_of(KNOWN)
     pages = [await placed(folder, page, frames) for page in (first, second)]
     turned = explain(pages[1], pages[0], SETTINGS, (None, None))
-    told = explain(pages[0], pages[1], SETTINGS, (None, None))
-    assert (turned.verdict, turned.view, turned.is_match) == (told.verdict, told.view, told.is_match)
-    return told
+    explanation = explain(pages[0], pages[1], SETTINGS, (None, None))
+    assert (turned.verdict, turned.view, turned.is_match) == (
+        explanation.verdict,
+        explanation.view,
+        explanation.is_match,
+    )
+    return explanation
 
 
 def at(path: str, page: bytes) -> bytes:
-    """The same page under another address."""
+    """Return the same page under another address."""
     head, _, rest = page.partition(b'","html"')
     return head.rpartition(b"/")[0] + b"/" + path.encode() + b'","html"' + rest
 
 
 async def test_copies_of_one_content_match_by_content(tmp_path: Path) -> None:
-    told = await explained(
+    explanation = await explained(
         tmp_path, framed_page(KNOWN, "news"), at("copy", framed_page(KNOWN, "news", edits=3))
     )
 
-    assert (told.verdict, told.view, told.is_match) == ("near", "content", True)
-    assert told.first.frame_share == told.second.frame_share == 0.8
-    words = sentences(told)
+    assert (explanation.verdict, explanation.view, explanation.is_match) == ("near", "content", True)
+    assert explanation.first.frame_share == explanation.second.frame_share == 0.8
+    words = sentences(explanation)
     assert words[0].startswith("They match by content, without the frames of their sites: resemblance 0.9")
     assert "verdict.content_containment (0.73)" in words[0]
     assert "Of the first page 0.80 is frame; of the second 0.80 is frame (share of shingles)." in words
-    assert told.estimated is not UNSET
-    assert abs(told.estimated.first_in_second - 55 / 58) < 4 * told.estimated.first_in_second_error
+    assert explanation.estimated is not UNSET
+    assert (
+        abs(explanation.estimated.first_in_second - 55 / 58) < 4 * explanation.estimated.first_in_second_error
+    )
 
 
 async def test_different_pages_of_one_site_do_not_match_by_their_frame(tmp_path: Path) -> None:
-    told = await explained(tmp_path, framed_page(KNOWN, "one", words=30), framed_page(KNOWN, "two", words=30))
+    explanation = await explained(
+        tmp_path, framed_page(KNOWN, "one", words=30), framed_page(KNOWN, "two", words=30)
+    )
 
-    assert (told.verdict, told.view, told.is_match) == ("unlike", "content", False)
-    assert told.whole_texts is not UNSET
-    assert told.whole_texts.first_in_second > told.thresholds.near_containment
-    first = sentences(told)[0]
+    assert (explanation.verdict, explanation.view, explanation.is_match) == ("unlike", "content", False)
+    assert explanation.whole_texts is not UNSET
+    assert explanation.whole_texts.first_in_second > explanation.thresholds.near_containment
+    first = sentences(explanation)[0]
     assert "By content, without the frames of their sites: resemblance 0.0" in first
     assert "By whole text: only " in first
     assert "less than 0.90 (about the same share of both pages is known as frame)" in first
@@ -100,17 +108,17 @@ async def test_a_copy_of_a_page_whose_frame_was_not_known_matches_by_whole_text(
         b"entry 3", b"x"
     )
 
-    told = await explained(tmp_path, first, second)
+    explanation = await explained(tmp_path, first, second)
 
-    assert (told.verdict, told.view, told.is_match) == ("near", "whole", True)
-    assert "frame_share" not in repr(told.second) or told.second.frame_share is UNSET
-    words = sentences(told)
+    assert (explanation.verdict, explanation.view, explanation.is_match) == ("near", "whole", True)
+    assert "frame_share" not in repr(explanation.second) or explanation.second.frame_share is UNSET
+    words = sentences(explanation)
     assert words[0].startswith("They match by whole text: resemblance 0.9")
     assert "(only the first page has a known frame)" in words[0]
-    assert told.estimated is not UNSET
-    assert told.whole_texts is not UNSET
-    assert told.estimated.resemblance == told.whole_texts.resemblance
-    assert 0 < told.estimated.resemblance_error < 0.07
+    assert explanation.estimated is not UNSET
+    assert explanation.whole_texts is not UNSET
+    assert explanation.estimated.resemblance == explanation.whole_texts.resemblance
+    assert 0 < explanation.estimated.resemblance_error < 0.07
     assert not any(sentence.startswith("Estimated, of the contents") for sentence in words)
 
 
@@ -129,32 +137,34 @@ async def test_the_errors_of_whole_texts_are_those_of_the_bins_that_are_kept(tmp
 
 
 async def test_short_pages_match_by_their_whole_texts(tmp_path: Path) -> None:
-    """More of them is frame than not, and that cannot be told with certainty."""
-    told = await explained(tmp_path, short_page("a", "one"), short_page("b", "two"))
+    """More of them is frame than not, but the samples do not show that with certainty."""
+    explanation = await explained(tmp_path, short_page("a", "one"), short_page("b", "two"))
 
-    assert (told.verdict, told.view) == ("near", "whole")
-    assert told.whole_texts is not UNSET
-    assert told.whole_texts.are_short
-    assert sentences(told)[0].startswith("They match by whole text: both are short, of at most 110 shingles")
+    assert (explanation.verdict, explanation.view) == ("near", "whole")
+    assert explanation.whole_texts is not UNSET
+    assert explanation.whole_texts.are_short
+    assert sentences(explanation)[0].startswith(
+        "They match by whole text: both are short, of at most 110 shingles"
+    )
 
 
 async def test_a_page_of_next_to_no_content_is_not_compared_by_content(tmp_path: Path) -> None:
-    told = await explained(
+    explanation = await explained(
         tmp_path, framed_page(KNOWN, "one", words=8), at("x", framed_page(KNOWN, "two", words=60))
     )
 
-    assert (told.verdict, told.first.content_shingles) == ("unlike", 6)
-    assert "beside its frame the first has 6 shingles, fewer than 8" in sentences(told)[0]
+    assert (explanation.verdict, explanation.first.content_shingles) == ("unlike", 6)
+    assert "beside its frame the first has 6 shingles, fewer than 8" in sentences(explanation)[0]
 
 
 async def test_what_lies_inside_another_content_is_contained(tmp_path: Path) -> None:
     part = framed_page(KNOWN, "news", words=60)
     whole = at("whole", framed_page(KNOWN, "news", words=400))
 
-    told = await explained(tmp_path, part, whole)
+    explanation = await explained(tmp_path, part, whole)
 
-    assert (told.verdict, told.view) == ("contained", "content")
-    assert sentences(told)[0].startswith(
+    assert (explanation.verdict, explanation.view) == ("contained", "content")
+    assert sentences(explanation)[0].startswith(
         "No match: without the frames of their sites, one is inside the other"
     )
 
@@ -163,12 +173,12 @@ async def test_given_pages_without_index_say_that_frames_were_not_looked_up(tmp_
     (tmp_path / "page.json").write_bytes(framed_page(KNOWN, "one"))
     page = read_given(str(tmp_path / "page.json"), SETTINGS)
 
-    told = explain(page, page, SETTINGS)
+    explanation = explain(page, page, SETTINGS)
 
-    assert told.frames_unknown
+    assert explanation.frames_unknown
     assert (
         "They are compared with the frames of their sites, if any: no index was asked for those."
-        in sentences(told)
+        in sentences(explanation)
     )
 
 
@@ -185,14 +195,14 @@ async def test_bands_that_a_stored_page_looked_for_are_not_known(
     if stored_first:
         first = first._replace(arrival=None)
 
-    told = explain(first, second, SETTINGS, (None, None))
+    explanation = explain(first, second, SETTINGS, (None, None))
 
-    assert told.tables is not UNSET
-    assert (told.tables.whole_bands_unknown, told.tables.may_meet) == (is_unknown, True)
+    assert explanation.tables is not UNSET
+    assert (explanation.tables.whole_bands_unknown, explanation.tables.may_meet) == (is_unknown, True)
 
 
 def short_page(path: str, name: str) -> bytes:
-    """A few lines of the frame of a known site, and a dozen words of its own."""
+    """Return a few lines of the frame of a known site, and a dozen words of its own."""
     page = framed_page(KNOWN, name, words=12)
     head, _, rest = page.partition(b"<li>menu entry 7")
     _, _, rest = rest.partition(b"</ul>")

@@ -1,8 +1,10 @@
 """Points at which the daemon fails by itself: what may be named, and what it costs when nothing is."""
 
 import os
+import re
 import signal
 from inspect import iscoroutinefunction
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -34,6 +36,7 @@ WIRED = {
     "transactions": KafkaTransactions,
     "source": KafkaSource,
 }
+PAGE = Path(__file__).parents[3] / "docs" / "contributing.md"
 HELLO = [Message(key=b"k", value=b"v")]
 
 
@@ -51,6 +54,21 @@ def test_every_point_is_a_call_of_what_the_daemon_is_made_of(name: str) -> None:
     names = {"archive": get_args(BuildStep), "": get_args(Stage)}
 
     assert method in names[target] if target in names else iscoroutinefunction(getattr(WIRED[target], method))
+
+
+def test_the_table_of_the_docs_names_points_that_exist() -> None:
+    section = PAGE.read_text(encoding="utf-8").partition("## Faults on purpose")[2]
+    rows = section[section.index("| stage |") :].partition("\n\n")[0].splitlines()[2:]
+    stages = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+    calls = [
+        name for row in rows for name in re.findall(r"`([\w.]+)`", row.split("|")[2]) if name != "before"
+    ]
+    steps = {f"archive.{name}" for name in calls if "." not in name}
+    places = {point.partition(" ")[2] for point in FAILPOINTS}
+
+    assert stages < places
+    assert {name for name in calls if "." in name} | steps <= places
+    assert steps | {"archive.read"} == {place for place in places if place.startswith("archive.")}
 
 
 def test_with_nothing_set_nothing_is_wrapped() -> None:
@@ -117,11 +135,11 @@ async def test_before_the_call_nothing_is_done_and_after_it_everything(sent: lis
 
 
 async def test_a_call_that_fails_is_no_turn_of_what_comes_after_it(sent: list[signal.Signals]) -> None:
-    class Away(MemorySink):
+    class UnavailableSink(MemorySink):
         async def send(self, messages: object) -> None:
-            raise StreamUnavailable("away")
+            raise StreamUnavailable("unavailable")
 
-    armed = with_failpoints("events", Away(), parse_failpoints(["after events.send"], []))
+    armed = with_failpoints("events", UnavailableSink(), parse_failpoints(["after events.send"], []))
 
     with pytest.raises(StreamUnavailable):
         await armed.send(HELLO)

@@ -63,11 +63,11 @@ def test_a_dependency_that_returns_leads_back_to_what_was_going_on(metrics: Metr
     health.become(state)
 
     health.become("degraded", "Redis is unavailable")
-    health.become("degraded", "Redis is still away")
+    health.become("degraded", "Redis is still unavailable")
     degraded = health.condition
     health.recover()
 
-    assert degraded == Condition("degraded", "Redis is still away")
+    assert degraded == Condition("degraded", "Redis is still unavailable")
     assert health.condition == Condition(state)
 
 
@@ -228,7 +228,7 @@ async def test_of_requests_in_a_pipeline_the_first_is_answered(metrics: Metrics)
 
 
 @pytest.mark.parametrize(("connections", "renderings"), [(MANY_CONNECTIONS, 4), (MANY_CONNECTIONS + 1, 2)])
-async def test_an_oversized_bucket_of_requests_shares_a_rendering_for_a_second(
+async def test_requests_over_many_connections_share_a_rendering_for_a_second(
     metrics: Metrics, connections: int, renderings: int
 ) -> None:
     now = [100.0]

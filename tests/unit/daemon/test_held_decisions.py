@@ -1,12 +1,13 @@
 """Decision records of awaited pages are trimmed later; all others as before."""
 
+import asyncio
 from collections.abc import Mapping
 
 import pytest
-from neardup_daemon.held_decisions import MOST_AWAITED, HeldDecisions
+from neardup_daemon.held_decisions import MOST_AWAITED, HeldDecisions, holding_decisions
 
 from neardup_stream.clusters.unclustered import Unclustered
-from neardup_stream.errors import StoreUnavailable
+from neardup_stream.errors import CorruptData, StoreUnavailable
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.wire.pages import AWAITED, OWN_FIELDS
@@ -21,11 +22,14 @@ class Trims(Unclustered):
     def __init__(self) -> None:
         super().__init__(MemoryClusters())
         self.trims: list[dict[Partition, int]] = []
-        self.is_away = False
+        self.is_unavailable = False
+        self.is_corrupt = False
 
     async def trim(self, next_offsets: Mapping[Partition, int]) -> None:
-        if self.is_away:
-            raise StoreUnavailable("away")
+        if self.is_unavailable:
+            raise StoreUnavailable("unavailable")
+        if self.is_corrupt:
+            raise CorruptData("corrupt")
         self.trims.append(dict(next_offsets))
 
 
@@ -95,10 +99,10 @@ async def test_a_dead_letter_is_not_kept(scene: Scene) -> None:
 async def test_a_trim_that_failed_is_done_again(scene: Scene) -> None:
     await scene.take(Position(ONE, 3))
     await scene.held.trim({ONE: 4})
-    scene.now, scene.decider.is_away = KEPT_SECONDS, True
+    scene.now, scene.decider.is_unavailable = KEPT_SECONDS, True
     with pytest.raises(StoreUnavailable):
         await scene.held.trim_due()
-    scene.decider.is_away = False
+    scene.decider.is_unavailable = False
 
     await scene.held.trim_due()
 
@@ -113,3 +117,16 @@ async def test_of_more_awaited_positions_than_are_remembered_the_oldest_are_trim
     await scene.held.trim_due()
 
     assert scene.decider.trims == [{ONE: 1}]
+
+
+async def test_a_trim_that_no_repetition_helps_ends_the_daemon() -> None:
+    decider = Trims()
+    decider.is_corrupt = True
+
+    with pytest.RaisesGroup(pytest.RaisesExc(CorruptData)):
+        async with asyncio.timeout(30), holding_decisions(decider, 0.0, 0.01) as held:
+            position = Position(ONE, 0)
+            held.note([Record(position=position, key=None, value=b"{}", headers=(OWN_FIELDS, AWAITED))])
+            await held.settled([position])
+            await held.trim({ONE: 1})
+            await asyncio.Event().wait()

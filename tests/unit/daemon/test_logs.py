@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 
 import pytest
-from neardup_daemon.logs import LogFormat, configure_logs, log_event
+from neardup_daemon.logs import LogFormat, configure_command_logs, configure_logs, log_event
 
 logger = logging.getLogger("daemon.test")
 
@@ -87,3 +87,16 @@ def test_lines_below_the_level_are_left_out(stream: io.StringIO) -> None:
     log_event(logger, "started")
 
     assert stream.getvalue() == ""
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_command_logs_text_to_a_terminal_and_the_configured_format_elsewhere(
+    *, is_terminal: bool, stream: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "isatty", lambda: is_terminal)
+    monkeypatch.setattr("sys.stderr", stream)
+    configure_command_logs("info", "json")
+
+    log_event(logger, "started")
+
+    assert stream.getvalue().endswith("started\n") == is_terminal

@@ -1,4 +1,4 @@
-"""`overlap` reads pages of strangers within the limits of one page."""
+"""`overlap` reads untrusted pages within the limits of one page."""
 
 from pathlib import Path
 

@@ -1,10 +1,10 @@
-"""Frames are learned while pages are frozen, without an index that tells which pages are copies."""
+"""Frames are learned while pages are frozen, without an index that finds which pages are copies."""
 
 from pathlib import Path
 
 import msgspec
 import numpy as np
-from neardup_daemon.page_freezing import PageFreezer
+from neardup_daemon.page_freezing import Filled, PageFreezer
 from neardup_daemon.preparing import build_preparation, sketch_config
 from neardup_daemon.settings.settings import Settings
 
@@ -52,3 +52,14 @@ async def test_copies_of_a_page_do_not_make_its_content_frame(tmp_path: Path) ->
     rows = index.log.find([f"https://example.com/{place}" for place in range(len(pages))])
     (last,) = index.sketches(np.array([rows[f"https://example.com/{len(pages) - 1}"]]))
     assert (last.shingle_count, last.whole_count) == (198, 0)
+
+
+def test_equal_files_are_one_input_once_their_digests_are_known() -> None:
+    filled = Filled()
+    for input_id, count in (("path:a", 2), ("path:b", 3), ("path:copy of a", 2), ("stdin", 1)):
+        filled.add_pages(input_id, count)
+
+    filled.rename_inputs({"path:a": "file:1", "path:b": "file:2", "path:copy of a": "file:1"})
+
+    assert filled.inputs == {"file:1": 4, "file:2": 3, "stdin": 1}
+    assert filled.page_count == 8

@@ -56,7 +56,7 @@ async def test_an_id_is_taken_before_the_url_that_it_spells(tmp_path: Path) -> N
     assert (await find_stored(URL, stores)).record == by_url.record
 
 
-@pytest.mark.parametrize("name", ["", "nobody", "\udcff"], ids=["empty", "unknown", "not-utf-8"])
+@pytest.mark.parametrize("name", ["", "unknown", "\udcff"], ids=["empty", "unknown", "not-utf-8"])
 async def test_what_is_no_page_here_is_a_usage_error(name: str) -> None:
     with pytest.raises(ConfigError):
         await find_stored(name, await holding({}))

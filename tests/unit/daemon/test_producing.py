@@ -34,7 +34,7 @@ def test_every_record_is_published_or_counted() -> None:
     assert [message.key for message in messages] == [b"a", b"u"]
     assert produced.bad == {"bad_encoding": 2}
     assert produced.skipped == {"warc_type": 2}
-    assert produced.first_bad == [f"record {offset}: {bad}" for offset in (1, 5)]
+    assert produced.first_bad == [f"record {offset}: {bad}" for offset in (2, 6)]
 
 
 def test_only_the_first_bad_pages_are_shown() -> None:
@@ -92,17 +92,17 @@ async def test_pages_of_crawlers_are_published_as_dedup_reads_them_under_their_i
     pages = [page for record in read if isinstance(page := reading.decode(record), Page)]
     decoder = PageDecoder(preset=preset if is_set_in_the_daemon else "none")
     published = [decoder.decode(_consumed(message)) for message in messages]
-    assert [_told(page) for page in published] == [_told(page) for page in pages]
+    assert [_fields(page) for page in published] == [_fields(page) for page in pages]
     assert [message.key for message in messages] == [page.id.encode() for page in pages]
 
 
 def _consumed(message: Message) -> Record:
-    """What the daemon reads."""
+    """Return what the daemon reads."""
     position = Position(Partition("pages", 0), 0)
     return Record(position=position, key=message.key, value=message.value, headers=message.headers)
 
 
-def _told(page: Page | Skipped) -> tuple[object, ...]:
+def _fields(page: Page | Skipped) -> tuple[object, ...]:
     assert isinstance(page, Page)
     body = None if page.body is None else bytes(page.body)
     return (page.id, page.url, page.html, page.text, body, page.content_type, page.status)

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from neardup_daemon.inspect.page_facts import MatchFacts, PageFacts
 from neardup_daemon.inspect.querying import Answer, readable
 
-from neardup_stream.events import EventCluster, Representative
+from neardup_stream.event_parts import EventCluster, Representative
 from neardup_stream.stores.page_record import PageState
 
 MATCH = MatchFacts(
@@ -48,7 +48,7 @@ def answer(
 
 
 @pytest.mark.parametrize(
-    ("told", "lines"),
+    ("answer", "lines"),
     [
         pytest.param(answer(), ["page  version 1", "  matches: 0"], id="alone"),
         pytest.param(answer(UNSET, is_stored=False), ["page  not stored", "  matches: 0"], id="not-stored"),
@@ -74,7 +74,7 @@ def answer(
                 "page  version 1",
                 "  cluster 00ff.1: 2,000 in all, a represents it",
                 "  matches: 1",
-                "       near 81.2% alike   7 bits  https://example.com/a",
+                "       near  81.2% alike   7 bits  https://example.com/a",
                 "  and perhaps more: many pages are this near, and only some were read",
             ],
             id="matches",
@@ -86,12 +86,12 @@ def answer(
                 "  cluster 00ff.1: 2,000 in all, a represents it",
                 "  frame of its site: 62% of the page, which is not compared",
                 "  matches: 2",
-                "       near 81.2% alike by content   7 bits  https://example.com/a",
-                "       near 81.2% alike by whole text   7 bits  https://example.com/a",
+                "       near  81.2% alike by content   7 bits  https://example.com/a",
+                "       near  81.2% alike by whole text   7 bits  https://example.com/a",
             ],
             id="frame",
         ),
     ],
 )
-def test_a_person_reads_what_there_is(told: Answer, lines: list[str]) -> None:
-    assert click.unstyle(readable(told)).splitlines() == lines
+def test_a_person_reads_what_there_is(answer: Answer, lines: list[str]) -> None:
+    assert click.unstyle(readable(answer)).splitlines() == lines

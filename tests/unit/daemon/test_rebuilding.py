@@ -18,7 +18,7 @@ from tests.pipelines import Pipeline, essay, page_json
 
 
 def emptied(pipeline: Pipeline) -> tuple[PageStores, PermutedIndex]:
-    """The stores of a pipeline, but that its tables are lost."""
+    """Return the stores of a pipeline, but that its tables are lost."""
     sketch = pipeline.sketch
     index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig(bands=sketch.bands if sketch else 0)))
     return PageStores(index, pipeline.records, pipeline.decider(), bytes(16)), index
@@ -86,7 +86,7 @@ async def test_a_short_page_with_a_frame_is_found_by_content_and_by_whole_text_a
 
 
 async def stored(pipeline: Pipeline) -> list[tuple[Handle, PageRecord]]:
-    """All records, in the order of their ids."""
+    """Return all records, in the order of their ids."""
     found = [
         (handle, PageRecord.unpack(packed))
         async for walked in all_records(pipeline.records)

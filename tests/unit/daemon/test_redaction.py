@@ -1,40 +1,40 @@
 import pytest
 from neardup_daemon.redaction import redact, redact_setting
 
-HUSH = "hunter2"
+HIDDEN = "hunter2"
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        pytest.param(f"redis://me:{HUSH}@cache:6379/0", id="user-and-password"),
-        pytest.param(f"redis://:{HUSH}@x@cache", id="sign-in-the-password"),
-        pytest.param(f"redis://:http://{HUSH}@cache", id="url-in-the-password"),
-        pytest.param(f"REDIS://cache?PassWord={HUSH}", id="parameter-in-capitals"),
-        pytest.param(f"redis://cache?p%61ssword={HUSH}", id="parameter-with-an-escape"),
-        pytest.param(f"redis://cache?db=1&username={HUSH}&x=2", id="user-parameter"),
-        pytest.param(f"redis://cache?auth_token={HUSH}", id="token"),
-        pytest.param(f"password = '{HUSH} and more {HUSH}'", id="quoted-assignment"),
-        pytest.param(f'{{"password": "{HUSH}\\" {HUSH}", "db": 1}}', id="json"),
-        pytest.param(f"{{'sasl_password': '{HUSH}'}}", id="repr"),
-        pytest.param(f"sasl_plain_password={HUSH}", id="bare-assignment"),
+        pytest.param(f"redis://me:{HIDDEN}@cache:6379/0", id="user-and-password"),
+        pytest.param(f"redis://:{HIDDEN}@x@cache", id="sign-in-the-password"),
+        pytest.param(f"redis://:http://{HIDDEN}@cache", id="url-in-the-password"),
+        pytest.param(f"REDIS://cache?PassWord={HIDDEN}", id="parameter-in-capitals"),
+        pytest.param(f"redis://cache?p%61ssword={HIDDEN}", id="parameter-with-an-escape"),
+        pytest.param(f"redis://cache?db=1&username={HIDDEN}&x=2", id="user-parameter"),
+        pytest.param(f"redis://cache?auth_token={HIDDEN}", id="token"),
+        pytest.param(f"password = '{HIDDEN} and more {HIDDEN}'", id="quoted-assignment"),
+        pytest.param(f'{{"password": "{HIDDEN}\\" {HIDDEN}", "db": 1}}', id="json"),
+        pytest.param(f"{{'sasl_password': '{HIDDEN}'}}", id="repr"),
+        pytest.param(f"sasl_plain_password={HIDDEN}", id="bare-assignment"),
     ],
 )
 def test_no_spelling_of_a_secret_is_left(text: str) -> None:
-    assert HUSH not in redact(f"cannot reach {text}, gave up")
-    assert HUSH not in redact_setting(text)
+    assert HIDDEN not in redact(f"cannot reach {text}, gave up")
+    assert HIDDEN not in redact_setting(text)
 
 
 @pytest.mark.parametrize(
     ("value", "shown"),
     [
-        (f"redis://me:{HUSH} x@cache:6379/0", "redis://***@cache:6379/0"),
-        (f"redis://me:x\n{HUSH}@cache", "redis://***@cache"),
-        (f"me:{HUSH}@broker:9092", "***@broker:9092"),
-        (f"me:{HUSH}@a:1,me:{HUSH}@b:2", "***@b:2"),
-        (f"redis:/me:{HUSH}@cache", "***@cache"),
-        (f"redis://cache?db=1&x={HUSH} y&z", "redis://cache?db=1&x=***&z"),
-        (f"unix:///sock?password={HUSH}@x", "unix://***@x"),
+        (f"redis://me:{HIDDEN} x@cache:6379/0", "redis://***@cache:6379/0"),
+        (f"redis://me:x\n{HIDDEN}@cache", "redis://***@cache"),
+        (f"me:{HIDDEN}@broker:9092", "***@broker:9092"),
+        (f"me:{HIDDEN}@a:1,me:{HIDDEN}@b:2", "***@b:2"),
+        (f"redis:/me:{HIDDEN}@cache", "***@cache"),
+        (f"redis://cache?db=1&x={HIDDEN} y&z", "redis://cache?db=1&x=***&z"),
+        (f"unix:///sock?password={HIDDEN}@x", "unix://***@x"),
         ("redis+cluster://a:1,[::1]:2", "redis+cluster://a:1,[::1]:2"),
         ("crawl.pages", "crawl.pages"),
     ],

@@ -7,7 +7,7 @@ KNOWN = known_settings(Settings)
 
 
 def of_service(name: str) -> dict[str, str]:
-    """What Kubernetes sets in every pod beside a Service with a named port."""
+    """Return what Kubernetes sets in every pod beside a Service with a named port."""
     return {
         f"{name}_SERVICE_HOST": "10.0.0.1",
         f"{name}_SERVICE_PORT": "9464",

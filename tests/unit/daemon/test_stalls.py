@@ -3,12 +3,12 @@ from neardup_daemon.telemetry.stalls import Progress, StallWatch
 from neardup_stream.message import Partition
 
 FIRST, SECOND = Partition("pages", 0), Partition("pages", 1)
-PATIENCE_SECONDS = 60
+STALL_SECONDS = 60
 
 
 def looks(*progress: Progress, every_seconds: float = 30) -> list[str]:
-    """What a watch says of each, one after the other."""
-    watch = StallWatch(PATIENCE_SECONDS)
+    """Return what a watch says of each, one after the other."""
+    watch = StallWatch(STALL_SECONDS)
     return [watch.look(each, number * every_seconds) for number, each in enumerate(progress)]
 
 
@@ -31,7 +31,7 @@ def test_a_partition_without_records_may_wait_for_ever() -> None:
     assert looks(*[waiting(7, lag=0)] * 9) == [""] * 9
 
 
-def test_one_partition_that_stands_still_is_reported_among_others_that_move() -> None:
+def test_one_partition_that_stalls_is_reported_among_others_that_move() -> None:
     progress = [Progress({FIRST: 5, SECOND: 5}, {FIRST: 7, SECOND: at}, 0) for at in range(3)]
 
     assert [bool(each) for each in looks(*progress)] == [False, False, True]
@@ -44,14 +44,14 @@ def test_pages_in_flight_that_are_never_committed_are_reported_too() -> None:
     assert said[2].endswith("pages are in flight")
 
 
-def test_a_partition_that_comes_to_us_has_the_whole_patience() -> None:
+def test_a_newly_assigned_partition_has_the_whole_time() -> None:
     elsewhere = Progress({}, {}, 0)
 
     assert looks(waiting(7), waiting(7), elsewhere, waiting(7), waiting(7)) == [""] * 5
 
 
 def test_a_time_without_a_page_in_work_does_not_count() -> None:
-    watch = StallWatch(PATIENCE_SECONDS)
+    watch = StallWatch(STALL_SECONDS)
     watch.look(waiting(7), 0)
     watch.rest()
 

@@ -6,7 +6,7 @@ from time import time
 
 import pytest
 from neardup_daemon.clocks import StoreClock
-from neardup_daemon.settings.settings import Retention
+from neardup_daemon.settings.retention import Retention
 from neardup_daemon.sweeping import Sweeping, claim_limit, is_trusted, retention_config
 
 from neardup_stream.clusters.unclustered import Unclustered
@@ -41,7 +41,7 @@ MOST_JITTER_SECONDS = 100
 
 
 class Noted:
-    """Notes what it is told."""
+    """Records every call."""
 
     offset_seconds = 0.0
 

@@ -15,7 +15,7 @@ from neardup_daemon.logs import LogFormat, configure_logs, log_event
 from neardup_daemon.terminal import printable, printable_json
 from rich.console import Console
 
-from neardup_stream.events import EventCluster, Representative
+from neardup_stream.event_parts import EventCluster, Representative
 from neardup_stream.wire.events import CloudEvent
 
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
@@ -34,7 +34,7 @@ def logging_as_before() -> Iterator[None]:
 
 
 def is_harmless(text: str) -> bool:
-    """Whether a terminal shows all of it, line by line."""
+    """Return whether a terminal shows all of it, line by line."""
     plain = click.unstyle(text).replace("\n", "")
     return not any(character in plain for character in (*CONTROLS, *DIRECTIONS, "\u2028", "\u2029"))
 

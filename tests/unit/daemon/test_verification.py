@@ -1,4 +1,4 @@
-"""What `verify` tells of a history."""
+"""What `verify` prints about a history."""
 
 import dataclasses
 
@@ -54,19 +54,19 @@ def test_of_many_violations_the_first_five_are_shown(count: int, last: str) -> N
     for page in (0, 1, 2, 3, 4, 5)[:count]:
         history = with_record(history, page, rank=0)
 
-    told = lines(history)
+    shown = lines(history)
 
-    begin = next(i for i, line in enumerate(told) if line.startswith("  6 "))
-    end = next(i for i, line in enumerate(told) if line.startswith("  7 "))
-    shown = told[begin + 1 : end]
-    assert len(shown) == min(count, 6)
-    assert shown[-1].strip().endswith(last.replace("never decided", "is not decided"))
+    begin = next(i for i, line in enumerate(shown) if line.startswith("  6 "))
+    end = next(i for i, line in enumerate(shown) if line.startswith("  7 "))
+    violations = shown[begin + 1 : end]
+    assert len(violations) == min(count, 6)
+    assert violations[-1].strip().endswith(last.replace("never decided", "is not decided"))
 
 
 def test_what_was_not_judged_says_why_and_is_no_violation() -> None:
-    told = lines(sound_history(), is_quiet=False)
+    shown = lines(sound_history(), is_quiet=False)
 
-    assert [line for line in told if "not judged" in line] == [
+    assert [line for line in shown if "not judged" in line] == [
         "  4  events add up to what is stored         not judged: batches are in flight",
         "  5  pages that match are together           not judged: batches are in flight",
         "  8  members of a cluster match              not judged: batches are in flight",
@@ -78,10 +78,10 @@ def test_what_was_not_judged_says_why_and_is_no_violation() -> None:
 def test_as_json_every_violation_is_there() -> None:
     history = without_record(sound_history(), 5)
 
-    told = msgspec.json.decode(msgspec.json.encode(verified(Reading(history, sound_expectations()))))
+    as_json = msgspec.json.decode(msgspec.json.encode(verified(Reading(history, sound_expectations()))))
 
-    assert [each["state"] for each in told["invariants"]] == ["violated"] + ["held"] * 7
-    assert len(told["invariants"][0]["violations"]) == 2
+    assert [each["state"] for each in as_json["invariants"]] == ["violated"] + ["held"] * 7
+    assert len(as_json["invariants"][0]["violations"]) == 2
 
 
 def expected(*overrides: str, whole: bool = True) -> Expectations:
@@ -129,9 +129,9 @@ def test_matches_may_stand_apart(overrides: tuple[str, ...]) -> None:
 
 
 def test_the_settings_set_what_is_published_and_kept() -> None:
-    told = ("events.unique=true", "events.undecided=true", "retention.seconds=60", "clusters.rule=off")
+    overrides = ("events.unique=true", "events.undecided=true", "retention.seconds=60", "clusters.rule=off")
 
-    expectations = expected(*told, whole=False)
+    expectations = expected(*overrides, whole=False)
 
     assert expectations.publishes_unique
     assert expectations.publishes_undecided

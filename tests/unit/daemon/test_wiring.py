@@ -1,8 +1,8 @@
 """What follows from settings without being one."""
 
 import pytest
+from neardup_daemon.kafka_wiring import kafka_source
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.wiring import kafka_source
 
 
 @pytest.mark.parametrize(

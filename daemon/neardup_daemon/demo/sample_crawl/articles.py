@@ -1,4 +1,4 @@
-"""Articles: words about one topic, cut into sentences and paragraphs, and edited later.
+"""Write and edit articles: words about one topic, cut into sentences and paragraphs.
 
 An article keeps its words apart from its layout (the lengths of its sentences), so that an edit is the
 exchange of some words and nothing else: an edit of five words differs in exactly five.
@@ -62,7 +62,7 @@ def write_article(
 
 
 def edit_article(article: Article, word_count: int, dice: Dice) -> Article:
-    """The same article with exactly so many words exchanged for others."""
+    """Return the same article with exactly so many words exchanged for others."""
     words = list(article.words)
     for place in dice.places(len(words), word_count):
         words[place] = _another_word(words[place], article.lexicon, dice)
@@ -70,12 +70,12 @@ def edit_article(article: Article, word_count: int, dice: Dice) -> Article:
 
 
 def headline(article: Article) -> str:
-    """The title as a reader sees it."""
+    """Return the title as a reader sees it."""
     return _capitalized(article.lexicon.grammar.space.join(article.title))
 
 
 def paragraphs(article: Article) -> list[str]:
-    """The body as a reader sees it: capitals, commas, full stops."""
+    """Return the body as a reader sees it: capitals, commas, full stops."""
     grammar, start, written = article.lexicon.grammar, 0, []
     for sentence_lengths in article.layout:
         sentences = []
@@ -87,7 +87,7 @@ def paragraphs(article: Article) -> list[str]:
 
 
 def write_sentence(words: tuple[str, ...], grammar: Grammar) -> str:
-    """Words with a capital, a comma halfway if there are many, and a full stop with its white space."""
+    """Return words with a capital, a comma halfway if there are many, and a full stop with a space."""
     space = grammar.space
     if len(words) < COMMA_FROM_WORDS:
         return _capitalized(space.join(words)) + grammar.stop

@@ -1,4 +1,4 @@
-"""A crawl of several sites, with every near-duplicate in it known.
+"""Generate a crawl of several sites in which every near-duplicate is known.
 
 Articles first; then for each relation its share of variants, made of those articles; then what a crawl has
 beside: a site whose pages are mostly frame, look-alike templates, re-crawls, pages too short to judge, a
@@ -124,7 +124,7 @@ def _count_kinds(page_count: int) -> _Counts:
 
 
 def _share(page_count: int, per_thousand: int) -> int:
-    """So many per thousand, but every kind at least once."""
+    """Return so many per thousand, but at least one."""
     return max(1, page_count * per_thousand // 1_000)
 
 
@@ -198,7 +198,7 @@ def _later(moment: float, page: Published, world: World) -> _Crawled:
 def _records(
     crawled: list[_Crawled], forgotten: Published, story: Sequence[StoryRecord], world: World
 ) -> tuple[CrawlRecord, ...]:
-    """The pages in order of their moments; a broken record in their midst, the forgetting one behind them."""
+    """Return the pages in order of their moments; a broken record is among them, the forget at the end."""
     crawled.sort(key=lambda one: one.moment)
     clock = _clock()
     records = [_record(page, next(clock)) for _, page in crawled[: len(crawled) // 2]]
@@ -211,7 +211,7 @@ def _records(
 
 
 def _story(story: Sequence[StoryRecord], records: Sequence[CrawlRecord]) -> Story:
-    """What the last records are about."""
+    """Return what the last records are about."""
     steps = [
         StoryStep(one.page.url, one.what, record.time_ms)
         for one, record in zip(story, records[-len(story) :], strict=True)

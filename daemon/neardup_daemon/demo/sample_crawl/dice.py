@@ -1,4 +1,4 @@
-"""Random choices that fall the same on every Python.
+"""Make random choices that are the same on every Python.
 
 Of the standard generator only `random()` keeps its sequence from one Python to the next; `choice`, `sample`
 and `shuffle` may change. So every choice here is made from `random()` alone.
@@ -27,15 +27,15 @@ class Dice:
         """The next float in [0, 1)."""
 
     def between(self, low: int, high: int) -> int:
-        """An int from `low` to `high`, both included."""
+        """Return an int from `low` to `high`, both included."""
         return low + int(self.random() * (high - low + 1))
 
     def pick(self, choices: Sequence[T]) -> T:
-        """One of the choices, each as likely as its place is frequent."""
+        """Return one of the choices, each as likely as its place is frequent."""
         return choices[int(self.random() * len(choices))]
 
     def picks(self, choices: Sequence[T], count: int) -> list[T]:
-        """So many choices, repeats allowed."""
+        """Return so many choices, repeats allowed."""
         random, size = self.random, len(choices)
         return [choices[int(random() * size)] for _ in range(count)]
 

@@ -1,5 +1,5 @@
 # ruff: noqa: RUF001 - letters that resemble Latin ones are the point of this file
-"""Languages that do not exist, written in scripts that do.
+"""Define languages that do not exist, written in scripts that do.
 
 Each is a small syllable grammar: what a syllable may begin with, its vowel, what may close a word. Tags are
 from the range that ISO 639 keeps for local use (qaa to qtz), because these languages are invented.

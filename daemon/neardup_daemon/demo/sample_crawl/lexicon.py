@@ -1,4 +1,4 @@
-"""The words of an invented language, and how often each is used.
+"""Generate the words of an invented language, and how often each is used.
 
 Frequent words are short, rare ones longer, and frequencies fall with the rank as Zipf found them to.
 """
@@ -44,7 +44,7 @@ def build_lexicon(grammar: Grammar, dice: Dice) -> Lexicon:
 
 
 def _word(grammar: Grammar, dice: Dice, rank: int) -> str:
-    """A word of one to four syllables, shorter for a frequent rank."""
+    """Return a word of one to four syllables, shorter for a frequent rank."""
     longest = 1 + sum(rank >= limit for limit in RANKS_PER_SYLLABLE)
     count = dice.between(max(1, longest - 1), longest)
     syllables = [_syllable(grammar, dice) for _ in range(min(count, grammar.longest_syllables))]

@@ -1,4 +1,4 @@
-"""Pages that look alike and are not: one template, other content.
+"""Generate pages that look alike and are no duplicates: one template, other content.
 
 A finder of near-duplicates that is led by the template takes them for copies, which is the mistake they are
 here to provoke. Nothing on the list of known relations mentions them.
@@ -42,7 +42,7 @@ def build_template(site: Site, dice: Dice) -> Template:
 
 
 def product_html(template: Template, dice: Dice) -> str:
-    """One product: a name, a table of its properties, a description."""
+    """Return one product: a name, a table of its properties, a description."""
     lexicon = template.site.lexicon
     name = _phrase(lexicon, 3, dice)
     rows = "".join(
@@ -58,7 +58,7 @@ def product_html(template: Template, dice: Dice) -> str:
 
 
 def event_list_html(template: Template, dice: Dice) -> str:
-    """What is on in one town: for each event a name, a date, an hour, a place and a sentence."""
+    """Return the events of one town: for each a name, a date, an hour, a place and a sentence."""
     lexicon = template.site.lexicon
     town = _phrase(lexicon, 2, dice)
     events = "".join(

@@ -1,4 +1,4 @@
-"""Plain pages by the hundred thousand, for benchmarks: one language, one size, no markup.
+"""Generate plain pages by the hundred thousand, for benchmarks: one language, one size, no markup.
 
 Words are drawn as an array of numbers, a block of pages at a time, and looked up in one array of strings, so
 that making the load costs less than carrying it.
@@ -37,7 +37,7 @@ class TextPage(NamedTuple):
 def generate_texts(
     page_count: int, words: int = 560, seed: int = 1, near_duplicate_share: float = 0.2
 ) -> Iterator[TextPage]:
-    """Pages of one size, some of them an earlier page with two of its words drawn anew.
+    """Yield pages of one size, some of them an earlier page with two of its words drawn anew.
 
     All other pairs of pages share nothing but their language's common words.
 
@@ -70,7 +70,7 @@ def generate_texts(
 
 
 def _vocabulary(seed: int) -> NDArray[np.object_]:
-    """What a blind draw takes words from; some carry the full stop that ends a sentence."""
+    """Return the words to draw from; some have the full stop that ends a sentence."""
     dice = Dice(seed)
     urn = build_lexicon(GRAMMARS[0], dice).urn
     ends = dice.places(len(urn), len(urn) * SENTENCE_ENDS_PER_HUNDRED_WORDS // 100)
@@ -81,7 +81,7 @@ def _vocabulary(seed: int) -> NDArray[np.object_]:
 
 
 def _choose_copies(size: int, share: float, random: np.random.Generator) -> tuple[WordNumbers, WordNumbers]:
-    """Rows that become near-duplicates, and for each an original row before it."""
+    """Return the rows that become near-duplicates, and for each an original row before it."""
     is_copy = random.random(size) < share
     is_copy[0] = False
     originals, copies = np.flatnonzero(~is_copy), np.flatnonzero(is_copy)

@@ -1,4 +1,4 @@
-"""What was found, held against what is true."""
+"""Compare the matches that were found with the true ones."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -9,7 +9,7 @@ __all__ = ["KindScore", "Score", "score"]
 
 
 class KindScore(NamedTuple):
-    """One kind of relation: how many pages stand in it, and how many of them were found."""
+    """One kind of relation: how many pages have it, and how many of them were found."""
 
     kind: str
     pages: int

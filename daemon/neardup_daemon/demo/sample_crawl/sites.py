@@ -1,4 +1,4 @@
-"""Sites: the navigation and boilerplate around an article, the same on every page of a site.
+"""Generate sites: the navigation and boilerplate around an article, the same on every page.
 
 Two styles of markup: elements that say what they are (`nav`, `article`, `footer`), and the older kind that is
 all `div` with class names. Chrome is modest, some twenty words, as on a site of letters rather than a portal.
@@ -64,7 +64,7 @@ WORDS_FOR_NAMES = slice(500, 1_200)
 
 
 def article_html(article: Article, site: Site) -> str:
-    """The article as this site publishes it."""
+    """Return the article as this site publishes it."""
     body = "\n".join(f"<p>{paragraph}</p>" for paragraph in paragraphs(article))
     title = headline(article)
     date = f'<p class="date"><time datetime="{article.published}">{article.published}</time></p>'
@@ -72,7 +72,7 @@ def article_html(article: Article, site: Site) -> str:
 
 
 def print_html(article: Article, site: Site) -> str:
-    """The article as one prints it: the site's name, and none of its navigation."""
+    """Return the print version of the article: the site's name, and none of its navigation."""
     title = headline(article)
     body = "\n".join(f"<p>{paragraph}</p>" for paragraph in paragraphs(article))
     return (

@@ -1,4 +1,4 @@
-"""A report and its kin: in eight records everything that can become of a page.
+"""A report and its variants: eight records with every outcome that a page can have.
 
 The report and its revision differ in their first and in their last paragraphs, too much to belong together. A
 page that has one beginning and the other end is like both, and so connects what was apart. The story is the
@@ -43,7 +43,7 @@ class StoryRecord(NamedTuple):
         what: the record in a few words.
         is_forgotten: whether it asks to forget the page.
         is_kin: whether the page says what the report says, so that to match it is right.
-        is_clustered: whether the page belongs, when all is over, to the one cluster that is left.
+        is_clustered: whether the page belongs to the one cluster that is left at the end.
     """
 
     page: Published
@@ -54,7 +54,7 @@ class StoryRecord(NamedTuple):
 
 
 def story_pages() -> tuple[StoryRecord, ...]:
-    """The records, in order. Cost: about 15 ms."""
+    """Return the records, in order. Cost: about 15 ms."""
     dice, site = _setting()
     lexicon = site.lexicon
     report, beginning, end, other = (write_article(lexicon, dice) for _ in range(4))
@@ -113,7 +113,7 @@ def _edited(article: Article, dice: Dice) -> Article:
 
 
 def _with_words_of(source: Article, article: Article, places: slice) -> Article:
-    """The article with the words at these places replaced by the first ones of another."""
+    """Return the article with the words at these places replaced by the first ones of another."""
     words = list(article.words)
     words[places] = source.words[: places.stop - places.start]
     return replace(article, words=tuple(words))

@@ -1,4 +1,4 @@
-"""What a sample crawl consists of: its records, and which pages really are near-duplicates."""
+"""Define a sample crawl: its records, and which pages really are near-duplicates."""
 
 import json
 import re
@@ -61,12 +61,12 @@ class StoryStep(NamedTuple):
 
 
 class Story(NamedTuple):
-    """What becomes of a few pages, step by step, at the end of the crawl.
+    """The outcomes of a few pages, step by step, at the end of the crawl.
 
     Attributes:
         steps: one a record.
         kin: ids of the pages that say the same, so that it is right to match them with each other.
-        cluster: ids of those that belong together when all is over.
+        cluster: ids of those that belong together at the end.
     """
 
     steps: tuple[StoryStep, ...] = ()
@@ -112,16 +112,16 @@ class SampleCrawl:
     framed: FramedPages = NO_FRAMED_PAGES
 
     def are_kin(self, one_id: str, other_id: str) -> bool:
-        """Whether it is right to match these pages: they have one origin."""
+        """Return whether it is right to match these pages: they have one origin."""
         return self.base_of(one_id) == self.base_of(other_id) or {one_id, other_id} <= self.story.kin
 
     def base_of(self, page_id: str) -> str:
-        """The original a page was made from; the page itself if it is no variant."""
+        """Return the original a page was made from; the page itself if it is no variant."""
         relation = self.relations.get(page_id)
         return relation.base_id if relation else page_id
 
     def clusters(self) -> set[frozenset[str]]:
-        """Ids of the pages that belong together when all is over: every original with its variants."""
+        """Return the ids of pages that belong together at the end: every original with its variants."""
         kin: dict[str, set[str]] = {}
         for page_id, relation in self.relations.items():
             kin.setdefault(relation.base_id, {relation.base_id}).add(page_id)

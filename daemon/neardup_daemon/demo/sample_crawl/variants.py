@@ -1,4 +1,4 @@
-"""What the web does to an article: copies, mirrors, print versions, edited re-posts.
+"""Generate variants of an article: copies, mirrors, print versions, edited re-posts.
 
 One table, a row a relation. To add a relation, write its function and its row; the share is in variants per
 thousand pages of the crawl.
@@ -16,7 +16,7 @@ __all__ = ["VARIANTS", "Original", "Published", "Variant"]
 
 
 class Published(NamedTuple):
-    """A page that stands somewhere; the URL is also its id."""
+    """A published page; the URL is also its id."""
 
     url: str
     html: str
@@ -48,14 +48,14 @@ def _tracking_link(original: Original, world: World) -> Published:
 
 
 def _mirror(original: Original, world: World) -> Published:
-    """The page as it stood, chrome and all, on another host that says where it has it from."""
+    """Return the unchanged page, chrome and all, on another host that names its source."""
     page, host = original.page, world.another_site(original.page.site)
     banner = f'<div class="mirror-notice">Mirror: {page.site.name}</div>'
     return Published(world.new_url(host), page.html.replace("<body>", f"<body>\n{banner}", 1), page.site)
 
 
 def _syndicated_copy(original: Original, world: World) -> Published:
-    """The same article in the chrome of another site."""
+    """Return the same article in the chrome of another site."""
     site = world.another_site(original.page.site)
     return Published(world.new_url(site), article_html(original.article, site), site)
 

@@ -1,4 +1,4 @@
-"""The sites of a crawl, and addresses on them."""
+"""Generate the sites of a crawl, and addresses on them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -31,12 +31,12 @@ class World:
     _numbers: Iterator[int] = field(default_factory=lambda: count(100))
 
     def new_url(self, site: Site) -> str:
-        """An address on the site that no other page has."""
+        """Return an address on the site that no other page has."""
         first, second = self.dice.picks(self.names.words, 2)
         return f"https://{site.host}/{first}-{second}-{next(self._numbers)}"
 
     def another_site(self, site: Site) -> Site:
-        """A different site in the same language."""
+        """Return a different site in the same language."""
         others = [other for other in self.sites if other.lexicon is site.lexicon and other is not site]
         return self.dice.pick(others)
 

@@ -1,0 +1,1 @@
+"""What a run over files has found, as a page to read: for `dedup --report`."""

@@ -1,0 +1,23 @@
+"""Writes the report of a run over files."""
+
+from io import RawIOBase
+
+from neardup_daemon.reports.findings import Findings
+from neardup_daemon.reports.rendering import Run, render_report
+from neardup_daemon.reports.texts import read_texts
+from neardup_daemon.settings.settings import Settings
+
+__all__ = ["write_report"]
+
+
+def write_report(output: RawIOBase, run: Run, findings: Findings, settings: Settings) -> None:
+    """Read the texts of the examples again, and write the page.
+
+    Raises:
+        StreamUnavailable: the disk is full or failed.
+    """
+    positions = {at for each in findings.examples.values() for at in (*each.positions, *each.other_positions)}
+    texts = read_texts(run.files, positions, settings)
+    rest = memoryview(render_report(run, findings, texts).encode())
+    while rest:
+        rest = rest[output.write(rest) or 0 :]

@@ -1,0 +1,176 @@
+"""Settings that are refused, and in which words."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.unit.daemon.settings.refusals import refusal
+
+
+@pytest.mark.parametrize(
+    ("overrides", "environ", "message"),
+    [
+        pytest.param(
+            ["kafka.page_topic=x"],
+            {},
+            "--set kafka.page_topic: there is no setting 'kafka.page_topic'; did you mean kafka.pages_topic?",
+            id="typo-in-flag",
+        ),
+        pytest.param(
+            [],
+            {"NEARDUP_KAFKA__PAGE_TOPIC": "x"},
+            "environment variable NEARDUP_KAFKA__PAGE_TOPIC: there is no setting 'kafka.page_topic';"
+            " did you mean NEARDUP_KAFKA__PAGES_TOPIC?",
+            id="typo-in-environment",
+        ),
+        pytest.param(
+            [],
+            {"NEARDUP_REDIS_URL": "x"},
+            "environment variable NEARDUP_REDIS_URL: there is no setting 'redis_url';"
+            " did you mean NEARDUP_REDIS__URL?",
+            id="one-underscore-where-two-nest",
+        ),
+        pytest.param(
+            ["bucket_cap=9"],
+            {},
+            "--set bucket_cap: there is no setting 'bucket_cap'; did you mean index.bucket_cap?",
+            id="section-forgotten",
+        ),
+        pytest.param(
+            [],
+            {"NEARDUP_UNRELATED__X": "x"},
+            "environment variable NEARDUP_UNRELATED__X: there is no setting 'unrelated.x';"
+            " see 'neardup-stream config show' for all of them",
+            id="nothing-close",
+        ),
+        pytest.param(
+            [],
+            {"NEARDUP_HTTP_PORT": "9000"},
+            "environment variable NEARDUP_HTTP_PORT: there is no setting 'http_port';"
+            " did you mean NEARDUP_HTTP__PORT?",
+            id="port-with-one-underscore",
+        ),
+    ],
+)
+def test_an_unknown_name_is_refused_and_named(
+    overrides: Sequence[str], environ: Mapping[str, str], message: str
+) -> None:
+    assert refusal(overrides, environ) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        pytest.param("[kafka]\npages_topik = 'x'", "kafka.pages_topik", id="key"),
+        pytest.param("[kafak]\npages_topic = 'x'", "kafak", id="section"),
+        pytest.param("[page.fields]\nurll = 'x'", "page.fields.urll", id="nested"),
+        pytest.param("pages_topic = 'x'", "pages_topic", id="no-section"),
+        pytest.param("kafka = 3", "kafka", id="section-as-a-value"),
+    ],
+)
+def test_an_unknown_name_in_a_file_is_named_in_full_with_the_file(
+    tmp_path: Path, text: str, name: str
+) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text(text)
+
+    assert f": there is no setting '{name}'" in refusal(config=file)
+    assert refusal(config=file).startswith(f"{name} in {file}, line ")
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        pytest.param("index.blocks=many", "--set index.blocks: expected int, got 'many'", id="no-number"),
+        pytest.param("http.port=-1", "--set http.port: expected int >= 0, got '-1'", id="below-range"),
+        pytest.param(
+            "http.port=65536", "--set http.port: expected int <= 65535, got '65536'", id="above-range"
+        ),
+        pytest.param(
+            "events.unique=maybe", "--set events.unique: expected bool, got 'maybe'", id="no-boolean"
+        ),
+        pytest.param("pages.status=200,x", "--set pages.status: expected int, got '200,x'", id="list-item"),
+        pytest.param(
+            "kafka.first_start=now",
+            "--set kafka.first_start: expected one of earliest, latest, fail, got 'now'",
+            id="no-choice",
+        ),
+        pytest.param(
+            "kafka.pages_topic=a b",
+            "--set kafka.pages_topic: expected str matching regex '^[A-Za-z0-9._-]{1,249}$'"
+            " (Topic the pages are read from.), got 'a b'",
+            id="pattern",
+        ),
+        pytest.param("redis.url", "--set redis.url: write it as section.key=value", id="no-equals-sign"),
+    ],
+)
+def test_a_value_that_is_not_allowed_is_refused_in_words(override: str, message: str) -> None:
+    assert refusal([override]) == message
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        pytest.param(["index.blocks=3"], "blocks (3) must be greater than", id="blocks-and-distance"),
+        pytest.param(["index.shards=3"], "power of two", id="shards"),
+        pytest.param(
+            ["pipeline.max_batch_pages=2049"], "pipeline.max_in_flight_pages (2048)", id="batch-too-big"
+        ),
+        pytest.param(["kafka.events_topic=pages"], "must be three different topics", id="feeds-on-itself"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(overrides: Sequence[str], message: str) -> None:
+    assert message in refusal(overrides)
+
+
+@pytest.mark.parametrize(
+    "name", ["kafka.pages_topic", "kafka.group_instance_id", "redis.namespace", "redis.url"]
+)
+def test_a_name_does_not_end_in_a_line_end(name: str) -> None:
+    assert refusal([f"{name}=redis\n"]).startswith(f"--set {name}: expected")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["redis.username=me"], "redis.password or its file: neither is set"),
+        (["kafka.sasl_username=me"], "kafka.sasl_password or its file: neither is set"),
+        (["kafka.tls_ca_file=ca.pem"], "kafka.tls is false"),
+        (
+            ["kafka.tls=true", "kafka.tls_key_file=k"],
+            "kafka.tls_key_file is set, but tls_certificate_file is not",
+        ),
+        (["redis.tls_ca_file=ca.pem"], "use rediss"),
+        (["redis.url=rediss://c", "redis.tls_key_file=k"], "redis.tls_key_file is set"),
+    ],
+)
+def test_half_of_what_security_needs_is_refused(overrides: Sequence[str], message: str) -> None:
+    assert message in refusal(overrides)
+
+
+def test_all_that_is_wrong_is_reported_at_once_with_the_lines_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text("[http]\nport = 'x'  # 'y'\n\n[ index ]\nblocks = 4\nblock = 5\n")
+
+    message = refusal(["log.level=loud"], {"NEARDUP_EVENTS__UNIQUE": "maybe"}, file)
+
+    assert message.split("; ") == [
+        f"http.port in {file}, line 2: expected int, got 'x'",
+        f"index.block in {file}, line 6: there is no setting 'index.block'",
+        "did you mean index.blocks?",
+        "environment variable NEARDUP_EVENTS__UNIQUE: expected bool, got 'maybe'",
+        "--set log.level: expected one of debug, info, warning, error, got 'loud'",
+    ]
+
+
+def test_of_many_refusals_the_first_ten_are_reported() -> None:
+    message = refusal([f"nothing.x{number}=1" for number in range(12)])
+
+    assert message.count("there is no setting") == 10
+    assert message.endswith("; and 2 more")
+
+
+@pytest.mark.parametrize("scope", ["foo", "meta.", "Host", ""])
+def test_a_scope_of_frames_that_does_not_exist_is_refused(scope: str) -> None:
+    assert "frames.scope" in refusal([f"frames.scope={scope}"])

@@ -1,0 +1,81 @@
+"""Settings files that are missing, broken, too large or hostile."""
+
+from pathlib import Path
+
+import pytest
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.settings_file import MAX_FILE_BYTES, MAX_KEY_PARTS
+
+from tests.unit.daemon.settings.refusals import refusal
+
+
+def test_a_missing_file_and_a_broken_one_are_refused(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.toml"
+    broken.write_text("[kafka\n")
+
+    assert refusal(config=tmp_path / "none.toml").endswith("none.toml: No such file or directory")
+    assert refusal(config=broken).startswith(f"{broken} is not valid TOML: ")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        pytest.param("x = " + "[" * 20_000 + "]" * 20_000, "is nested too deeply", id="nested-arrays"),
+        pytest.param(
+            "x = " + "{a=" * 20_000 + "1" + "}" * 20_000, "is nested too deeply", id="nested-tables"
+        ),
+        pytest.param("[http]\nport = " + "9" * 5_000, "is not valid TOML", id="integer-of-5,000-digits"),
+        pytest.param("[http]\nport = " + "9" * 4_000, "expected int <= 65535", id="integer-of-4,000"),
+        pytest.param("x = 1\n" * 200_000, "has more than 131,072 bytes", id="too-large"),
+        pytest.param(
+            "[" + ".".join("a" * 20_000) + "]\nx = 1",
+            "a key has 20,000 parts; at most 8 are allowed",
+            id="deep-table",
+        ),
+        pytest.param("x = \ud800", "is not valid TOML", id="no-utf-8"),
+    ],
+)
+def test_a_hostile_settings_file_is_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_bytes(content.encode(errors="surrogatepass"))
+
+    refused = refusal(config=file)
+
+    assert message in refused
+    assert "\n" not in refused
+
+
+@pytest.mark.parametrize(
+    "key", ["{}", "x = {{{} = 1}}", "[{}]", 'x = {{a = """b"""", {} = 1}}', "x = '''c''''\n{} = 1"]
+)
+@pytest.mark.parametrize("part", ["a", '"a.b"', "'.'", "1", "a "])
+def test_a_key_has_at_most_eight_parts(key: str, part: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+
+    file.write_text(key.format(".".join([part] * MAX_KEY_PARTS)))
+    assert "parts" not in refusal(config=file)
+    file.write_text(key.format(".".join([part] * (MAX_KEY_PARTS + 1))))
+    assert f"line {1 + key.count(chr(10))}: a key has 9 parts; at most 8 are allowed" in refusal(config=file)
+
+
+@pytest.mark.parametrize(
+    "value", ['"{}"', "'{}'", '"""\n{}"""', "'''{}'''", '"\\"{}"', '"" # {}', '"#" # "{}']
+)
+def test_dots_in_a_value_or_a_comment_are_no_parts_of_a_key(value: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(f"[log]\nlevel = {value.format('.'.join('abcdefghijk'))}")
+
+    assert "log.level" in refusal(config=file)
+
+
+def test_a_settings_file_holds_the_largest_size_and_no_byte_more(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_bytes(b"#" * MAX_FILE_BYTES)
+
+    assert Settings.load(file) == Settings()
+    file.write_bytes(b"#" * (MAX_FILE_BYTES + 1))
+    assert "has more than 131,072 bytes" in refusal(config=file)
+
+
+def test_a_settings_file_without_an_end_is_refused() -> None:
+    assert "has more than" in refusal(config=Path("/dev/zero"))

@@ -1,0 +1,300 @@
+"""Connections of the query API's server: which stay, which end, and which make room."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+from neardup_daemon.query_api.asking import NoParams
+from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
+from neardup_daemon.query_api.metrics import ApiMetrics
+from neardup_daemon.query_api.server import serve_api
+from neardup_daemon.settings.query_api import Api
+from neardup_daemon.telemetry.metric_registry import MetricRegistry
+
+from tests.servers.certificates import Authority
+
+LONG = 3600.0
+SHORT = 0.05
+
+
+class Held(msgspec.Struct, frozen=True):
+    """An answer."""
+
+    held: bool
+
+
+class Client:
+    """A connection that is kept open."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self.writer = reader, writer
+
+    def send(self, path: str, headers: Mapping[str, str]) -> None:
+        lines = [f"GET {path} HTTP/1.1", "Host: localhost", *(f"{n}: {v}" for n, v in headers.items())]
+        self.writer.write("\r\n".join([*lines, "", ""]).encode())
+
+    async def receive(self) -> int:
+        """Return the status of an answer, read whole."""
+        head = (await self._reader.readuntil(b"\r\n\r\n")).decode()
+        (length,) = [
+            int(line.partition(":")[2])
+            for line in head.splitlines()
+            if line.lower().startswith("content-length")
+        ]
+        await self._reader.readexactly(length)
+        return int(head.split()[1])
+
+    async def get(self, path: str = "/openapi.json", **headers: str) -> int:
+        self.send(path, headers)
+        return await self.receive()
+
+    async def is_ended(self) -> bool:
+        try:
+            return await self._reader.read() == b""
+        except ConnectionError:
+            return True
+
+
+class Server:
+    """A query API without an index, with an endpoint that answers only when the test lets it."""
+
+    def __init__(self, port: int, registry: MetricRegistry, go: asyncio.Event, begun: asyncio.Event) -> None:
+        self._port, self._registry = port, registry
+        self.go, self.begun = go, begun
+        self._clients: list[Client] = []
+
+    async def connect(self, tls: ssl.SSLContext | None = None) -> Client:
+        client = Client(*await asyncio.open_connection("127.0.0.1", self._port, ssl=tls))
+        self._clients.append(client)
+        return client
+
+    def ended(self, reason: str) -> int:
+        """Return how many connections the server ended for a reason."""
+        return int(self._registry.sample("neardup_api_connections_ended_total", reason=reason))
+
+    def open(self) -> int:
+        return int(self._registry.sample("neardup_api_connections"))
+
+    def leave(self) -> None:
+        for client in self._clients:
+            client.writer.transport.abort()
+
+
+API = Api(
+    port=0,
+    max_connections=2,
+    head_timeout_seconds=LONG,
+    idle_timeout_seconds=LONG,
+    request_timeout_seconds=LONG,
+)
+
+
+@asynccontextmanager
+async def serving(api: Api = API) -> AsyncIterator[Server]:
+    go, begun = asyncio.Event(), asyncio.Event()
+
+    async def hold(_call: Call) -> Reply:
+        begun.set()
+        await go.wait()
+        return Reply(Held(held=True))
+
+    answers: Mapping[HTTPStatus, type[msgspec.Struct]] = {HTTPStatus.OK: Held}
+    endpoint = Endpoint("GET", "/hold", "page", "Holds.", NoParams, None, answers, (), hold)
+    registry = MetricRegistry()
+    async with (
+        asyncio.timeout(60),
+        serve_api(api, [endpoint], ApiMetrics(registry), registry.prometheus) as port,
+    ):
+        server = Server(port, registry, go, begun)
+        yield server
+        server.leave()
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("api-certificates"))
+
+
+@pytest.fixture(scope="module")
+def tls(authority: Authority) -> Mapping[str, str]:
+    """Settings of a server with TLS."""
+    server = authority.sign("server")
+    return {"tls_certificate_file": server.certificate_file, "tls_key_file": server.key_file}
+
+
+async def test_as_many_connections_as_the_setting_says_are_kept_and_answered_again() -> None:
+    async with serving() as server:
+        first, second = await server.connect(), await server.connect()
+
+        statuses = [await client.get() for client in (first, second, first, second)]
+
+        assert statuses == [200] * 4
+        assert (server.open(), server.ended("evicted")) == (2, 0)
+
+
+async def test_at_the_limit_the_idle_connection_that_was_answered_longest_ago_makes_room() -> None:
+    async with serving() as server:
+        first, second = await server.connect(), await server.connect()
+        for client in (first, second, first):
+            await client.get()
+
+        third = await server.connect()
+
+        assert await third.get() == 200
+        assert await second.is_ended()
+        assert await first.get() == 200
+        assert (server.open(), server.ended("evicted")) == (2, 1)
+
+
+async def test_a_connection_that_asked_nothing_makes_room_before_an_idle_one() -> None:
+    async with serving() as server:
+        idle = await server.connect()
+        await idle.get()
+        silent = await server.connect()
+
+        assert await (await server.connect()).get() == 200
+
+        assert await silent.is_ended()
+        assert await idle.get() == 200
+
+
+async def test_where_all_have_a_request_that_is_worked_on_the_newest_is_refused() -> None:
+    async with serving() as server:
+        working = [await server.connect() for _ in range(2)]
+        for client in working:
+            server.begun.clear()
+            client.send("/hold", {})
+            await server.begun.wait()
+
+        refused = await server.connect()
+
+        assert await refused.is_ended()
+        assert server.ended("refused") == 1
+        server.go.set()
+        assert [await client.receive() for client in working] == [200, 200]
+
+
+async def test_an_idle_connection_is_closed_after_its_time() -> None:
+    async with serving(replace(API, idle_timeout_seconds=SHORT)) as server:
+        client = await server.connect()
+
+        assert await client.get() == 200
+        assert await client.is_ended()
+        assert (server.ended("idle_timeout"), server.open()) == (1, 0)
+
+
+async def test_half_a_head_after_an_answer_does_not_keep_a_connection() -> None:
+    async with serving(replace(API, idle_timeout_seconds=SHORT)) as server:
+        client = await server.connect()
+        await client.get()
+        client.writer.write(b"GET / HTTP/1.1\r\n")
+
+        assert await client.is_ended()
+
+
+async def test_a_request_may_take_longer_than_heads_and_idle_connections_may() -> None:
+    async with serving(replace(API, head_timeout_seconds=SHORT, idle_timeout_seconds=SHORT)) as server:
+        client = await server.connect()
+        client.send("/hold", {})
+        await server.begun.wait()
+        asyncio.get_running_loop().call_later(3 * SHORT, server.go.set)
+
+        assert await client.receive() == 200
+
+
+@pytest.mark.parametrize("is_tls", [False, True])
+async def test_a_connection_without_a_head_is_closed_after_its_time(
+    tls: Mapping[str, str], *, is_tls: bool
+) -> None:
+    """With TLS: one that does not begin the handshake."""
+    async with serving(replace(API, head_timeout_seconds=SHORT, **(tls if is_tls else {}))) as server:
+        client = await server.connect()
+
+        assert await client.is_ended()
+        assert server.open() == 0
+        assert server.ended("head_timeout") + server.ended("handshake") == 1
+
+
+NO_REQUESTS = {"empty_lines": b"\r\n\r\n", "line_feeds": b"\n\n\r\n\r\n", "http2": b"PRI * HTTP/2.0\r\n\r\n"}
+"""What ends like a head, and is none to the parser of the server."""
+
+
+@pytest.mark.parametrize("sent", NO_REQUESTS.values(), ids=NO_REQUESTS)
+async def test_what_only_ends_like_a_head_does_not_keep_a_connection(sent: bytes) -> None:
+    async with serving(replace(API, head_timeout_seconds=SHORT)) as server:
+        client = await server.connect()
+        client.writer.write(sent)
+
+        assert await client.is_ended()
+        assert (server.ended("head_timeout"), server.open()) == (1, 0)
+
+
+@pytest.mark.parametrize("sent", NO_REQUESTS.values(), ids=NO_REQUESTS)
+async def test_connections_with_what_only_ends_like_a_head_make_room(sent: bytes) -> None:
+    async with serving() as server:
+        for _ in range(API.max_connections):
+            (await server.connect()).writer.write(sent)
+
+        clients = [await server.connect() for _ in range(API.max_connections)]
+
+        assert [await client.get() for client in clients] == [200] * API.max_connections
+        assert (server.ended("evicted"), server.ended("refused")) == (2, 0)
+
+
+async def test_unfinished_handshakes_count_and_make_room(
+    authority: Authority, tls: Mapping[str, str]
+) -> None:
+    async with serving(replace(API, **tls)) as server:
+        silent, begun = await server.connect(), await server.connect()
+        begun.writer.write(b"\x16\x03\x01\x02\x00")  # a record that does not go on
+
+        client = await server.connect(authority.client_context(None))
+
+        assert await client.get() == 200
+        assert await silent.is_ended()
+        assert (server.open(), server.ended("evicted")) == (2, 1)
+
+
+async def test_a_handshake_that_fails_ends_its_connection_and_no_other(
+    authority: Authority, tls: Mapping[str, str]
+) -> None:
+    async with serving(replace(API, **tls)) as server:
+        plain = await server.connect()
+        plain.send("/openapi.json", {})
+
+        assert await plain.is_ended()
+        client = await server.connect(authority.client_context(None))
+        assert [await client.get(), await client.get()] == [200, 200]
+        assert (server.open(), server.ended("handshake")) == (1, 1)
+
+
+@pytest.mark.parametrize(("path", "status"), [("/openapi.json", 401), ("/hold", 401), ("/livez", 200)])
+async def test_who_shows_no_token_keeps_no_connection(path: str, status: int) -> None:
+    async with serving(replace(API, token="right")) as server:  # noqa: S106 - of this test
+        stranger, friend = await server.connect(), await server.connect()
+
+        assert await stranger.get(path) == status
+        assert await stranger.is_ended()
+        for _ in range(2):
+            assert await friend.get(Authorization="Bearer right") == 200
+
+
+async def test_a_body_that_was_refused_is_not_waited_for_for_long() -> None:
+    async with serving(replace(API, token="right")) as server:  # noqa: S106 - of this test
+        client = await server.connect()
+        client.writer.write(b"POST /hold HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n")
+
+        assert await client.receive() in (401, 405)
+        assert await client.is_ended()
+
+
+async def test_a_line_with_two_names_of_the_greatest_length_is_read() -> None:
+    async with serving() as server:
+        client = await server.connect()
+
+        assert await client.get(f"/openapi.json?{'%F0%9D%84%9E' * 2 * 4096}") == 200

@@ -1,0 +1,123 @@
+"""What both ports answer to requests that are none, and to bodies that cannot be decoded."""
+
+import asyncio
+import gzip
+import json
+import logging
+import zlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+
+import msgspec
+import pytest
+from neardup_daemon.health import Condition, serve_health
+from neardup_daemon.query_api.asking import NoParams
+from neardup_daemon.query_api.endpoints import Call, Endpoint, Reply
+from neardup_daemon.query_api.metrics import ApiMetrics
+from neardup_daemon.query_api.server import serve_api
+from neardup_daemon.settings.query_api import Api
+from neardup_daemon.telemetry.metric_registry import MetricRegistry
+
+PAGE = b'{"size": 5}'
+
+
+class Size(msgspec.Struct, frozen=True):
+    """A body."""
+
+    size: int
+
+
+@asynccontextmanager
+async def api_port() -> AsyncIterator[int]:
+    async def read(call: Call) -> Reply:
+        return Reply(Size(len(call.body)))
+
+    answers: Mapping[HTTPStatus, type[msgspec.Struct]] = {HTTPStatus.OK: Size}
+    endpoint = Endpoint("POST", "/read", "page", "Reads.", NoParams, Size, answers, (), read)
+    registry = MetricRegistry()
+    async with (
+        asyncio.timeout(60),
+        serve_api(Api(port=0), [endpoint], ApiMetrics(registry), registry.prometheus) as port,
+    ):
+        yield port
+
+
+@asynccontextmanager
+async def health_port() -> AsyncIterator[int]:
+    condition = Condition("ready")
+    async with (
+        asyncio.timeout(60),
+        serve_health("127.0.0.1", 0, lambda: condition, MetricRegistry().prometheus) as port,
+    ):
+        yield port
+
+
+async def answer(port: int, request: bytes) -> tuple[int, Mapping[str, str], bytes]:
+    """Return status, headers and body of what a server answers on a connection of its own."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(request)
+    head = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
+    headers = dict(line.lower().split(": ", 1) for line in head[1:] if line)
+    body = await reader.readexactly(int(headers["content-length"]))
+    writer.transport.abort()
+    return int(head[0].split()[1]), headers, body
+
+
+def post(coding: str, body: bytes) -> bytes:
+    lines = [
+        "POST /read HTTP/1.1",
+        "Host: localhost",
+        "Content-Type: application/json",
+        f"Content-Encoding: {coding}",
+        f"Content-Length: {len(body)}",
+    ]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+@pytest.mark.parametrize(
+    ("coding", "body"),
+    [
+        pytest.param("gzip", b"broken", id="gzip"),
+        pytest.param("deflate", b"\xff\xffbroken", id="deflate"),
+        pytest.param("deflate", zlib.compress(PAGE)[:-6], id="deflate-cut-off"),
+        pytest.param("br", b"\xffbroken", id="brotli"),
+    ],
+)
+async def test_a_body_that_cannot_be_decoded_is_a_problem_of_the_client_and_no_line_of_the_log(
+    caplog: pytest.LogCaptureFixture, coding: str, body: bytes
+) -> None:
+    async with api_port() as port:
+        caplog.clear()
+        status, headers, problem = await answer(port, post(coding, body))
+
+    assert (status, headers["content-type"]) == (400, "application/problem+json")
+    assert json.loads(problem)["status"] == 400
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []
+
+
+async def test_a_compressed_body_is_read() -> None:
+    async with api_port() as port:
+        status, _, body = await answer(port, post("gzip", gzip.compress(PAGE)))
+
+    assert (status, json.loads(body)) == (200, {"size": len(PAGE)})
+
+
+@pytest.mark.parametrize("serving", [api_port, health_port])
+async def test_what_is_no_request_is_answered_with_a_problem_document(serving: type) -> None:
+    async with serving() as port:
+        status, headers, problem = await answer(port, b"rubbish\r\n\r\n")
+
+    assert (status, headers["content-type"]) == (400, "application/problem+json")
+    assert json.loads(problem)["title"] == "Bad Request"
+
+
+@pytest.mark.parametrize("serving", [api_port, health_port])
+@pytest.mark.parametrize(
+    "request_line", ["GET /metrics HTTP/1.1", "GET /nowhere HTTP/1.1", "PUT /livez HTTP/1.1", "rubbish"]
+)
+async def test_no_answer_names_the_version_of_a_library(serving: type, request_line: str) -> None:
+    async with serving() as port:
+        _, headers, _ = await answer(port, f"{request_line}\r\nHost: localhost\r\n\r\n".encode())
+
+    assert headers["server"] == "neardup-stream"
