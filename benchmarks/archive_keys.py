@@ -73,7 +73,7 @@ def main() -> None:
 
 
 def measure(texts: list[str], directory: Path) -> list[Figures]:
-    """The figures of each of KINDS."""
+    """Measure each of KINDS, and return its figures."""
     values = [
         msgspec.json.encode({"url": f"https://example.com/{n}", "text": text}) for n, text in enumerate(texts)
     ]
@@ -90,7 +90,7 @@ def measure(texts: list[str], directory: Path) -> list[Figures]:
 
 
 def asked(kinds: str, crawl: Path, values: list[bytes]) -> tuple[Figures, set[tuple[str, str]]]:
-    """What an archive takes, and the pairs that it finds."""
+    """Return what an archive takes, and the pairs that it finds."""
     settings, path = Settings(), crawl.with_name(f"{kinds}.nda")
     words = ["freeze", str(crawl), "-o", str(path), "--keys", kinds, "--set", "frames.scope=off"]
     subprocess.run([sys.executable, "-m", "neardup_daemon", *words], check=True, capture_output=True)
@@ -115,8 +115,8 @@ def asked(kinds: str, crawl: Path, values: list[bytes]) -> tuple[Figures, set[tu
         ask_seconds += time.process_time() - middle
         prepare_seconds += middle - begin
         candidates += consulted.candidate_count
-        for arrival, told in zip(prepared.arrivals, consulted.told, strict=True):
-            pairs |= {(arrival.page.id, each.match.id) for each in told.matches}
+        for arrival, found in zip(prepared.arrivals, consulted.answers, strict=True):
+            pairs |= {(arrival.page.id, each.match.id) for each in found.matches}
     apart = {pair for pair in pairs if pair[0] != pair[1]}
     count = len(values)
     sections = archive.index.header.sections

@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def measure(page_count: int, directory: Path) -> Figures:
-    """All figures."""
+    """Measure everything, and return all figures."""
     path = directory / "pages.nda"
     collect_rarely()  # as the command does
     rng = np.random.default_rng(SEED)
@@ -119,7 +119,7 @@ class MadePages:
         self._sources = np.where(rng.random(count) < COPIED, originals, np.arange(count))
 
     def batch(self, first: int) -> list[KeyedPage]:
-        """The next BATCH pages."""
+        """Return the next BATCH pages."""
         sources = self._sources[first : first + BATCH]
         bands = self._bands[sources].astype(">u4")
         return [
@@ -169,7 +169,7 @@ def build(path: Path, made: MadePages, schema: Mapping[str, str | int] = MADE_SC
 
 
 def url(number: int) -> str:
-    """A URL of some 70 characters."""
+    """Return a URL of some 70 characters."""
     random = Random(number)
     words = [
         random.choice(("news", "article", "shop", "item", "blog", "about", "review", "forum"))

@@ -39,7 +39,7 @@ def text_pages(count: int) -> Iterator[TextPage]:
 
 
 def html_pages(count: int) -> Iterator[TextPage]:
-    """The same texts as HTML, each with the frame of its site; `text` is the markup."""
+    """Yield the same texts as HTML, each with the frame of its site; `text` is the markup."""
     hosts = _hosts()
     for number, page in enumerate(generate_texts(count)):
         original = page.near_duplicate_of

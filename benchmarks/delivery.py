@@ -98,10 +98,10 @@ async def _follow_copies(broker: KafkaBroker, name: str) -> list[float]:
             sent = time.perf_counter()
             await pages.send([_page(number)])
             async with asyncio.timeout(COPY_SECONDS):
-                while not (told := await events.read(10, 1 << 20)):
+                while not (received := await events.read(10, 1 << 20)):
                     pass
             delays_ms.append((time.perf_counter() - sent) * 1000)
-            assert [event.key for event in told] == [_url(number)], told
+            assert [event.key for event in received] == [_url(number)], received
     return delays_ms
 
 

@@ -4,7 +4,7 @@ Usage: python -m benchmarks.find_all [--hashes 1000000] [--runs 5] [--json]
 
 A tenth of the hashes lie within 3 bits of another. The answer is checked first. Each run is a process of
 its own, start-up, reading and writing included. Machines differ, and so does what else they do: the time
-to sort as many random words, measured between the runs, tells how fast this one is now.
+to sort as many random words, measured between the runs, shows how fast this one is now.
 """
 
 import argparse
@@ -79,7 +79,7 @@ def main() -> None:
 
 
 def parsed_arguments() -> argparse.Namespace:
-    """The command line."""
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--hashes", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=5)
@@ -99,7 +99,7 @@ def planted(count: int, rng: np.random.Generator) -> Case:
 
 
 def hot_bucket(count: int, rng: np.random.Generator) -> Case:
-    """Words that share their leading 40 bits; a few have a copy with one bit flipped."""
+    """Return words that share their leading 40 bits; a few have a copy with one bit flipped."""
     words = np.uint64(0xABCDEF1234 << 24) | rng.integers(0, 2**24, count, dtype=np.uint64)
     copies = words[:1000] ^ np.uint64(1)
     return Case("hot bucket", np.concatenate([words, copies]), 1, words[:1000], copies)

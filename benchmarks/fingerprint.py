@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def measure(pages: int, runs: int) -> list[Figure]:
-    """All stages of all kinds of pages."""
+    """Measure all stages with all kinds of pages."""
     rng = random.Random(1)
     latin = [latin_text(rng, PAGE_BYTES) for _ in range(pages)]
     quoted = [text.replace(",", "\u2019\u2014").replace("e", "\u00e9") for text in latin]
@@ -108,7 +108,7 @@ def measure(pages: int, runs: int) -> list[Figure]:
 def timed(
     name: str, stage: str, work: Callable[[Sequence[str]], None], texts: Sequence[str], runs: int
 ) -> Figure:
-    """The best of several runs over all texts."""
+    """Return the best of several runs over all texts."""
     seconds = []
     for _ in range(runs):
         start = perf_counter()

@@ -32,6 +32,7 @@ from neardup_stream.archive.frozen import FrozenIndex
 WORKERS = (1, 2)
 CORES = 2
 PARAGRAPH_WORDS = 60
+TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 _PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -41,8 +42,10 @@ class Figures:
 
     Attributes:
         pages_a_second: on this machine as busy as it was, start-up included.
-        main_us: CPU of the process that builds the archive, and of loading later workers, a page.
-        workers_us: CPU of all workers, a page.
+        pages_a_second_after_start: the same without the time of a run with one page.
+        start_wall_seconds: the time of a run with one page.
+        main_us: CPU of the process that builds the archive, a page.
+        workers_us: CPU of all workers, and of loading those after the first, a page.
         busiest_us: CPU of the process that has most, a page.
         two_cores_pages_a_second: what two free cores would do without start-up: limited by the busiest
             process, and by both cores.
@@ -51,6 +54,8 @@ class Figures:
     """
 
     pages_a_second: float
+    pages_a_second_after_start: float
+    start_wall_seconds: float
     main_us: float
     workers_us: float
     busiest_us: float
@@ -61,7 +66,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Run:
-    """One run: seconds, CPU seconds of the main process and of each worker, and MiB."""
+    """One run: seconds, CPU seconds of the main process and of the processes of its workers, and MiB."""
 
     seconds: float
     main: float
@@ -92,6 +97,7 @@ def measure(text_count: int, host_count: int, round_count: int, directory: Path)
     crawl, one = directory / "crawl.jsonl", directory / "one.jsonl"
     write_pages(crawl, text_count, host_count)
     write_pages(one, 1, 1)
+    freeze(one, 1)  # compiles what is not compiled yet
     start = freeze(one, 1)
     runs: dict[int, list[Run]] = {workers: [] for workers in WORKERS}
     archives: set[bytes] = set()
@@ -103,7 +109,7 @@ def measure(text_count: int, host_count: int, round_count: int, directory: Path)
     index = FrozenIndex(archive_of(crawl))
     index.file.check_all()
     assert index.header.page_count == text_count
-    return {workers: medians(of_workers, start, text_count) for workers, of_workers in runs.items()}
+    return {workers: medians(of_workers, start, text_count, workers) for workers, of_workers in runs.items()}
 
 
 def adopt_orphans() -> None:
@@ -140,27 +146,40 @@ def freeze(crawl: Path, workers: int) -> Run:
     main, of_workers, peak, seconds = 0.0, [], 0.0, 0.0
     while True:
         try:
-            pid, status, usage = os.wait4(-1, 0)
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
         except ChildProcessError:
             break
-        cpu = usage.ru_utime + usage.ru_stime
+        assert ended is not None
+        own, of_children = cpu_seconds(ended.si_pid)
+        _, status, usage = os.wait4(ended.si_pid, 0)
         peak = max(peak, usage.ru_maxrss / 1024)
-        if pid == process.pid:
+        if ended.si_pid == process.pid:
             assert os.waitstatus_to_exitcode(status) == 0
-            main, seconds = cpu, time.perf_counter() - start
+            main, seconds = own, time.perf_counter() - start
             process.returncode = 0
+            of_workers.append(of_children)  # whichever it has waited for itself
         else:
-            of_workers.append(cpu)
+            of_workers.append(own + of_children)
     return Run(seconds, main, of_workers, peak)
 
 
-def medians(runs: Sequence[Run], start: Run, count: int) -> Figures:
+def cpu_seconds(pid: int) -> tuple[float, float]:
+    """Return the CPU time of a process that has ended, and of the processes that it has waited for."""
+    stat = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+    user, system, of_children, system_of_children = map(int, stat.rpartition(")")[2].split()[11:15])
+    return (user + system) / TICKS_PER_SECOND, (of_children + system_of_children) / TICKS_PER_SECOND
+
+
+def medians(runs: Sequence[Run], start: Run, count: int, worker_count: int) -> Figures:
     """Return the figures of some runs, without the CPU time of a run with one page."""
     main = statistics.median(run.main for run in runs) - start.main
     workers = statistics.median(sum(run.workers) for run in runs) - sum(start.workers)
-    busiest = max(main, statistics.median(max(run.workers) for run in runs) - sum(start.workers))
+    busiest = max(main, workers / worker_count)
+    seconds = statistics.median(run.seconds for run in runs)
     return Figures(
-        pages_a_second=count / statistics.median(run.seconds for run in runs),
+        pages_a_second=count / seconds,
+        pages_a_second_after_start=count / (seconds - start.seconds),
+        start_wall_seconds=start.seconds,
         main_us=1e6 * main / count,
         workers_us=1e6 * workers / count,
         busiest_us=1e6 * busiest / count,

@@ -71,7 +71,7 @@ def main() -> None:
 
 
 def pages(cache: Path) -> list[str]:
-    """The visible texts of pages that are long enough, in an order that mixes the manuals."""
+    """Return the visible texts of pages that are long enough, in an order that mixes the manuals."""
     texts = [
         visible_text(page.html)
         for manual in MANUALS
@@ -83,7 +83,7 @@ def pages(cache: Path) -> list[str]:
 
 
 def measure(texts: Sequence[str]) -> Mapping[str, Curve]:
-    """The curves by the name of the keys."""
+    """Return the curves by the name of the keys."""
     similarities = cosine_similarities(texts)
     counted = [count_prefixes(text) for text in texts]
     codes = fuzzy_codes(counted, learn_reference(counted)).tolist()
@@ -108,7 +108,7 @@ def cosine_similarities(texts: Sequence[str]) -> NDArray[np.float32]:
 
 
 def curve(keys: Sequence[Sequence[int]], similarities: NDArray[np.float32]) -> Curve:
-    """How pairs with a key in common and similar pairs overlap."""
+    """Return how pairs with a key in common and similar pairs overlap."""
     by_key: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for row, of_page in enumerate(keys):
         for number, key in enumerate(of_page):

@@ -69,7 +69,7 @@ class Figures:
 
 
 def promises(clean: Figures, hostile: Figures) -> Mapping[str, bool]:
-    """What is promised of hostile pages, and whether it held."""
+    """Return what is promised of hostile pages, and whether it held."""
     return {
         "two daemons finish both topics, with one outcome for every record": not (
             clean.outcomes_missing_most or hostile.outcomes_missing_most
@@ -140,7 +140,7 @@ def _together(runs: Sequence[Figures]) -> Figures:
 
 
 def _messages(topic: str, count: int, crawl: Crawl) -> Iterator[Message]:
-    """The pages of a topic; a hostile one has an address of its own, where its kind has one."""
+    """Yield the pages of a topic; a hostile one has an address of its own, where its kind has one."""
     kinds = cycle(HOSTILE_PAGES.values())
     for number, page in enumerate(crawl.pages(count)):
         value = msgspec.json.encode({"url": page.url, crawl.field: page.text})

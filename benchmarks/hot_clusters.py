@@ -13,7 +13,7 @@ nothing but the clusters works:
 - retention: so many pages, half of them in one cluster, are due and go.
 
 For each it prints the longest call and the script that took it, the calls over 10 ms, and the most CPU time
-for which the event loop stood still. Other processes on the machine count in the calls; where it may, the
+for which the event loop was blocked. Other processes on the machine count in the calls; where it may, the
 benchmark gives Redis precedence over them, so that a call takes hardly longer than its CPU time.
 """
 
@@ -46,9 +46,9 @@ from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.redis.client import RedisClient, Script
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.keys import ClusterKeys
 from tests.servers.redis import RedisServer, find_redis, start_redis
 
 BATCH_PAGES = 256
@@ -100,7 +100,7 @@ def main() -> None:
 
 
 async def measure(server: RedisServer, pages: int, seconds: float) -> list[Figures]:
-    """One case after the other, each in a namespace of its own."""
+    """Measure one case after the other, each in a namespace of its own."""
     found = []
     async with RedisClient(RedisConfig(server.url)) as client:
         await client.execute("CONFIG", "SET", "slowlog-max-len", "100000")
@@ -117,23 +117,23 @@ async def measure(server: RedisServer, pages: int, seconds: float) -> list[Figur
 
 
 def clusters_of(client: RedisClient, namespace: str) -> Clusters:
-    """The clusters of one case, with slots for a million pages."""
+    """Return the clusters of one case, with slots for a million pages."""
     keys = ClusterKeys(namespace=namespace, schema_id="bench", slot_bits=14)
     return Clusters(RedisClusters(client, keys), describe, config=ClusterConfig(tombstone_ttl_seconds=0))
 
 
 async def describe(handles: Sequence[Handle]) -> dict[Handle, Description]:
-    """Names every page."""
+    """Return the id and URL of every page."""
     return {handle: Description(node(handle).id, node(handle).url) for handle in handles}
 
 
 def spread(number: int) -> Handle:
-    """A handle for a number, as evenly spread as hashes are."""
+    """Return a handle for a number, as evenly spread as hashes are."""
     return Handle(number * 0x9E3779B97F4A7C15 % 2**64)
 
 
 def node(handle: Handle) -> PageVersion:
-    """The first version of a page."""
+    """Return the first version of a page."""
     return PageVersion(handle, 1, PageId(f"https://example.com/{handle}"), f"https://example.com/{handle}")
 
 
@@ -148,7 +148,7 @@ def place(partition: Partition, offset: int, number: int, *matched: int, rank: i
 
 
 def render(_request: Request, _placement: Placement | None) -> bytes:
-    """A row of a usual size."""
+    """Return a row of a usual size."""
     return ROW
 
 
@@ -206,7 +206,7 @@ async def _watched() -> AsyncIterator[list[float]]:
 
 
 async def _joining(server: RedisServer, count: int, seconds: float) -> int:
-    """Daemons decide for so many seconds; each keeps two batches under way, as the pipeline does."""
+    """Daemons decide for so many seconds; each keeps two batches in flight, as the pipeline does."""
     context = multiprocessing.get_context("spawn")
     barrier, done = context.Barrier(count), context.Queue()
     arguments = (server.url, f"joining{count}", seconds, barrier, done)

@@ -149,7 +149,7 @@ def measure_lists(page_count: int, directory: Path) -> ListFigures:
 
 
 def made_hashes(first: int, count: int) -> NDArray[np.uint64]:
-    """The hashes of some pages."""
+    """Return the hashes of some pages."""
     return np.random.default_rng([SEED, first]).integers(0, 2**64, (count, HASHES), np.uint64)
 
 
@@ -185,7 +185,7 @@ class TimedPassages(PassagesWriter):
 
 
 def manual_texts(cache: Path, most: int) -> Iterator[str]:
-    """The visible texts of the manuals' pages, of the newer version of each manual."""
+    """Yield the visible texts of the manuals' pages, of the newer version of each manual."""
     for manual in MANUALS:
         files = html_files(Package(manual.registry, manual.name, manual.versions[1]), cache)
         for path in sorted(files, key=draw_place)[:most]:
@@ -283,19 +283,19 @@ def common_runs(
 
 
 def windows_of(tokens: Tokens, size: int) -> Iterator[NDArray[np.uint64]]:
-    """All runs of so many tokens."""
+    """Return all runs of so many tokens."""
     return (tokens[start : start + size] for start in range(tokens.size - size + 1))
 
 
 def token_span(passage: Passage, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> tuple[int, int]:
-    """The first token of a passage and the one behind it."""
+    """Return the first token of a passage and the one behind it."""
     return int(np.searchsorted(starts, passage.start)), int(np.searchsorted(ends, passage.end)) + 1
 
 
 def recall(
     runs: Sequence[tuple[int, int, int, int]], found: dict[tuple[int, int], list[tuple[int, int]]]
 ) -> float:
-    """The share of the runs of which a passage has a part."""
+    """Return the share of the runs of which a passage has a part."""
     met = sum(
         any(start < run_end and run_start < end for start, end in found.get((number, other), ()))
         for number, other, run_start, run_end in runs
@@ -304,7 +304,7 @@ def recall(
 
 
 def holds_half(own: Tokens, other: Tokens, span: tuple[int, int]) -> bool:
-    """Whether a run of half the length of a passage is on the other page."""
+    """Return whether a run of half the length of a passage is on the other page."""
     size = max(1, (span[1] - span[0]) // 2)
     theirs = {bytes(each) for each in windows_of(other, size)}
     return any(bytes(each) in theirs for each in windows_of(own[span[0] : span[1]], size))

@@ -22,7 +22,7 @@ Pairs = Iterator[tuple[int, int]]
 
 
 def _texts(path: str) -> Iterator[tuple[int, str]]:
-    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - as anybody would
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123 - as in a usual script
         for number, line in enumerate(file):
             yield number, json.loads(line)["text"]
 
@@ -53,7 +53,7 @@ def _gaoya(path: str) -> Pairs:
 
 
 def _gaoya_bulk(path: str) -> Pairs:
-    """All pages at once, on all cores: every page first, then every question."""
+    """Add all pages at once, on all cores; then ask every question."""
     index = _gaoya_index()
     numbers, texts = map(list, zip(*_texts(path), strict=True))
     index.par_bulk_insert_docs(numbers, texts)

@@ -165,7 +165,7 @@ def write_corpus(page_count: int, folder: Path) -> Corpus:
 
 
 def _environment(packages: Sequence[str]) -> Path:
-    """The Python of the peers' own environment, made at the first call."""
+    """Return the Python of the peers' own environment, made at the first call."""
     folder = ROOT / ".cache" / "peers"
     python = folder / "bin" / "python"
     if not python.exists():
@@ -181,7 +181,9 @@ def _dedup(corpus: Corpus, workers: int, folder: Path) -> list[str]:
 
 def _run(command: Sequence[str], found: Path, *, is_ours: bool) -> Run:
     cpu, start = _cpu_seconds(), time.perf_counter()
-    ended = subprocess.run(command, check=False, capture_output=True, text=True)
+    # Installed programs have their bytecode; the first turn, which is not counted, writes that of a checkout.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
     seconds = time.perf_counter() - start
     assert ended.returncode == 0, ended.stderr
     with suppress(ChildProcessError):

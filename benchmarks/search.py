@@ -1,4 +1,4 @@
-"""What does a term search over a million pages take, how fast is it, and are its false drops as many as told?
+"""What does a term search over a million pages take, how fast is it, and how many false drops has it?
 
     python -m benchmarks.search [--pages 1000000] [--terms 148] [--bend 2500] [--others] [--json]
 
@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.search_others import OtherFigures, measure_others
+from benchmarks.search_pages import BATCH, SEED, MadePages, Truth
 from neardup_stream.archive.building import LEAST_MEMORY_BYTES, ArchiveBuilder
 from neardup_stream.archive.log_blocks import LoggedPage
 from neardup_stream.archive.pages import FrozenPage
@@ -37,21 +38,15 @@ from neardup_stream.indexes.query_logic import BoundQuery
 from neardup_stream.indexes.sliced import SlicedIndex
 from neardup_stream.indexes.slicing import SlicesWriter
 
-VOCABULARY = 500_000
-SPREAD = 0.5
-BATCH = 4096
 QUERIES = 300
 BEND = 2_500
-DRAWN = 2.6
-"""So many times as many terms are drawn as a page has: frequent ones come repeatedly."""
 
 REPEATS = 20
 OTHERS_PAGES = 100_000
-SEED = 5
 MANY = 400.0
 RARELY = 1e-4
 TOLERANCE = 0.25
-"""By how much the false drops of a query may differ from those told, beside what chance explains."""
+"""By how much the false drops of a query may differ from the prediction, beside what chance explains."""
 
 
 @dataclass(frozen=True)
@@ -60,14 +55,14 @@ class KindFigures:
 
     Attributes:
         queries: of it.
-        told: false drops told with all of them.
+        predicted: false drops predicted for all of them.
         measured: pages among the answers that do not fulfil them.
         outside: queries whose false drops differ by more than TOLERANCE and what chance explains.
         median_ms: of a search whose slices are looked at for the first time.
     """
 
     queries: int
-    told: float
+    predicted: float
     measured: int
     outside: int
     median_ms: float
@@ -87,59 +82,6 @@ class Figures:
     kinds: dict[str, KindFigures]
     terms_ms: dict[str, float]
     others: list[OtherFigures] = field(default_factory=list)
-
-
-class MadePages:
-    """Terms of pages, made as they are asked for: the same for the same number."""
-
-    def __init__(self, count: int, terms: float, bend: int) -> None:
-        rng = np.random.default_rng(SEED)
-        self.count = count
-        self._bend = bend
-        self.names = rng.integers(0, 1 << 64, VOCABULARY, dtype=np.uint64)
-        lengths = rng.lognormal(0.0, SPREAD, count)
-        self._lengths = np.maximum(1, np.rint(lengths * (terms / lengths.mean()))).astype(np.int64)
-
-    def _ranks(self, uniform: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Ranks from 0, by the inverse of their distribution: 1 / rank up to the bend, 1 / rank² beyond."""
-        before = math.log(self._bend)
-        mass = uniform * (before + 1 - self._bend / VOCABULARY)
-        ranks = np.where(mass < before, np.exp(mass), self._bend / np.maximum(1 + before - mass, 1e-12))
-        return np.minimum(ranks, VOCABULARY).astype(np.int64) - 1
-
-    def batch(self, first: int) -> list[NDArray[np.int64]]:
-        """The ranks of the distinct terms of BATCH pages, ascending."""
-        rng = np.random.default_rng([SEED, first])
-        lengths = self._lengths[first : first + BATCH]
-        room = np.ceil(DRAWN * lengths).astype(np.int64)
-        drawn = self._ranks(rng.random(int(room.sum())))
-        pages = []
-        at = 0
-        for length, size in zip(lengths.tolist(), room.tolist(), strict=True):
-            distinct, places = np.unique(drawn[at : at + size], return_index=True)
-            pages.append(np.sort(distinct[np.argsort(places)[:length]]))
-            at += size
-        return pages
-
-
-class Truth:
-    """For some terms the pages that have them."""
-
-    def __init__(self, ranks: Sequence[int], count: int) -> None:
-        self._places = np.full(VOCABULARY, -1)
-        self._places[list(ranks)] = np.arange(len(ranks))
-        self.pages = np.zeros((len(ranks), count), np.bool_)
-
-    def add(self, first: int, pages: Sequence[NDArray[np.int64]]) -> None:
-        """Take in the next pages."""
-        for number, ranks in enumerate(pages, start=first):
-            places = self._places[ranks]
-            self.pages[places[places >= 0], number] = True
-
-    def of(self, rank: int) -> NDArray[np.bool_]:
-        """The pages that have a term."""
-        found: NDArray[np.bool_] = self.pages[self._places[rank]]
-        return found
 
 
 def main() -> None:
@@ -166,7 +108,7 @@ def main() -> None:
 
 
 def measure(made: MadePages, directory: Path, *, others: bool) -> Figures:
-    """All figures."""
+    """Measure everything, and return all figures."""
     count = made.count
     rng = np.random.default_rng(SEED)
     rare = np.unique(rng.integers(4_000, 300_000, 300)).tolist()
@@ -279,7 +221,7 @@ def queries(
 
 
 def bind(made: MadePages, query: Query, ranks: Ranks) -> BoundQuery:
-    """A query whose words are ranks of terms."""
+    """Return a query whose words are ranks of terms."""
     return BoundQuery(query, {Words(str(rank), is_quoted=False): (int(made.names[rank]),) for rank in ranks})
 
 
@@ -287,7 +229,7 @@ def ask(
     index: SlicedIndex, made: MadePages, truth: Truth, asked: Sequence[tuple[Query, Ranks]]
 ) -> KindFigures:
     """Ask queries of one kind, check each answer, count false drops."""
-    told_all, measured_all, outside, seconds = 0.0, 0, 0, []
+    predicted_all, measured_all, outside, seconds = 0.0, 0, 0, []
     for query, ranks in asked:
         bound = bind(made, query, ranks)
         start = time.thread_time()
@@ -298,22 +240,22 @@ def ask(
         found = np.zeros(made.count, np.bool_)
         found[answer.yes] = found[answer.maybe] = True
         assert not (fulfilling & ~found).any(), "a page is missed"
-        measured, told = int((~fulfilling[answer.maybe]).sum()), answer.expected_false_drops
-        told_all, measured_all = told_all + told, measured_all + measured
-        outside += not is_as_told(measured, told)
-    return KindFigures(len(asked), told_all, measured_all, outside, 1000 * float(np.median(seconds)))
+        measured, predicted = int((~fulfilling[answer.maybe]).sum()), answer.expected_false_drops
+        predicted_all, measured_all = predicted_all + predicted, measured_all + measured
+        outside += not is_as_predicted(measured, predicted)
+    return KindFigures(len(asked), predicted_all, measured_all, outside, 1000 * float(np.median(seconds)))
 
 
-def is_as_told(measured: int, told: float) -> bool:
-    """Whether false drops differ from those told by no more than TOLERANCE, or by chance (RARELY by more)."""
-    if told > MANY:
-        return abs(measured - told) <= TOLERANCE * told
-    most, least = (1 + TOLERANCE) * told, (1 - TOLERANCE) * told
+def is_as_predicted(measured: int, predicted: float) -> bool:
+    """Return whether false drops differ from the prediction by at most TOLERANCE, or rarely by chance."""
+    if predicted > MANY:
+        return abs(measured - predicted) <= TOLERANCE * predicted
+    most, least = (1 + TOLERANCE) * predicted, (1 - TOLERANCE) * predicted
     return _at_least(measured, most) > RARELY and 1 - _at_least(measured + 1, least) > RARELY
 
 
 def _at_least(count: int, mean: float) -> float:
-    """The probability of so many or more events where `mean` are expected."""
+    """Return the probability of so many or more events where `mean` are expected."""
     fewer = sum(math.exp(i * math.log(max(mean, 1e-300)) - mean - math.lgamma(i + 1)) for i in range(count))
     return 1 - fewer
 
@@ -349,11 +291,12 @@ def show(figures: Figures) -> None:
     print(f"{figures.frozen_pages_a_second:>12,.0f} pages a second frozen (with the log)")
     for count, milliseconds in figures.terms_ms.items():
         print(f"{milliseconds:>12.2f} ms, {count} terms")
-    print(f"{'kind':<32}{'queries':>8}{'told':>12}{'measured':>12}{'ratio':>8}{'outside':>9}{'ms':>8}")
+    print(f"{'kind':<32}{'queries':>8}{'predicted':>12}{'measured':>12}{'ratio':>8}{'outside':>9}{'ms':>8}")
     for kind, each in figures.kinds.items():
-        ratio = each.measured / each.told if each.told else 1.0
+        ratio = each.measured / each.predicted if each.predicted else 1.0
         print(
-            f"{kind:<32}{each.queries:>8}{each.told:>12,.1f}{each.measured:>12,}{ratio:>8.3f}{each.outside:>9}"
+            f"{kind:<32}{each.queries:>8}{each.predicted:>12,.1f}{each.measured:>12,}"
+            f"{ratio:>8.3f}{each.outside:>9}"
             f"{each.median_ms:>8.2f}"
         )
     for other in figures.others:

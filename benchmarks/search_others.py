@@ -63,7 +63,7 @@ class MadePages(Protocol):
     names: NDArray[np.uint64]
 
     def batch(self, first: int) -> list[NDArray[np.int64]]:
-        """The ranks of the distinct terms of BATCH pages."""
+        """Return the ranks of the distinct terms of BATCH pages."""
 
 
 class _Built(Protocol):
@@ -73,7 +73,7 @@ class _Built(Protocol):
     size_bytes: int
 
     def find(self, ranks: Sequence[int]) -> set[int]:
-        """The numbers of the pages that have, or may have, all of these terms."""
+        """Return the numbers of the pages that have, or may have, all of these terms."""
 
 
 def measure_others(directory: Path, made: MadePages, count: int) -> list[OtherFigures]:

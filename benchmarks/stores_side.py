@@ -36,10 +36,9 @@ from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RankWrite, RecordChange
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
-from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.keys import ClusterKeys, Keys
 from neardup_stream.stores.redis.records import RedisRecords
 from neardup_stream.stores.redis.servers import inspect_servers
 from neardup_stream.stores.redis.tables import RedisTables
@@ -65,7 +64,7 @@ class Page(NamedTuple):
 
 
 def page_of(number: int) -> Page:
-    """Return the page with a number, from 0; near copies two bits and three bands away."""
+    """Return the page with a number, from 0; near copies differ in two bits and three bands."""
     original = (
         page_of(number - COPY_DISTANCE + 1) if number % COPIED_OF == 0 and number > COPY_DISTANCE else None
     )
@@ -179,7 +178,7 @@ def _request(page: Page) -> PlaceRequest:
         if other is None
         else (Match(other.handle, other.record.id, other.record.url, 1, 2, "near", rank=other.number + 1),)
     )
-    return PlaceRequest(Position(PARTITION, page.number), _node(page), matches)
+    return PlaceRequest(Position(PARTITION, page.number), _node(page), matches, page.record.content)
 
 
 def _render(_request: Request, _placement: Placement | None) -> bytes:

@@ -22,15 +22,8 @@ from rich.table import Table
 
 from neardup_stream.clusters.placements import lone_cluster_id
 from neardup_stream.clusters.requests import PageVersion
-from neardup_stream.events import (
-    DuplicateFound,
-    Event,
-    EventCluster,
-    EventMatch,
-    EventPage,
-    Representative,
-    event_subject,
-)
+from neardup_stream.event_parts import EventCluster, EventMatch, EventPage, Representative
+from neardup_stream.events import DuplicateFound, Event, event_subject
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.invariants.history import Expectations, History, Matching, StoredCluster
@@ -40,7 +33,7 @@ from neardup_stream.invariants.packed_records import PackedRecords
 from neardup_stream.invariants.spilled import SpilledBytes, spilled_inputs, spilled_messages
 from neardup_stream.message import Message, Partition, Position
 from neardup_stream.page import Handle, PageId
-from neardup_stream.pipeline.likeness import VerdictConfig
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import event_id, to_message
 
@@ -86,7 +79,7 @@ def main() -> None:
 
 
 def _history(count: int) -> History:
-    """What a crawl of so many pages leaves behind."""
+    """Return the history of a crawl of so many pages."""
     dice = Random(1)
     inputs, events = spilled_inputs(), spilled_messages()
     handles, packed = array("Q"), SpilledBytes()

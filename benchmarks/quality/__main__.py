@@ -3,8 +3,9 @@
     python -m benchmarks.quality [--memory] [--json] [--cache DIR]
 
 Manuals in two versions, labelled by exact similarity, go through `dedup` and, in memory, through every table
-setting; so do generated pages with edited words, and unrelated ones. Figures come as Markdown, the curve goes
-to docs/quality.svg. Everything is seeded: the same versions of the libraries give the same figures.
+setting; so do generated pages with edited words, and unrelated ones. Figures are printed as Markdown; the
+curve is written to docs/quality.svg. Everything is seeded: the same versions of the libraries give the same
+figures.
 """
 
 import argparse
@@ -95,7 +96,7 @@ def _rule_figures(truth: LabelledSet, rule: str) -> RuleFigures:
 
 
 def _in_memory(truth: LabelledSet) -> dict[str, PairScores]:
-    """What each table setting finds of the manuals, and what it takes for alike."""
+    """Return what each table setting finds of the manuals, and what it takes for alike."""
     texts = [visible_text(page.html) for page in truth.pages]
     ids = [page.id for page in truth.pages]
     scores = {}

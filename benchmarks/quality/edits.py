@@ -47,7 +47,7 @@ class Vocabulary(NamedTuple):
         return np.searchsorted(self.cumulated_shares, rng.random(shape))
 
     def write(self, pages: _Numbers) -> list[str]:
-        """One text a row."""
+        """Return one text a row."""
         return [" ".join(row) for row in self.words[pages]]
 
 
@@ -84,7 +84,7 @@ def unrelated_matches(
 
 
 def edited_pages(pages: _Numbers, count: int, vocabulary: Vocabulary, rng: np.random.Generator) -> _Numbers:
-    """The pages with so many of their words replaced, each by another one."""
+    """Return the pages with so many of their words replaced, each by another one."""
     places = rng.permuted(np.tile(np.arange(PAGE_WORDS), (len(pages), 1)), axis=1)[:, :count]
     before = np.take_along_axis(pages, places, axis=1)
     after = vocabulary.draw(rng, *places.shape)

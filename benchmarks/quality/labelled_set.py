@@ -39,7 +39,7 @@ class LabelledSet:
     clusters: Sequence[frozenset[str]]
 
     def positives(self) -> Counter[Label]:
-        """How many pairs have each positive label."""
+        """Return how many pairs have each positive label."""
         return Counter(label for label in self.labels.values() if label in POSITIVE)
 
 
@@ -65,7 +65,7 @@ def pair(one: str, other: str) -> Pair:
 
 
 def label_of(similarity: float) -> Label:
-    """The label of a pair of at least LEAST_SIMILARITY."""
+    """Return the label of a pair of at least LEAST_SIMILARITY."""
     if similarity == 1:
         return "exact"
     if similarity >= 0.95:
@@ -74,7 +74,7 @@ def label_of(similarity: float) -> Label:
 
 
 def connected(pairs: Iterable[Pair]) -> list[frozenset[str]]:
-    """The groups of two or more that chains of pairs connect."""
+    """Return the groups of two or more that chains of pairs connect."""
     group: dict[str, set[str]] = {}
     for one, other in pairs:
         smaller, larger = sorted((group.get(one, {one}), group.get(other, {other})), key=len)

@@ -51,7 +51,7 @@ MANUALS = (
 
 
 def read_manual(manual: Manual, cache: Path) -> Iterator[HtmlPage]:
-    """The sampled pages of both versions; the packages are fetched if they are not in `cache` yet."""
+    """Yield the sampled pages of both versions; the packages are fetched if they are not in `cache` yet."""
     for version in manual.versions:
         files = html_files(Package(manual.registry, manual.name, version), cache)
         for path in sorted(files, key=draw_place)[:PAGES_PER_VERSION]:

@@ -29,7 +29,7 @@ assert len(URL(0)) == 60
 async def bytes_per_page(settings: Sequence[TableSetting], page_count: int) -> dict[str, float]:
     """Memory of the server, less that of an empty one, a page.
 
-    Decided pages are kept at hand for a second only, so that this is a corpus at rest.
+    Tombstones are kept for a second only, so that this is a corpus at rest.
     Settings that differ only in what the bytes say, not in how many there are, share one run.
     """
     measured: dict[tuple[str, ...], float] = {}
@@ -69,7 +69,7 @@ def _used_bytes(client: redis.Redis) -> int:
 
 
 def _assignments(setting: TableSetting) -> tuple[str, ...]:
-    """The settings of the program that change how many bytes are stored."""
+    """Return the settings of the program that change how many bytes are stored."""
     tables = (f"index.blocks={setting.tables.blocks}", f"index.distance_bits={setting.tables.distance_bits}")
     sketch = setting.verdict.sketch
     if sketch is None:

@@ -175,7 +175,7 @@ def _html(text: str) -> str:
 
 
 def _read_manuals(cache: Path) -> Iterator[tuple[str, str]]:
-    """The pages of the later version of each manual: of two versions a copy would be like both."""
+    """Yield the pages of the later version of each manual: of two versions a copy would be like both."""
     for manual in MANUALS:
         pages = read_manual(manual, cache)
         later = [page for page in pages if manual.versions[1] in page.id]

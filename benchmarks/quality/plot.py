@@ -11,7 +11,7 @@ LEGEND_LEFT = LEFT + WIDTH + 24
 LEGEND_LINE = 22
 RECALL_STEPS = 5
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5c5c5c", "#000000")
-"""Of Okabe and Ito, which are told apart by all eyes."""
+"""Of Okabe and Ito, which color-blind readers can distinguish too."""
 
 
 class Axis(NamedTuple):

@@ -63,7 +63,7 @@ def pair_scores(asserted: Collection[Pair], truth: LabelledSet) -> PairScores:
 
 
 def pairs_within(clusters: Iterable[Collection[str]]) -> set[Pair]:
-    """All pairs that share a cluster."""
+    """Return all pairs that share a cluster."""
     return {pair(one, other) for members in clusters for one, other in combinations(members, 2)}
 
 

@@ -56,7 +56,7 @@ class VisibleText(HTMLParser):
 
 
 def page_tokens(html: str) -> list[str]:
-    """All visible words of a page in order, NFKC and without case."""
+    """Return all visible words of a page in order, NFKC and without case."""
     parser = VisibleText()
     parser.feed(html)
     parser.close()
@@ -64,12 +64,12 @@ def page_tokens(html: str) -> list[str]:
 
 
 def tokens_of(parts: Iterable[str]) -> list[str]:
-    """The words of pieces of text in order, NFKC and without case."""
+    """Return the words of pieces of text in order, NFKC and without case."""
     return re.findall(r"\w+", unicodedata.normalize("NFKC", " ".join(parts)).casefold())
 
 
 def similar_pairs(pages: Sequence[Sequence[str]], least: float) -> list[SimilarPair]:
-    """All pairs of pages whose similarity is at least `least`; none is missed.
+    """Return all pairs of pages whose similarity is at least `least`; none is missed.
 
     Args:
         pages: the tokens of each.
@@ -89,7 +89,7 @@ def similar_pairs(pages: Sequence[Sequence[str]], least: float) -> list[SimilarP
 
 
 def _possible_pairs(written: Sequence[str], least: float) -> Iterator[tuple[int, int]]:
-    """All pairs that may be similar enough.
+    """Yield all pairs that may be similar enough.
 
     A common subsequence holds a token at most as often as either page does, so the sum of the smaller counts
     is at least as long. Counting several tokens in one column can only raise it.

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.fingerprints.simhash import Fingerprints, SimhashConfig
-from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
+from neardup_stream.fingerprints.sketch import SketchConfig, estimate_resemblances
 from neardup_stream.indexes.pairs import matching_pairs
-from neardup_stream.pipeline.likeness import VerdictConfig
+from neardup_stream.pipeline.classification import VerdictConfig, classify
+from neardup_stream.pipeline.pair_figures import ContentFigures, PairFigures
 
 __all__ = [
     "TABLE_SETTINGS",
@@ -90,13 +91,13 @@ the thresholds that are the defaults of the program."""
 
 
 def by_recipe(settings: Sequence[TableSetting]) -> Iterator[tuple[Recipe, list[TableSetting]]]:
-    """The settings that can share fingerprints, together."""
+    """Yield the settings that can share fingerprints, together."""
     for recipe in {(setting.simhash, setting.verdict.sketch): None for setting in settings}:
         yield recipe, [each for each in settings if (each.simhash, each.verdict.sketch) == recipe]
 
 
 def are_found(lefts: Fingerprints, rights: Fingerprints, setting: TableSetting) -> NDArray[np.bool_]:
-    """Whether the pages of each row are candidates of each other and alike."""
+    """Return whether the pages of each row are candidates of each other and alike."""
     bits = np.bitwise_count(lefts.fingerprints ^ rights.fingerprints)
     is_candidate = (bits <= setting.tables.distance_bits) | np.any(lefts.bands == rights.bands, axis=1)
     found: NDArray[np.bool_] = is_candidate & are_alike(lefts, rights, setting.verdict)
@@ -104,19 +105,18 @@ def are_found(lefts: Fingerprints, rights: Fingerprints, setting: TableSetting) 
 
 
 def are_alike(lefts: Fingerprints, rights: Fingerprints, verdict: VerdictConfig) -> NDArray[np.bool_]:
-    """Whether the pages of each row would match, once they are candidates."""
-    is_near: NDArray[np.bool_] = lefts.text_fingerprints == rights.text_fingerprints
-    if verdict.sketch is None:
-        is_near |= np.bitwise_count(lefts.fingerprints ^ rights.fingerprints) <= verdict.distance_bits
-    else:
+    """Return whether the pages of each row would match, once they are candidates."""
+    bits = np.bitwise_count(lefts.fingerprints ^ rights.fingerprints)
+    figures = PairFigures(lefts.text_fingerprints == rights.text_fingerprints, bits, contents=None)
+    if verdict.sketch is not None:
         resemblances = estimate_resemblances(lefts.sketches, rights.sketches, verdict.sketch)
-        mutual = np.minimum(*containments(resemblances, lefts.shingle_counts, rights.shingle_counts))
-        is_near |= (resemblances >= verdict.near_resemblance) & (mutual >= verdict.near_containment)
-    return is_near
+        counts = lefts.shingle_counts, rights.shingle_counts
+        figures = figures._replace(contents=ContentFigures.of_texts(resemblances, counts))
+    return classify(figures, verdict).is_match
 
 
 def matching_rows(pages: Fingerprints, setting: TableSetting) -> list[tuple[int, int]]:
-    """All pairs of rows that are candidates and alike, the smaller one first."""
+    """Return all pairs of rows that are candidates and alike, the smaller one first."""
     candidates = {*_rows_near(pages.fingerprints, setting.tables.distance_bits)}
     for band in pages.bands.T:
         candidates |= {*_rows_near(band, 0)}
@@ -128,7 +128,7 @@ def matching_rows(pages: Fingerprints, setting: TableSetting) -> list[tuple[int,
 
 
 def take_rows(pages: Fingerprints, rows: Rows) -> Fingerprints:
-    """The pages at these rows."""
+    """Return the pages at these rows."""
     return Fingerprints._make(field[rows] for field in pages)
 
 

@@ -30,7 +30,7 @@ class Capture(NamedTuple):
 
     @property
     def folder(self) -> str:
-        """The part of an address that tells captures of a site apart."""
+        """The part of an address in which captures of a site differ."""
         return f"{self.package.name.rpartition(':')[2]}-{self.package.version}"
 
 
