@@ -1,7 +1,7 @@
 """A whole installation on this machine, to look at: `python -m monitoring`.
 
 Kafka, Redis, two daemons and Prometheus run until Ctrl-C (or for `--seconds`), while a generated crawl is fed.
-With `--pictures DIRECTORY` Redis stands still for a moment meanwhile, and the dashboards are drawn at the end.
+With `--pictures DIRECTORY` Redis is paused for a moment meanwhile, and the dashboards are drawn at the end.
 """
 
 import argparse
@@ -54,12 +54,12 @@ def running() -> Iterator[Installation]:
 
 
 def portion(number: int) -> Sequence[Fed]:
-    """A crawl with a bad record now and then."""
+    """Return a crawl with a bad record now and then."""
     return crawl(number) if number % BAD_EVERY else [*crawl(number), Fed(b"{")]
 
 
 def describe(installation: Installation) -> str:
-    """Where to look."""
+    """Return where to look."""
     group, prometheus = installation
     daemons = "\n".join(
         f"  daemon       http://127.0.0.1:{port}/metrics   /readyz   /livez" for port in group.ports

@@ -26,7 +26,7 @@ COLORS = (
     "#b00040",
     "#004060",
 )
-"""The first ones of Okabe and Ito, which are told apart by all eyes."""
+"""The first colors of Okabe and Ito, which color-blind readers can distinguish too."""
 
 _STATE_COLORS = {
     "ready": "#009e73",
@@ -200,7 +200,7 @@ def _stacked(series: Sequence[Drawn]) -> list[list[tuple[float, float]]]:
 
 
 def _round_step(least: float) -> float:
-    """The smallest of 1, 2, 5, 10 … that is not below `least`, in whatever magnitude."""
+    """Return the smallest of 1, 2, 5, 10 … that is not below `least`, in whatever magnitude."""
     if least <= 0:
         return 1.0
     magnitude = 10.0 ** floor(log10(least))

@@ -69,5 +69,5 @@ class Board(NamedTuple):
 
 
 def panels_of(board: Board) -> list[Panel]:
-    """All panels, from top to bottom."""
+    """Return all panels, from top to bottom."""
     return [panel for row in board.rows for panel in row.panels]

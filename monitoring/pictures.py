@@ -19,7 +19,7 @@ POINTS: Final = 60
 
 
 def fill_in(expr: str, rate_seconds: float, range_seconds: float) -> str:
-    """An expression with Grafana's variables replaced; every job counts."""
+    """Return an expression with Grafana's variables replaced; every job counts."""
     variables = {
         "$job": ".*",
         "$__rate_interval": f"{rate_seconds:.0f}s",

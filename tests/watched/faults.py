@@ -31,9 +31,9 @@ SPARE_FILES = 2
 
 
 def pause(daemon: Daemon, seconds: float) -> None:
-    """Let the process stand still for a while."""
+    """Pause the process for a while."""
     daemon.signal(signal.SIGSTOP)
-    time.sleep(seconds)  # standing still is the fault
+    time.sleep(seconds)  # the pause is the fault
     daemon.signal(signal.SIGCONT)
 
 

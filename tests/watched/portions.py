@@ -39,7 +39,7 @@ def crawl(number: int) -> Sequence[Fed]:
 
 
 def some_garbage(number: int, first_number: int) -> Sequence[Fed]:
-    """A crawl of which a sixth is unreadable, with copies of pages that came before `first_number`."""
+    """Return a crawl of which a sixth is unreadable, with copies of pages that came before `first_number`."""
     begin = (number - first_number) * OLD_COPIES
     topics = range(begin, min(begin + OLD_COPIES, first_number * NEW_PAGES))
     copies = [_html(f"https://archive.example/{topic}", essay(topic)) for topic in topics]
@@ -68,7 +68,7 @@ def oversized(number: int) -> Sequence[Fed]:
     """Versions of one text on ever more pages."""
     return [
         _page(
-            f"https://oversized bucket.example/{number}/{page}",
+            f"https://equal-pages.example/{number}/{page}",
             text=essay(1, edits=[page, (number + page) % 200]),
         )
         for page in range(20)
