@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup_stream.archive.frozen import FrozenIndex
-from neardup_stream.archive.keys import page_keys
+from neardup_stream.archive.keys import KeyedPage, page_keys
 from neardup_stream.archive.leb128 import NumberReader, put_numbers
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, LoggedPage, log_key, pack_block, unpack_block
 from neardup_stream.archive.pages import FrozenPage
@@ -43,7 +43,7 @@ def test_parts_number_their_slots_on(parts: list[set[int]]) -> None:
     assert sorted(slots) == list(range(sum(map(len, parts))))
 
 
-@given(st.integers(1, MAX_PACKED_BITS), st.lists(words, max_size=40))
+@given(st.integers(1, MAX_PACKED_BITS), st.lists(words, max_size=200))
 def test_packed_items_are_read_as_they_were_written(width: int, values: list[int]) -> None:
     kept = np.array([value & ((1 << width) - 1) for value in values], np.uint64)
 
@@ -93,6 +93,37 @@ def test_rows_sort_the_same_whatever_memory_there_is(rows: list[tuple[bytes, byt
             for key, data in rows:
                 sorter.add(key, data)
             assert [tuple(row) for row in sorter.in_order()] == expected
+
+
+band_words = st.sampled_from([b"aaaa", b"bbbb", b"\xff\x00\xff\x00"])
+views = st.lists(st.lists(band_words, max_size=4).map(b"".join), max_size=3)
+keyed_pages = st.none() | st.builds(KeyedPage, words, views, st.just(0) | words)
+
+
+@given(st.lists(keyed_pages, max_size=6))
+def test_keys_of_pages_are_those_of_the_format_each_once_a_page(pages: list[KeyedPage | None]) -> None:
+    expected = [(key, place) for place, page in enumerate(pages) if page for key in _keys_of(page)]
+
+    keys, places = page_keys(pages)
+
+    assert list(zip(keys.tolist(), places.tolist(), strict=True)) == expected
+
+
+def _keys_of(page: KeyedPage) -> list[int]:
+    """Return the keys of a page as docs/archive-format.md computes them."""
+    numbered = [
+        (2 << 32 | start // 4, int.from_bytes(view[start : start + 4], "big") ^ page.scope % (1 << 32))
+        for view in page.views
+        for start in range(0, len(view), 4)
+    ]
+    words = dict.fromkeys([(1 << 32, page.text_fingerprint ^ page.scope), *numbered])
+    return [_mix(_mix(kind) ^ word) for kind, word in words]
+
+
+def _mix(word: int) -> int:
+    word = (word ^ word >> 33) * 0xFF51AFD7ED558CCD % (1 << 64)
+    word = (word ^ word >> 33) * 0xC4CEB9FE1A85EC53 % (1 << 64)
+    return word ^ word >> 33
 
 
 numbered_pages = st.builds(

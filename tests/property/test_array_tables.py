@@ -56,8 +56,8 @@ def entries(batch: list[tuple[int, int, int, int, int]]) -> TableEntries:
     )
 
 
-def told(answer: ProbeAnswer) -> tuple[list[tuple[int, ...]], list[int], int]:
-    """What is found, in any order; the truncated entries; the caps."""
+def found_by(answer: ProbeAnswer) -> tuple[list[tuple[int, ...]], list[int], int]:
+    """Return what is found, in any order; the truncated entries; the caps."""
     columns = (answer.entries, *answer.members)
     found = sorted(zip(*(column.tolist() for column in columns), strict=True))
     return found, answer.truncated.tolist(), answer.bucket_cap_hits
@@ -73,9 +73,9 @@ def test_tables_in_arrays_answer_as_those_in_dicts(
             if call == "remove":
                 given.append(await store.remove(entries(batch).members))
             elif call == "probe":
-                given.append(told(await store.probe(entries(batch), within)))
+                given.append(found_by(await store.probe(entries(batch), within)))
             else:
-                given.append(told(await store.probe_and_insert(entries(batch), within)))
+                given.append(found_by(await store.probe_and_insert(entries(batch), within)))
         return given
 
     assert asyncio.run(answers(ArrayTables())) == asyncio.run(answers(MemoryTables()))

@@ -76,12 +76,12 @@ def test_folding_the_answers_in_any_order_gives_the_clusters_in_the_store(
             if marks:  # only what is marked may be forgotten here
                 await history.trim()
             clusters = await walked(history.clusters)
-            told = folded(history.placements, dice)
+            fold = folded(history.placements, dice)
 
-            assert told.clusters == {key: frozenset(members) for key, (_, members) in clusters.items()}
+            assert fold.clusters == {key: frozenset(members) for key, (_, members) in clusters.items()}
             silent = {speaker for speaker, _ in clusters.values()}
             members = {number for _, each in clusters.values() for number in each}
-            assert told.deletable == members - silent
+            assert fold.deletable == members - silent
 
     finish(story())
 
@@ -179,7 +179,7 @@ class SwitchingStore(MemoryClusters):
 def test_of_two_daemons_at_once_matching_pages_end_in_one_cluster_and_in_one_story(
     ours: list[list[Op]], theirs: list[list[Op]], dice: random.Random
 ) -> None:
-    """Each crawls its own pages; which of two matching pages comes first, nobody knows."""
+    """Each crawls its own pages; which of two matching pages comes first is random."""
 
     async def crawl(daemon: History, batches: list[list[Op]], first_number: int) -> None:
         for batch in batches:
@@ -189,17 +189,20 @@ def test_of_two_daemons_at_once_matching_pages_end_in_one_cluster_and_in_one_sto
 
     async def story() -> None:
         store, shared = SwitchingStore(dice), Crawl()
-        daemons = [History(store, crawl=shared, partition=Partition("pages", number)) for number in range(2)]
+        daemons = [
+            History(store, crawl=shared, partition=Partition("pages", number), jitter=lambda: 0.0)
+            for number in range(2)
+        ]  # pauses of no length: the order of steps is that of the dice, not of a clock
         await asyncio.gather(crawl(daemons[0], ours, 0), crawl(daemons[1], theirs, 100))
 
         clusters = await walked(daemons[0].clusters)
-        told = folded([each for daemon in daemons for each in daemon.placements], dice)
+        fold = folded([each for daemon in daemons for each in daemon.placements], dice)
         whole = [frozenset(members) for _, members in clusters.values()]
         # A page that left may have been a bridge: what it once joined stays together.
         for group in connected(daemons[0].living()):
             assert any(group <= members for members in whole)
-        assert told.clusters == {key: frozenset(members) for key, (_, members) in clusters.items()}
+        assert fold.clusters == {key: frozenset(members) for key, (_, members) in clusters.items()}
         silent = {speaker for speaker, _ in clusters.values()}
-        assert told.deletable == {number for _, each in clusters.values() for number in each} - silent
+        assert fold.deletable == {number for _, each in clusters.values() for number in each} - silent
 
     finish(story())

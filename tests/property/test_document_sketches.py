@@ -163,7 +163,7 @@ PairSource = Callable[[float], Iterator[Pair]]
 
 
 def many_orders(resemblance: float) -> Iterator[Pair]:
-    """One pair of sets without any randomness in it, under one key after the other."""
+    """Yield one pair of sets without any randomness in it, under one key after the other."""
     ids = np.arange(UNION_COUNT, dtype=np.uint64)
     for key in range(PAIRS_PER_RATIO):
         yield Pair(*cut(ids, resemblance), key)

@@ -15,9 +15,19 @@ from hypothesis import strategies as st
 from neardup_stream.events import EventData
 from neardup_stream.fold import Fold
 from neardup_stream.subscriber.fold import ClusterFold
-from tests.events import At, contained, delivered, duplicate, gone, handover, merge, undecided, unique
+from tests.events import (
+    At,
+    contained,
+    delivered,
+    duplicate,
+    gone,
+    merge,
+    representative_changed,
+    undecided,
+    unique,
+)
 
-Told = TypeVar("Told")
+Each = TypeVar("Each")
 
 
 class Step(NamedTuple):
@@ -56,7 +66,7 @@ class Model:
     """The truth.
 
     Attributes:
-        expired: pages that left without a word, and have not come back.
+        expired: pages that left without an event, and have not returned.
     """
 
     def __init__(self, *, publishes_unique: bool) -> None:
@@ -142,7 +152,7 @@ class Model:
             del self._clusters[cluster.id]
         elif before.page_id == page_id:
             cluster.epoch += 1
-            yield handover(cluster.at(), (page_id, before.version), reason)
+            yield representative_changed(cluster.at(), (page_id, before.version), reason)
 
     def _next_version(self, page_id: str) -> int:
         self.expired.discard(page_id)
@@ -153,7 +163,7 @@ class Model:
 page_ids = st.sampled_from("abcdef")
 steps = st.builds(
     Step,
-    # Judged twice as often as the rest together: what nobody judged has nothing to lose.
+    # Judged twice as often as the rest together: a page that was never decided has nothing to lose.
     kind=st.sampled_from(["judge"] * 6 + ["shorten", "forget", "expire"]),
     page_id=page_ids,
     matches=st.frozensets(page_ids, max_size=4),
@@ -171,11 +181,11 @@ def agree(fold: ClusterFold, model: Model) -> None:
         assert model.clusters()[cluster_id] - fold.deletable() == {page_id}
 
 
-def disordered(events: Sequence[Told], random: Random) -> list[Told]:
-    """All of them, some more than once, in any order."""
-    told = [*events, *random.choices(events, k=len(events) // 2)] if events else []
-    random.shuffle(told)
-    return told
+def disordered(events: Sequence[Each], random: Random) -> list[Each]:
+    """Return all of them, some more than once, in any order."""
+    repeated = [*events, *random.choices(events, k=len(events) // 2)] if events else []
+    random.shuffle(repeated)
+    return repeated
 
 
 @settings(max_examples=150)

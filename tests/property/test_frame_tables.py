@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neardup_stream.errors import CorruptData
-from neardup_stream.frames.table import MAX_PAGES, STAMP_BYTES, FrameTable, LineHashes
+from neardup_stream.frames.table import MAX_PAGES, STAMP_BYTES, FrameTable, LineHashes, learn_tables
 
 STAMP = bytes(range(1, 1 + STAMP_BYTES))
 PLENTY = 65_536
@@ -17,6 +17,7 @@ PLENTY = 65_536
 hashes = st.integers(0, 2**32 - 1)
 few_hashes = st.integers(0, 30)
 pages = st.lists(st.lists(hashes | few_hashes, max_size=12), max_size=40)
+few_tables = st.lists(st.lists(few_hashes, max_size=12), max_size=5)
 many_pages = st.lists(st.lists(few_hashes, max_size=6), max_size=600)
 
 
@@ -142,6 +143,35 @@ def test_of_too_many_lines_the_rarest_go_and_of_equally_rare_ones_the_older() ->
 
     assert len(table.hashes) == 5
     assert {1, 2, 20, 21} < set(table.hashes.tolist())
+
+
+@given(st.lists(st.lists(few_hashes, max_size=30), min_size=1, max_size=5), few_tables, st.integers(1, 20))
+def test_beyond_the_bound_lines_stay_by_count_then_by_age_then_by_hash(
+    of_pages: list[list[int]], former: list[list[int]], max_lines: int
+) -> None:
+    table = learned(former, max_lines)
+    now = Counter(line for page in of_pages for line in set(page))
+    counts = Counter(dict(zip(table.hashes.tolist(), table.counts.tolist(), strict=True))) + now
+    ranked = sorted(counts, key=lambda line: (counts[line], line in now, line))
+
+    learned_now = table.learn([lines(page) for page in of_pages], max_lines)
+
+    kept = sorted(ranked[-max_lines:])
+    assert contents(learned_now) == (len(former) + len(of_pages), kept, [counts[line] for line in kept])
+
+
+@settings(max_examples=30)
+@given(st.lists(st.tuples(few_tables, many_pages), max_size=4), st.integers(1, 40))
+def test_sites_learn_together_what_each_learns_alone(
+    sites: list[tuple[list[list[int]], list[list[int]]]], max_lines: int
+) -> None:
+    tables = [learned(former, max_lines) for former, _ in sites]
+    taught = [[lines(page) for page in of_pages] for _, of_pages in sites]
+
+    together = learn_tables(tables, taught, max_lines)
+
+    alone = [table.learn(of_site, max_lines) for table, of_site in zip(tables, taught, strict=True)]
+    assert list(map(contents, together)) == list(map(contents, alone))
 
 
 def test_no_pages_teach_nothing() -> None:

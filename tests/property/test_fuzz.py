@@ -1,4 +1,4 @@
-"""The fuzzer's short form; `make fuzz` goes on for as long as one likes."""
+"""The fuzzer's short form; `make fuzz` runs for as long as one likes."""
 
 import random
 from contextlib import suppress

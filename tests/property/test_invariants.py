@@ -37,33 +37,33 @@ STORIES = st.lists(st.one_of(OPS, OPS, OPS, st.builds(Sweep, st.sampled_from([1,
 BURNS = st.lists(
     st.builds(Burn, st.integers(0, 40), st.sampled_from(["before", "after", "cancelled"])), max_size=5
 )
-TOLD = st.builds(EventConfig, unique=st.booleans(), contained=st.booleans(), undecided=st.booleans())
+EVENT_CONFIGS = st.builds(EventConfig, unique=st.booleans(), contained=st.booleans(), undecided=st.booleans())
 
 
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=50)
-@given(story=CRAWLS, batch_pages=st.integers(1, 8), burns=BURNS, told=TOLD)
+@given(story=CRAWLS, batch_pages=st.integers(1, 8), burns=BURNS, event_config=EVENT_CONFIGS)
 def test_no_invariant_is_broken_by_crawls_cut_by_crashes(
-    rule: str, story: list[Op | Sweep], batch_pages: int, burns: list[Burn], told: EventConfig
+    rule: str, story: list[Op | Sweep], batch_pages: int, burns: list[Burn], event_config: EventConfig
 ) -> None:
-    check(rule, story, batch_pages, burns, told, may_expire=False)
+    check(rule, story, batch_pages, burns, event_config, may_expire=False)
 
 
 @settings(max_examples=60)
-@given(story=STORIES, batch_pages=st.integers(1, 8), burns=BURNS, told=TOLD)
+@given(story=STORIES, batch_pages=st.integers(1, 8), burns=BURNS, event_config=EVENT_CONFIGS)
 def test_no_invariant_is_broken_where_pages_expire(
-    story: list[Op | Sweep], batch_pages: int, burns: list[Burn], told: EventConfig
+    story: list[Op | Sweep], batch_pages: int, burns: list[Burn], event_config: EventConfig
 ) -> None:
-    check("components", story, batch_pages, burns, told, may_expire=True)
+    check("components", story, batch_pages, burns, event_config, may_expire=True)
 
 
 @settings(max_examples=40)
-@given(story=CRAWLS, batch_pages=st.integers(1, 8), burns=BURNS, told=TOLD)
+@given(story=CRAWLS, batch_pages=st.integers(1, 8), burns=BURNS, event_config=EVENT_CONFIGS)
 def test_no_invariant_is_broken_without_clusters(
-    story: list[Op | Sweep], batch_pages: int, burns: list[Burn], told: EventConfig
+    story: list[Op | Sweep], batch_pages: int, burns: list[Burn], event_config: EventConfig
 ) -> None:
     async def scenario() -> None:
-        pipeline = UnclusteredPipeline(sketch=SKETCH, event_config=told)
+        pipeline = UnclusteredPipeline(sketch=SKETCH, event_config=event_config)
         history = PageHistory(pipeline, fuse=Fuse(burns))
         await history.live(story, batch_pages)
         read = await read_pipeline(pipeline, history.crawled, {PARTITION: len(history.crawled)})
@@ -90,12 +90,12 @@ def check(
     story: list[Op | Sweep],
     batch_pages: int,
     burns: list[Burn],
-    told: EventConfig,
+    event_config: EventConfig,
     *,
     may_expire: bool,
 ) -> None:
     async def scenario() -> None:
-        pipeline = sharp_pipeline(rule=RULES[rule], event_config=told)
+        pipeline = sharp_pipeline(rule=RULES[rule], event_config=event_config)
         pipeline.clusters = MemoryClusters(lambda: pipeline.now_seconds)
         history = PageHistory(pipeline, fuse=Fuse(burns))
         await history.live(story, batch_pages)

@@ -1,4 +1,4 @@
-"""Whatever happens to pages, what subscribers are told adds up to what is stored."""
+"""Whatever happens to pages, the events add up to what is stored."""
 
 import asyncio
 import random
@@ -40,7 +40,7 @@ STORIES = st.lists(st.one_of(OPS, OPS, OPS, st.builds(Sweep, st.sampled_from([1,
 """Pages expire after 10 days, stubs are dropped after two more."""
 BURNS = st.lists(st.builds(Burn, st.integers(0, 40), st.sampled_from(get_args(Moment))), max_size=5)
 BATCHES = st.integers(1, 8)
-GRAVES = st.sampled_from([0, 86_400, 10**9])
+TOMBSTONE_TTLS = st.sampled_from([0, 86_400, 10**9])
 
 
 def pipeline_of(rule: str, tombstone_ttl_seconds: float = 600) -> Pipeline:
@@ -52,7 +52,10 @@ def pipeline_of(rule: str, tombstone_ttl_seconds: float = 600) -> Pipeline:
 @pytest.mark.parametrize("rule", RULES)
 @settings(max_examples=40)
 @given(
-    story=STORIES, batch_pages=BATCHES, tombstone_ttl_seconds=GRAVES, dice=st.randoms(use_true_random=False)
+    story=STORIES,
+    batch_pages=BATCHES,
+    tombstone_ttl_seconds=TOMBSTONE_TTLS,
+    dice=st.randoms(use_true_random=False),
 )
 def test_the_fold_of_the_events_is_what_is_stored(
     rule: str, story: list[Op | Sweep], batch_pages: int, tombstone_ttl_seconds: int, dice: random.Random

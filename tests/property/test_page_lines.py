@@ -44,7 +44,7 @@ texts = st.text(max_size=120) | few_words | settled | needing_neighbors | long_r
 
 
 def cut(text: str, random_bits: int) -> list[bool]:
-    """Which lines of a text stay, by the bits of a number."""
+    """Return which lines of a text stay, by the bits of a number."""
     return [bool(random_bits >> row % 64 & 1) for row in range(len(split_lines(text)))]
 
 

@@ -1,4 +1,4 @@
-"""Whoever stands still, wherever and however long: what subscribers are told adds up to what is stored."""
+"""Any process may be paused, anywhere and for any time: the events add up to what is stored."""
 
 import asyncio
 import random
@@ -27,13 +27,13 @@ BATCHES = st.integers(1, 4)
 
 
 def a_history(rule: str) -> PageHistory:
-    """Graves are swept after half a day; stubs outlive every paused process."""
+    """Tombstones are swept after half a day; stubs outlive every paused process."""
     pipeline = sharp_pipeline(rule=RULES[rule], tombstone_ttl_seconds=DAY / 2)
     pipeline.clusters = MemoryClusters(lambda: pipeline.now_seconds)
     return PageHistory(pipeline, RetentionConfig(10 * DAY, 10**6 * DAY))
 
 
-@pytest.mark.parametrize("whose", ["given-away", "its-own"])
+@pytest.mark.parametrize("whose", ["revoked", "its-own"])
 @settings(max_examples=60)
 @given(
     before=STORIES,
@@ -44,9 +44,9 @@ def a_history(rule: str) -> PageHistory:
     rule=st.sampled_from(list(RULES)),
     dice=st.randoms(use_true_random=False),
 )
-def test_a_daemon_that_stood_still_does_no_harm(
+def test_a_daemon_that_was_paused_does_no_harm(
     *,
-    whose: Literal["given-away", "its-own"],
+    whose: Literal["revoked", "its-own"],
     before: list[Op | Sweep],
     begun: list[Op],
     stall: Stall,
@@ -55,7 +55,7 @@ def test_a_daemon_that_stood_still_does_no_harm(
     rule: str,
     dice: random.Random,
 ) -> None:
-    live = live_beside_a_paused_process if whose == "given-away" else live_beside_a_sleeper
+    live = live_beside_a_paused_process if whose == "revoked" else live_beside_a_sleeper
 
     async def scenario() -> None:
         history = a_history(rule)
@@ -70,7 +70,7 @@ def test_a_daemon_that_stood_still_does_no_harm(
 @given(
     before=STORIES, stall=STALLS, story=STORIES, batch_pages=BATCHES, dice=st.randoms(use_true_random=False)
 )
-def test_a_sweeper_that_stood_still_does_no_harm(
+def test_a_sweeper_that_was_paused_does_no_harm(
     before: list[Op | Sweep],
     stall: Stall,
     story: list[Op | Sweep],

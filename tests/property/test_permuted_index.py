@@ -25,7 +25,7 @@ LAYOUTS = [
 
 
 def near_words(distance_bits: int) -> st.SearchStrategy[list[int]]:
-    """Words of which many lie within or just beyond the distance of each other."""
+    """Return words of which many lie within or just beyond the distance of each other."""
 
     @st.composite
     def words(draw: st.DrawFn) -> list[int]:

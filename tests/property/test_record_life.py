@@ -37,7 +37,7 @@ class Mark(NamedTuple):
 
 
 class Finish(NamedTuple):
-    """A sweep goes on with an expiring page."""
+    """A sweep continues with an expiring page."""
 
 
 class Drop(NamedTuple):

@@ -19,8 +19,8 @@ from neardup_stream.fingerprints.sketch import (
 )
 from neardup_stream.match import Candidate
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.likeness import VerdictConfig
-from neardup_stream.pipeline.verification import verify
+from neardup_stream.pipeline.candidate_comparison import verify
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.stores.page_record import PageRecord
 
 SKETCH = SketchConfig()

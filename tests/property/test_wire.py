@@ -1,4 +1,4 @@
-"""Laws of what comes in and what goes out."""
+"""Laws of decoding pages and encoding events."""
 
 from typing import Any
 
@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neardup_stream.errors import BadPage
-from neardup_stream.events import DuplicateFound, Event, EventMatch, EventPage
+from neardup_stream.event_parts import EventMatch, EventPage
+from neardup_stream.events import DuplicateFound, Event
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.page import Page
 from neardup_stream.wire.dead_letters import ENVELOPE_BYTES, TRUNCATED_BYTES, dead_letter

@@ -66,7 +66,7 @@ def draw_archive_changes(
 
 
 def archives_at(changes: Sequence[ArchiveChange], seconds: float) -> list[OpenArchive]:
-    """The archives to ask, so many seconds after the beginning."""
+    """Return the archives to ask, so many seconds after the beginning."""
     now = ArchiveChange(0, is_there=True, gone=(False,) * len(_FROZEN))
     for change in changes:
         if change.at_seconds <= seconds:
@@ -76,7 +76,7 @@ def archives_at(changes: Sequence[ArchiveChange], seconds: float) -> list[OpenAr
 
 @cache
 def _frozen() -> FrozenIndex:
-    """The archive, mapped; its file has no name any more."""
+    """Return the archive, mapped; its file has no name any more."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "old.nda"
         with (

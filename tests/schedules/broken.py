@@ -1,6 +1,6 @@
-"""Protocols with one safeguard off, each made of the real parts and one of its own.
+"""Broken variants of the protocol: each has the real parts and one that lacks what makes it safe.
 
-They show that the runs would notice. What is taken away here is what `docs/delivery.md` argues from.
+They show that the runs find such defects. What is missing here is what `docs/delivery.md` argues from.
 """
 
 import asyncio
@@ -11,15 +11,19 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from neardup_stream.clusters import planning
 from neardup_stream.clusters.cells import PageCell
 from neardup_stream.events import Event, Gone
 from neardup_stream.fingerprints.framed import WholeOverlaps, whole_overlaps
 from neardup_stream.message import Message, Partition, Record
-from neardup_stream.pipeline import event_building, likeness, register
+from neardup_stream.pipeline import classification, event_building, pair_figures, register
 from neardup_stream.pipeline.arrival import Arrival, Registered
+from neardup_stream.pipeline.classification import VerdictConfig
+from neardup_stream.pipeline.former_epochs import FormerEpochs
 from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.pipeline.pair_figures import WholeFigures
 from neardup_stream.pipeline.register import Plan
 from neardup_stream.stores.cluster_store import AGED, PAGES, SWEPT, TRIMMED, Aged, Cell, Transaction
 from neardup_stream.stores.memory.records import MemoryRecords
@@ -43,7 +47,7 @@ class _Part:
 
 
 class _Claiming(_Part):
-    """Commits what it reads before anybody has worked on it."""
+    """Commits what it reads before it is processed."""
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
         records: Sequence[Record] = await self._real.read(max_records, max_bytes)
@@ -133,8 +137,9 @@ def _plan_with_new_views(
     return planned._replace(record=record, is_write=True)
 
 
-def _judge_no_wholes(*_arguments: object) -> None:
+def _near_by_no_whole(wholes: WholeFigures, _config: VerdictConfig) -> NDArray[np.bool_]:
     """Compares contents only, so a page whose frame was not known matches no page without its frame."""
+    return np.zeros(wholes.counts.shape[1], np.bool_)
 
 
 def _overlap_wholes(
@@ -166,7 +171,7 @@ def _ids_of_every_index() -> Iterator[None]:
 
 
 async def _open_to_all(broker: Broker, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
-    """Shuts nobody out."""
+    """Fences no producer."""
     return {each: (0, broker.committed[each]) for each in partitions}
 
 
@@ -198,8 +203,13 @@ class _WithoutFence(_Part):
         return base
 
 
-class _WithoutGraves(_Part):
-    """Lets go of what has left as soon as its row is trimmed."""
+async def _deliver_nothing(_former: FormerEpochs, partitions: Sequence[Partition]) -> None:
+    """Begin an epoch without what the former one has not sent."""
+    del partitions
+
+
+class _WithoutTombstones(_Part):
+    """Removes what has left as soon as its row is trimmed."""
 
     async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
         del tombstone_ttl_seconds
@@ -237,20 +247,19 @@ class _WithoutVersions(_Part):
 
     async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         bare = entries._replace(members=_bare(entries.members))
-        return self._as_living(await self._real.probe_and_insert(bare, limits))
+        return await self._as_living(await self._real.probe_and_insert(bare, limits))
 
     async def probe(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         bare = entries._replace(members=_bare(entries.members))
-        return self._as_living(await self._real.probe(bare, limits))
+        return await self._as_living(await self._real.probe(bare, limits))
 
     async def remove(self, members: TableMembers) -> int:
         removed: int = await self._real.remove(_bare(members))
         return removed
 
-    def _as_living(self, answer: ProbeAnswer) -> ProbeAnswer:
+    async def _as_living(self, answer: ProbeAnswer) -> ProbeAnswer:
         version_bytes = answer.members.version_bytes.copy()
-        for row, handle in enumerate(answer.members.handles.tolist()):
-            packed = self._records._values.get(handle)
+        for row, packed in enumerate(await self._records.fetch(answer.members.handles.tolist())):
             version_bytes[row] = packed[6] if packed else 0
         return answer._replace(members=answer.members._replace(version_bytes=version_bytes))
 
@@ -260,7 +269,7 @@ def _bare(members: TableMembers) -> TableMembers:
 
 
 def _gone_as_it_was(event: Event) -> Message:
-    """Tells that a page is gone under the version with which it lived."""
+    """Publishes `gone` under the version with which the page lived."""
     if isinstance(event.data, Gone):
         page = msgspec.structs.replace(event.data.page, version=event.data.page.version - 1)
         event = msgspec.structs.replace(event, data=msgspec.structs.replace(event.data, page=page))
@@ -292,7 +301,7 @@ BROKEN: Final[Mapping[str, Protocol]] = {
     "an equal offset applied twice": Protocol(sabotage=lambda: _swapped(register, "plan", _plan_again)),
     "outcomes not set once": _with_clusters(_ForgetsRows),
     "trim without the fence": _with_clusters(_WithoutFence),
-    "no tombstones": _with_clusters(_WithoutGraves),
+    "no tombstones": _with_clusters(_WithoutTombstones),
     "no pending edges": _with_clusters(_WithoutEdges),
     "entries without versions": Protocol(stores=_with_tables),
     "gone without a version of its own": Protocol(render=_gone_as_it_was),
@@ -300,14 +309,17 @@ BROKEN: Final[Mapping[str, Protocol]] = {
         sabotage=lambda: _swapped(register, "plan", _plan_with_new_views)
     ),
     "no comparison of whole texts": Protocol(
-        sabotage=lambda: _swapped(likeness, "_judge_wholes", _judge_no_wholes)
+        sabotage=lambda: _swapped(classification, "_near_by_whole", _near_by_no_whole)
     ),
     "whole texts that share only their frame": Protocol(
-        sabotage=lambda: _swapped(likeness, "whole_overlaps", _overlap_wholes)
+        sabotage=lambda: _swapped(pair_figures, "whole_overlaps", _overlap_wholes)
     ),
     "unchanged without decided": Protocol(sabotage=lambda: _swapped(planning, "_confirm", _take_for_decided)),
     "commit without the token": Protocol(guard=_unguarded),
     "events without a note": Protocol(source=_NotesNothing),
+    "rows of a former epoch left": Protocol(
+        sabotage=lambda: _swapped(FormerEpochs, "deliver", _deliver_nothing)
+    ),
     "ids without the index": Protocol(sabotage=_ids_of_every_index),
     "retention by the clock of the host": Protocol(clocks=lambda seen: seen._replace(store=seen.host)),
     "transactions without a fence": Protocol(sabotage=lambda: _swapped(Broker, "open", _open_to_all)),

@@ -5,7 +5,7 @@ the generation is complete. As with a real broker,
 
 - a member that was not heard of for the session's time is out, and so is one that does not join in time;
 - commits count for members of the current generation alone; but anyone may fetch, and anyone may send;
-- whoever opens a partition's transactions shuts out those who did before.
+- opening the transactions of a partition fences those who opened them before.
 """
 
 import random
@@ -29,7 +29,7 @@ REBALANCE_SECONDS = 8.0
 
 
 Standing = Literal["fine", "rebalancing", "unknown"]
-"""What a heartbeat is told."""
+"""The answer to a heartbeat."""
 
 
 class Dealt(NamedTuple):
@@ -46,7 +46,7 @@ class _Group:
     heard: dict[str, float] = field(default_factory=dict)
     joined: set[str] | None = None
     deadline: float = 0.0
-    hands: dict[str, list[Partition]] = field(default_factory=dict)
+    assignments: dict[str, list[Partition]] = field(default_factory=dict)
 
 
 class Broker:
@@ -120,7 +120,7 @@ class Broker:
         self.topics[topic] += messages
 
     async def fetch(self, wanted: Mapping[Partition, int], max_records: int) -> list[Record]:
-        """Records from these offsets on, of whatever partition comes first."""
+        """Return records from these offsets on, of whatever partition comes first."""
         found: list[Record] = []
         for partition in self._dice.sample(sorted(wanted), len(wanted)):
             if partition not in self.logs:
@@ -146,7 +146,7 @@ class Broker:
         return True
 
     async def open(self, partitions: Sequence[Partition]) -> dict[Partition, tuple[int, int]]:
-        """Shut out whoever had these partitions; the fence of each, and its next offset."""
+        """Fence the former owners of these partitions; return the fence of each, and its next offset."""
         for partition in partitions:
             self._fences[partition] += 1
         return {each: (self._fences[each], self.committed[each]) for each in partitions}
@@ -157,7 +157,7 @@ class Broker:
         """A transaction: all messages and the offset.
 
         Raises:
-            StreamUnavailable: somebody opened the partition since; nothing is done.
+            StreamUnavailable: another daemon has opened the partition since; nothing is done.
         """
         if fence != self._fences[partition]:
             raise StreamUnavailable(f"{partition} was opened by another")
@@ -166,7 +166,7 @@ class Broker:
         self.committed[partition] = next_offset
 
     async def heartbeat(self, member: str, generation: int) -> Standing:
-        """A member is alive."""
+        """Note that a member is alive."""
         self._look_around()
         group = self._group
         if member not in group.heard or generation != group.generation:
@@ -175,7 +175,7 @@ class Broker:
         return "fine" if group.joined is None else "rebalancing"
 
     async def join(self, member: str) -> None:
-        """A member, new or not, wants partitions."""
+        """Add a member, new or not, to the next generation."""
         self._look_around()
         group = self._group
         group.heard[member] = self._now_seconds()
@@ -186,7 +186,7 @@ class Broker:
         self._look_around()
 
     async def dealt(self, member: str) -> Dealt | Standing:
-        """What a member got, once everybody has joined."""
+        """Return the partitions of a member, once all members have joined."""
         self._look_around()
         group = self._group
         if member not in group.heard:
@@ -194,17 +194,17 @@ class Broker:
         group.heard[member] = self._now_seconds()
         if group.joined is not None:
             return "rebalancing" if member in group.joined else "unknown"
-        hand = group.hands.get(member)
-        if hand is None:
+        assigned = group.assignments.get(member)
+        if assigned is None:
             return "unknown"
         return Dealt(
             group.generation,
-            {each: self.committed[each] for each in hand},
-            {each: self.witnesses[each] for each in hand if each in self.witnesses},
+            {each: self.committed[each] for each in assigned},
+            {each: self.witnesses[each] for each in assigned if each in self.witnesses},
         )
 
     async def leave(self, member: str) -> None:
-        """A member goes in peace."""
+        """Remove a member that leaves."""
         if self._group.heard.pop(member, None) is not None:
             self._begin_rebalance()
 
@@ -233,7 +233,7 @@ class Broker:
         group.joined = None
         members = sorted(group.heard)
         self._dice.shuffle(members)
-        group.hands = {member: [] for member in members}
+        group.assignments = {member: [] for member in members}
         for turn, partition in enumerate(sorted(self.logs)):
             if members:
-                group.hands[members[turn % len(members)]].append(partition)
+                group.assignments[members[turn % len(members)]].append(partition)

@@ -1,6 +1,6 @@
 """Clocks that jump, each host its own, and what must be so in spite of it.
 
-The pipeline goes by the clock of the store. A host's own clock only tells whether it can be trusted to sweep.
+The pipeline uses the clock of the store. A host's own clock only shows whether the host may sweep.
 """
 
 import random
@@ -56,7 +56,7 @@ class Clocks(NamedTuple):
 def host_clock(
     true_seconds: Callable[[], float], begin_seconds: float, jumps: Sequence[ClockJump]
 ) -> Callable[[], float]:
-    """The clock of one host.
+    """Return the clock of one host.
 
     Args:
         true_seconds: the true time.
@@ -74,7 +74,7 @@ def host_clock(
 
 
 def early_expiry(record: PageRecord, now_seconds: float, page_seconds: int | None) -> str | None:
-    """What is wrong about the time of a record that is written now; None where nothing is."""
+    """Return what is wrong about the time of a record that is written now; None where nothing is."""
     ahead = record.seen_seconds - now_seconds
     if ahead > _SKEW_SECONDS:
         return f"{record.id} v{record.version} is seen {ahead:.0f} s before its time"

@@ -1,4 +1,4 @@
-"""One life of a daemon: the real loop and the real sweeper, over stores and streams that are far away."""
+"""One life of a daemon: the real loop and the real sweeper, over stores and streams across a network."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,6 +18,7 @@ from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import NoMeters
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.decode import Decode
 from neardup_stream.pipeline.deliver import Publication
@@ -28,7 +29,6 @@ from neardup_stream.pipeline.fingerprint import Fingerprint
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.loop import Loop
 from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.preparation import Preparation
@@ -42,8 +42,8 @@ from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.input_epochs import InputEpochs
+from neardup_stream.stores.redis.keys import ClusterKeys
 from neardup_stream.streams.kafka.start_offsets import InputHistory, NoHistory
 from neardup_stream.traces import NoTracer
 from neardup_stream.wire.dead_letters import dead_letter
@@ -128,7 +128,7 @@ class Protocol:
     """How a daemon is put together; a broken protocol has one part of its own.
 
     Attributes:
-        stores: made of the shared ones, before they are far away.
+        stores: made of the shared ones, before calls to them cross the network.
         source: made of the member.
         events: made of the sink.
         render: an event's bytes.
@@ -155,7 +155,7 @@ class Shared:
         network: the way to everything.
         now_seconds: the true time.
         start_seconds: the time at which the story begins.
-        fault profile: what the story was drawn from.
+        fault_profile: what the story was drawn from.
         story: what happens.
         protocol: how daemons are put together.
         stores: empty at first.
@@ -211,16 +211,16 @@ class Shared:
 async def live(
     name: str, shared: Shared, stop: asyncio.Event, clocks: Clocks, *, is_stale: bool = False
 ) -> None:
-    """Live until told to stop.
+    """Run one life of a daemon, until `stop` is set.
 
     Args:
         name: of this life.
         shared: with all others.
-        stop: finish what is under way, and leave.
+        stop: finish what is in flight, and leave.
         clocks: those that it sees.
         is_stale: whether it never reads a frame table again.
     """
-    stores = _far_away(shared)
+    stores = _remote_stores(shared)
     member = GroupMember(name, shared.broker, shared.network, _history(shared, stores))
     retries = Retries(RetryPolicy(120.0, 0.1, 2.0), NoMeters(), lambda _: None)
 
@@ -233,9 +233,9 @@ async def live(
         sweeping.cancel()
 
 
-def _far_away(shared: Shared) -> Stores:
+def _remote_stores(shared: Shared) -> Stores:
     stores = shared.protocol.stores(shared.stores)
-    to = partial(shared.network.to, away=StoreUnavailable)
+    to = partial(shared.network.to, error=StoreUnavailable)
     clusters = to(stores.clusters)
     if shared.fault_profile.losses:  # elsewhere its calls would only change which seed meets what
         clusters = shared.protocol.guard(clusters, shared.index)
@@ -243,7 +243,7 @@ def _far_away(shared: Shared) -> Stores:
 
 
 def _history(shared: Shared, stores: Stores) -> InputHistory:
-    """What compares notes beside offsets with the index; it asks nothing but the clusters here."""
+    """Return what compares notes beside offsets with the index; it asks nothing but the clusters here."""
     if not shared.fault_profile.losses:
         return NoHistory()
     keys = ClusterKeys(namespace="nd", schema_id="s", slot_bits=0)
@@ -317,7 +317,7 @@ def _loop(
 
 
 def _archives(shared: Shared, name: str) -> Consultation:
-    """What asks the archives; each life looks for other ones at moments of its own."""
+    """Return what asks the archives; each life looks for other ones at moments of its own."""
     lag_seconds = crc32(name.encode()) % 5
     return Consultation(
         lambda: archives_at(shared.story.archive_changes, shared.seconds - lag_seconds),

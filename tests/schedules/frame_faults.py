@@ -48,7 +48,7 @@ class FrameTrouble(NamedTuple):
 
 
 class FaultyFrames(MemoryFrames):
-    """A FrameStore that faults befall.
+    """A FrameStore with injected faults.
 
     Args:
         now_seconds: the true time.
@@ -76,7 +76,7 @@ class FaultyFrames(MemoryFrames):
         self._check_available()
         return await super().remove(site)
 
-    def befall(self, fault: FrameFault, site: int) -> None:
+    def inject(self, fault: FrameFault, site: int) -> None:
         """Let a fault happen to the table of the site with this hash."""
         if fault.kind == "unavailable":
             self._available_from = self._now_seconds() + fault.seconds

@@ -1,8 +1,8 @@
 """What Redis loses in a run, what the operator does about it, and what must be so in spite of it.
 
-records   some page records go back to what they were; nobody does anything
+records   some page records return to former values; the operator does nothing
 flushed   everything is gone: daemons stop writing, and the operator has all pages read into a new index
-older     the clusters go back to an earlier copy; the same
+older     the clusters return to an earlier copy; the same
 recent    the clusters lose their last second or two just as events were sent, and daemons die; the same
 epoch     nothing is lost, but every record comes again under a raised input epoch, and none under its own
 """
@@ -21,6 +21,7 @@ from neardup_stream.stores.cluster_store import PAGES
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
+from tests.frail_records import lose_record, put_back_record, stored_records
 from tests.schedules.clock_jumps import early_expiry
 from tests.schedules.views import WatchedRecords
 
@@ -46,8 +47,8 @@ class Loss(NamedTuple):
     Attributes:
         kind: see above.
         at_seconds: since the beginning.
-        lag_seconds: how far things go back.
-        operator_seconds: until somebody looks after it.
+        lag_seconds: how far back the copy is.
+        operator_seconds: until the operator repairs it.
     """
 
     kind: LossKind
@@ -90,21 +91,21 @@ class LosingRecords(WatchedRecords):
 
     def remember(self) -> None:
         """Keep what is stored now, to go back to."""
-        self._former.append((self._now_seconds(), dict(self._values)))
+        self._former.append((self._now_seconds(), stored_records(self)))
 
     def go_back(self, seconds: float, dice: random.Random) -> None:
         """About half of the records become what they were so many seconds ago, or are lost."""
         then = self._now_seconds() - seconds
         former = next((values for at, values in reversed(self._former) if at <= then), {})
-        for handle in sorted(self._values):
+        for handle in sorted(stored_records(self)):
             if dice.random() < 0.5:
-                self._values.pop(handle)
+                lose_record(self, handle)
                 if handle in former:
-                    self._values[handle] = former[handle]
+                    put_back_record(self, handle, former[handle])
 
 
 def snapshot(clusters: MemoryClusters) -> object:
-    """A copy of all that is stored."""
+    """Return a copy of all that is stored."""
     return deepcopy((clusters._tables, clusters._members, clusters._last_rank, clusters._aging))
 
 
@@ -115,7 +116,7 @@ def restore(clusters: MemoryClusters, copy: object) -> None:
 
 def flush(records: WatchedRecords, tables: MemoryTables, clusters: MemoryClusters) -> None:
     """Everything is gone."""
-    records._values.clear()
+    records._slots.clear()
     records._floors.clear()
     records._dropped.clear()
     tables._groups.clear()
@@ -123,7 +124,7 @@ def flush(records: WatchedRecords, tables: MemoryTables, clusters: MemoryCluster
 
 
 def written_since(clusters: MemoryClusters) -> Iterator[str]:
-    """What was decided in a store that was flushed."""
+    """Yield what was decided in a store that was flushed."""
     for table, cells in clusters._tables.items():
         if cells and (table == PAGES or table.startswith("rows:")):
             yield f"{len(cells)} cells of {table} were written to an index that was lost"
@@ -153,13 +154,13 @@ def judge_topics(
 
 
 def without_stale(records: Mapping[Handle, PageRecord], clusters: MemoryClusters) -> dict[Handle, PageRecord]:
-    """The records that are not behind what was decided of their pages, and so say nothing of them."""
+    """Return the records that are not behind what was decided of their pages, and so say nothing of them."""
     decided = _decided(clusters)
     return {handle: record for handle, record in records.items() if record.version >= decided.get(handle, 0)}
 
 
 def _decided(clusters: MemoryClusters) -> dict[Handle, int]:
-    """The highest version of each page that was decided or buried."""
+    """Return the highest version of each page that was decided or removed."""
     return {
         Handle(int.from_bytes(field, "big")): PageCell.unpack(value).version
         for field, value in clusters._tables.get(PAGES, {}).items()

@@ -1,7 +1,7 @@
-"""What a daemon holds of the broker: its membership in the group, and its ways to the topics.
+"""The connections of a daemon to the broker: its membership in the group, its sinks and transactions.
 
 `GroupMember` keeps what the real source keeps, which is what safety rests on: a commit counts only for what
-this membership read. Like the real one it goes on reading while it drains, and until it has heard that it is
+this membership read. Like the real one it still reads while it drains, and until it has heard that it is
 out, which may be long after it is.
 """
 
@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
-from neardup_stream.errors import NeardupError, StreamUnavailable
-from neardup_stream.message import Message, Partition, Record
+from neardup_stream.errors import EpochEnded, NeardupError, StoreUnavailable, StreamUnavailable
+from neardup_stream.message import Message, Partition, Record, epoch_of, topic_of
 from neardup_stream.streams.kafka.start_offsets import InputHistory, NoHistory
-from neardup_stream.streams.protocol import Drain, Finish, TakeOver
+from neardup_stream.streams.protocol import Begin, Drain, Finish, TakeOver
 from tests.schedules.broker import Broker, Dealt
 from tests.schedules.network import Network
 
@@ -51,6 +51,7 @@ class GroupMember:
         self, name: str, broker: Broker, network: Network, history: InputHistory | None = None
     ) -> None:
         self._name = name
+        self._epochs = {topic_of(one.input_id): epoch_of(one.input_id) or 0 for one in broker.logs}
         self._history = history or NoHistory()
         self._broker = network.to(broker, StreamUnavailable)
         self._news = asyncio.Event()
@@ -58,6 +59,7 @@ class GroupMember:
         self._runs: dict[Partition, _Run] = {}
         self._drain: Drain | None = None
         self._take_over: TakeOver | None = None
+        self._begin: Begin | None = None
         self._failure: NeardupError | None = None
         self._membership: asyncio.Task[None] | None = None
         broker.listeners.append(self._news.set)
@@ -77,18 +79,22 @@ class GroupMember:
             await self._broker.leave(self._name)
 
     def on_revoke(self, drain: Drain) -> None:
-        """Await `drain` before partitions are given away."""
+        """Await `drain` before partitions are revoked."""
         self._drain = drain
 
     def on_assign(self, take_over: TakeOver) -> None:
         """Await `take_over` before partitions are read."""
         self._take_over = take_over
 
+    def on_begin(self, begin: Begin) -> None:
+        """Await `begin` before partitions are read."""
+        self._begin = begin
+
     def on_gap(self, finish: Finish) -> None:
         """This broker deletes no records."""
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
-        """The next records; none when there is no news for a while."""
+        """Return the next records; none when there is no news for a while."""
         if self._failure is not None:
             failure, self._failure = self._failure, None
             raise failure
@@ -137,14 +143,14 @@ class GroupMember:
         return known
 
     async def _commit(self, offsets: Mapping[Partition, int]) -> bool:
-        """Whether the group took it: as the member that it was when this was asked."""
+        """Return whether the group took it: as the member that it was when this was asked."""
         generation = self._generation
         witnesses = await self._history.witnesses(list(offsets))
         is_taken: bool = await self._broker.commit(self._name, generation, offsets, witnesses)
         return is_taken
 
     def lag(self) -> Mapping[Partition, int]:
-        """Nobody asks."""
+        """Return nothing: no stage asks."""
         return {}
 
     async def _stay_a_member(self) -> None:
@@ -170,6 +176,7 @@ class GroupMember:
         if not isinstance(dealt, Dealt):
             return False
         try:
+            self._enter(dealt.next_offsets)
             await self._history.check(dealt.witnesses)
         except NeardupError as error:
             self._failure = error
@@ -178,12 +185,24 @@ class GroupMember:
         next_offsets = dict(dealt.next_offsets)
         if self._take_over is not None:
             next_offsets |= await self._take_over(list(next_offsets))
+        try:
+            if self._begin is not None:
+                await self._begin(list(next_offsets))
+        except StoreUnavailable:
+            return False
         self._generation = dealt.generation
         self._runs = {
             partition: _Run(offset, offset, offset, offset) for partition, offset in next_offsets.items()
         }
         self._news.set()
         return True
+
+    def _enter(self, dealt: Collection[Partition]) -> None:
+        """Refuse to read an epoch that is not the one with which we have begun."""
+        for partition in dealt:
+            topic, epoch = topic_of(partition.input_id), epoch_of(partition.input_id) or 0
+            if epoch > self._epochs[topic]:
+                raise EpochEnded(topic, epoch, self._epochs[topic])
 
     async def _on_revoked(self) -> None:
         try:
@@ -215,7 +234,7 @@ class TopicSink:
         """Nothing to close."""
 
     async def send(self, messages: Sequence[Message]) -> None:
-        """Deliver, in two goes."""
+        """Send one half after the other."""
         middle = len(messages) // 2
         for some in (messages[:middle], messages[middle:]):
             if some:
@@ -245,7 +264,7 @@ class TopicTransactions:
         await self.close()
 
     async def open(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
-        """Shut others out."""
+        """Fence the former owners."""
         opened: dict[Partition, tuple[int, int]] = await self._broker.open(partitions)
         self._fences |= {partition: fence for partition, (fence, _) in opened.items()}
         return {partition: offset for partition, (_, offset) in opened.items()}
@@ -258,7 +277,7 @@ class TopicTransactions:
         dead_letters: Sequence[Message],
         next_offset: int,
     ) -> None:
-        """Everything in one call, after which it is open only if that went well."""
+        """Everything in one call, after which the partition is open only if the call succeeded."""
         fence = self._fences.pop(partition, None)
         if fence is None:
             raise StreamUnavailable(f"{partition} is not open")
@@ -267,5 +286,5 @@ class TopicTransactions:
         self._fences[partition] = fence
 
     async def close(self) -> None:
-        """Deliver for nobody."""
+        """Forget all fences."""
         self._fences.clear()

@@ -2,7 +2,7 @@
 
 The server belongs to the world, so a request that is on its way is served although its sender has died or
 sleeps. Now and then a connection breaks: the caller learns that the other side is unavailable, while the
-request was never served, was served already, or will be served when nobody expects it any more.
+request was never served, was served already, or will be served when no caller waits for it any more.
 """
 
 import asyncio
@@ -50,11 +50,11 @@ class Network:
     """Carries calls.
 
     Args:
-        loop: everybody's.
+        loop: of all processes.
         dice: decide how long a way takes, and what breaks.
         weather: how likely that is.
-        on_call: awaited by whoever makes a call, before it is sent.
-        tell: told who called what with which arguments, and the answer.
+        on_call: awaited by every caller before its call is sent.
+        on_answer: called with the caller, the call, its arguments and the answer.
     """
 
     def __init__(
@@ -63,39 +63,39 @@ class Network:
         dice: random.Random,
         weather: Weather,
         on_call: Callable[[], Awaitable[None]],
-        tell: Callable[..., None],
+        on_answer: Callable[..., None],
     ) -> None:
         self._loop = loop
         self._dice = dice
         self._weather = weather
         self._on_call = on_call
-        self._tell = tell
+        self._on_answer = on_answer
 
     def calm(self) -> None:
         """From now on it is good."""
         self._weather = Weather()
 
-    def to(self, server: Any, away: type[Unavailable]) -> Any:
-        """The same object, but far away: its coroutine methods are calls.
+    def to(self, server: Any, error: type[Unavailable]) -> Any:
+        """Return the same object across this network: its coroutine methods are calls.
 
         Args:
             server: what serves them; its methods never wait.
-            away: what a caller is told when the connection breaks.
+            error: raised by a call whose connection breaks.
         """
-        return _Remote(server, self, away)
+        return _Remote(server, self, error)
 
     async def call(
         self,
         method: Callable[..., Coroutine[Any, Any, Any]],
         arguments: tuple[Any, ...],
-        away: type[Unavailable],
+        error: type[Unavailable],
     ) -> Any:
-        """One call, to whoever `method` belongs to."""
+        """Call `method` at the server that it belongs to."""
         await self._on_call()
         sender, answer = self._loop.owner().name, self._loop.create_future()
         call = _Call(sender, method, arguments, answer, copy_context())
         if self._dice.random() < self._weather.broken_share:
-            self._break(call, away)
+            self._break(call, error)
         else:
             self._at_the_server(self._way_seconds(), self._serve, call)
         return await call.answer
@@ -105,26 +105,26 @@ class Network:
         self._loop.call_later(self._way_seconds(), deliver, call.answer, outcome, context=call.caller)
 
     def _outcome(self, call: _Call) -> tuple[Callable[[asyncio.Future[Any], Any], None], Any]:
-        """Serve it, in one go; how the caller is to be told, and what."""
+        """Serve a call at once; return how to complete its answer, and with what."""
         running = call.method(*call.arguments)
         try:
             running.send(None)
         except StopIteration as returned:
-            self._tell(call.sender, call.method.__name__, *call.arguments, "->", returned.value)
+            self._on_answer(call.sender, call.method.__name__, *call.arguments, "->", returned.value)
             return _succeed, returned.value
         except NeardupError as error:
             return _fail, error
         raise AssertionError(f"{call.method} waits in the middle of serving a call")
 
-    def _break(self, call: _Call, away: type[Unavailable]) -> None:
+    def _break(self, call: _Call, error: type[Unavailable]) -> None:
         fate = self._dice.choice(["lost", "served", "late"])
         noticed_seconds = self._way_seconds()
         if fate == "served":
             self._at_the_server(noticed_seconds * self._dice.random(), self._outcome, call)
         elif fate == "late":
             self._at_the_server(noticed_seconds + self._way_seconds(), self._outcome, call)
-        error = away(f"the connection broke, and the call was {fate}")
-        self._loop.call_later(noticed_seconds, _fail, call.answer, error)
+        failure = error(f"the connection broke, and the call was {fate}")
+        self._loop.call_later(noticed_seconds, _fail, call.answer, failure)
 
     def _at_the_server(self, seconds: float, serve: Callable[[_Call], object], call: _Call) -> None:
         self._loop.call_later(seconds, serve, call, context=self._loop.world_context)
@@ -136,10 +136,10 @@ class Network:
 
 
 class _Remote:
-    def __init__(self, server: Any, network: Network, away: type[Unavailable]) -> None:
+    def __init__(self, server: Any, network: Network, error: type[Unavailable]) -> None:
         self._server = server
         self._network = network
-        self._away = away
+        self._error = error
 
     def __getattr__(self, name: str) -> Any:
         member = getattr(self._server, name)
@@ -147,7 +147,7 @@ class _Remote:
             return member
 
         async def call(*arguments: Any) -> Any:
-            return await self._network.call(member, arguments, self._away)
+            return await self._network.call(member, arguments, self._error)
 
         setattr(self, name, call)
         return call

@@ -44,7 +44,7 @@ class SitePage(NamedTuple):
     frame_version: int
 
     def value(self, page: int) -> bytes:
-        """The record of a crawler."""
+        """Return the record of a crawler."""
         return msgspec.json.encode(
             {"url": page_url(page), "html": self._html(), "meta": {"made_of": tuple(self)}}
         )
@@ -76,23 +76,23 @@ class SitePage(NamedTuple):
 
 
 def page_url(page: int) -> str:
-    """The id of a page of these sites."""
+    """Return the id of a page of these sites."""
     return f"https://{_host(page % SITE_COUNT)}/{page}"
 
 
 def site_hashes() -> list[int]:
-    """What the frame store calls the sites, by number."""
+    """Return what the frame store calls the sites, by number."""
     return [site_hash(_host(site), bytes(16)) for site in range(SITE_COUNT)]
 
 
 def draw_page(page: int, dice: random.Random) -> SitePage:
-    """A page of the site that its number says; often a copy of another page, or a sibling."""
+    """Return a page of the site that its number says; often a copy of another page, or a sibling."""
     edits = dice.choice([0, 0, 1, 2])
     return SitePage(page % SITE_COUNT, dice.randrange(len(_EDITS)), edits, int(dice.random() < 0.25))
 
 
 def page_of(value: bytes | None) -> SitePage | None:
-    """What a record's page is made of; None where it is no page of a site."""
+    """Return what a record's page is made of; None where it is no page of a site."""
     try:
         return msgspec.json.decode(value or b"", type=_Crawled).meta.made_of
     except msgspec.DecodeError:
@@ -113,7 +113,7 @@ def _host(site: int) -> str:
 
 
 def _blocks(lines: list[str]) -> list[str]:
-    """The first two lines as one block, each other one by itself."""
+    """Return the first two lines as one block, each other one by itself."""
     return [
         "".join(f"<div>{line}</div>" for line in lines[:2]),
         *(f"<div>{line}</div>" for line in lines[2:]),

@@ -1,6 +1,6 @@
 """The daemons' lives: they begin, meet their faults, and begin anew, until everything has been quiet.
 
-Quiet is when the faults are over, everything is committed, and the daemons have left in peace.
+Quiet is when the faults are over, everything is committed, and the daemons have left after finishing.
 """
 
 import asyncio
@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from neardup_stream.errors import ConfigError, DependencyLost
+from neardup_stream.errors import ConfigError, DependencyLost, EpochEnded
 from tests.schedules.broker import Broker
 from tests.schedules.clock_jumps import Clocks, host_clock
 from tests.schedules.daemon import EVENTS, Protocol, Shared, live
@@ -24,7 +24,7 @@ START_SECONDS = 1_700_000_000.0
 CALM_SECONDS = 30.0
 """After the last record was written, the network is good."""
 
-PATIENCE_SECONDS = 3600.0
+MOST_SECONDS = 3600.0
 """Of virtual time; then a run that is not quiet yet will never be."""
 
 LOOK_SECONDS = 5.0
@@ -38,11 +38,11 @@ class _Seat:
     Attributes:
         number: of the daemon.
         ahead_seconds: how wrongly it knows the time of the store.
-        faults: that befall it, the next one last.
+        faults: of the daemon, the next one last.
         calls: made so far.
         lives: begun so far.
-        process: of the life that goes on.
-        stop: tells that life to end in peace.
+        process: of the present life.
+        stop: set to let that life finish and end.
     """
 
     number: int
@@ -59,13 +59,13 @@ class Stage:
 
     Args:
         dice: decide whatever the story leaves open.
-        fault profile: what the story was drawn from.
+        fault_profile: what the story was drawn from.
         story: what happens.
         protocol: how daemons are put together.
-        tell: told every call and every fault, a line each.
+        on_line: called with every call and every fault, a line each.
 
     Attributes:
-        loop: everybody's.
+        loop: of all processes.
         shared: what outlives every daemon.
         deaths: what lives ended with that should not end any.
         written_since_loss: what was decided in an index that was lost.
@@ -78,14 +78,14 @@ class Stage:
         fault_profile: FaultProfile,
         story: Story,
         protocol: Protocol,
-        tell: Callable[[str], None] | None,
+        on_line: Callable[[str], None] | None,
     ) -> None:
         self.loop = VirtualLoop(dice, START_SECONDS)
-        self._tell_line = tell
+        self._on_line = on_line
         self._dice = dice
         self._story = story
         self._is_over = False
-        self._network = Network(self.loop, dice, fault_profile.weather, self._befall, self._tell)
+        self._network = Network(self.loop, dice, fault_profile.weather, self._inject_fault, self._report)
         broker = Broker(story.partitions, self.loop.time, dice)
         self.shared = Shared(
             broker, self._network, self.loop.time, START_SECONDS, fault_profile, story, protocol
@@ -95,6 +95,7 @@ class Stage:
         self.is_recovered = False
         self._copy: object = None
         self._is_index_lost = False
+        self._paused: list[Process] = []
         self._seats = [self._seat(number) for number in range(fault_profile.daemons)]
 
     @property
@@ -114,8 +115,8 @@ class Stage:
             self.loop.call_later(late_seconds + self._dice.uniform(0, 4), self._begin, seat)
         sites, frames = site_hashes(), self.shared.stores.frames
         for fault in trouble.faults:
-            self.loop.call_at(START_SECONDS + fault.at_seconds, frames.befall, fault, sites[fault.site])
-            self.loop.call_at(START_SECONDS + fault.at_seconds, self._tell, fault)
+            self.loop.call_at(START_SECONDS + fault.at_seconds, frames.inject, fault, sites[fault.site])
+            self.loop.call_at(START_SECONDS + fault.at_seconds, self._report, fault)
         if self._story.loss is not None:
             self._expect(self._story.loss)
         for at_seconds, *record in self._story.writes:
@@ -164,7 +165,7 @@ class Stage:
     def _lose(self, loss: Loss) -> None:
         if self._is_over:
             return
-        self._tell(loss)
+        self._report(loss)
         stores = self.shared.stores
         if loss.kind == "records":
             stores.records.go_back(loss.lag_seconds, self._dice)
@@ -178,7 +179,7 @@ class Stage:
         """Stop all daemons, and have everything read again: into an index made anew, or as another input."""
         if self._is_over:
             return
-        self._tell("everything is read again")
+        self._report("everything is read again")
         if loss.kind == "flushed":
             self.written_since_loss += written_since(self.shared.stores.clusters)
         if loss.kind == "epoch":
@@ -189,19 +190,28 @@ class Stage:
         self._is_index_lost = False
         self.is_recovered = True
         for seat in self._seats:
-            if seat.process is not None:
+            if seat.process is not None and seat.process.is_stopped and loss.kind == "epoch":
+                self._forget_paused(seat)
+            elif seat.process is not None:
                 self._end(seat, pause_seconds=1.0)
+
+    def _forget_paused(self, seat: _Seat) -> None:
+        """Begin the next life beside a paused process, which will go on in the former epoch."""
+        assert seat.process is not None
+        self._paused.append(seat.process)
+        seat.process = None
+        self.loop.call_later(1.0, self._begin, seat, context=self.loop.world_context)
 
     async def _until(self, is_so: Callable[[], bool]) -> None:
         while not is_so():
             await asyncio.sleep(LOOK_SECONDS)
-            if self.seconds > PATIENCE_SECONDS:
+            if self.seconds > MOST_SECONDS:
                 raise Stuck
 
     def _is_done(self) -> bool:
-        """Whether everything is consumed, and no index that was lost waits for the operator."""
+        """Return whether everything is consumed, and no index that was lost waits for the operator."""
         is_all_up = all(seat.process and not seat.process.is_stopped for seat in self._seats)
-        return is_all_up and self.shared.broker.is_consumed and not self._is_index_lost
+        return is_all_up and self.shared.broker.is_consumed and not self._is_index_lost and not self._paused
 
     def _seat(self, number: int) -> _Seat:
         faults = [fault for fault in self._story.faults if fault.daemon == number]
@@ -220,10 +230,18 @@ class Stage:
             is_stale = seat.number in self._story.frame_trouble.stale
             await live(name, self.shared, stop, self._clocks(seat), is_stale=is_stale)
         except BaseExceptionGroup as ended:
-            refusals = (ConfigError, DependencyLost) if self._is_index_lost else DependencyLost
+            refusals: tuple[type[Exception], ...] = (DependencyLost,)
+            if self._is_index_lost:
+                refusals += (ConfigError,)
+            elif self.loop.owner() in self._paused:
+                refusals += (EpochEnded,)
             _, unexpected = ended.split(refusals)
             self.deaths += unexpected.exceptions if unexpected else ()
-        self._end(seat, pause_seconds=1.0)
+        if self.loop.owner() in self._paused:
+            self._paused.remove(self.loop.owner())
+            self.loop.kill(self.loop.owner())
+        else:
+            self._end(seat, pause_seconds=1.0)
 
     def _clocks(self, seat: _Seat) -> Clocks:
         jumps = [jump for jump in self._story.clock_jumps if jump.daemon == seat.number]
@@ -239,8 +257,8 @@ class Stage:
         seat.process = None
         self.loop.call_later(pause_seconds, self._begin, seat, context=self.loop.world_context)
 
-    async def _befall(self) -> None:
-        """Whoever makes a call meets its fault, if this is the call for it."""
+    async def _inject_fault(self) -> None:
+        """Inject the fault of the calling process, if this is its call."""
         owner = self.loop.owner()
         seat = next((seat for seat in self._seats if seat.process is owner), None)
         if seat is None or self._is_over:
@@ -258,7 +276,7 @@ class Stage:
     def _strike(self, seat: _Seat, process: Process, fault: Fault) -> None:
         if process.is_dead or process.is_stopped:
             return
-        self._tell(fault)
+        self._report(fault)
         if fault.kind == "kill":
             self._end(seat, fault.seconds)
         elif fault.kind == "leave":
@@ -266,12 +284,12 @@ class Stage:
             seat.stop.set()
         else:
             process.is_stopped = True
-            self.loop.call_later(fault.seconds, _go_on, process, context=self.loop.world_context)
+            self.loop.call_later(fault.seconds, _resume, process, context=self.loop.world_context)
 
-    def _tell(self, *words: object) -> None:
-        if self._tell_line is not None:
-            self._tell_line(f"{self.seconds:7.2f} {' '.join(map(str, words))}")
+    def _report(self, *words: object) -> None:
+        if self._on_line is not None:
+            self._on_line(f"{self.seconds:7.2f} {' '.join(map(str, words))}")
 
 
-def _go_on(process: Process) -> None:
+def _resume(process: Process) -> None:
     process.is_stopped = False

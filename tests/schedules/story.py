@@ -1,4 +1,4 @@
-"""What happens in one run, drawn beforehand: what crawlers write, and what befalls the daemons."""
+"""Draws what happens in one run: what crawlers write, and the faults of the daemons."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -31,14 +31,14 @@ class Write(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """What befalls a daemon as it makes its call of this number, counted over all its lives.
+    """The fault of a daemon at its call of this number, counted over all its lives.
 
     Attributes:
         daemon: its number.
         call: from 0.
-        kind: "kill"; "stop" (SIGSTOP, and SIGCONT after `seconds`); "leave" in peace.
+        kind: "kill"; "stop" (SIGSTOP, and SIGCONT after `seconds`); "leave" after finishing.
         is_sent: whether the call is on its way already.
-        seconds: until the daemon goes on, or begins a new life.
+        seconds: until the daemon resumes, or begins a new life.
     """
 
     daemon: int
@@ -60,7 +60,7 @@ class FaultProfile:
         bursts: in how many bursts they are written at most, so that matching pages are in flight at once.
         duration_seconds: over which.
         faults: how many at most.
-        fault_calls: after how many calls of a daemon one befalls it, on average.
+        fault_calls: calls of a daemon between two faults, on average.
         weather: of the network.
         tombstone_ttl_seconds: how long what is decided is remembered, and how late a decision may come.
         page_seconds: retention; None: nothing expires.
@@ -170,7 +170,7 @@ class Story(NamedTuple):
 
 
 def draw_story(fault_profile: FaultProfile, dice: random.Random) -> Story:
-    """A story of this fault profile."""
+    """Return a story of this fault profile."""
     partitions = [Partition("pages", number) for number in range(dice.randint(1, fault_profile.partitions))]
     story = Story(
         partitions,
@@ -197,7 +197,7 @@ def draw_story(fault_profile: FaultProfile, dice: random.Random) -> Story:
 def _draw_writes(
     fault_profile: FaultProfile, partitions: list[Partition], dice: random.Random
 ) -> list[Write]:
-    """Pages of a family or two. A forget goes where its page came before, as the contract asks."""
+    """Pages of a family or two. A forget is written to the partition of its page, as the contract asks."""
     topics = dice.sample(range(_TOPICS), dice.randint(1, 2))
     roams = dice.random() < 0.5  # whether one page may come in several partitions
     places: dict[int, Partition] = {}
@@ -206,7 +206,7 @@ def _draw_writes(
         page = dice.randrange(fault_profile.pages)
         value = _draw_value(page, topics, dice, has_frames=fault_profile.has_frames)
         if value is None and page not in places:
-            page = fault_profile.pages  # which nobody knows
+            page = fault_profile.pages  # a page that was never written
         partition = places.get(page)
         if partition is None or (roams and value is not None):
             partition = dice.choice(partitions)

@@ -1,7 +1,7 @@
-"""Whatever befalls three daemons, and in whatever order they take their steps, the eight invariants hold.
+"""With any faults of three daemons, and any order of their steps, the eight invariants hold.
 
-A run that fails names its seed and fault profile; `python -m tests.schedules SEED --fault-profile CLIMATE`
-lives it again and tells every call.
+A run that fails names its seed and fault profile; `python -m tests.schedules SEED --fault-profile NAME`
+repeats it and prints every call.
 """
 
 import os
@@ -54,9 +54,21 @@ def test_no_run_ends_between_a_loss_and_its_operator() -> None:
     assert outcome.is_recovered
 
 
-def test_a_record_that_remembers_no_further_partition_is_no_violation() -> None:
+@pytest.mark.parametrize("seed", [9_100_891, 9_101_106])
+def test_offsets_of_a_former_epoch_leave_room_for_those_of_the_new_one(seed: int) -> None:
     """A page in three partitions, and in three more under a raised epoch, which is more than five."""
-    assert run(9_100_891, FAULT_PROFILES["raised epoch"]).violations == []
+    assert run(seed, FAULT_PROFILES["raised epoch"]).violations == []
+
+
+def test_rows_of_a_former_epoch_are_published_though_other_versions_followed() -> None:
+    """Daemons decide and are killed before they send; the epoch is raised before they begin again."""
+    assert run(9_101_403, FAULT_PROFILES["raised epoch"]).violations == []
+
+
+@pytest.mark.parametrize("seed", [9_101_217, 9_101_435])
+def test_a_process_that_continues_in_a_former_epoch_changes_no_page_of_the_new_one(seed: int) -> None:
+    """It is paused before it registers or decides, and the new epoch has read the page meanwhile."""
+    assert run(seed, FAULT_PROFILES["raised epoch"]).violations == []
 
 
 def test_a_version_that_was_decided_meanwhile_is_not_claimed_above_itself() -> None:
@@ -95,7 +107,7 @@ def test_daemons_know_different_frames() -> None:
     assert len(set(shares)) > 4
 
 
-def test_pages_are_left_to_archives_and_come_back() -> None:
+def test_pages_are_left_to_archives_and_return() -> None:
     """In enough runs for the fault profile to show something."""
     outcomes = [run(seed, FAULT_PROFILES["pages left to archives"]) for seed in range(10)]
     assert sum(outcome.archived_count for outcome in outcomes) > 20

@@ -18,7 +18,7 @@ from tests.schedules.virtual_loop import Stuck, VirtualLoop
 def loop() -> Iterator[VirtualLoop]:
     loop = VirtualLoop(random.Random(1), start_seconds=100.0)
     yield loop
-    loop.bury()
+    loop.close_all()
 
 
 class Diary:
@@ -101,8 +101,8 @@ def test_what_a_callback_raises_is_kept(loop: VirtualLoop) -> None:
 
 
 def test_a_seed_means_one_run_whatever_the_order_of_sets() -> None:
-    told: list[str] = []
-    run(7, tell=told.append)
+    lines: list[str] = []
+    run(7, on_line=lines.append)
     elsewhere = subprocess.run(
         [sys.executable, "-m", "tests.schedules", "7"],
         env={**os.environ, "PYTHONHASHSEED": "1"},
@@ -111,5 +111,5 @@ def test_a_seed_means_one_run_whatever_the_order_of_sets() -> None:
         text=True,
         timeout=60,
     )
-    assert len(told) > 100
-    assert elsewhere.stdout == "".join(f"{line}\n" for line in told)
+    assert len(lines) > 100
+    assert elsewhere.stdout == "".join(f"{line}\n" for line in lines)

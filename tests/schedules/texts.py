@@ -6,7 +6,7 @@ _WORDS = 100
 
 
 def text_of(topic: int, edits: int) -> str:
-    """A text of a family; a few edits apart they are alike, by their fingerprints alone."""
+    """Return a text of a family; a few edits apart they are alike, by their fingerprints alone."""
     words = [f"t{topic}w{number}" for number in range(_WORDS)]
     for place in range(edits):
         words[place] = f"t{topic}e{place}"

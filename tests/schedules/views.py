@@ -132,7 +132,7 @@ def _siblings_matched(
 
 
 def _has_no_frame(record: PageRecord) -> bool:
-    """Whether all of its frame was taken out, and no more.
+    """Return whether all of its frame was taken out, and no more.
 
     Of a young site, paragraphs that copies repeat are taken for frame. What is left of such a page may be one
     of its paragraphs and a line of the frame that is new, which is on other pages of the site as well.

@@ -2,9 +2,9 @@
 
 Whatever runs belongs to a *process*, by the context it was scheduled in. Within a process, callbacks run in
 the order in which they were scheduled, as asyncio promises; of several processes one is drawn before each
-callback. When nobody can run, time jumps to the next timer. So a run is a function of its dice.
+callback. When no process can run, time jumps to the next timer. So a run is a function of its dice.
 
-- A process that is *stopped* keeps what it has and runs nothing of it, as after SIGSTOP, while time goes on.
+- A process that is *stopped* keeps what it has and runs nothing of it, as after SIGSTOP, while time passes.
 - A process that is *killed* never runs again: no `finally`, no cancellation, as after SIGKILL.
 
 What belongs to no process is the *world*, which is neither stopped nor killed.
@@ -24,7 +24,7 @@ __all__ = ["Process", "Stuck", "VirtualLoop"]
 
 
 class Stuck(Exception):  # noqa: N818 - a finding, whose name says it
-    """Nobody can run, and nobody waits for a time: a deadlock."""
+    """No process can run, and none waits for a time: a deadlock."""
 
 
 class Process:
@@ -68,7 +68,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     Attributes:
         world_context: of what belongs to no process.
-        defects: what callbacks raised where nobody could catch it.
+        defects: what callbacks raised and no caller could catch.
     """
 
     def __init__(self, dice: random.Random, start_seconds: float) -> None:
@@ -84,7 +84,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self.defects: list[BaseException] = []
 
     def start(self, name: str, main: Coroutine[Any, Any, None]) -> Process:
-        """A new process that runs `main`."""
+        """Start a new process that runs `main`."""
         process = Process(name)
         self._processes.append(process)
         self.create_task(main, context=self._context_of(process))
@@ -99,8 +99,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Whose code is running."""
         return _OWNER.get(self._world)
 
-    def bury(self) -> None:
-        """End what is left of everybody, unheard, and close. Nothing can be scheduled any more.
+    def close_all(self) -> None:
+        """Kill all processes, close their coroutines, and close the loop. Nothing can be scheduled any more.
 
         Closing a coroutine runs its `finally` blocks, in which it may wait again, or miss the running loop.
         """
@@ -120,7 +120,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Virtual seconds."""
         return self._now_seconds
 
-    def call_soon(  # type: ignore[override] # callbacks are not told apart by their arguments here
+    def call_soon(  # type: ignore[override] # callbacks have no types for their arguments here
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
         """Schedule a callback of the process that `context`, or the running code, belongs to."""
@@ -138,7 +138,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         return timer
 
     def create_task(self, coro: Any, *, name: object = None, context: Context | None = None) -> Any:
-        """A task, remembered for the end."""
+        """Return a task, remembered for the end."""
         task = super().create_task(coro, name=name, context=context)
         self._tasks.append(task)
         return task
@@ -146,13 +146,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def run_in_executor(  # type: ignore[override] # the same
         self, executor: Any, func: Callable[..., Any], *args: Any
     ) -> Any:
-        """Run it here: nobody notices, because threads share nothing with the stores."""
+        """Run it here: the result is the same, because threads share nothing with the stores."""
         future = self.create_future()
         future.set_result(func(*args))
         return future
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Keep what a callback raised; what a dead task never told anybody is not asked for."""
+        """Keep what a callback raised; exceptions of dead tasks are ignored."""
         if "handle" in context:
             self.defects.append(context["exception"])
 
@@ -187,7 +187,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
 
 def _innermost(coroutine: Any) -> Any:
-    """The coroutine that waits for something else than a coroutine."""
+    """Return the coroutine that waits for something else than a coroutine."""
     while iscoroutine(inner := coroutine.cr_await) and not _is_closed(inner):
         coroutine = inner
     return coroutine

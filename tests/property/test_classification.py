@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES
 from neardup_stream.match import Candidate
 from neardup_stream.page import Handle
-from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES, VerdictConfig, judge_likeness
-from neardup_stream.pipeline.verification import verify
+from neardup_stream.pipeline.candidate_comparison import verify
+from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES, VerdictConfig, classify
+from neardup_stream.pipeline.pair_figures import text_figures
 from neardup_stream.stores.page_record import PageRecord
 from tests.framed_pages import SKETCH, framed_record
 
@@ -29,8 +30,11 @@ pages = st.builds(
 
 
 def rows(lefts: Sequence[PageRecord], rights: Sequence[PageRecord]) -> list[list[float]]:
-    columns = judge_likeness(lefts, rights, CONFIG)
-    return [list(map(float, row)) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    found = classify(text_figures(lefts, rights, SKETCH), CONFIG).pairs()
+    return [
+        [pair.name == "near", pair.view == "whole", pair.resemblance or 0, pair.own or 0, pair.other or 0]
+        for pair in found
+    ]
 
 
 @settings(max_examples=300)
