@@ -35,6 +35,11 @@ class Example(NamedTuple):
         """Whether it needs a daemon and Kafka."""
         return self.path.startswith("/v1/decisions") or (self.path == "/v1/pages" and self.body is not None)
 
+    @property
+    def is_recent(self) -> bool:
+        """Whether it needs what is on topics."""
+        return self.path in {"/v1/merges", "/v1/dead-letters"}
+
     def ask(self, api: QueryApi, **names: object) -> Answered:
         """Send the command, with values for the names in its path."""
         path = self.path.format(**names) + f"?{self.query}" * bool(self.query)
@@ -42,7 +47,7 @@ class Example(NamedTuple):
 
 
 def shape(value: Any) -> Any:
-    """What a value is made of: names of fields, types, and the shape of a list's first item."""
+    """Return what a value is made of: names of fields, types, and the shape of a list's first item."""
     if isinstance(value, dict):
         return {name: shape(each) for name, each in value.items()}
     return [shape(value[0])] if isinstance(value, list) and value else type(value).__name__

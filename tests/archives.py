@@ -24,7 +24,7 @@ SCHEMA: dict[str, str | int] = {"scheme": "of this test"}
 
 
 def keyed_page(number: int, *, text: int | None = None) -> KeyedPage:
-    """The keys of a page of this text, else of its own."""
+    """Return the keys of a page of this text, else of its own."""
     random = Random(number if text is None else text)
     return KeyedPage(random.getrandbits(64), [random.randbytes(3 * 4)])
 
@@ -40,7 +40,7 @@ def frozen_page(
     is_short: bool = False,
     content: str = "",
 ) -> FrozenPage:
-    """A page that says what its number, or its text, makes it say."""
+    """Return a page that says what its number, or its text, makes it say."""
     own_url = url or f"https://site{number % 3}.example/page/{number}"
     logged = LoggedPage(page_id or own_url, own_url, 1_700_000_000_000 + 1000 * number)
     kept = keep_text(content, locate_tokens(content).hashes, TEXT_PARTS | {PREFIXES})
@@ -86,7 +86,7 @@ def build_archive(
 def text_writers(
     directory: Path, *, common_pages: int = COMMON_PAGES, memory_bytes: int = LEAST_MEMORY_BYTES
 ) -> list[PartWriter]:
-    """The parts that are made of texts."""
+    """Return the parts that are made of texts."""
     return [
         PassagesWriter(directory, memory_bytes, stored_recipe(), common_pages),
         TextsWriter(directory),

@@ -1,6 +1,7 @@
-"""Work that ends its process in every way there is, told by its request; for tests of worker processes."""
+"""Work that ends its process in the way that its request names; for tests of worker processes."""
 
 import ctypes
+import mmap
 import os
 import signal
 import time
@@ -56,7 +57,8 @@ def _take_memory() -> None:
 
 
 def _keep_memory() -> None:
-    _KEPT.append(bytes(48 << 20))
+    """Map it: memory that was free in a forked process would not make it grow."""
+    _KEPT.append(mmap.mmap(-1, 48 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
 
 
 def _crash() -> None:
@@ -76,7 +78,7 @@ def _take_parent_along() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-_KEPT: list[bytes] = []
+_KEPT: list[mmap.mmap] = []
 
 _DEEDS: dict[bytes, Callable[[], None]] = {
     b"-busy-": _be_busy,

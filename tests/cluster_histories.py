@@ -68,13 +68,13 @@ def node(number: int, version: int = 1) -> PageVersion:
 
 
 def match_with(number: int, version: int = 1, rank: int = 0) -> Match:
-    """A match with that version of another page."""
+    """Return a match with that version of another page."""
     handle, version, page_id, url, _ = node(number, version)
     return Match(handle, page_id, url, version, 0, "near", rank=rank, containment=0.5, contained_in=1.0)
 
 
 async def describe(handles: Sequence[Handle]) -> dict[Handle, Description]:
-    """Names every page."""
+    """Return the id and URL of every page."""
     return {handle: Description(node(handle).id, node(handle).url) for handle in handles}
 
 
@@ -82,7 +82,7 @@ class _KnowingRecords(MemoryRecords):
     """Records that know every version."""
 
     async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
-        """A record of each page, above any version."""
+        """Return a record of each page, above any version."""
         record = PageRecord.first(
             page_id=PageId("id"),
             url="url",
@@ -113,6 +113,7 @@ class History:
         crawl: records and index.
         partition: where its pages come from.
         marks: whether the rank of a decided page comes into its record, as it does unless a daemon crashed.
+        jitter: of the pauses after conflicts.
         tombstone_ttl_seconds: how long decisions are remembered after a trim.
     """
 
@@ -126,8 +127,9 @@ class History:
         *,
         marks: bool = True,
         tombstone_ttl_seconds: float = 600.0,
+        jitter: Callable[[], float] = random.random,
     ) -> None:
-        self.clusters = Clusters(store, describe, rule, ClusterConfig(tombstone_ttl_seconds))
+        self.clusters = Clusters(store, describe, rule, ClusterConfig(tombstone_ttl_seconds), jitter)
         self.crawl = crawl or Crawl()
         self.placements: list[tuple[Request, Placement]] = []
         self.ranks: dict[Position, int] = {}
@@ -137,7 +139,7 @@ class History:
         self._offset = 0
 
     async def run(self, ops: Iterable[Op]) -> list[Placement]:
-        """One batch; crawls without a change and forgets of nobody are left out, as the daemon does."""
+        """Decide one batch, without unchanged crawls and forgets of unknown pages, as the daemon does."""
         requests = self.registered(ops)
         return await self.decide(requests)
 
@@ -187,7 +189,7 @@ class History:
         return PlaceRequest(position, node(op.number, version), ())
 
     def _probed(self, request: Request) -> Request:
-        """The living pages in the index that match; then it is in the index itself."""
+        """Return the living pages in the index that match; then it is in the index itself."""
         if not isinstance(request, PlaceRequest):
             return request
         number, version = request.node.handle, request.node.version
@@ -271,7 +273,7 @@ def _fold_one(facts: _Facts, request: Request, placement: Placement) -> None:
         facts.put(
             merge.absorbed.representative.handle, merge.absorbed.representative.version, merge.survivor.id
         )
-    if placement.departure is not None and placement.departure.is_handover:
+    if placement.departure is not None and placement.departure.is_representative_change:
         assert placement.departure.remaining is not None
         facts.name(placement.departure.remaining)
     if placement.cluster is None:
@@ -279,7 +281,7 @@ def _fold_one(facts: _Facts, request: Request, placement: Placement) -> None:
     elif placement.is_duplicate:
         facts.name(placement.cluster)
         facts.put(number, version, placement.cluster.id)
-    elif placement.was_linked or version > 1:  # a page that was never linked nor gone is not told
+    elif placement.was_linked or version > 1:  # a page that was never linked or gone is not published
         facts.name(placement.cluster)
 
 
@@ -294,7 +296,7 @@ def _speaker(by_epoch: Mapping[int, int]) -> int:
 
 
 async def walked(clusters: Clusters) -> dict[str, tuple[int, tuple[int, ...]]]:
-    """Every cluster of two or more: its representative's number, its members' in order of rank."""
+    """Return every cluster of two or more: its representative's number, its members' in order of rank."""
     return {
         cluster_id: (representative.handle, tuple(members))
         async for cluster_id, representative, members in clusters.walk()

@@ -64,7 +64,7 @@ def secure_kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecureKaf
 
 @pytest.fixture
 def namespace() -> str:
-    """A key prefix nobody else uses, so that tests share a server and not its contents."""
+    """A key prefix that no other test uses, so that tests share a server and not its contents."""
     return f"t{secrets.token_hex(6)}"
 
 

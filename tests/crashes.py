@@ -26,7 +26,7 @@ class Burn(NamedTuple):
 
 
 class Fuse:
-    """Counts calls and crashes at those that were chosen; afterwards every call goes well.
+    """Counts calls and crashes at those that were chosen; afterwards every call succeeds.
 
     Args:
         burns: one after the other.
@@ -77,51 +77,51 @@ class Fuse:
 
 
 class Stall:
-    """A process that stands still at one call, and at every other one meanwhile, until it is let go on.
+    """A process that is paused at one call, and at every other one meanwhile, until it is resumed.
 
     Args:
-        calls: so many calls go well before.
+        calls: so many calls succeed before.
         moment: whether the call in which it stops was done by then.
     """
 
     def __init__(self, calls: int, moment: Literal["before", "after"]) -> None:
         self._calls_left = calls
         self._moment = moment
-        self._goes_on = asyncio.Event()
-        self._stands_still = asyncio.Event()
+        self._is_resumed = asyncio.Event()
+        self._is_paused = asyncio.Event()
 
     @property
     def was_met(self) -> bool:
         """Whether it came to the call at all."""
-        return self._stands_still.is_set()
+        return self._is_paused.is_set()
 
     async def until_still(self, process: asyncio.Task[None]) -> None:
-        """Wait until the process stands still, or has ended without."""
-        met = asyncio.create_task(self._stands_still.wait())
+        """Wait until the process is paused, or has ended without a pause."""
+        met = asyncio.create_task(self._is_paused.wait())
         await asyncio.wait({met, process}, return_when=asyncio.FIRST_COMPLETED)
         met.cancel()
 
-    def go_on(self) -> None:
-        """Let it go on, for good."""
-        self._goes_on.set()
+    def resume(self) -> None:
+        """Resume it, for good."""
+        self._is_resumed.set()
 
     async def burn(self, call: Callable[[], Awaitable[_T]]) -> _T:
-        """One call, unless it is the time to stand still."""
+        """One call, unless it is the time to pause."""
         await asyncio.sleep(0)
         is_it = self._calls_left == 0
         self._calls_left -= 1
         if self._calls_left < 0 and not (is_it and self._moment == "after"):
-            self._stands_still.set()
-            await self._goes_on.wait()
+            self._is_paused.set()
+            await self._is_resumed.wait()
         result = await call()
         if is_it and self._moment == "after":
-            self._stands_still.set()
-            await self._goes_on.wait()
+            self._is_paused.set()
+            await self._is_resumed.wait()
         return result
 
 
 def crashing(target: Any, fuse: Fuse | Stall) -> Any:
-    """The same store or stream, but in one of its calls the process crashes, or stands still."""
+    """Return the same store or stream, but in one of its calls the process crashes, or is paused."""
     return _Frail(target, fuse)
 
 

@@ -11,8 +11,8 @@ from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_lines
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.frames.table import LineHashes
 from neardup_stream.page import Page
+from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES
 from neardup_stream.pipeline.extract import Extract
-from neardup_stream.pipeline.likeness import MIN_CONTENT_SHINGLES
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["SKETCH", "framed_record", "outside_landmarks", "prose"]
@@ -21,13 +21,13 @@ SKETCH = SketchConfig()
 
 
 def outside_landmarks(page: Page) -> LineHashes:
-    """The lines of a page outside its landmarks, read in this process."""
+    """Return the lines of a page outside its landmarks, read in this process."""
     _, (lines,) = fingerprint_lines([Extract("all_text").text_outside_landmarks(page)], SimhashConfig())
     return lines.hashes
 
 
 def framed_record(content: Sequence[str], frame: Collection[str] = (), url: str = "page") -> PageRecord:
-    """A page of these lines, each with a token; those of the frame come first, and are taken out."""
+    """Return a page of these lines, each with a token; those of the frame come first, and are taken out."""
     lines = [*frame, *content]
     computed, (page_lines,) = fingerprint_lines(["\n".join(lines)], SimhashConfig(), SKETCH)
     whole = PageRecord(
@@ -61,7 +61,7 @@ def framed_record(content: Sequence[str], frame: Collection[str] = (), url: str 
 
 
 def prose(random: Random, words: int, edited: Iterable[int] = ()) -> str:
-    """One line of words that no other line has; those at some places are others again."""
+    """Return one line of words that no other line has; those at some places are others again."""
     line = [f"w{random.getrandbits(60):x}" for _ in range(words)]
     for place in edited:
         line[place] = f"e{random.getrandbits(60):x}"

@@ -16,7 +16,7 @@ __all__ = ["expectations_of", "read_pipeline"]
 async def read_pipeline(
     pipeline: Pipeline, records: Sequence[Record], committed: Mapping[Partition, int]
 ) -> History:
-    """What a pipeline was given, told and stored; nothing may be under way."""
+    """Return what a pipeline was given, published and stored; nothing may be in flight."""
     packed = [each async for walked in all_records(pipeline.records) for each in walked.records]
     return History(
         inputs=read_inputs(records, pipeline.preparation()),
@@ -32,7 +32,7 @@ async def read_pipeline(
 
 
 def expectations_of(pipeline: Pipeline, *, may_expire: bool = False) -> Expectations:
-    """What may be concluded from its history; matches connect by the rule `components` alone."""
+    """Return what may be concluded from its history; matches connect by the rule `components` alone."""
     is_connecting = pipeline.rule is components
     return Expectations(
         publishes_unique=pipeline.event_config.unique,

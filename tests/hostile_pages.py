@@ -1,4 +1,4 @@
-"""Pages that strangers make to hurt whoever reads them, each with what becomes of it."""
+"""Pages made to harm their reader, each with its expected outcome."""
 
 import base64
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """Histories of pages over the whole pipeline: they come, change, go, expire and return; crashes cut the runs.
 
-`PageHistory` feeds records to the real loop and sweeps with the real sweeper; what subscribers were told it
-folds and holds against what is stored.
+`PageHistory` feeds records to the real loop and sweeps with the real sweeper; it
+folds the published events and compares them with what is stored.
 """
 
 import asyncio
@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from neardup_stream.clusters.rules import Rule, anchored, components, linked
-from neardup_stream.events import DuplicateFound, EventCluster, event_type
+from neardup_stream.event_parts import EventCluster
+from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.fold import Fold
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
@@ -88,7 +89,7 @@ class Sweep(NamedTuple):
 
 
 def text_of(content: Content) -> str:
-    """The words of a content."""
+    """Return the words of a content."""
     if content == SHORT:
         return "too short"
     first = content.step * _STEP
@@ -99,7 +100,7 @@ def text_of(content: Content) -> str:
 
 
 def are_alike(one: Content, other: Content) -> bool:
-    """Whether two contents match, by the texts alone."""
+    """Return whether two contents match, by the texts alone."""
     return SHORT not in (one, other) and one.topic == other.topic and abs(one.step - other.step) <= 1
 
 
@@ -109,7 +110,7 @@ def page_url(page: int) -> str:
 
 
 def sharp_pipeline(**fields: Any) -> Pipeline:
-    """A pipeline in memory, or with other stores, whose sketches are `SKETCH`."""
+    """Return a pipeline in memory, or with other stores, whose sketches are `SKETCH`."""
     return Pipeline(sketch=SKETCH, **fields)
 
 
@@ -144,7 +145,7 @@ class PageHistory:
         await self.fuse.until_done(lambda: self.sweep(self.fuse))
 
     async def check(self, dice: random.Random) -> None:
-        """What subscribers were told, in any order and with repeats, adds up to what is stored.
+        """Check that the events, in any order and with repeats, add up to what is stored.
 
         Raises:
             AssertionError: it does not.
@@ -153,8 +154,8 @@ class PageHistory:
         _check_each(messages)
         fold = _shuffled_fold(messages, dice)
         stored, living = await self.clusters(), await self.living()
-        told = {key: members & living for key, members in fold.clusters().items()}
-        assert {key: members for key, members in told.items() if len(members) > 1} == {
+        folded = {key: members & living for key, members in fold.clusters().items()}
+        assert {key: members for key, members in folded.items() if len(members) > 1} == {
             key: members for key, (_, members) in stored.items()
         }
         for representative, members in stored.values():
@@ -163,7 +164,7 @@ class PageHistory:
         assert not {each for each in alone if fold.is_deletable(each)}
 
     async def clusters(self) -> dict[str, tuple[str, frozenset[str]]]:
-        """The stored clusters of two or more: representative and members, by page id."""
+        """Return the stored clusters of two or more: representative and members, by page id."""
         found = {}
         async for cluster_id, speaker, handles in self.pipeline.decider().walk():
             packed = await self.pipeline.records.fetch(handles)
@@ -174,18 +175,18 @@ class PageHistory:
         return found
 
     async def living(self) -> frozenset[str]:
-        """Ids of the pages that are neither forgotten nor expired, by their records."""
+        """Return ids of the pages that are neither forgotten nor expired, by their records."""
         return frozenset(
             page_id for page_id, record in (await self.stored()).items() if record.state != "gone"
         )
 
     async def stored(self) -> dict[str, PageRecord]:
-        """The page records by page id."""
+        """Return the page records by page id."""
         packed = [value async for walked in all_records(self.pipeline.records) for _, value in walked.records]
         return {str(record.id): record for record in map(PageRecord.unpack, packed)}
 
     def records(self, ops: Sequence[Op], partition: Partition = PARTITION) -> list[Record]:
-        """The operations as records behind all that there were before."""
+        """Return the operations as records behind all that there were before."""
         contents = [op.content for op in ops]
         records = numbered(
             [
@@ -222,7 +223,7 @@ class PageHistory:
         await self.fuse.until_done(lambda: self.run(source, batch_pages, self.fuse))
 
     def _frail(self, limits: InFlightLimits, fuse: Fuse | Stall) -> Pipeline:
-        """The same pipeline, but in its stores and its sink a fuse may burn."""
+        """Return the same pipeline, but in its stores and its sink a fuse may burn."""
         whole = self.pipeline
         return dataclasses.replace(
             whole,
@@ -235,7 +236,7 @@ class PageHistory:
 
 
 def _check_each(messages: Sequence[Message]) -> None:
-    """One id, one payload; and nobody is a duplicate of itself."""
+    """One id, one payload; and no page is a duplicate of itself."""
     payloads: dict[str, Message] = {}
     for message in messages:
         event = from_message(message)

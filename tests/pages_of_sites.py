@@ -9,7 +9,7 @@ FOOTER = [f"footer line {number} names imprint privacy and terms {number}" for n
 
 
 def framed_page(site: str, name: str, words: int = 60, edits: int = 0) -> bytes:
-    """A page of HTML with a frame of some 220 words, and content of its own name, perhaps edited."""
+    """Return a page of HTML with a frame of some 220 words, and content of its own name, perhaps edited."""
     content = [f"{name}word{number}" for number in range(words)]
     content[:edits] = [f"{name}edited{number}" for number in range(edits)]
     menu = "".join(f"<li>{line} of {site}</li>" for line in MENU)

@@ -1,4 +1,4 @@
-"""A daemon that stands still somewhere, and goes on after everything has changed."""
+"""A daemon that is paused somewhere, and resumes after everything has changed."""
 
 import asyncio
 from collections.abc import Sequence
@@ -14,10 +14,10 @@ __all__ = ["live_beside_a_paused_process", "live_beside_a_sleeper", "live_beside
 async def live_beside_a_paused_process(
     history: PageHistory, begun: Sequence[Op], stall: Stall, story: Sequence[Op | Sweep], batch_pages: int
 ) -> None:
-    """Where a daemon stands still, another one takes its partition over, and lives the story.
+    """While a daemon is paused, another one takes over its partition, and processes the story.
 
-    When that is at its end the first one wakes up. Its commits are refused, as the broker refuses whoever is
-    no longer of the group.
+    Then the first one resumes. Its commits are refused, as the broker refuses those of a consumer that is not
+    in the group any more.
     """
     source = MemorySource(history.records(begun))
     process = asyncio.create_task(history.run(source, batch_pages, stall))
@@ -32,7 +32,7 @@ async def live_beside_a_paused_process(
 async def live_beside_a_sleeper(
     history: PageHistory, begun: Sequence[Op], stall: Stall, story: Sequence[Op | Sweep], batch_pages: int
 ) -> None:
-    """A daemon stands still on a partition of its own, and keeps it; another one lives the story."""
+    """A daemon is paused with a partition of its own, and keeps it; another one processes the story."""
     source = MemorySource(history.records(begun, Partition("pages", 1)))
     process = asyncio.create_task(history.run(source, batch_pages, stall))
     await stall.until_still(process)
@@ -42,7 +42,7 @@ async def live_beside_a_sleeper(
 async def live_beside_a_sleeping_sweeper(
     history: PageHistory, begun: Sweep, stall: Stall, story: Sequence[Op | Sweep], batch_pages: int
 ) -> None:
-    """A sweeper stands still, and others go on."""
+    """A sweeper is paused, and others continue."""
     history.pipeline.now_seconds += begun.days * DAY
     process = asyncio.create_task(history.sweep(stall))
     await stall.until_still(process)
@@ -57,6 +57,6 @@ async def _wake_after(
     batch_pages: int,
 ) -> None:
     await history.live(story, batch_pages)
-    stall.go_on()
+    stall.resume()
     await process
     await history.sweep(history.fuse)

@@ -4,11 +4,12 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
+from neardup_stream.clusters.planning import PENDING_EDGES
 from neardup_stream.clusters.rules import Rule, components
 from neardup_stream.errors import BadPage
 from neardup_stream.events import DuplicateFound
@@ -17,8 +18,11 @@ from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
+from neardup_stream.indexes.protocol import Index
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import NoMeters, Outcome, PipelineMeters
+from neardup_stream.page import Handle
+from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.consulting import Consultation
 from neardup_stream.pipeline.decode import Decode
@@ -30,15 +34,18 @@ from neardup_stream.pipeline.fingerprint import Fingerprint
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlightLimits
-from neardup_stream.pipeline.likeness import VerdictConfig
 from neardup_stream.pipeline.loop import Loop
 from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.preparation import OnRecord, Preparation
 from neardup_stream.pipeline.reading_gate import ReadingGate
 from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.scopes import EVERYTHING, scope_by
+from neardup_stream.pipeline.short_path import ArrayStores
+from neardup_stream.pipeline.short_placing import Placing
 from neardup_stream.pipeline.stages import PageWork, Runtime, StoreWork
 from neardup_stream.pipeline.stores import PageStores
+from neardup_stream.stores.arrays.records import ArrayRecords
+from neardup_stream.stores.arrays.tables import ArrayTables
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.memory.clusters import MemoryClusters
@@ -46,6 +53,7 @@ from neardup_stream.stores.memory.frames import MemoryFrames
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.protocol import RecordStore, TableStore
+from neardup_stream.stores.table_layouts import TableLayouts
 from neardup_stream.streams.memory.streams import MemorySink, MemorySource
 from neardup_stream.streams.memory.transactions import MemoryTransactions
 from neardup_stream.streams.protocol import Source
@@ -56,7 +64,7 @@ from neardup_stream.wire.events import to_message
 from neardup_stream.wire.pages import PageDecoder
 from tests.framed_pages import outside_landmarks
 
-__all__ = ["QUICK", "CountingMeters", "Pipeline", "essay", "page_json"]
+__all__ = ["QUICK", "CountingMeters", "Pipeline", "SlowFetches", "essay", "in_arrays", "page_json"]
 
 QUICK = RetryPolicy(retry_deadline_seconds=10, first_pause_seconds=1e-4, longest_pause_seconds=1e-3)
 
@@ -84,6 +92,16 @@ class CountingMeters(NoMeters):
     def in_flight(self, pages: int, size_bytes: int) -> None:
         self.most_in_flight_pages = max(self.most_in_flight_pages, pages)
         self.first_read.set()
+
+
+class SlowFetches(MemoryRecords):
+    """Page records of which a fetch is answered only after everything else that runs has gone on."""
+
+    async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
+        """Return the records as they are then."""
+        for _ in range(50):
+            await asyncio.sleep(0)
+        return await super().fetch(handles)
 
 
 _USUAL_LIMITS = TextLimits()
@@ -115,6 +133,8 @@ class Pipeline:
     commit_interval_seconds: float = 0
     archives: Callable[[], Sequence[OpenArchive]] | None = None
     skips_matches: bool = False
+    has_short_path: bool = False
+    layouts: TableLayouts = field(default_factory=TableLayouts)
     is_exactly_once: bool = field(default_factory=lambda: Pipeline.is_exactly_once_by_default)
     is_exactly_once_by_default: ClassVar[bool] = False
 
@@ -122,6 +142,10 @@ class Pipeline:
     def layout(self) -> IndexLayout:
         """How the tables are laid out."""
         return IndexLayout(IndexConfig(bands=self.sketch.bands if self.sketch else 0))
+
+    def index(self) -> Index:
+        """Return what every loop of this pipeline probes."""
+        return PermutedIndex(self.tables, self.layout)
 
     @property
     def verdict(self) -> VerdictConfig:
@@ -134,6 +158,7 @@ class Pipeline:
         *,
         limits: TextLimits = _USUAL_LIMITS,
         on_record: OnRecord = lambda _record: None,
+        in_columns: bool = False,
     ) -> Preparation:
         """Turns records into arrivals."""
         return Preparation(
@@ -147,6 +172,7 @@ class Pipeline:
             ),
             meters or self.meters,
             on_record,
+            in_columns=in_columns,
         )
 
     def loop(
@@ -172,16 +198,17 @@ class Pipeline:
                 self._transactions(source) if self.is_exactly_once else None,
             ),
             pages=PageWork(
-                self.preparation(meters),
+                self.preparation(meters, in_columns=self.has_short_path),
                 self._frames(retries),
                 self.archives
                 and Consultation(self.archives, self.verdict, 8, meters, skips_matches=self.skips_matches),
             ),
             work=StoreWork(
-                PageStores(PermutedIndex(self.tables, self.layout), self.records, self.decider(), bytes(16)),
+                PageStores(self.index(), self.records, self.decider(), bytes(16), layouts=self.layouts),
                 self.verdict,
                 self.event_config,
                 lambda: self.now_seconds,
+                self._array_stores(),
             ),
             runtime=Runtime(
                 LoopConfig(
@@ -193,6 +220,15 @@ class Pipeline:
                 gate,
             ),
         )
+
+    def _array_stores(self) -> ArrayStores | None:
+        """Return the stores of `in_arrays`, for pages that come for the first time."""
+        if not self.has_short_path:
+            return None
+        assert isinstance(self.records, ArrayRecords)
+        assert isinstance(self.clusters, MemoryClusters)
+        placing = Placing(self.clusters, Descriptions(self.records), self.rule, PENDING_EDGES)
+        return ArrayStores(PermutedIndex(self.tables, self.layout), self.records, placing)
 
     def _frames(self, retries: Retries) -> Frames | None:
         """Takes frames out of pages where `site` says whose they are."""
@@ -220,7 +256,7 @@ class Pipeline:
         )
 
     def pairs(self) -> list[tuple[str, list[str]]]:
-        """Each duplicate with the pages it matches, in the order told."""
+        """Return each duplicate with the pages it matches, in the order of the events."""
         duplicates = [
             msgspec.json.decode(message.value or b"", type=DuplicateFound)
             for message in self.events.messages
@@ -232,6 +268,13 @@ class Pipeline:
         return dead_letter(record, error, self.dead_letters.max_message_bytes)
 
 
+def in_arrays(**fields: Any) -> Pipeline:
+    """A pipeline over stores in arrays, where pages that come for the first time take the short path."""
+    sketch: SketchConfig | None = fields.setdefault("sketch", SketchConfig())
+    records = ArrayRecords(4, sketch.sketch_bytes if sketch else 0, sketch.bands if sketch else 0)
+    return Pipeline(tables=ArrayTables(), records=records, has_short_path=True, **fields)
+
+
 def essay(topic: int, edits: Sequence[int] = ()) -> str:
     """200 words of one topic, none shared with another topic; some of them replaced."""
     words = [f"word{topic}x{number}" for number in range(200)]
@@ -241,5 +284,5 @@ def essay(topic: int, edits: Sequence[int] = ()) -> str:
 
 
 def page_json(name: str, text: str, **fields: object) -> bytes:
-    """A page as a crawler sends it."""
+    """Return a page as a crawler sends it."""
     return msgspec.json.encode({"url": f"https://example.com/{name}", "text": text, **fields})

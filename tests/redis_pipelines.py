@@ -10,19 +10,18 @@ from neardup_stream.message import Record
 from neardup_stream.meters import Dependency
 from neardup_stream.pipeline.retries import RetryPolicy
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
-from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.keys import ClusterKeys, Keys
 from neardup_stream.stores.redis.records import RedisRecords
 from neardup_stream.stores.redis.tables import RedisTables
 from neardup_stream.streams.memory.streams import MemorySource
 from tests.pipelines import CountingMeters, Pipeline
 
-__all__ = ["FaultMeters", "redis_pipeline", "told", "told_without_faults", "until"]
+__all__ = ["FaultMeters", "events_without_faults", "published_events", "redis_pipeline", "until"]
 
 STEADY = RetryPolicy(retry_deadline_seconds=60, first_pause_seconds=0.01, longest_pause_seconds=0.1)
 SCHEMA_ID = "5c"
-PATIENT_SECONDS = 60
+MOST_SECONDS = 60
 
 
 class FaultMeters(CountingMeters):
@@ -37,7 +36,7 @@ class FaultMeters(CountingMeters):
 
 
 def redis_pipeline(client: RedisClient, namespace: str, meters: CountingMeters) -> Pipeline:
-    """The stores of `Pipeline`'s own layout, under a namespace of an open client."""
+    """Return the stores of `Pipeline`'s own layout, under a namespace of an open client."""
     layout = IndexLayout(IndexConfig(bands=SketchConfig().bands))
     keys = Keys(
         namespace=namespace,
@@ -56,21 +55,21 @@ def redis_pipeline(client: RedisClient, namespace: str, meters: CountingMeters) 
     )
 
 
-async def told_without_faults(pages: Sequence[Record]) -> Counter[bytes]:
-    """What the events of these pages are where nothing fails, in memory."""
+async def events_without_faults(pages: Sequence[Record]) -> Counter[bytes]:
+    """Return what the events of these pages are where nothing fails, in memory."""
     pipeline = Pipeline()
     async with MemorySource(pages) as source:
         await pipeline.loop(source).run(asyncio.Event())
-    return told(pipeline)
+    return published_events(pipeline)
 
 
-def told(pipeline: Pipeline) -> Counter[bytes]:
-    """The events so far, repeats counted."""
+def published_events(pipeline: Pipeline) -> Counter[bytes]:
+    """Return the events so far, repeats counted."""
     return Counter(message.value or b"" for message in pipeline.events.messages)
 
 
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for what a pipeline counts."""
-    async with asyncio.timeout(PATIENT_SECONDS):
+    async with asyncio.timeout(MOST_SECONDS):
         while not condition():  # noqa: ASYNC110 - counters and servers set no events
             await asyncio.sleep(0.005)

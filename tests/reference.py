@@ -14,11 +14,11 @@ and what a sketch is:
     shingles   the windows of some more tokens, each window's hash mixed into 63 evenly spread bits; a window
                that occurs again counts again, as a shingle of its own for each further occurrence
     bins       equal shares of the range of hashes; a page's sample in each is the least shingle there
-    codes      4 or 8 bits of a sample, mixed anew so that they tell nothing of the bin or how small it is;
+    codes      4 or 8 bits of a sample, mixed anew so that they depend on neither the bin nor the size;
                0 where a bin is empty
     bands      words of the samples of other, coarser bins: shares of the hashes with their halves swapped,
                an empty one filled from the next that is not. A band's bins are far apart, because neighbors
-               often hold the same sample. How far a sample was brought need not be told: which bin it is
+               often hold the same sample. How far a sample was brought need not be stored: which bin it is
                from is in it.
 
 and what lines and views are:
@@ -84,19 +84,19 @@ class View(NamedTuple):
 
 
 def fingerprint_page(text: str, config: SimhashConfig) -> SequenceDigest:
-    """The digest of one visible text. Cost: milliseconds."""
+    """Return the digest of one visible text. Cost: milliseconds."""
     tokens = _token_hashes(text)
     fingerprint = majority(votes(windows(tokens, config.window_tokens)))
     return SequenceDigest(fingerprint, len(tokens), _hash_sequence(tokens))
 
 
 def sketch_page(text: str, config: SketchConfig) -> Sketch:
-    """The sketch of one visible text. Cost: milliseconds."""
+    """Return the sketch of one visible text. Cost: milliseconds."""
     return _sketch(set(_labelled(windows(_token_hashes(text), config.shingle_tokens))), config)
 
 
 def split_lines(text: str) -> list[list[int]]:
-    """The token hashes of each line of a visible text that has tokens."""
+    """Return the token hashes of each line of a visible text that has tokens."""
     lines = [
         [token_hash(token) for token in split_tokens(line)] for line in fold_characters(text).split("\n")
     ]
@@ -127,14 +127,14 @@ def view_page(text: str, is_kept: Sequence[bool], config: SketchConfig) -> View:
 
 
 def votes(features: Sequence[int]) -> Iterator[int]:
-    """The features that have no equal among the RECENT_WINDOWS before them."""
+    """Yield the features that have no equal among the RECENT_WINDOWS before them."""
     for place, feature in enumerate(features):
         if feature not in features[max(0, place - RECENT_WINDOWS) : place]:
             yield feature
 
 
 def majority(features: Iterator[int]) -> int:
-    """The bits that more than half of the features have; 0 when there is none."""
+    """Return the bits that more than half of the features have; 0 when there is none."""
     balance = [0] * 64
     for feature in features:
         for bit in range(64):
@@ -160,7 +160,7 @@ def _token_hashes(text: str) -> list[int]:
 
 
 def _labelled(occurring: Sequence[int]) -> Iterator[int]:
-    """The shingle of each window, with a hash of its own for each further occurrence."""
+    """Yield the shingle of each window, with a hash of its own for each further occurrence."""
     repeats: Counter[int] = Counter()
     for window in occurring:
         shingle = mix(window) & ~1
@@ -174,7 +174,7 @@ def _share(word: int, shares: int) -> int:
 
 
 def _minima(words: set[int], shares: int) -> list[int]:
-    """The least word in each share of the range, or _NOTHING."""
+    """Return the least word in each share of the range, or _NOTHING."""
     minima = [_NOTHING] * shares
     for word in words:
         share = _share(word, shares)
@@ -193,7 +193,7 @@ def _packed(codes: Sequence[int], code_bits: int) -> bytes:
 
 
 def _densified(minima: Sequence[int]) -> list[int]:
-    """Each minimum that is _NOTHING replaced by the next that is not, the first following the last."""
+    """Return each minimum that is _NOTHING replaced by the next that is not, the first following the last."""
     return [
         next((minimum for minimum in [*minima[bin_:], *minima[:bin_]] if minimum != _NOTHING), _NOTHING)
         for bin_ in range(len(minima))

@@ -17,12 +17,12 @@ from tests.archives import SCHEMA
 
 
 def page_url(number: int) -> str:
-    """The URL of a page; they sort otherwise than their numbers."""
+    """Return the URL of a page; they sort otherwise than their numbers."""
     return f"https://site{number % 7}.example/{number}"
 
 
 def searched_pages(texts: Sequence[str]) -> list[FrozenPage]:
-    """A page for each text."""
+    """Return a page for each text."""
     _, lines = fingerprint_lines(texts, SimhashConfig())
     return [
         FrozenPage(

@@ -82,12 +82,12 @@ def sound_history() -> History:
 
 
 def sound_expectations() -> Expectations:
-    """What may be concluded from it."""
+    """Return what may be concluded from it."""
     return _sound()[1]
 
 
 def blame(history: History, expectations: Expectations | None = None) -> dict[int, list[str]]:
-    """What the judges find, by invariant."""
+    """Return what the judges find, by invariant."""
     found: dict[int, list[str]] = {}
     for violation in judge(history, expectations or sound_expectations()):
         found.setdefault(violation.invariant, []).append(violation.detail)
@@ -100,30 +100,30 @@ def at(offset: int) -> Position:
 
 
 def record_of(history: History, page: int) -> PageRecord:
-    """What is stored of a page."""
+    """Return what is stored of a page."""
     return history.records[handle_of_page(history, page)]
 
 
 def handle_of_page(history: History, page: int) -> Handle:
-    """Where it is stored."""
+    """Return where it is stored."""
     return next(handle for handle, record in history.records.items() if record.id == page_url(page))
 
 
 def cluster_id_of(page: int) -> str:
-    """The cluster in which a page is."""
+    """Return the cluster in which a page is."""
     history = sound_history()
     handle = handle_of_page(history, page)
     return next(key for key, cluster in history.clusters.items() if handle in cluster.members)
 
 
 def with_record(history: History, page: int, **fields: Any) -> History:
-    """The same, but the page's record says something else."""
+    """Return the same, but the page's record says something else."""
     changed = msgspec.structs.replace(record_of(history, page), **fields)
     return history._replace(records={**history.records, handle_of_page(history, page): changed})
 
 
 def without_record(history: History, page: int) -> History:
-    """The same, but nothing is stored of a page."""
+    """Return the same, but nothing is stored of a page."""
     gone = handle_of_page(history, page)
     return history._replace(
         records={handle: record for handle, record in history.records.items() if handle != gone}
@@ -131,12 +131,12 @@ def without_record(history: History, page: int) -> History:
 
 
 def without_events(history: History, lost: Message) -> History:
-    """The same, but one event is not on the topic."""
+    """Return the same, but one event is not on the topic."""
     return history._replace(events=[message for message in history.events if message != lost])
 
 
 def with_event(history: History, name: EventName, offset: int, data: EventData, own_id: str = "") -> History:
-    """The same, but somebody says that the record at an offset has caused this."""
+    """Return the same with another event, as if the record at an offset had caused it."""
     event = Event(
         id=own_id or event_id(name, at(offset)),
         name=name,
@@ -149,6 +149,6 @@ def with_event(history: History, name: EventName, offset: int, data: EventData, 
 
 
 def message_of(history: History, name: EventName, offset: int) -> Message:
-    """The event of this name that the record at an offset has caused."""
+    """Return the event of this name that the record at an offset has caused."""
     wanted = event_id(name, at(offset))
     return next(message for message in history.events if from_message(message).id == wanted)

@@ -19,7 +19,7 @@ PARTITIONS = 4
 SESSION_SECONDS = 1.0
 
 CALM = ("kafka.session_timeout_seconds=30", "pipeline.max_batch_pages=256")
-"""For daemons that nothing shall befall, not even on a machine that is busy with other things."""
+"""For daemons without faults, also on a machine that is busy with other things."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Arena:
     Attributes:
         broker: real.
         settings: of every daemon: small batches, so that a few hundred pages are many steps; and tombstones
-            that are kept for less time than some stand still.
+            that are kept for less time than some pauses last.
         pages_topic: what they read.
     """
 
@@ -63,7 +63,7 @@ def build_arena(
     topic_configs: Mapping[str, str] | None = None,
     event_partitions: int | None = None,
 ) -> Arena:
-    """Topics, group and name space that nobody else uses.
+    """Topics, group and name space that no other test uses.
 
     Args:
         broker: holds the topics.

@@ -117,7 +117,7 @@ class _Crawler:
         return essay(family, self._dice.sample(range(_WORDS), self._dice.randint(0, _EDITS)))
 
     def _recent(self, things: list[int] | range) -> int:
-        """One of the last, but for one in ten, which is any."""
+        """Return one of the last, but for one in ten, which is any."""
         first = 0 if self._dice.random() < 0.1 else max(0, len(things) - _RECENT)
         return things[self._dice.randrange(first, len(things))]
 

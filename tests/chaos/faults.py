@@ -1,4 +1,4 @@
-"""What befalls a daemon: at which call it is killed or stands still, or after how long."""
+"""The faults of a daemon: at which call, or after how long, it is killed or paused."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -37,10 +37,10 @@ SWEEP_STEPS: Final[Mapping[str, Sequence[str]]] = {
 
 
 class Fate(NamedTuple):
-    """What one process lives through. It always ends by SIGKILL, and may stand still for a while before.
+    """The faults of one process. It always ends by SIGKILL, and may be paused for a while before.
 
     Attributes:
-        stop: the point at which it stands still; "" for any moment, None for never.
+        stop: the point at which it is paused; "" for any moment, None for never.
         still_seconds: for how long.
         kill: the point at which it ends; "" for any moment.
         moment_seconds: how long after its start, or after it went on, any moment is.
@@ -59,13 +59,13 @@ class Fate(NamedTuple):
         return 1 if self.stop is None else 2
 
     def sooner(self) -> "Fate":
-        """The same at the first turn, with one try less."""
+        """Return the same at the first turn, with one try less."""
         stop = self.stop if self.stop is None else point_of(self.stop)
         return self._replace(stop=stop, kill=point_of(self.kill), tries=self.tries - 1)
 
 
 def point_of(written: str) -> str:
-    """A failpoint without its turn."""
+    """Return a failpoint without its turn."""
     return " ".join(written.split()[:2])
 
 
@@ -77,12 +77,12 @@ def points(steps: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def fates(seed: int, fault_count: int, still_seconds: tuple[float, float]) -> list[Fate]:
-    """Fates with so many faults in all: at every point a death and a stand-still, the others at any moment.
+    """Fates with so many faults in all: at every point a kill and a pause, the others at any moment.
 
     Args:
         seed: the same one gives the same fates.
         fault_count: at least three to each point.
-        still_seconds: shortest and longest time to stand still, past the session timeout.
+        still_seconds: shortest and longest pause, past the session timeout.
     """
     dice = random.Random(seed)
 

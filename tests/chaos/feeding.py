@@ -1,4 +1,4 @@
-"""Pages that come in portions, so that there is work whenever something befalls a daemon."""
+"""Publishes pages in portions, so that there is work at every fault of a daemon."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Several daemons of one group, each a process, of which some always die or stand still, and come again."""
+"""Several daemons of one group, each a process, of which some always die or are paused, and start again."""
 
 import signal
 import threading
@@ -39,10 +39,10 @@ def live_through(
     """
     waiting = deque(fates)
     met: Counter[str] = Counter()
-    telling = threading.Lock()
+    counting = threading.Lock()
 
-    def tell(fault: str) -> None:
-        with telling:
+    def count_fault(fault: str) -> None:
+        with counting:
             met[fault] += 1
             on_fault()
 
@@ -52,7 +52,7 @@ def live_through(
                 fate = waiting.popleft()
             except IndexError:
                 return
-            if not _live(settings, fate, tell) and fate.tries > 1:
+            if not _live(settings, fate, count_fault) and fate.tries > 1:
                 waiting.append(fate.sooner())
 
     with ThreadPoolExecutor(daemon_count) as places:
@@ -65,35 +65,35 @@ def live_through(
 
 
 def serving(stack: ExitStack, settings: Sequence[str], daemon_count: int) -> list[Daemon]:
-    """So many daemons, ready for pages; killed when the stack is left."""
+    """Return so many daemons, ready for pages; killed when the stack is left."""
     daemons = [stack.enter_context(start_daemon(settings)) for _ in range(daemon_count)]
     for daemon in daemons:
         daemon.wait_until_ready()
     return daemons
 
 
-def _live(settings: Sequence[str], fate: Fate, tell: Callable[[str], None]) -> bool:
-    """One life; whether it came to its points."""
+def _live(settings: Sequence[str], fate: Fate, count_fault: Callable[[str], None]) -> bool:
+    """Run one life; return whether it came to its points."""
     armed = [f"failpoints.kill={fate.kill}", f"failpoints.stop={fate.stop or ''}"]
     with start_daemon([*settings, *armed]) as daemon:
-        has_stopped = fate.stop is not None and _stands_still(daemon, fate)
+        has_stopped = fate.stop is not None and _is_paused_in_time(daemon, fate)
         if has_stopped:
-            tell(_told("stop", fate.stop))
+            count_fault(_fault_name("stop", fate.stop))
         if not fate.kill:
             _let_it_work(daemon, fate)
         has_ended = _comes_to(daemon.has_ended) if fate.kill else daemon.has_ended()
         if has_ended and daemon.wait() != -signal.SIGKILL:
             raise AssertionError(f"ended by itself with {daemon.wait()}:\n{daemon.log()[-4000:]}")
-    tell(_told("kill", fate.kill if has_ended else ""))
+    count_fault(_fault_name("kill", fate.kill if has_ended else ""))
     return has_stopped == (fate.stop is not None) and has_ended == bool(fate.kill)
 
 
-def _stands_still(daemon: Daemon, fate: Fate) -> bool:
+def _is_paused_in_time(daemon: Daemon, fate: Fate) -> bool:
     """Stop it, or let it stop itself, past its session; False if it never came to its point."""
     if not fate.stop:
         _let_it_work(daemon, fate)
         daemon.signal(signal.SIGSTOP)
-    if not _comes_to(lambda: daemon.stands_still() or daemon.has_ended()) or daemon.has_ended():
+    if not _comes_to(lambda: daemon.is_paused() or daemon.has_ended()) or daemon.has_ended():
         return False
     time.sleep(fate.still_seconds)
     daemon.signal(signal.SIGCONT)
@@ -114,5 +114,5 @@ def _comes_to(condition: Callable[[], bool]) -> bool:
     return True
 
 
-def _told(fault: str, written: str | None) -> str:
+def _fault_name(fault: str, written: str | None) -> str:
     return f"{fault} {point_of(written or '') or 'at any moment'}"

@@ -30,12 +30,12 @@ __all__ = [
 
 
 def uncommitted_count(settings: Sequence[str]) -> int:
-    """Records of the pages topic whose offsets the group has not committed."""
+    """Return records of the pages topic whose offsets the group has not committed."""
     return asyncio.run(_uncommitted_count(Settings.load(overrides=settings)))
 
 
 def committed_offsets(settings: Sequence[str]) -> dict[int, int]:
-    """The group's offset of each partition of the pages topic that has one."""
+    """Return the group's offset of each partition of the pages topic that has one."""
     return asyncio.run(_committed_offsets(Settings.load(overrides=settings)))
 
 
@@ -57,12 +57,12 @@ def wait_until_quiet(settings: Sequence[str], timeout_seconds: float) -> None:
 
 
 def stored_partition(settings: Sequence[str]) -> frozenset[frozenset[str]]:
-    """The clusters of two or more, by the ids of their pages."""
+    """Return the clusters of two or more, by the ids of their pages."""
     return asyncio.run(_stored_partition(Settings.load(overrides=settings)))
 
 
 def violations(settings: Sequence[str]) -> list[Violation]:
-    """Where what is on the topics and in Redis breaks an invariant; all eight are judged.
+    """Return where what is on the topics and in Redis breaks an invariant; all eight are judged.
 
     Raises:
         AssertionError: one of them cannot be judged.
@@ -73,7 +73,7 @@ def violations(settings: Sequence[str]) -> list[Violation]:
 
 
 def record_states(settings: Sequence[str]) -> Counter[PageState]:
-    """How many page records are in each state."""
+    """Return how many page records are in each state."""
     return asyncio.run(_record_states(Settings.load(overrides=settings)))
 
 

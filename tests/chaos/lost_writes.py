@@ -79,7 +79,7 @@ def stop_following(cluster: RedisCluster, master: RedisServer) -> None:
         (port,) = (each["port"] for each in _replicas(client))
         replica = next(node for node in cluster.nodes if node.port == port)
         with _client(replica) as other:
-            other.config_set("masteruser", "nobody")
+            other.config_set("masteruser", "unknown")
             other.config_set("masterauth", "wrong")
             client.execute_command("CLIENT", "KILL", "TYPE", "replica")
             wait_until(lambda: other.info("replication")["master_link_status"] == "down", TAKEOVER_SECONDS)

@@ -1,4 +1,4 @@
-"""Two daemons, each with a page of its own under way at the same step."""
+"""Two daemons, each with a page of its own in flight at the same step."""
 
 import signal
 import time
@@ -28,20 +28,20 @@ _STEP_SECONDS = 20
 
 
 def meet(arena: Arena, pages: Sequence[Message], point: str, still_seconds: float) -> None:
-    """Process each page by a daemon of its own; all stand still at this point before any goes on.
+    """Process each page by a daemon of its own; all are paused at this point before any resumes.
 
     Args:
         arena: with one partition for each page.
         pages: one for each partition.
         point: where they stand.
-        still_seconds: for how long. Past the session timeout, each is read again by whoever comes back first.
+        still_seconds: for how long. Past the session timeout, each is read again by the first one to resume.
     """
     settings = [*arena.settings, f"failpoints.stop={point}"]
     with ExitStack() as stack:
         daemons = serving(stack, settings, len(pages))
         wait_until(lambda: all(_partition_count(each) == 1 for each in daemons), _STEP_SECONDS)
         arena.place(dict(enumerate(pages)))
-        wait_until(lambda: all(each.stands_still() for each in daemons), _STEP_SECONDS)
+        wait_until(lambda: all(each.is_paused() for each in daemons), _STEP_SECONDS)
         time.sleep(still_seconds)
         for daemon in daemons:
             daemon.signal(signal.SIGCONT)

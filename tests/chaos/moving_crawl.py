@@ -34,7 +34,7 @@ _STEP = 12
 
 
 def moving_crawl(record_count: int, seed: int) -> list[Message]:
-    """So many records, those of one page with one key."""
+    """Return so many records, those of one page with one key."""
     dice = random.Random(seed)
     story_count = int(record_count * _STORY_SHARE / _STORY_RECORDS)
     others = crawl(record_count - story_count * _STORY_RECORDS, seed)
@@ -52,7 +52,7 @@ def moving_crawl(record_count: int, seed: int) -> list[Message]:
 
 
 def family_of(message: Message) -> str | None:
-    """The family or story of a page's text; None for no page, or one too short."""
+    """Return the family or story of a page's text; None for no page, or one too short."""
     try:
         text = json.loads(message.value or b"{}").get("text", "")
     except ValueError:
@@ -61,13 +61,13 @@ def family_of(message: Message) -> str | None:
 
 
 def families_of_pages(messages: Iterable[Message]) -> Mapping[str, str]:
-    """The family of each page's last text, of pages that have one."""
+    """Return the family of each page's last text, of pages that have one."""
     last = {(message.key or b"").decode(): family_of(message) for message in messages}
     return {page: family for page, family in last.items() if family is not None}
 
 
 def expected_partition(messages: Iterable[Message]) -> frozenset[frozenset[str]]:
-    """The clusters of two or more in which all of this ends."""
+    """Return the clusters of two or more in which all of this ends."""
     families: defaultdict[str, set[str]] = defaultdict(set)
     for page, family in families_of_pages(messages).items():
         families[family].add(page)
@@ -102,7 +102,7 @@ def _story(story: int, dice: random.Random) -> Iterator[Message]:
 
 
 def _between(topic: int, steps: int) -> str:
-    """The first text of a story, so many steps on the way to its last."""
+    """Return the first text of a story, so many steps on the way to its last."""
     words = [f"word{topic}x{number}" for number in range(200)]
     words[: steps * _STEP] = [f"other{topic}x{number}" for number in range(steps * _STEP)]
     return " ".join(words)

@@ -1,4 +1,4 @@
-"""What a subscriber who reads committed is told more than once."""
+"""The messages that a subscriber who reads committed gets more than once."""
 
 import asyncio
 from collections import Counter
@@ -9,16 +9,16 @@ from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.message import Message
 
-__all__ = ["told_again"]
+__all__ = ["repeated_messages"]
 
 
-def told_again(settings: Sequence[str]) -> list[str]:
-    """Ids of the events, and positions of the dead letters, that come more than once."""
+def repeated_messages(settings: Sequence[str]) -> list[str]:
+    """Return ids of the events, and positions of the dead letters, that come more than once."""
     history, _ = asyncio.run(read_history(Settings.load(overrides=settings)))
-    told = Counter(_event_id(event) for event in history.events)
-    told.update(_origin(letter) for letter in history.dead_letters)
-    assert told
-    return [each for each, count in told.items() if count > 1]
+    counts = Counter(_event_id(event) for event in history.events)
+    counts.update(_origin(letter) for letter in history.dead_letters)
+    assert counts
+    return [each for each, count in counts.items() if count > 1]
 
 
 def _event_id(event: Message) -> str:

@@ -56,11 +56,11 @@ class Subscriber:
             yield from self._deletable_in(cluster)
 
     def clusters(self) -> frozenset[frozenset[str]]:
-        """The clusters of two pages or more."""
+        """Return the clusters of two pages or more."""
         return frozenset(frozenset(pages) for pages in self._members.values() if len(pages) > 1)
 
     def deletable(self) -> set[str]:
-        """All pages that may be deleted."""
+        """Return all pages that may be deleted."""
         return {each.page.page for cluster in list(self._members) for each in self._deletable_in(cluster)}
 
     def _begin_anew(self) -> None:

@@ -1,4 +1,4 @@
-"""Daemons that die, stand still, join and leave tell a subscriber who reads committed nothing twice."""
+"""Daemons that die, pause, join and leave publish nothing twice for a subscriber who reads committed."""
 
 import os
 import random
@@ -13,7 +13,7 @@ from tests.chaos.faults import Fate
 from tests.chaos.feeding import Feed
 from tests.chaos.fleet import live_through, serving
 from tests.chaos.judging import violations, wait_until_quiet
-from tests.chaos.repeats import told_again
+from tests.chaos.repeats import repeated_messages
 from tests.chaos.storming import storm
 from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
@@ -48,7 +48,7 @@ def test_fifty_kills_and_as_many_paused_processes_as_befit_them(arena: Arena) ->
 
     print(f"\nseed {SEED}: {met.total()} faults over {PAGES} records: {dict(sorted(met.items()))}")
     assert met.total() >= KILLS
-    assert told_again(arena.settings) == []
+    assert repeated_messages(arena.settings) == []
     assert violations(arena.settings) == []
 
 
@@ -63,7 +63,7 @@ def test_a_storm_of_rebalances(arena: Arena) -> None:
     finish(arena)
 
     print(f"\nseed {SEED}: {dict(changes)} over {PAGES} records")
-    assert told_again(arena.settings) == []
+    assert repeated_messages(arena.settings) == []
     assert violations(arena.settings) == []
 
 

@@ -1,4 +1,4 @@
-"""Two daemons die and stand still, again and again, and what they leave behind is as if nothing had been."""
+"""Two daemons die and are paused, again and again; the result is the same as without faults."""
 
 import os
 from contextlib import ExitStack
@@ -46,7 +46,7 @@ def test_two_hundred_faults_leave_what_an_uncut_run_leaves(
 
 
 def finish(arena: Arena, daemon_count: int) -> None:
-    """Let daemons that nothing befalls do what is left."""
+    """Let daemons without faults process what is left."""
     with ExitStack() as stack:
         daemons = serving(stack, (*arena.settings, *CALM), daemon_count)
         wait_until_quiet(arena.settings, QUIET_SECONDS)

@@ -1,4 +1,4 @@
-"""Two pages under way at once, on two daemons that do not know of each other."""
+"""Two pages in flight at once, on two daemons that do not know of each other."""
 
 import pytest
 

@@ -136,6 +136,6 @@ def test_a_shard_of_records_that_fails_over_misleads_no_subscriber_and_is_recove
 
 
 def record_key(cluster: RedisCluster) -> str:
-    """Some key on another server than the clusters."""
+    """Return some key on another server than the clusters."""
     clusters = cluster.master_of("{c}")
     return next(key for key in map(str, range(1000)) if cluster.master_of(key) is not clusters)

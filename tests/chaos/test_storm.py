@@ -39,6 +39,6 @@ def test_a_minute_of_rebalances_loses_nothing_and_the_lag_returns_to_zero(
 
 
 def lag(daemon: Daemon) -> float:
-    """Records not yet read of all partitions, which must be its own by now; -1 while they are not."""
+    """Return records not yet read of all partitions, which must be its own by now; -1 while they are not."""
     counts = [count for name, count in daemon.metrics().items() if name.startswith("neardup_lag_records")]
     return sum(counts) if len(counts) == PARTITIONS else -1

@@ -49,12 +49,12 @@ def test_whatever_a_dead_sweeper_began_is_finished(
 
 
 def drops_stubs(point: str) -> bool:
-    """Whether stubs must go for the point to be met."""
+    """Return whether stubs must go for the point to be met."""
     return point.endswith(("records.drop", "records.fetch"))
 
 
 def page(number: int) -> Message:
-    """One of three pages of a family."""
+    """Return one of three pages of a family."""
     name = f"p{number}"
     return Message(key=name.encode(), value=page_json(name, essay(number // 3, [number % 3])))
 
@@ -67,7 +67,7 @@ def process_all(arena: Arena) -> None:
 
 
 def states(settings: Sequence[str]) -> set[str]:
-    """What the records that are there say of their pages."""
+    """Return what the records that are there say of their pages."""
     return asyncio.run(_states(Settings.load(overrides=settings)))
 
 

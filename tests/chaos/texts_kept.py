@@ -75,7 +75,7 @@ class _Texts:
                 self._known[index, version] = family_of(messages[page["meta"]])
 
     def are_alike(self, index: str, pair: Deletable) -> bool:
-        """Whether the page that is kept has the text of the other one."""
+        """Return whether the page that is kept has the text of the other one."""
         left, right = self._of(index, pair.page), self._of(index, pair.kept)
         self.guessed_count += len(left) > 1 or len(right) > 1
         return not left.isdisjoint(right)

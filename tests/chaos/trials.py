@@ -90,7 +90,7 @@ class Trial:
         def has_recovered() -> bool:
             runs.append(self.call("recover"))
             stderr = runs[-1].stderr.decode()
-            assert runs[-1].returncode == 0 or " members: stop all daemons" in stderr, stderr
+            assert runs[-1].returncode == 0 or ": stop all daemons of" in stderr, stderr
             return runs[-1].returncode == 0
 
         wait_until(has_recovered, STEP_SECONDS)
@@ -102,7 +102,7 @@ class Trial:
         return run_program([*words, *overrides], b"", {}, STEP_SECONDS)
 
     def verified(self) -> dict[int, list[str]]:
-        """What `verify` says: the first violations of each promise that was not kept."""
+        """Return what `verify` says: the first violations of each promise that was not kept."""
         run = self.call("verify")
         assert run.returncode in (0, 4), run.stderr
         found = json.loads(run.stdout)["invariants"]
@@ -112,7 +112,7 @@ class Trial:
         return violated
 
     def judged(self) -> JudgedEvents:
-        """Every prefix of the events."""
+        """Return every prefix of the events."""
         servers = self.arena.broker.bootstrap_servers
         topic = self.arena.pages_topic.replace("-pages", "-events")
         return judge_prefixes(servers, topic, self.messages, self.recovered)

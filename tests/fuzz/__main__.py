@@ -2,7 +2,7 @@
 
 Prints each finding, and keeps its input in `.cache/fuzz`; `python -m tests.fuzz --input FILE --target markup`
 tries one again. Exits with 1 if anything was found. Inputs that only the limits of their process stopped are
-told as well: they harm nothing, and the scan of markup may learn of their kind.
+reported as well: they harm nothing, and the scan of markup may learn of their kind.
 """
 
 import argparse
@@ -21,7 +21,7 @@ FINDINGS = Path(".cache/fuzz")
 
 
 def fuzz(name: str, target: Target, rng: random.Random, seconds: float) -> tuple[int, int]:
-    """How many inputs were tried and how many broke a promise."""
+    """Return how many inputs were tried and how many broke a promise."""
     end = time.monotonic() + seconds
     tried = found = 0
     while time.monotonic() < end:

@@ -15,7 +15,7 @@ from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.indexes.sliced import SlicedIndex
 from tests.archives import build_archive, frozen_page, keyed_page, text_writers
 from tests.fuzz import corpora
-from tests.fuzz.corpora import Corpus
+from tests.fuzz.corpus import Corpus
 from tests.fuzz.oracles import FileTarget, Finding
 from tests.searches import build_searched
 
@@ -62,7 +62,7 @@ class _ArchiveTarget(FileTarget):
 
     @abstractmethod
     def _answers(self, path: Path) -> object:
-        """What the archive says of everything."""
+        """Return what the archive says of everything."""
 
 
 class FrozenTarget(_ArchiveTarget):

@@ -1,10 +1,9 @@
-"""What the fuzzer starts from: good input of every kind, and the words of each language."""
+"""Where mutations begin: good input of every kind but markup, and the words of each language."""
 
 import base64
 import gzip
 import io
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -13,38 +12,20 @@ import pyarrow.parquet as pq
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
+from tests.fuzz.corpus import TEXT_WORDS, Corpus
 from tests.unit.streams.archives import resource, response, warc_record
 
 __all__ = [
     "DEAD_LETTERS",
     "FOREIGN_PAGES",
-    "MARKUP",
     "PAGES",
     "SETTINGS",
     "TEXTS",
     "WARC",
-    "Corpus",
     "in_parquet",
 ]
 
-
-class Corpus(NamedTuple):
-    """Where mutations begin, and what they put in."""
-
-    inputs: Sequence[bytes]
-    words: Sequence[bytes]
-
-
 _NUMBERS = [b"0", b"-1", b"1e309", b"9" * 400, b"18446744073709551616", b"0.1", b"null", b"true"]
-_TEXT_WORDS = [
-    word.encode("utf-8", "surrogatepass")
-    for word in (
-        *("a", " ", "\n", "\r\n", "\0", "\ufeff", "\u00e9", "e\u0301", "\u0300\u0316", "\u0f73", "\u200d"),
-        *("\ufdfa", "\u1100\u1161\u11a8", "\u0e33", "\u0d7a", "\u0654", "\u00ad", "\U0001d165", "\U0001f600"),
-        *("\ud800", "\udfff", "\u6771\u4eac", "\u0130", "\u00df", "\u1e9e", "\U000e0041", "word ", "\u0345"),
-    )
-]
-
 _PAGE = {
     "url": "https://site.example/a?b=c#d",
     "text": "some words of a page that is long enough to be judged",
@@ -71,7 +52,7 @@ PAGES = Corpus(
     ],
     [
         *_NUMBERS,
-        *_TEXT_WORDS,
+        *TEXT_WORDS,
         *(b"{", b"}", b"[", b"]", b'"', b":", b",", b"\\", b'{"a":', b"\\ud800", b"\\udc00", b"\\u0000"),
         *(
             b'"url":',
@@ -116,7 +97,7 @@ FOREIGN_PAGES = Corpus(
 
 
 def in_parquet(compression: str) -> bytes:
-    """Pages as rows of a Parquet file."""
+    """Return pages as rows of a Parquet file."""
     count = 20
     columns = {
         "url": [f"https://site.example/{number}" for number in range(count)],
@@ -131,136 +112,7 @@ def in_parquet(compression: str) -> bytes:
     return content.getvalue()
 
 
-_TAGS = [
-    "a",
-    "b",
-    "big",
-    "code",
-    "em",
-    "font",
-    "i",
-    "nobr",
-    "s",
-    "small",
-    "u",
-    "div",
-    "p",
-    "span",
-    "ul",
-    "ol",
-    "li",
-    "dl",
-    "dd",
-    "dt",
-    "table",
-    "tr",
-    "td",
-    "th",
-    "tbody",
-    "caption",
-    "colgroup",
-    "col",
-    "select",
-    "option",
-    "optgroup",
-    "button",
-    "form",
-    "input",
-    "textarea",
-    "script",
-    "style",
-    "template",
-    "noscript",
-    "iframe",
-    "title",
-    "head",
-    "body",
-    "html",
-    "frameset",
-    "frame",
-    "svg",
-    "path",
-    "math",
-    "mi",
-    "annotation-xml",
-    "foreignObject",
-    "desc",
-    "h1",
-    "h2",
-    "br",
-    "hr",
-    "img",
-    "pre",
-    "plaintext",
-    "xmp",
-    "ruby",
-    "rt",
-    "rp",
-    "details",
-    "summary",
-    "dialog",
-    "marquee",
-    "object",
-    "applet",
-    "nav",
-    "aside",
-    "footer",
-    "header",
-    "main",
-    "article",
-    "menu",
-    "x-y",
-    "datalist",
-    "meter",
-]
-MARKUP = Corpus(
-    [
-        (
-            b"<!doctype html><html lang=en><head><title>t</title><style>p{}</style>"
-            b"<body class=a><nav><ul><li><a href=/>home</a><li>x</ul></nav><main><p>one <b>two</b> <i>"
-            b"<p>four</main><footer>imprint</footer><script>a < b && '</p>'</script></body></html>"
-        ),
-        b"<table><caption>c<tr><td>a<td>b<tr><th>c</table><select><option>a<option selected>b</select>",
-        b"<ul><li>a<ul><li>b<ol><li>c</ol></ul></ul><dl><dt>t<dd>d</dl><pre>\n a\n b</pre>",
-        b"<svg viewBox='0 0 1 1'><path d='M0'/><desc><p>x</desc></svg><math><mi>x</math>",
-        b"plain text &amp; &lt;no tags&gt; &#x6771; &nosuch;",
-    ],
-    [
-        *_TEXT_WORDS,
-        *(f"<{tag}>".encode() for tag in _TAGS),
-        *(f"</{tag}>".encode() for tag in _TAGS),
-        *(f"<{tag} a%d=%d class='x y' role=navigation>".encode() for tag in _TAGS),
-        *(
-            b"<",
-            b">",
-            b"</",
-            b"/>",
-            b"<!--",
-            b"-->",
-            b"<!-->",
-            b"<![CDATA[",
-            b"]]>",
-            b"<?",
-            b"<!doctype ",
-            b"&",
-        ),
-        *(
-            b"&#",
-            b"&#x110000;",
-            b"&#xd800;",
-            b"&nGt;",
-            b"&amp",
-            b" a%d",
-            b" a=",
-            b"='",
-            b'="',
-            b"<p>x",
-            b"x%d ",
-        ),
-    ],
-)
-
-TEXTS = Corpus(["some words \u00e9 \u6771\u4eac of a page".encode() * 5, b"x " * 50], _TEXT_WORDS)
+TEXTS = Corpus(["some words \u00e9 \u6771\u4eac of a page".encode() * 5, b"x " * 50], TEXT_WORDS)
 
 _HTML = b"<p>some words of a page</p>" * 3
 _ARCHIVE = response("http://site.example/1", _HTML) + resource("http://site.example/2", b"text", "text/plain")

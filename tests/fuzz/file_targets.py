@@ -15,7 +15,7 @@ from neardup_stream.streams.files.parquet import read_parquet
 from neardup_stream.streams.files.warc import read_warc
 from neardup_stream.wire.pages import PageDecoder
 from tests.fuzz import corpora
-from tests.fuzz.corpora import Corpus
+from tests.fuzz.corpus import Corpus
 from tests.fuzz.oracles import FileTarget, Finding
 
 __all__ = ["CollectionTarget", "ParquetTarget", "SettingsTarget", "WarcTarget"]
@@ -86,7 +86,7 @@ class ParquetTarget(FileTarget):
 
 
 class SettingsTarget(FileTarget):
-    """Settings: they are in force, or somebody is told what is wrong with them, and no password."""
+    """Settings: they are in force, or the error names what is wrong with them, and no password."""
 
     corpus = corpora.SETTINGS
 
@@ -103,11 +103,11 @@ class SettingsTarget(FileTarget):
                 Settings.load(config, overrides, environ)
             except ConfigError as error:
                 if "secret@" in str(error):
-                    raise Finding(f"a password is told: {error}") from error
+                    raise Finding(f"a password is shown: {error}") from error
 
 
 def _records(path: Path, read: Callable[[Input, int], Iterator[list[Record]]]) -> list[Record]:
-    """The records of a file; none if it is damaged."""
+    """Return the records of a file; none if it is damaged."""
     with open_input(str(path), Counter()) as source:
         try:
             return [record for records in read(source, _MAX_PAGE_BYTES) for record in records]

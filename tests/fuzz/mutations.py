@@ -13,7 +13,7 @@ _Mutation = Callable[[random.Random, bytes, Sequence[bytes]], bytes]
 
 
 def mutated(rng: random.Random, corpus: Sequence[bytes], dictionary: Sequence[bytes]) -> bytes:
-    """One input of the corpus, changed a few times.
+    """Return one input of the corpus, changed a few times.
 
     Args:
         rng: decides everything.

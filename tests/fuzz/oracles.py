@@ -8,7 +8,7 @@ from time import process_time
 from types import TracebackType
 from typing import Self
 
-from tests.fuzz.corpora import Corpus
+from tests.fuzz.corpus import Corpus
 
 __all__ = ["SLOW_SECONDS", "Backstop", "FileTarget", "Finding", "Target"]
 

@@ -22,8 +22,9 @@ from neardup_stream.wire.presets import PRESETS
 from neardup_stream.wire.replays import fate, from_json_line, replayed
 from tests.fuzz import corpora
 from tests.fuzz.archive_targets import FrozenTarget, PassagesTarget, SearchTarget
-from tests.fuzz.corpora import Corpus
+from tests.fuzz.corpus import Corpus
 from tests.fuzz.file_targets import CollectionTarget, ParquetTarget, SettingsTarget, WarcTarget
+from tests.fuzz.markup_corpus import MARKUP
 from tests.fuzz.oracles import SLOW_SECONDS, Backstop, Finding, Target
 
 __all__ = ["TARGETS"]
@@ -142,7 +143,7 @@ class _Foreign(Target):
 
 
 class _DeadLetter(Target):
-    """Dead letters: they go back, or somebody is told why not."""
+    """Dead letters: they are published again, or an error names the reason."""
 
     corpus = corpora.DEAD_LETTERS
 
@@ -164,8 +165,8 @@ class _DeadLetter(Target):
 TARGETS: dict[str, Callable[[], Target]] = {
     "presets": _Foreign,
     "wire": lambda: _Prepared(corpora.PAGES, _json_record),
-    "markup": lambda: _Prepared(corpora.MARKUP, _html_record),
-    "main-content": lambda: _Prepared(corpora.MARKUP, _html_record, "main_content"),
+    "markup": lambda: _Prepared(MARKUP, _html_record),
+    "main-content": lambda: _Prepared(MARKUP, _html_record, "main_content"),
     "text": lambda: _Prepared(corpora.TEXTS, _text_record),
     "warc": WarcTarget,
     "wacz": CollectionTarget,

@@ -1,13 +1,18 @@
 """However much is asked at once, every call of a script does a bounded amount of work."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from importlib.resources import files
+from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from neardup_stream.clusters.clusters import Clusters
-from neardup_stream.clusters.portions import CELLS_AT_ONCE
+from neardup_stream.clusters.portions import CELLS_AT_ONCE, ROW_BYTES_AT_ONCE
+from neardup_stream.clusters.protocol import Decider
 from neardup_stream.clusters.requests import PageVersion, PlaceRequest
+from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
@@ -15,20 +20,64 @@ from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Fingerprint64, Handle, PageId
 from neardup_stream.pipeline.decide import decide_requests
-from neardup_stream.stores.cluster_store import PAGES, Cell, MemberRange
+from neardup_stream.stores.aged_parts import AgedPart, pack_part
+from neardup_stream.stores.cluster_store import (
+    BLOCK_BYTES,
+    BLOCK_OFFSETS,
+    PAGES,
+    Aged,
+    Cell,
+    MemberRange,
+    Transaction,
+    block_cell,
+    rows_table,
+)
+from neardup_stream.stores.frame_store import FrameChange
+from neardup_stream.stores.protocol import RankWrite, RecordChange, RecordDrop
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import CELLS_PER_CALL, MEMBERS_PER_CALL, RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
-from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.frames import TABLES_PER_CALL, RedisFrames
+from neardup_stream.stores.redis.keys import ClusterKeys, Keys
 from neardup_stream.stores.redis.records import RECORDS_PER_CALL, RedisRecords
 from neardup_stream.stores.redis.tables import (
+    BUCKETS_PER_CALL,
     ENTRIES_PER_CALL,
     REMOVED_PER_CALL,
     WORK_PER_CALL,
     RedisTables,
+    remove_tables,
 )
+from neardup_stream.stores.redis.walking import WALKED_BYTES, WALKED_FIELDS, walk_hashes
 from tests.servers.redis import RedisServer
+
+BOUNDED_HERE = (
+    "age_clusters",
+    "commit_clusters",
+    "drop_records",
+    "fetch_frames",
+    "fetch_records",
+    "probe_insert",
+    "read_clusters",
+    "remove_buckets",
+    "remove_members",
+    "replace_frames",
+    "replace_records",
+    "trim_clusters",
+    "walk_hashes",
+    "write_ranks",
+)
+CONSTANT = ("claim_slots", "missing_rights", "raise_input_epoch", "take_turn")
+BOUNDED_ELSEWHERE = (
+    "count_records",  # tests/integration/test_redis_usage.py
+    "due_clusters",  # tests/contracts/clusters.py, by its limit
+    "sweep_clusters",  # takes what `due_clusters` returned
+)
+"""Scripts by what bounds one call: a test of this file, nothing that grows, or another test."""
+
+LARGE_ROW = 32_000
+COMMIT_ARGUMENTS = 11
+TRIMMED_BYTES = 1 << 20
 
 LAYOUT = IndexLayout(IndexConfig(expected_pages=1_000_000))
 SCHEMA = "5c"
@@ -130,6 +179,26 @@ async def test_a_call_reads_few_cells_and_members(client: RecordingClient, clust
     assert client.most_keys <= CELLS_PER_CALL
 
 
+@pytest.mark.parametrize("size_bytes", [16, 16_000])
+async def test_a_call_walks_over_few_fields_and_few_bytes(
+    client: RecordingClient, namespace: str, size_bytes: int
+) -> None:
+    hashes = [f"{namespace}:{{0}}:{number}" for number in range(64)]
+    fields = {b"%d" % number: bytes(size_bytes) for number in range(16)}
+    for name in hashes[::2]:
+        await client.execute("HSET", name, *chain.from_iterable(fields.items()))
+    left, counts = hashes, []
+
+    while left:
+        walked = await walk_hashes(client, left)
+        left = left[walked.read_count :]
+        counts.append(len(walked.fields))
+
+    assert sum(counts) == 32 * len(fields)
+    assert max(counts) <= WALKED_FIELDS
+    assert (max(counts) - len(fields)) * size_bytes < WALKED_BYTES
+
+
 async def test_a_commit_of_pages_that_match_many_others_expects_few_cells(
     client: RecordingClient, clusters: RedisClusters
 ) -> None:
@@ -146,13 +215,109 @@ async def test_a_commit_of_pages_that_match_many_others_expects_few_cells(
     assert client.most_keys <= CELLS_AT_ONCE + count
 
 
+@pytest.mark.parametrize(
+    "made_of",
+    [lambda store: Clusters(store, lambda _handles: no_descriptions()), Unclustered],
+    ids=["clusters", "no clusters"],
+)
+async def test_a_commit_stores_few_bytes_of_decisions_and_copies_few_that_are_stored(
+    client: RecordingClient, clusters: RedisClusters, made_of: Callable[[RedisClusters], Decider]
+) -> None:
+    partition, count = Partition("pages", 0), 200
+    requests = [place(Position(partition, each), range(0)) for each in range(count)]
+    deciding = made_of(clusters)
+
+    decided = await decide_requests(deciding, requests, lambda _request, _placement: bytes(LARGE_ROW), 0)
+
+    commits = [call for call in client.calls if len(call.args) == COMMIT_ARGUMENTS]
+    sizes = await block_sizes(client, clusters, partition)
+    assert [len(each.row) for each in decided] == [LARGE_ROW] * count
+    assert max(len(argument) for call in commits for argument in sized(call)) < ROW_BYTES_AT_ONCE + LARGE_ROW
+    assert len(commits) < 2 * count * LARGE_ROW / ROW_BYTES_AT_ONCE + 2
+    assert max(sizes) < BLOCK_BYTES + ROW_BYTES_AT_ONCE + LARGE_ROW
+    assert sum(sizes) > count * LARGE_ROW
+    assert set((await deciding.settled([each.position for each in requests])).rows.values()) == set(decided)
+
+
+async def test_a_trim_removes_few_bytes(client: RecordingClient, clusters: RedisClusters) -> None:
+    partition, block = Partition("pages", 0), 3 * BLOCK_BYTES
+    for number in range(12):
+        part = pack_part(AgedPart(0, [], bytes(block)))
+        cell = block_cell(Position(partition, number * BLOCK_OFFSETS))
+        await clusters.commit(Transaction({}, {}, {}, appended=[(cell, part)]))
+
+    left, cursor = [12], 0
+    while left[-1]:
+        cursor = await clusters.trim(partition, 12 * BLOCK_OFFSETS, cursor)
+        left.append(len(await block_sizes(client, clusters, partition)))
+
+    assert max(before - after for before, after in pairwise(left)) * block <= TRIMMED_BYTES + block
+
+
+async def test_a_call_ages_few_pages(client: RecordingClient, clusters: RedisClusters) -> None:
+    await clusters.age([Aged(number, spread(number)) for number in range(2 * CELLS_PER_CALL + 1)])
+
+    assert [len(call.args) for call in client.calls] == [CELLS_PER_CALL, CELLS_PER_CALL, 1]
+
+
+async def test_a_call_reads_and_writes_few_frame_tables(client: RecordingClient, keys: Keys) -> None:
+    frames, sites = RedisFrames(client, keys), [spread(number) for number in range(2 * TABLES_PER_CALL + 1)]
+    tables = [number.to_bytes(8, "big") for number in range(1, len(sites) + 1)]
+
+    answers = await frames.replace(
+        [FrameChange(site, b"", table) for site, table in zip(sites, tables, strict=True)]
+    )
+
+    assert answers == [None] * len(sites)
+    assert await frames.fetch(sites) == tables
+    assert [len(call.keys) for call in client.calls] == 2 * [TABLES_PER_CALL, TABLES_PER_CALL, 1]
+
+
+async def test_a_call_writes_few_records(client: RecordingClient, keys: Keys) -> None:
+    records, count = RedisRecords(client, keys), 2 * RECORDS_PER_CALL + 1
+    handles = [spread(number) for number in range(count)]
+
+    await records.replace([RecordChange(each, None, bytes(8)) for each in handles])
+    await records.mark([RankWrite(each, 0, 1) for each in handles])
+    await records.drop([RecordDrop(each, None, 1) for each in handles])
+
+    assert [len(call.keys) for call in client.calls] == 3 * [RECORDS_PER_CALL, RECORDS_PER_CALL, 1]
+
+
+async def test_tables_are_removed_few_buckets_at_a_time(client: RecordingClient, keys: Keys) -> None:
+    await PermutedIndex(RedisTables(client, keys), LAYOUT).probe_and_insert(
+        [IndexedPage(spread(number), 1, Fingerprint64(spread(number))) for number in range(100)]
+    )
+    client.calls.clear()
+
+    assert await remove_tables(client, keys, [cut.bucket_bits for cut in LAYOUT.cuts]) > 0
+
+    assert client.most_keys == BUCKETS_PER_CALL
+
+
+def test_every_script_does_a_bounded_amount_of_work_in_one_call() -> None:
+    scripts = {each.name for each in Path(str(files("neardup_stream.stores.redis"))).glob("*.lua")}
+
+    assert {f"{name}.lua" for name in (*BOUNDED_HERE, *CONSTANT, *BOUNDED_ELSEWHERE)} == scripts
+
+
+def sized(call: ScriptCall) -> Iterator[bytes]:
+    return (argument for argument in call.args if isinstance(argument, bytes))
+
+
+async def block_sizes(client: RedisClient, clusters: RedisClusters, partition: Partition) -> list[int]:
+    """Bytes of the stored blocks of a partition."""
+    key = clusters._keys.of(Cell(rows_table(partition), b""))
+    return [len(value) for value in await client.execute("HVALS", key)]
+
+
 async def no_descriptions() -> dict[Handle, Any]:
     """Of pages that represent no others."""
     return {}
 
 
 def place(position: Position, matched: range) -> PlaceRequest:
-    """A page that matches some others, of which nothing is known."""
+    """Return a page that matches some others, of which nothing is known."""
     own = PageId(f"https://example.com/{position.offset}")
     matches = tuple(
         Match(spread(each), PageId(str(each)), str(each), 1, 0, "exact", rank=1) for each in matched

@@ -1,4 +1,4 @@
-"""The histories of pages on real servers: what is told adds up to what is stored there too."""
+"""The histories of pages on real servers: events add up to what is stored there too."""
 
 import random
 from collections.abc import AsyncIterator
@@ -8,10 +8,9 @@ import pytest
 
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
-from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.keys import ClusterKeys, Keys
 from neardup_stream.stores.redis.records import RedisRecords
 from neardup_stream.stores.redis.tables import RedisTables
 from tests.crashes import Burn, Fuse, Moment

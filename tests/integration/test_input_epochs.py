@@ -9,10 +9,10 @@ from neardup_stream.errors import ConfigError, StoreUnavailable
 from neardup_stream.message import Partition
 from neardup_stream.stores.cluster_store import DECIDED, Cell, Transaction, partition_name
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.input_epochs import InputEpochs
+from neardup_stream.stores.redis.keys import ClusterKeys
 
 
 @pytest.fixture(params=["redis_server", "valkey_server", "redis_cluster"])

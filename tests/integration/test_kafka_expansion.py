@@ -1,4 +1,4 @@
-"""A small batch that would expand to hundreds of megabytes: refused record by record, and reading goes on."""
+"""A small batch that would expand to hundreds of megabytes: its records are refused, reading continues."""
 
 import asyncio
 

@@ -52,7 +52,7 @@ def three_brokers() -> Iterator[KafkaCluster]:
 
 
 class Traffic:
-    """Numbered values through a topic, sent and read and committed as a pipeline does that never gives up."""
+    """Numbered values through a topic: sent, read and committed, each step repeated until it succeeds."""
 
     def __init__(self, sink: KafkaSink, source: KafkaSource) -> None:
         self._sink = sink
@@ -228,11 +228,11 @@ async def test_another_broker_leads_when_the_leader_dies_under_load(
         await through.flow(20)
         leader = three_brokers.leader(topic.name)
         one = [Message(key=None, value=b"for three")]
-        away = await until_it_is_unavailable(lambda: sink.send(one), "too_few_replicas")
+        error = await until_it_is_unavailable(lambda: sink.send(one), "too_few_replicas")
 
     through.assert_nothing_is_lost()
     assert leader is not former
-    assert "min.insync.replicas" in str(away)
+    assert "min.insync.replicas" in str(error)
 
 
 async def until_it_is_unavailable(step: Callable[[], Awaitable[object]], reason: str) -> StreamUnavailable:

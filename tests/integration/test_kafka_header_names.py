@@ -18,7 +18,7 @@ CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
 
 
 class Name(str):
-    """A name that goes over the wire as these bytes."""
+    """A name that is sent as these bytes."""
 
     __slots__ = ("wire",)
     wire: bytes
@@ -43,7 +43,7 @@ async def produce(topic: Topic, names: Sequence[bytes], *, partition: int = 0, c
         await (await producer.send_batch(batch, topic.name, partition=partition))
 
 
-def told(records: Sequence[Record]) -> list[str]:
+def names(records: Sequence[Record]) -> list[str]:
     return [name for record in records for name, _ in record.headers]
 
 
@@ -59,7 +59,7 @@ async def test_names_that_are_no_text_are_escaped_and_no_record_is_lost(
         records = await read_records(source, 5)
         await source.commit(next_offsets(records))
 
-    assert told(records) == ["good", "na\\xffme", "good", "\\x80"]
+    assert names(records) == ["good", "na\\xffme", "good", "\\x80"]
     assert [record.key for record in records] == [b"0", b"1", b"2", b"3", b"key 0"]
     assert {record.value for record in records[:4]} == {b"page"}
     assert [record.position.offset for record in records] == [0, 1, 2, 3, 4]
@@ -82,8 +82,8 @@ async def test_what_was_taken_of_other_partitions_in_the_same_breath_is_not_lost
         await produce(topic, [WORSE], partition=2)
         last = await read_records(source, 1)
 
-    assert sorted(told(after)) == [*["good"] * 8, "na\\xffme"]
-    assert told(last) == ["\\x80"]
+    assert sorted(names(after)) == [*["good"] * 8, "na\\xffme"]
+    assert names(last) == ["\\x80"]
     positions = [record.position for record in before + after + last]
     assert len(set(positions)) == len(positions) == 25
 
@@ -93,7 +93,7 @@ async def test_a_first_batch_of_a_group_may_be_such_a_one(make_topic: MakeTopic)
     await produce(topic, [BAD])
 
     async with asyncio.timeout(WAIT_SECONDS), topic.source() as source:
-        assert told(await read_records(source, 1)) == ["na\\xffme"]
+        assert names(await read_records(source, 1)) == ["na\\xffme"]
 
 
 async def test_a_snapshot_holds_such_records_too(make_topic: MakeTopic) -> None:
@@ -108,5 +108,5 @@ async def test_a_snapshot_holds_such_records_too(make_topic: MakeTopic) -> None:
     ):
         records = [record async for records in snapshot.records() for record in records]
 
-    assert sorted(told(records)) == ["\\x80", *["good"] * 8, "na\\xffme"]
+    assert sorted(names(records)) == ["\\x80", *["good"] * 8, "na\\xffme"]
     assert len({record.position for record in records}) == 10

@@ -19,7 +19,7 @@ HUNDRED = [b"%d" % number for number in range(100)]
 
 
 class Drains:
-    """Counts how often partitions were given away."""
+    """Counts how often partitions were revoked."""
 
     def __init__(self, source: KafkaSource) -> None:
         self.count = 0
@@ -36,7 +36,7 @@ async def test_a_static_member_that_returns_in_time_costs_no_rebalance(make_topi
     async with topic.source(group_instance_id="a") as first:
         drains = Drains(first)
         async with topic.source(group_instance_id="b") as second:
-            ours, theirs = await asyncio.gather(read_until_assigned(first), read_until_assigned(second))
+            ours, theirs = await asyncio.gather(read_until_assigned(first, 1), read_until_assigned(second, 1))
             before = drains.count
             await second.commit(next_offsets(theirs))
         async with topic.source(group_instance_id="b") as again:
@@ -179,7 +179,7 @@ async def test_a_consumer_that_broke_is_replaced_after_a_drain(
 
 
 async def read_until(source: KafkaSource, is_enough: Callable[[], bool]) -> Sequence[Record]:
-    """What the read brings after which it is enough."""
+    """Return what the read brings after which it is enough."""
     records: Sequence[Record] = []
     async with asyncio.timeout(WAIT_SECONDS):
         while not is_enough():
@@ -190,7 +190,7 @@ async def read_until(source: KafkaSource, is_enough: Callable[[], bool]) -> Sequ
 
 
 async def read_through(source: KafkaSource, count: int) -> list[Record]:
-    """So many records, as a pipeline reads them that waits while the stream is unavailable."""
+    """Return so many records, as a pipeline reads them that waits while the stream is unavailable."""
     records: list[Record] = []
     async with asyncio.timeout(WAIT_SECONDS):
         while len(records) < count:

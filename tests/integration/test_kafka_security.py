@@ -1,4 +1,4 @@
-"""Kafka behind TLS, a login and ACLs: who is let in, what others are told, what may change meanwhile."""
+"""Kafka behind TLS, a login and ACLs: who is let in, what others see, what may change meanwhile."""
 
 import traceback
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from neardup_stream.streams.kafka.transactions import KafkaTransactions, KafkaTr
 from tests.servers.certificates import Authority
 from tests.servers.secure import KAFKA_PASSWORD, USER, SecureKafka, deployed_kafka_rights
 
-WRONG = Login(username=USER, password="wrong-4711")  # noqa: S106 - of nobody
+WRONG = Login(username=USER, password="wrong-4711")  # noqa: S106 - not a real one
 PAGE = Message(key=b"https://example.com/", value=b"{}")
 LARGEST_BYTES = 100_000
 RIGHTS = deployed_kafka_rights("{pages}", "{events}", "{dead_letters}", "{group}")
@@ -37,7 +37,7 @@ class Site:
         return f"{self.prefix}-{what}"
 
     def right(self, line: str) -> str:
-        """A right of `deploy/`, on what is ours."""
+        """Return a right of `deploy/`, on what is ours."""
         return line.format(**{what: self.name(what) for what in ("pages", "events", "dead_letters", "group")})
 
     def sink(self, what: str) -> KafkaSinkConfig:
@@ -116,7 +116,7 @@ async def test_a_login_may_be_plain(site: Site) -> None:
 
 
 def needed(line: str) -> tuple[str, str]:
-    """What must be named where this right is missing: the operation, and what it is on."""
+    """Return what must be named where this right is missing: the operation, and what it is on."""
     words = line.split()
     return words[1], words[3]
 
@@ -190,7 +190,7 @@ CHANGES: dict[str, tuple[Callable[[Site], KafkaConnection], type[NeardupError], 
         ConfigError,
         "check kafka.tls_certificate_file",
     ),
-    "nobody-there": (
+    "no-broker": (
         lambda site: replace(site.connection, bootstrap_servers="127.0.0.1:1"),
         StreamUnavailable,
         "kafka.bootstrap_servers",
@@ -209,9 +209,9 @@ async def test_who_is_not_let_in_is_shown_why(
 
     assert isinstance(refused.value, kind)
     assert message in str(refused.value)
-    told = "".join(traceback.format_exception(refused.value)) + caplog.text
-    assert KAFKA_PASSWORD not in told
-    assert "wrong-4711" not in told
+    shown = "".join(traceback.format_exception(refused.value)) + caplog.text
+    assert KAFKA_PASSWORD not in shown
+    assert "wrong-4711" not in shown
 
 
 async def test_a_password_that_changes_is_read_again_by_the_next_connection(
@@ -237,7 +237,7 @@ def cut_off(sink: KafkaSink) -> None:
     """Break the connections of its producer, which still was made with an earlier password."""
     producer = sink._producer
     assert producer is not None
-    vars(producer.client)["_sasl_plain_password"] = "wrong-4711"  # noqa: S105 - of nobody
+    vars(producer.client)["_sasl_plain_password"] = "wrong-4711"  # noqa: S105 - not a real one
     for connection in tuple(producer.client._conns.values()):
         connection.close(reason=CloseReason.CONNECTION_BROKEN)
 

@@ -58,6 +58,30 @@ async def test_everything_is_read_in_order_and_under_the_inputs_name(
     assert records[0].headers == (("h", b""),)
 
 
+@pytest.mark.parametrize(
+    ("latest", "found", "is_whole"),
+    [(1, [9, 11], False), (4, [8, 9, 10, 11], False), (19, [*range(1, 12)], False), (20, [*range(12)], True)],
+)
+async def test_only_the_latest_records_are_read_of_each_partition_alike(
+    kafka_broker: KafkaBroker,
+    connection: KafkaConnection,
+    topic_prefix: str,
+    latest: int,
+    found: list[int],
+    *,
+    is_whole: bool,
+) -> None:
+    kafka_broker.create_topic(topic_prefix, 2)
+    await send(connection, topic_prefix, numbered(10))
+    await send(connection, topic_prefix, numbered(2, 10), partition=1)
+
+    async with open_snapshot(connection, topic_prefix, "input", latest=latest) as snapshot:
+        records = [record async for records in snapshot.records() for record in records]
+
+    assert sorted(int(record.value or b"") for record in records) == found
+    assert snapshot.is_whole == is_whole
+
+
 async def test_what_comes_after_the_opening_is_left_out(
     kafka_broker: KafkaBroker, connection: KafkaConnection, topic_prefix: str
 ) -> None:

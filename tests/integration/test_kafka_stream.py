@@ -1,8 +1,6 @@
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, suppress
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
@@ -19,22 +17,18 @@ from neardup_stream.streams.kafka.config import (
 from neardup_stream.streams.kafka.sink import KafkaSink
 from neardup_stream.streams.kafka.source import KafkaSource
 from neardup_stream.streams.protocol import Sink, Source
+from tests.contracts.sinks import SINK_CHECKS, MakeSink, ReadBack
 from tests.contracts.streams import (
     GAP_CHECKS,
     GAP_END,
     RESUMABLE_SOURCE_CHECKS,
-    SINK_CHECKS,
     SOURCE_CHECKS,
     MakeGap,
-    MakeSink,
     MakeSource,
-    ReadBack,
     read_records,
 )
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
-from tests.servers.kafka import KafkaBroker, start_kafka
-
-Answer = TypeVar("Answer")
+from tests.servers.kafka import KafkaBroker
 
 
 @pytest.fixture
@@ -179,7 +173,7 @@ async def test_a_rebalance_in_mid_batch_drains_and_loses_nothing(make_topic: Mak
 
     async with topic.source(session_timeout_seconds=60) as first:
         in_flight = await read_records(first, 150)
-        working = asyncio.Lock()  # what was read is committed before partitions are given away
+        working = asyncio.Lock()  # what was read is committed before partitions are revoked
 
         async def drain() -> None:
             async with working:
@@ -324,75 +318,3 @@ async def test_topics_are_made_and_described(kafka_broker: KafkaBroker, topic_pr
         while (facts := await describe_topics(connection, [name, absent]))[name] is None:
             pass
     assert facts == {name: TopicFacts(3, 12345, "compact"), absent: None}
-
-
-@pytest.fixture
-def frozen_broker() -> Iterator[KafkaBroker]:
-    """A broker of its own, because the tests stop it in its tracks."""
-    with start_kafka() as broker:
-        yield broker
-
-
-async def test_while_the_broker_is_silent_every_call_says_so_and_nothing_is_lost(
-    frozen_broker: KafkaBroker, topic_prefix: str
-) -> None:
-    topic = Topic(frozen_broker, topic_prefix, request_timeout_seconds=1)
-    messages = [Message(key=b"key", value=b"%d" % number) for number in range(3)]
-
-    async with AsyncExitStack() as stack:
-        sink, source = await opened(stack, topic, messages[:1])
-        first = await retry(lambda: read_records(source, 1))
-        frozen_broker.freeze()
-        with pytest.raises(StreamUnavailable, match=r"sending.*no answer in time"):
-            await sink.send(messages[1:])
-        with pytest.raises(StreamUnavailable, match="committing: "):
-            await source.commit(next_offsets(first))
-        with pytest.raises(StreamUnavailable, match="no broker has answered"):
-            await read_records(source, 1)
-        frozen_broker.thaw()
-        await retry(lambda: sink.send(messages[1:]))
-        await retry(lambda: source.commit(next_offsets(first)))
-        rest = [record.value for record in await read_all(source)]
-
-    assert rest[-2:] == [b"1", b"2"]
-    assert set(rest) <= {b"0", b"1", b"2"}
-
-
-async def test_streams_close_without_a_broker(frozen_broker: KafkaBroker, topic_prefix: str) -> None:
-    topic = Topic(frozen_broker, topic_prefix, request_timeout_seconds=1)
-
-    async with asyncio.timeout(WAIT_SECONDS):
-        async with AsyncExitStack() as stack:
-            sink, source = await opened(stack, topic, [Message(key=b"key", value=b"value")])
-            await retry(lambda: read_records(source, 1))
-            frozen_broker.kill()
-            with pytest.raises(StreamUnavailable):
-                await sink.send([Message(key=b"key", value=b"value")])
-
-
-async def opened(
-    stack: AsyncExitStack, topic: Topic, messages: Sequence[Message]
-) -> tuple[KafkaSink, KafkaSource]:
-    """Open both streams and send; a busy broker may need longer than a short request timeout."""
-    sink = await retry(lambda: stack.enter_async_context(topic.sink()))
-    source = await retry(lambda: stack.enter_async_context(topic.source()))
-    await retry(lambda: sink.send(messages))
-    return sink, source
-
-
-async def retry(call: Callable[[], Awaitable[Answer]]) -> Answer:
-    """Call until it works, which is when the client has found its broker again; return what it returns."""
-    async with asyncio.timeout(WAIT_SECONDS):
-        while True:
-            with suppress(StreamUnavailable):
-                return await call()
-
-
-async def read_all(source: KafkaSource) -> list[Record]:
-    """Everything up to the end of the topic, once the source can reach it again."""
-    records: list[Record] = []
-    async with asyncio.timeout(WAIT_SECONDS):
-        while not records or any(source.lag().values()):
-            with suppress(StreamUnavailable):
-                records.extend(await source.read(100, 1 << 20))
-    return records

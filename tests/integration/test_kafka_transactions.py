@@ -67,7 +67,7 @@ class KafkaStage:
             )
         )
 
-    async def told(self) -> tuple[list[bytes], list[bytes]]:
+    async def delivered(self) -> tuple[list[bytes], list[bytes]]:
         return await self.read("events"), await self.read("letters")
 
     async def read(self, topic: str, isolation_level: str = "read_committed") -> list[bytes]:
@@ -108,15 +108,17 @@ async def test_what_a_paused_process_sent_is_there_for_those_who_read_uncommitte
     stage: KafkaStage,
 ) -> None:
     first, _ = stage.partitions
-    async with stage.member() as paused, stage.member() as heir:
+    async with stage.member() as paused, stage.member() as successor:
         await paused.open([first])
         producer = paused._producers[first]
         await producer.begin_transaction()
         await producer.send_and_wait(f"{stage.prefix}-events", b"half")
         assert await stage.read("events") == []
 
-        await heir.open([first])  # which cuts it
-        await heir.deliver(first, events=[Message(key=b"k", value=b"whole")], dead_letters=(), next_offset=1)
+        await successor.open([first])  # which cuts it
+        await successor.deliver(
+            first, events=[Message(key=b"k", value=b"whole")], dead_letters=(), next_offset=1
+        )
 
     assert await stage.read("events") == [b"whole"]
     assert await stage.read("events", "read_uncommitted") == [b"half", b"whole"]
@@ -136,7 +138,7 @@ async def test_a_message_that_is_too_large_is_found_before_anything_is_sent(stag
     assert [len(value) for value in await stage.read("events")] == [LARGEST_BYTES]
 
 
-async def test_a_broker_that_stands_still_costs_the_transaction_and_nothing_else(
+async def test_a_paused_broker_costs_the_transaction_and_nothing_else(
     stage: KafkaStage, kafka_broker: KafkaBroker
 ) -> None:
     first, _ = stage.partitions
@@ -160,7 +162,7 @@ async def test_a_broker_that_stands_still_costs_the_transaction_and_nothing_else
 
 
 async def _opened(member: KafkaTransactions, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
-    """What is committed, once the broker answers."""
+    """Return what is committed, once the broker answers."""
     async with asyncio.timeout(30):
         while True:
             try:
@@ -170,7 +172,7 @@ async def _opened(member: KafkaTransactions, partitions: Sequence[Partition]) ->
 
 
 async def test_a_source_reads_what_was_committed_and_its_lag_ends_at_zero(stage: KafkaStage) -> None:
-    """Markers take offsets, too, and a transaction that is not over is no lag: nobody can read it."""
+    """Markers take offsets, too, and a transaction that is not over is no lag: no consumer can read it."""
     topic = f"{stage.prefix}-pages"
     async with AIOKafkaProducer(
         bootstrap_servers=stage.broker.bootstrap_servers, transactional_id=f"{stage.prefix}-crawler"
@@ -180,7 +182,7 @@ async def test_a_source_reads_what_was_committed_and_its_lag_ends_at_zero(stage:
             await crawler.send_and_wait(topic, value, partition=0)
             await (crawler.commit_transaction() if is_kept else crawler.abort_transaction())
         await crawler.begin_transaction()
-        await crawler.send_and_wait(topic, b"under way", partition=0)
+        await crawler.send_and_wait(topic, b"not finished", partition=0)
         values: list[bytes | None] = []
         async with stage.source() as source, asyncio.timeout(30):
             while len(values) < 2 or source.lag().get(Partition(topic, 0)) != 0:
@@ -196,11 +198,11 @@ async def test_whatever_is_read_was_taken_over_before(stage: KafkaStage) -> None
     async with AIOKafkaProducer(bootstrap_servers=stage.broker.bootstrap_servers) as crawler:
         for number in range(6):
             await crawler.send_and_wait(partition.input_id, b"%d" % number, partition=0)
-    told: list[Sequence[Partition]] = []
+    taken: list[Sequence[Partition]] = []
 
     async def take_over(partitions: Sequence[Partition]) -> Mapping[Partition, int]:
-        told.append(partitions)
-        return {one: 2 * len(told) if one == partition else 0 for one in partitions}
+        taken.append(partitions)
+        return {one: 2 * len(taken) if one == partition else 0 for one in partitions}
 
     async def values(count: int) -> list[bytes | None]:
         found: list[bytes | None] = []
@@ -221,13 +223,13 @@ async def test_whatever_is_read_was_taken_over_before(stage: KafkaStage) -> None
         second = await values(2)
 
     assert (first, between, second) == ([b"2", b"3", b"4", b"5"], [], [b"4", b"5"])
-    assert [sorted(each) for each in told] == [list(stage.partitions)] * 2
+    assert [sorted(each) for each in taken] == [list(stage.partitions)] * 2
 
 
 async def test_the_next_owner_gets_another_start_offset(stage: KafkaStage) -> None:
-    """Else it would take the records below the offset that is not there for told."""
+    """Else it would take the records below the lost offset for published."""
     partition, _ = stage.partitions
-    told: list[int | None] = []
+    committed_offsets: list[int | None] = []
     async with stage.member() as member, stage.source(out_of_range="earliest") as source:
         await member.open([partition])
         await member.deliver(partition, events=(), dead_letters=(), next_offset=50)
@@ -236,7 +238,7 @@ async def test_the_next_owner_gets_another_start_offset(stage: KafkaStage) -> No
 
         async def take_over(partitions: Sequence[Partition]) -> Mapping[Partition, int]:
             committed = await member.open(partitions)
-            told.append(committed.get(partition))
+            committed_offsets.append(committed.get(partition))
             return committed
 
         source.on_assign(take_over)
@@ -245,4 +247,4 @@ async def test_the_next_owner_gets_another_start_offset(stage: KafkaStage) -> No
                 pass
 
     assert [record.value for record in records] == [b"page"]
-    assert (told[0], told[-1]) == (50, 0)
+    assert (committed_offsets[0], committed_offsets[-1]) == (50, 0)

@@ -1,4 +1,4 @@
-"""A broker takes commits from nobody while a group is empty, so whoever was thrown out must send none."""
+"""A broker accepts commits without a member id while a group is empty, so a removed member must send none."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ async def test_a_member_that_was_thrown_out_takes_no_offset_back(make_topic: Mak
     async with topic.source() as source:
 
         async def drain() -> None:
-            await commit_as_nobody(topic, 8)
+            await commit_without_membership(topic, 8)
             await source.commit({Partition(topic.name, 0): 5})
             is_drained.set()
 
@@ -80,7 +80,7 @@ async def throw_out(source: KafkaSource) -> None:
 
 
 def outsider(topic: Topic) -> AIOKafkaConsumer:
-    """A consumer with the group's offsets that is no member of it."""
+    """Return a consumer with the group's offsets that is no member of it."""
     return AIOKafkaConsumer(
         bootstrap_servers=topic.connection.bootstrap_servers,
         group_id=topic.source()._config.group_id,
@@ -88,7 +88,7 @@ def outsider(topic: Topic) -> AIOKafkaConsumer:
     )
 
 
-async def commit_as_nobody(topic: Topic, offset: int) -> None:
+async def commit_without_membership(topic: Topic, offset: int) -> None:
     one = TopicPartition(topic.name, 0)
     async with outsider(topic) as consumer:
         consumer.assign([one])

@@ -1,4 +1,4 @@
-"""In an index made for 20 million pages that holds 5,400, whoever looks at all of it makes few calls."""
+"""In an index made for 20 million pages that holds 5,400, commands that read all of it make few calls."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -20,10 +20,9 @@ from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange, all_records
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
-from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.keys import ClusterKeys, Keys
 from neardup_stream.stores.redis.records import RedisRecords
 from neardup_stream.stores.redis.tables import RedisTables
 from neardup_stream.stores.redis.walking import WALKED_SLOTS

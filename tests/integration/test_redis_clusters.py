@@ -9,9 +9,9 @@ import pytest
 from neardup_stream.message import Partition
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.keys import ClusterKeys
 from tests.cluster_histories import Crawl, History, Op, walked
 from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
 from tests.servers.redis import RedisServer

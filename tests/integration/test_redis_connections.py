@@ -8,7 +8,7 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.connections import TcpConnection
-from neardup_stream.stores.redis.topologies import Watchers, connect, disconnect
+from neardup_stream.stores.redis.topologies import SerializedSentinel, connect, disconnect
 from tests.servers.redis import MASTERS, RedisCluster, RedisServer
 
 
@@ -66,9 +66,9 @@ async def test_sentinels_asked_by_many_at_once_are_all_kept() -> None:
     master = {"is_master": True, "is_sdown": False, "is_odown": False, "num-other-sentinels": 2}
     knows_nothing = [Sentinel({}), Sentinel({})]
     knows = Sentinel({"pages": {**master, "ip": "127.0.0.1", "port": 6379}})
-    watchers: Any = Watchers([*knows_nothing, knows])
+    sentinel: Any = SerializedSentinel([*knows_nothing, knows])
 
-    found = await asyncio.gather(*(watchers.discover_master("pages") for _ in range(5)))
+    found = await asyncio.gather(*(sentinel.discover_master("pages") for _ in range(5)))
 
     assert set(found) == {("127.0.0.1", 6379)}
-    assert {*watchers.sentinels} == {*knows_nothing, knows}
+    assert {*sentinel.sentinels} == {*knows_nothing, knows}

@@ -1,4 +1,4 @@
-"""`durability = replica`: nobody acts on an answer before a replica has all that it says."""
+"""`durability = replica`: no answer is returned before a replica has what it is based on."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -137,9 +137,9 @@ async def test_in_a_cluster_each_node_waits_for_its_own_replica(
 
     async with RedisClient(config) as client:
         await client.run(WRITE, [ScriptCall([key], [key]) for key in keys])
-        told = await client.run(READ, [ScriptCall([key], []) for key in keys])
+        answers = await client.run(READ, [ScriptCall([key], []) for key in keys])
 
-    assert told == [key.encode() for key in keys]
+    assert answers == [key.encode() for key in keys]
     held = set()
     for node in redis_cluster.nodes:
         with redis.Redis.from_url(node.url) as admin:

@@ -1,4 +1,4 @@
-"""Masters die under load: the pipeline goes on with their replicas, and loses nothing these acknowledged."""
+"""Masters die under load: the pipeline continues with their replicas, and loses no acknowledged write."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,7 +9,7 @@ from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.config import Durability, RedisConfig
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
-from tests.redis_pipelines import FaultMeters, redis_pipeline, told, told_without_faults, until
+from tests.redis_pipelines import FaultMeters, events_without_faults, published_events, redis_pipeline, until
 from tests.servers.redis import (
     start_redis,
     start_redis_cluster,
@@ -20,7 +20,7 @@ TOPICS, PAGES, PAGES_BEFORE = 300, 900, 200
 LIMITS = InFlightLimits(max_batch_pages=8, max_in_flight_pages=64)
 
 
-async def told_when_a_master_dies(
+async def run_while_a_master_dies(
     url: str, kill: Callable[[FaultMeters], Awaitable[None]], durability: Durability
 ) -> Pipeline:
     """Take the pages through Redis; in the middle a master is killed."""
@@ -46,9 +46,9 @@ async def test_the_replica_that_the_sentinels_choose_has_all_that_was_published(
         async def kill(_meters: FaultMeters) -> None:
             servers.master.kill()
 
-        pipeline = await told_when_a_master_dies(servers.url, kill, "replica")
+        pipeline = await run_while_a_master_dies(servers.url, kill, "replica")
 
-    assert told(pipeline) == await told_without_faults(pages())
+    assert published_events(pipeline) == await events_without_faults(pages())
 
 
 async def test_a_cluster_continues_without_the_master_of_the_clusters() -> None:
@@ -58,11 +58,11 @@ async def test_a_cluster_continues_without_the_master_of_the_clusters() -> None:
             victim = cluster.master_of("{c}")
             victim.kill()
             await until(lambda: cluster.master_of("{c}") is not victim)
-            victim.start_again()  # as the replica of whoever took over, who needs one
+            victim.start_again()  # as the replica of the new master, which needs one
 
-        pipeline = await told_when_a_master_dies(cluster.url, kill, "replica")
+        pipeline = await run_while_a_master_dies(cluster.url, kill, "replica")
 
-    assert told(pipeline) == await told_without_faults(pages())
+    assert published_events(pipeline) == await events_without_faults(pages())
 
 
 async def test_a_server_that_is_killed_has_everything_in_its_append_only_file() -> None:
@@ -73,9 +73,9 @@ async def test_a_server_that_is_killed_has_everything_in_its_append_only_file() 
             await until(lambda: meters.errors.total() > 0)
             server.start_again()
 
-        pipeline = await told_when_a_master_dies(server.url, kill, "master")
+        pipeline = await run_while_a_master_dies(server.url, kill, "master")
 
-    assert told(pipeline) == await told_without_faults(pages())
+    assert published_events(pipeline) == await events_without_faults(pages())
 
 
 def pages() -> list[Record]:

@@ -1,6 +1,6 @@
-"""Redis as it fails: the pipeline waits for it, tells why, and then tells all that it would have told.
+"""Redis as it fails: the pipeline waits, reports why, and then publishes the same events as without faults.
 
-The faults are real: servers told to refuse, to load, to be replicas; a proxy that harms connections.
+The faults are real: servers configured to refuse, to load, to be replicas; a proxy that harms connections.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.supervisor import FAILURES_OF_A_CLIENT
 from neardup_stream.streams.memory.streams import MemorySource, Pause, numbered
 from tests.pipelines import essay, page_json
-from tests.redis_pipelines import FaultMeters, redis_pipeline, told, told_without_faults, until
+from tests.redis_pipelines import FaultMeters, events_without_faults, published_events, redis_pipeline, until
 from tests.servers.process import free_ports, wait_until
 from tests.servers.proxy import Proxy, start_proxy
 from tests.servers.redis import RedisCluster, RedisServer, start_redis
@@ -103,14 +103,14 @@ def file_limit(site: Site) -> Iterator[None]:
 
 
 @contextmanager
-def crowd_of_clients(site: Site) -> Iterator[None]:
+def too_many_clients(site: Site) -> Iterator[None]:
     with configured(site, "maxclients", "1"):
         site.admin.client_kill_filter(_type="normal", skipme=True)
         yield
 
 
 @contextmanager
-def standing_still(site: Site) -> Iterator[None]:
+def paused_server(site: Site) -> Iterator[None]:
     site.server.process.freeze()
     yield
     site.server.process.thaw()
@@ -130,8 +130,8 @@ FAULTS: dict[str, tuple[str, Callable[[Site], AbstractContextManager[None]]]] = 
     "it is made a replica": ("read_only", without_a_master),
     "it is a replica alone": ("master_down", replica_that_serves_nothing),
     "a script holds it": ("busy", endless_script),
-    "it takes no more clients": ("too_many_clients", crowd_of_clients),
-    "it stands still": ("timeout", standing_still),
+    "it takes no more clients": ("too_many_clients", too_many_clients),
+    "it is paused": ("timeout", paused_server),
     "it refuses connections": ("connection", lambda site: proxied(site, Proxy.refuse)),
     "the network is half-open": ("timeout", lambda site: proxied(site, Proxy.half_open)),
     "the network is slow": (
@@ -164,7 +164,7 @@ async def test_slots_without_a_master_are_waited_for(namespace: str) -> None:
 async def test_slots_on_the_move_are_waited_for(redis_cluster: RedisCluster, namespace: str) -> None:
     config = RedisConfig(redis_cluster.url, retries=0)
     async with RedisClient(config) as client:
-        reasons = {"try_again", "connection"}  # a client that goes on failing is replaced
+        reasons = {"try_again", "connection"}  # a client that fails again and again is replaced
         await live_through(client, namespace, moving_slot(redis_cluster, b"c"), reasons, "try_again")
 
 
@@ -175,7 +175,7 @@ async def live_through(
     reasons: set[str],
     main_reason: str,
 ) -> None:
-    """Take pages through it, strike in the middle, and hold what was told against a run without faults.
+    """Take pages through it, strike in the middle, and compare the events with those of a run without faults.
 
     Args:
         client: of the Redis that will be struck.
@@ -199,7 +199,7 @@ async def live_through(
 
     assert {met for _, met in meters.errors} <= reasons
     assert meters.outcomes == {"unique": TOPICS, "duplicate": PAGES - TOPICS}
-    assert told(pipeline) == await told_without_faults(pages())
+    assert published_events(pipeline) == await events_without_faults(pages())
 
 
 @contextmanager
@@ -227,7 +227,7 @@ def moving_slot(cluster: RedisCluster, tag: bytes) -> Iterator[None]:
 
 
 def other_key(cluster: RedisCluster, tag: bytes) -> str:
-    """A key on another master than the tag's."""
+    """Return a key on another master than the tag's."""
     home = cluster.master_of(f"{{{tag.decode()}}}")
     return next(key for key in map(str, range(100)) if cluster.master_of(key) is not home)
 
@@ -235,7 +235,7 @@ def other_key(cluster: RedisCluster, tag: bytes) -> str:
 async def test_connections_that_are_cut_all_the_time_lose_nothing(
     site: Site, client: RedisClient, namespace: str
 ) -> None:
-    """Whatever was under way when a connection went may have been done, and is done again."""
+    """Calls in flight when a connection is cut may have been done, and are repeated."""
     meters = FaultMeters()
     pipeline = redis_pipeline(client, namespace, meters)
 
@@ -248,7 +248,7 @@ async def test_connections_that_are_cut_all_the_time_lose_nothing(
 
     assert meters.errors["store", "connection"] > 0
     assert meters.outcomes == {"unique": TOPICS, "duplicate": PAGES - TOPICS}
-    assert told(pipeline) == await told_without_faults(pages())
+    assert published_events(pipeline) == await events_without_faults(pages())
 
 
 async def test_a_server_that_reads_its_data_is_waited_for(namespace: str, tmp_path: Path) -> None:
@@ -277,7 +277,7 @@ async def test_a_server_that_reads_its_data_is_waited_for(namespace: str, tmp_pa
             await run
 
     assert meters.outcomes == {"unique": TOPICS, "duplicate": PAGES - TOPICS}
-    assert told(pipeline) == await told_without_faults(pages())
+    assert published_events(pipeline) == await events_without_faults(pages())
 
 
 async def test_answers_in_slices_are_put_together(site: Site, client: RedisClient, namespace: str) -> None:
@@ -289,7 +289,7 @@ async def test_answers_in_slices_are_put_together(site: Site, client: RedisClien
         await pipeline.loop(source).run(asyncio.Event())
 
     assert not meters.errors
-    assert told(pipeline) == await told_without_faults(pages())
+    assert published_events(pipeline) == await events_without_faults(pages())
 
 
 async def test_forgotten_scripts_are_sent_again_without_a_failure(
@@ -306,7 +306,7 @@ async def test_forgotten_scripts_are_sent_again_without_a_failure(
         await run
 
     assert not meters.errors
-    assert told(pipeline) == await told_without_faults(pages())
+    assert published_events(pipeline) == await events_without_faults(pages())
 
 
 def pages() -> list[Record]:

@@ -40,7 +40,7 @@ def records(client: RedisClient, namespace: str) -> RedisRecords:
 
 
 async def answers(store: RecordStore, random_source: random.Random) -> object:
-    """One call of each kind with several random wishes, and what the store then holds."""
+    """Make one call of each kind with random wishes; return the answers, and what the store then holds."""
     choose = random_source.choice
     replaced = await store.replace(
         [
@@ -65,7 +65,7 @@ async def answers(store: RecordStore, random_source: random.Random) -> object:
 
 
 def both(seed: int) -> Iterator[random.Random]:
-    """The same dice twice."""
+    """Return the same dice twice."""
     return (random.Random(seed) for _ in range(2))
 
 

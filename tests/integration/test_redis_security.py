@@ -1,4 +1,4 @@
-"""Redis behind TLS, a login and an ACL: who is let in, what others are told, what may change meanwhile."""
+"""Redis behind TLS, a login and an ACL: who is let in, what others see, what may change meanwhile."""
 
 import re
 import traceback
@@ -21,10 +21,10 @@ from tests.servers.process import free_ports, wait_until
 from tests.servers.redis import RedisServer, find_redis, find_valkey, start_redis
 from tests.servers.secure import SecureRedis, deployed_redis_rules, start_secure_redis
 
-HUSH = "of-redis-4711"
-WRONG = Login(username="nobody", password="wrong-4711")  # noqa: S106 - of nobody
-OPTIONAL = {"config", "scan", "unlink"}
-"""`recover` does without the last two, and then says what to remove by hand."""
+HIDDEN = "of-redis-4711"
+WRONG = Login(username="unknown", password="wrong-4711")  # noqa: S106 - not a real one
+OPTIONAL = {"config", "scan"}
+"""`recover` does without `scan`, and then says what to remove by hand."""
 CLUSTER_RIGHTS = ("cluster|slots", "command")
 
 
@@ -49,7 +49,7 @@ class Account:
 def account(secure_redis: SecureRedis, namespace: str) -> Iterator[Account]:
     with redis.Redis.from_url(secure_redis.server.url) as admin:
         account = Account(admin, namespace, config_of(secure_redis, namespace, "rediss"))
-        account.set(*deployed_redis_rules(namespace, HUSH))
+        account.set(*deployed_redis_rules(namespace, HIDDEN))
         yield account
         admin.execute_command("ACL", "DELUSER", namespace)
 
@@ -59,7 +59,7 @@ def config_of(server: SecureRedis, username: str, scheme: str) -> RedisConfig:
         f"{scheme}://127.0.0.1:{server.tls_port}",
         socket_timeout_seconds=5,
         retries=1,
-        login=Login(username=username, password=HUSH),
+        login=Login(username=username, password=HIDDEN),
         tls=TlsFiles(ca_file=server.authority.ca_file),
     )
 
@@ -70,7 +70,7 @@ async def enter(config: RedisConfig, namespace: str) -> None:
 
 
 async def refusal(config: RedisConfig, namespace: str) -> NeardupError:
-    """The error of an attempt; nothing it tells, or came from, holds a password."""
+    """Return the error of an attempt; no part of it or of its causes holds a password."""
     with pytest.raises(NeardupError) as refused:
         await enter(config, namespace)
     assert "4711" not in "".join(traceback.format_exception(refused.value)).replace(__file__, "")
@@ -138,7 +138,7 @@ def test_the_listed_rights_are_those_that_the_code_uses(redis_server: RedisServe
     [
         pytest.param({"login": WRONG}, ConfigError, "set the user name and the password", id="password"),
         pytest.param({"tls": None}, ConfigError, "redis.tls_ca_file", id="authority"),
-        pytest.param({"url": "{scheme}://127.0.0.1:1"}, StoreUnavailable, "Redis: ", id="nobody-there"),
+        pytest.param({"url": "{scheme}://127.0.0.1:1"}, StoreUnavailable, "Redis: ", id="no-server"),
     ],
 )
 async def test_who_is_not_let_in_is_shown_why(
@@ -157,7 +157,7 @@ async def test_a_password_that_changes_is_read_again_by_the_next_connection(
     account: Account, tmp_path: Path
 ) -> None:
     file = tmp_path / "password"
-    file.write_text(HUSH)
+    file.write_text(HIDDEN)
     login = Login(username=account.name, password_file=str(file))
 
     async with RedisClient(replace(account.config, login=login)) as client:
@@ -207,7 +207,7 @@ async def test_a_cluster_behind_tls_wants_two_rights_more(tmp_path: Path, namesp
         admin.execute_command("CLUSTER", "ADDSLOTSRANGE", "0", "16383")
         wait_until(lambda: admin.execute_command("CLUSTER INFO")["cluster_state"] == "ok", 20)
         account = Account(admin, namespace, config_of(server, namespace, "rediss+cluster"))
-        account.set(*deployed_redis_rules(namespace, HUSH))
+        account.set(*deployed_redis_rules(namespace, HIDDEN))
 
         for right in CLUSTER_RIGHTS:
             error = await refusal(account.config, namespace)

@@ -11,11 +11,10 @@ from neardup_stream.stores.frame_store import FrameChange
 from neardup_stream.stores.guarded_clusters import INDEX, GuardedClusters, IndexLost
 from neardup_stream.stores.index_identity import Policy
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.cluster_keys import ClusterKeys
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.frames import RedisFrames
-from neardup_stream.stores.redis.keys import Keys, meta_key
+from neardup_stream.stores.redis.keys import ClusterKeys, Keys, meta_key
 from neardup_stream.stores.redis.namespace import (
     check_policy,
     enter_index,
@@ -82,7 +81,7 @@ async def test_a_frame_table_expires_when_no_page_teaches_its_site_for_90_days(
 
 
 async def used(client: RedisClient, namespace: str, schema: dict[str, str | int]) -> RedisClusters:
-    """The clusters of a namespace in which something was decided."""
+    """Return the clusters of a namespace in which something was decided."""
     clusters = await entered(client, namespace, schema)
     writes = {Cell(DECIDED, b"pages:0"): bytes(6) + b"7"}
     assert await clusters.commit(Transaction(floors={}, expected={}, writes=writes)) is not None
@@ -90,7 +89,7 @@ async def used(client: RedisClient, namespace: str, schema: dict[str, str | int]
 
 
 async def entered(client: RedisClient, namespace: str, schema: dict[str, str | int]) -> RedisClusters:
-    """The clusters of a namespace that a daemon has entered."""
+    """Return the clusters of a namespace that a daemon has entered."""
     found = await open_namespace(client, namespace, schema, POLICY)
     clusters = RedisClusters(client, ClusterKeys(namespace=namespace, schema_id=found.schema_id, slot_bits=2))
     assert (await enter_index(client, namespace, found, clusters)).is_created

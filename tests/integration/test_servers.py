@@ -194,8 +194,22 @@ def test_a_forked_program_gets_signals_and_reports_which_one_ended_it() -> None:
     assert program.wait(GONE_SECONDS) == program.poll() == -signal.SIGKILL
 
 
+def test_a_forked_program_hears_signals_though_its_tests_were_started_in_the_background() -> None:
+    script = dedent(f"""
+        import os, signal
+        from tests.servers.program import start_program
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        reading, writing = os.pipe()
+        nothing = os.open(os.devnull, os.O_RDWR)
+        program = start_program(["find-all", "-b", "4", "-d", "3"], {{}}, (reading, nothing, nothing))
+        program.send_signal(signal.SIGINT)
+        assert program.wait({GONE_SECONDS}) != 0
+    """)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=4 * GONE_SECONDS)
+
+
 def _exists(pid: int) -> bool:
-    """Whether a process runs; one that has ended and waits for its parent to ask does not."""
+    """Return whether a process runs; one that has ended and waits for its parent to ask does not."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:

@@ -54,7 +54,7 @@ class Authority:
         return self._files(name)
 
     def client_context(self, identity: Identity | None) -> ssl.SSLContext:
-        """A client that trusts this authority, and shows this certificate."""
+        """Return a client that trusts this authority, and shows this certificate."""
         context = ssl.create_default_context(cafile=self.ca_file)
         if identity is not None:
             context.load_cert_chain(identity.certificate_file, identity.key_file)

@@ -6,12 +6,13 @@ import re
 import signal
 import tempfile
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from tests.servers.process import free_ports, stands_still, wait_until
+from tests.servers.process import free_ports, is_paused, wait_until
 from tests.servers.program import Child, start_program
 
 __all__ = ["Daemon", "start_daemon"]
@@ -48,7 +49,7 @@ class Daemon:
         return sum(target not in own for target in _links(process / "fd"))
 
     def get(self, path: str) -> tuple[int, str]:
-        """Status and body of a page of its port; status 0 while nobody listens."""
+        """Status and body of a page of its port; status 0 while no server listens."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self._port}{path}", timeout=10) as answer:
                 return answer.status, answer.read().decode()
@@ -57,13 +58,13 @@ class Daemon:
         except OSError:
             return 0, ""
 
-    def metrics(self) -> Mapping[str, float]:
-        """Every sample of ours, by `name{labels}`."""
-        _, text = self.get("/metrics")
+    def metrics(self, *names: str) -> Mapping[str, float]:
+        """Return samples of ours by `name{labels}`: of the metrics with these names, or all of them."""
+        _, text = self.get(f"/metrics?{urllib.parse.urlencode([('name[]', name) for name in names])}")
         return {name + labels: float(value) for name, labels, value in _SAMPLE.findall(text)}
 
     def outcomes(self) -> dict[str, int]:
-        """Records by outcome, without those that nothing met."""
+        """Return records by outcome, without those that nothing met."""
         prefix = 'neardup_outcomes_total{outcome="'
         return {
             name.removeprefix(prefix).removesuffix('"}'): int(value)
@@ -82,12 +83,12 @@ class Daemon:
         wait_until(lambda: self.metrics().get("neardup_pages_total", 0) >= count, timeout_seconds)
 
     def has_ended(self) -> bool:
-        """Whether it runs no more."""
+        """Return whether it runs no more."""
         return self._child.poll() is not None
 
-    def stands_still(self) -> bool:
-        """Whether SIGSTOP holds it."""
-        return stands_still(self.pid)
+    def is_paused(self) -> bool:
+        """Return whether SIGSTOP holds it."""
+        return is_paused(self.pid)
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal."""
@@ -103,11 +104,11 @@ class Daemon:
         return self.wait()
 
     def log(self) -> str:
-        """What it wrote to standard error so far."""
+        """Return what it wrote to standard error so far."""
         return self._log.read_text(encoding="utf-8")
 
     def log_events(self) -> list[dict[str, object]]:
-        """The same, line by line."""
+        """Return the same, line by line."""
         return [json.loads(line) for line in self.log().splitlines()]
 
 

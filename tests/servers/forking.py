@@ -32,6 +32,8 @@ from tests.servers.program import Invocation, pack_number
 __all__: list[str] = []
 
 STREAM_COUNT = 3
+HELD_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Wait until the program runs: while a process is forked, Python would lose the exceptions they raise."""
 
 
 def _load() -> None:
@@ -49,6 +51,7 @@ def _load() -> None:
 def _serve(control: socket.socket) -> None:
     _load()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nothing waits for the watchers
+    signal.pthread_sigmask(signal.SIG_BLOCK, HELD_SIGNALS)
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 1 + STREAM_COUNT)
         if not message:
@@ -91,6 +94,7 @@ def _become_program(invocation: Invocation, streams: Sequence[int]) -> NoReturn:
     os.environ.update(invocation.environ)
     os.chdir(invocation.directory)
     sys.argv[1:] = invocation.words
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, HELD_SIGNALS)
     run_program()
 
 

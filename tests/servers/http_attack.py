@@ -19,7 +19,7 @@ from typing import Final
 __all__ = ["KINDS", "attack", "start_attack"]
 
 _PAUSE_SECONDS: Final = 0.3
-_PATIENCE_SECONDS: Final = 15.0
+_MOST_SECONDS: Final = 15.0
 _RESET: Final = struct.pack("ii", 1, 0)
 _REQUEST: Final = b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n"
 _ODD_VERSION: Final = b"GET /metrics HTTP/1.1\r\nHost: a\r\nAccept: text/plain; version=a\r\n\r\n"
@@ -131,7 +131,7 @@ async def _visit_again_and_again(port: int, number: int, ended: Counter[str]) ->
             continue
         try:
             with suppress(OSError, TimeoutError):
-                async with asyncio.timeout(_PATIENCE_SECONDS):
+                async with asyncio.timeout(_MOST_SECONDS):
                     await KINDS[kind](reader, writer, random)
         finally:
             ended[kind] += 1

@@ -22,7 +22,7 @@ FETCH_SECONDS = 600
 
 
 def fetch_jars() -> Path:
-    """The directory of jars that `pom.xml` asks for; several processes may ask at once.
+    """Return the directory of jars that `pom.xml` asks for; several processes may ask at once.
 
     Raises:
         ServerMissing: Maven is needed and not installed.
@@ -44,7 +44,7 @@ def _download(pom: Path) -> Path:
 
 
 def _publish(fetched: Path, jars: Path) -> None:
-    """Give a complete download its name in one step, so that nobody sees half of one."""
+    """Give a complete download its name in one step, so that no process sees half of one."""
     try:
         os.rename(fetched, jars)  # noqa: PTH104 - unlike pathlib's, this line says that it is one system call
     except OSError:  # another process was first

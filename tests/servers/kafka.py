@@ -153,12 +153,12 @@ def start_kafka(
     scram_users: Sequence[str] = (),
     proxies: Mapping[str, int] | None = None,
 ) -> Iterator[KafkaBroker]:
-    """Run a broker until the block ends; its topics go with it.
+    """Run a broker until the block ends; its topics are removed with it.
 
     Args:
         configs: broker settings, over those of `tests/data/kafka/server.properties`.
         listeners: ports of more listeners by name; `configs` says how they are spoken to.
-        proxies: under which port clients are told to find a listener, where that is another.
+        proxies: the port of a listener that clients are referred to, where that is another.
         scram_users: as `kafka-storage format --add-scram` takes them.
     """
     with _brokers(1, configs or {}, listeners or {}, scram_users, proxies or {}) as (broker,):

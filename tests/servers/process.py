@@ -21,7 +21,7 @@ __all__ = [
     "find_program",
     "free_ports",
     "is_listening",
-    "stands_still",
+    "is_paused",
     "wait_until",
 ]
 
@@ -30,7 +30,7 @@ STOP_SECONDS = 10
 LOG_TAIL_BYTES = 4096
 
 # Below the range from which the kernel takes the local ports of outgoing connections (32768 and up):
-# nobody else grabs one of these between our look and the server's bind.
+# no other process takes one of these between our look and the server's bind.
 FIRST_PORT, LAST_PORT = 15000, 32000
 _LAST_PORT_FILE = Path(tempfile.gettempdir(), f"neardup-test-port-{os.getuid()}")
 
@@ -91,16 +91,16 @@ class ServerProcess:
         self._child.wait()
 
     def freeze(self) -> None:
-        """Stop it in its tracks; returns once every thread stands still."""
+        """Pause the process with SIGSTOP; return once every thread is stopped."""
         self._child.send_signal(signal.SIGSTOP)
-        wait_until(lambda: stands_still(self.pid), STOP_SECONDS)
+        wait_until(lambda: is_paused(self.pid), STOP_SECONDS)
 
     def thaw(self) -> None:
         """Let it go on."""
         self._child.send_signal(signal.SIGCONT)
 
     def log_tail(self) -> str:
-        """The last few kilobytes of what the server said."""
+        """Return the last few kilobytes of what the server said."""
         return self._log.read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
 
     def _start(self) -> "subprocess.Popen[bytes]":
@@ -122,8 +122,8 @@ class ServerProcess:
         return True
 
 
-def stands_still(pid: int) -> bool:
-    """Whether every thread of a process is stopped, as by SIGSTOP."""
+def is_paused(pid: int) -> bool:
+    """Return whether every thread of a process is stopped, as by SIGSTOP."""
     threads = Path(f"/proc/{pid}/task")
     try:
         return all(_state(thread) == "T" for thread in threads.iterdir())
@@ -132,7 +132,7 @@ def stands_still(pid: int) -> bool:
 
 
 def _state(thread: Path) -> str:
-    """One letter, as proc(5) has it."""
+    """Return one letter, as proc(5) has it."""
     return (thread / "stat").read_text(encoding="utf-8").rpartition(") ")[2][0]
 
 
@@ -170,7 +170,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def is_listening(port: int) -> bool:
-    """Whether somebody accepts connections on this TCP port of 127.0.0.1."""
+    """Return whether a server accepts connections on this TCP port of 127.0.0.1."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 

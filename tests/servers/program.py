@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, Protocol
 
-from tests.servers.process import ServerFailed
+from tests.servers.process import HEARING_SIGNALS, ServerFailed
 
 __all__ = [
     "Child",
@@ -126,7 +126,11 @@ class _Forker:
 def _start_forking() -> socket.socket:
     ours, theirs = socket.socketpair()
     with theirs:
-        command = [sys.executable, "-m", "tests.servers.forking", str(theirs.fileno())]
+        command = [
+            *HEARING_SIGNALS,
+            *(sys.executable, "-m", "tests.servers.forking"),
+            str(theirs.fileno()),
+        ]
         child = subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()], start_new_session=True)
 
     def end() -> None:

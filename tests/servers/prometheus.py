@@ -63,7 +63,7 @@ class Prometheus:
         }
 
     def is_ready(self) -> bool:
-        """Whether it answers."""
+        """Return whether it answers."""
         try:
             with urllib.request.urlopen(f"{self.url}/-/ready", timeout=ANSWER_SECONDS):
                 return True

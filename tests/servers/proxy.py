@@ -3,7 +3,7 @@
 ```python
 with start_proxy(server.port) as proxy:
     client = redis.Redis(port=proxy.port)
-    proxy.half_open()  # whoever sends now waits for ever
+    proxy.half_open()  # a client that sends now waits for ever
     proxy.heal()
 ```
 
@@ -63,7 +63,7 @@ class Proxy:
         self._slice_bytes = size_bytes
 
     def half_open(self) -> None:
-        """Swallow what is sent, answer nothing, keep connections and take new ones; nobody is told."""
+        """Swallow what is sent, answer nothing, keep connections and accept new ones, without an error."""
         self._swallows = True
 
     def cut(self) -> None:
@@ -71,7 +71,7 @@ class Proxy:
         self._call(self._end(self._links))
 
     def refuse(self) -> None:
-        """Reset every connection and refuse new ones, as if nobody listened."""
+        """Reset every connection and refuse new ones, as if no server listened."""
         self._call(self._refuse())
 
     def heal(self) -> None:
@@ -122,12 +122,12 @@ class Proxy:
     def _take(self, client: socket.socket) -> None:
         link = _Link()
 
-        def let_go(_task: asyncio.Task[None]) -> None:  # of a task that was ended before it began, too
+        def forget(_task: asyncio.Task[None]) -> None:  # of a task that was ended before it began, too
             client.close()
             self._links.discard(link)
 
         link.task = asyncio.create_task(self._relay(link, client))
-        link.task.add_done_callback(let_go)
+        link.task.add_done_callback(forget)
         self._links.add(link)
 
     async def _end(self, links: Iterable["_Link"]) -> None:
@@ -173,7 +173,7 @@ class _Link:
 
 
 async def _cancel(tasks: Iterable[asyncio.Task[None]]) -> None:
-    """End them and look away from how they ended; all are told before the first is awaited."""
+    """Cancel all tasks, then wait for their ends, whatever these are."""
     ending = list(tasks)
     for task in ending:
         task.cancel()

@@ -45,6 +45,12 @@ class QueryApi:
         query = f"?{urlencode(params)}" if params else ""
         return self.ask("GET", path + query, None, headers)
 
+    def text(self, path: str) -> str:
+        """Return the body of an answer that is no JSON."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=ANSWER_SECONDS) as answer:
+            body: bytes = answer.read()
+        return body.decode()
+
     def post(self, path: str, body: bytes, headers: Mapping[str, str] | None = None) -> Answered:
         """Ask with POST; the body counts as JSON unless headers say otherwise."""
         return self.ask("POST", path, body, {"Content-Type": "application/json", **(headers or {})})
@@ -65,8 +71,22 @@ class QueryApi:
         except (OSError, HTTPException):
             return Answered(0, None, {})
 
+    def metric(self, name: str) -> float:
+        """Return a sample without labels of `/metrics`."""
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{self.port}/metrics", timeout=ANSWER_SECONDS
+        ) as answer:
+            lines = answer.read().decode().splitlines()
+        return next(float(line.split()[1]) for line in lines if line.startswith(f"{name} "))
+
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        assert self._child is not None
+        return self._child.pid
+
     def has_ended(self) -> bool:
-        """Whether the process runs no more."""
+        """Return whether the process runs no more."""
         return self._child is not None and self._child.poll() is not None
 
     def stop(self) -> int:
@@ -76,7 +96,7 @@ class QueryApi:
         return self._child.wait(STOP_SECONDS)
 
     def log(self) -> str:
-        """What it wrote to standard error so far."""
+        """Return what it wrote to standard error so far."""
         return self._log.read_text(encoding="utf-8") if self._log else ""
 
 
@@ -95,7 +115,10 @@ def query_api_at(port: int) -> QueryApi:
 
 @contextmanager
 def start_query_api(
-    settings: Sequence[str], *flags: str, environ: Mapping[str, str] | None = None
+    settings: Sequence[str],
+    *flags: str,
+    environ: Mapping[str, str] | None = None,
+    until: str = "started",
 ) -> Iterator[QueryApi]:
     """Start `serve` with `section.key=value` settings; kill it at the end.
 
@@ -103,6 +126,7 @@ def start_query_api(
         settings: of the command line.
         flags: more words of it.
         environ: settings of the environment, which has none else.
+        until: the event of its log to wait for.
     """
     port = free_ports(1)[0]
     overrides = [word for setting in (*settings, f"api.port={port}") for word in ("--set", setting)]
@@ -113,7 +137,7 @@ def start_query_api(
             child = start_program(["serve", *flags, *overrides], environ or {}, streams)
         api = QueryApi(port, child, log)
         try:
-            wait_until(lambda: api.has_ended() or '"started"' in api.log(), START_SECONDS)
+            wait_until(lambda: api.has_ended() or f'"{until}"' in api.log(), START_SECONDS)
             if api.has_ended():
                 raise AssertionError(f"serve ended with {child.wait()}:\n{api.log()}")
             yield api

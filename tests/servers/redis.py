@@ -91,7 +91,7 @@ class RedisCluster:
     """In no particular order; ask a node's `ROLE` which are masters now."""
 
     def master_of(self, key: str) -> RedisServer:
-        """Which node the first one that lives takes for the master of the key's slot."""
+        """Return which node the first one that lives takes for the master of the key's slot."""
         slot = key_slot(key.encode())
         for node in self.nodes:
             with redis.Redis.from_url(node.url) as client, suppress(redis.ConnectionError):
@@ -228,7 +228,7 @@ def _start_sentinel(port: int, master_port: int) -> Iterator[None]:
 
 
 def _agrees(port: int) -> bool:
-    """Whether a sentinel knows the replicas and the other sentinels."""
+    """Return whether a sentinel knows the replicas and the other sentinels."""
     with redis.Redis(port=port) as client:
         state = client.sentinel_master(SERVICE)
     return (state["num-slaves"], state["num-other-sentinels"]) == (REPLICAS, SENTINELS - 1)

@@ -71,7 +71,7 @@ class SecureKafka:
         run_apart(_add(self.broker.bootstrap_servers, [_request(right, user, _ALLOW) for right in rights]))
 
     def deny(self, rights: Iterable[str], user: str = USER) -> None:
-        """Take rights away for good, whatever is given."""
+        """Remove rights for good, whatever is given."""
         run_apart(_add(self.broker.bootstrap_servers, [_request(right, user, _DENY) for right in rights]))
 
 
@@ -85,7 +85,7 @@ class SecureRedis:
 
 
 def deployed_redis_rules(namespace: str, password: str) -> list[str]:
-    """What `deploy/` tells operators to allow the daemon's user, for a test's own namespace and password."""
+    """The rights that `deploy/` grants to the daemon's user, for a test's own namespace and password."""
     lines = (DEPLOY / "redis-acl.conf").read_text(encoding="utf-8").splitlines()
     ((_, _, *rules),) = (line.split() for line in lines if line.startswith("user "))
     own = {">change-me": f">{password}", "~nd:*": f"~{namespace}:*"}
@@ -93,11 +93,11 @@ def deployed_redis_rules(namespace: str, password: str) -> list[str]:
 
 
 def deployed_kafka_rights(pages: str, events: str, dead_letters: str, group_id: str) -> list[str]:
-    """The same for Kafka, for topics and a group of a test's own."""
+    """Return the same for Kafka, for topics and a group of a test's own."""
     own = {
-        "crawl.pages": pages,
-        "crawl.duplicates": events,
-        "crawl.dead-letters": dead_letters,
+        "pages": pages,
+        "neardup-events": events,
+        "neardup-dead-letters": dead_letters,
         "neardup-stream": group_id,
     }
     lines = (DEPLOY / "kafka-acls.txt").read_text(encoding="utf-8").splitlines()

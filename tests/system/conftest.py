@@ -90,14 +90,14 @@ class StoredIndex:
         overrides = [word for setting in self.settings for word in ("--set", setting)]
         return call(*words, *overrides, stdin=stdin)
 
-    def tell(self, *words: str, stdin: bytes = b"") -> Any:
-        """What a command that ends well tells, as JSON."""
+    def json_of(self, *words: str, stdin: bytes = b"") -> Any:
+        """Return the output of a command that succeeds, as JSON."""
         run = self.call(*words, stdin=stdin)
         assert run.returncode == 0, run.stderr
         return json.loads(run.stdout)
 
     def keys(self, pattern: str = "*") -> dict[bytes, bytes | None]:
-        """Every key of this server and what is in it; `pattern` restricts them."""
+        """Return every key of this server and what is in it; `pattern` restricts them."""
         with redis.Redis.from_url(self.server.url) as client:
             return {key: client.dump(key) for key in client.scan_iter(match=pattern)}
 
@@ -116,6 +116,25 @@ def new_index(server: RedisServer) -> StoredIndex:
     return StoredIndex(server, settings)
 
 
+def new_site(broker: KafkaBroker, server: RedisServer, namespace: str, topic_prefix: str) -> Site:
+    """Return an installation without topics."""
+    topics = (f"{topic_prefix}-pages", f"{topic_prefix}-events", f"{topic_prefix}-dead")
+    return Site(
+        broker,
+        (
+            f"kafka.bootstrap_servers={broker.bootstrap_servers}",
+            f"kafka.pages_topic={topics[0]}",
+            f"kafka.events_topic={topics[1]}",
+            f"kafka.dead_letters_topic={topics[2]}",
+            f"kafka.group_id={topic_prefix}",
+            f"redis.url={server.url}",
+            f"redis.namespace={namespace}",
+            "index.expected_pages=10000",
+        ),
+        topics,
+    )
+
+
 @pytest.fixture
 def index(redis_server: RedisServer) -> StoredIndex:
     return new_index(redis_server)
@@ -123,18 +142,4 @@ def index(redis_server: RedisServer) -> StoredIndex:
 
 @pytest.fixture
 def site(kafka_broker: KafkaBroker, redis_server: RedisServer, namespace: str, topic_prefix: str) -> Site:
-    topics = (f"{topic_prefix}-pages", f"{topic_prefix}-events", f"{topic_prefix}-dead")
-    return Site(
-        kafka_broker,
-        (
-            f"kafka.bootstrap_servers={kafka_broker.bootstrap_servers}",
-            f"kafka.pages_topic={topics[0]}",
-            f"kafka.events_topic={topics[1]}",
-            f"kafka.dead_letters_topic={topics[2]}",
-            f"kafka.group_id={topic_prefix}",
-            f"redis.url={redis_server.url}",
-            f"redis.namespace={namespace}",
-            "index.expected_pages=10000",
-        ),
-        topics,
-    )
+    return new_site(kafka_broker, redis_server, namespace, topic_prefix)

@@ -10,7 +10,7 @@ from tests.servers.query_api import QueryApi, start_query_api
 from tests.servers.redis import RedisServer
 from tests.system.conftest import new_index
 
-READING = [example for example in EXAMPLES if not example.is_deciding]
+READING = [example for example in EXAMPLES if not (example.is_deciding or example.is_recent)]
 
 
 @pytest.fixture(scope="module")

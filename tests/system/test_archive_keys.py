@@ -26,7 +26,7 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def told(*words: str, stdin: bytes = b"") -> Any:
+def json_of(*words: str, stdin: bytes = b"") -> Any:
     run = call(*words, stdin=stdin)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
@@ -41,16 +41,16 @@ def test_an_archive_of_any_kind_of_keys_is_checked_asked_and_rewritten(
     asked = page_json("copy", prose(7))
 
     checked = call("archive", "check", str(archive))
-    facts = told("archive", "info", str(archive))
-    found = told("archive", "query", "-", str(archive), stdin=asked)["matches"]
+    facts = json_of("archive", "info", str(archive))
+    found = json_of("archive", "query", "-", str(archive), stdin=asked)["matches"]
     forgotten = call("archive", "forget", "https://example.com/7", str(archive))
     rewrite = call("archive", "rewrite", str(archive), "-o", str(rewritten))
 
     assert [checked.returncode, forgotten.returncode, rewrite.returncode] == [0, 0, 0]
     assert facts["key_kinds"] == kinds.split(",")
     assert [(match["id"], match["kind"]) for match in found] == [("https://example.com/7", "exact")]
-    assert told("archive", "query", "-", str(rewritten), stdin=asked)["matches"] == []
-    assert len(told("archive", "query", "-", str(rewritten), stdin=PAGES[8])["matches"]) == 1
+    assert json_of("archive", "query", "-", str(rewritten), stdin=asked)["matches"] == []
+    assert len(json_of("archive", "query", "-", str(rewritten), stdin=PAGES[8])["matches"]) == 1
 
 
 def test_fuzzy_keys_take_fewer_bytes_than_bands(frozen: Path) -> None:
@@ -106,8 +106,8 @@ def test_query_says_which_archives_it_cannot_ask_for_more_than_the_text_of_a_sto
     assert held.returncode == 0, held.stderr
     chosen = ["--set", f"archive.files={frozen / 'fuzzy.nda'},{frozen / 'bands.nda'}", "--state", state]
 
-    named = told("query", stored, *chosen)
-    given = told("query", "-", *chosen, stdin=page_json("moved", prose(3)))
+    named = json_of("query", stored, *chosen)
+    given = json_of("query", "-", *chosen, stdin=page_json("moved", prose(3)))
 
     assert (named["asked_by_text_only"], given["asked_by_text_only"]) == (["fuzzy.nda"], [])
     assert {match["archive"] for match in named["archived"]} == {"fuzzy.nda", "bands.nda"}
@@ -121,8 +121,8 @@ def test_explain_and_query_say_which_archived_page_was_found_by_which_keys(
     other.write_bytes(page_json("other", prose(98)))
     chosen = ["--set", f"archive.files={frozen / 'fuzzy.nda'},{frozen / 'bands.nda'}"]
 
-    explained = told("explain", str(one), str(other), *chosen)
-    asked = told("archive", "query", "-", str(frozen / "bands,fuzzy.nda"), stdin=one.read_bytes())
+    explained = json_of("explain", str(one), str(other), *chosen)
+    asked = json_of("archive", "query", "-", str(frozen / "bands,fuzzy.nda"), stdin=one.read_bytes())
 
     by_archive = {match["archive"]: match for match in explained["first_archived"]}
     assert {match["id"] for match in by_archive.values()} == {"https://example.com/3"}

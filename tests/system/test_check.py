@@ -1,4 +1,4 @@
-"""`check`: what is wrong, and how to mend it."""
+"""`check`: what is wrong, and how to repair it."""
 
 import pytest
 from neardup_daemon.inspect.checks import judge_layout, judge_topic

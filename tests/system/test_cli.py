@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -165,9 +166,35 @@ def test_a_reader_that_leaves_ends_the_process_quietly_with_141() -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.close()
-        _, errors = process.communicate()
+        _, errors = process.communicate(timeout=60)
 
     assert (process.returncode, errors) == (141, b"")
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+def test_a_standard_stream_that_is_closed_at_the_start_counts_as_dev_null(
+    tmp_path: Path, closed: str
+) -> None:
+    pages, events = tmp_path / "pages.jsonl", tmp_path / "events.jsonl"
+    pages.write_text(
+        "".join(f'{{"url": "http://a.example/{n}", "text": "{"the same words " * 40}"}}\n' for n in range(3))
+    )
+    words = shlex.join([*PROGRAM, "dedup", str(pages), "--workers", "1"])
+    to_file = subprocess.run(["sh", "-c", f"{words} --events {events} {closed}"], check=False, timeout=60)
+    to_stdout = subprocess.run(["sh", "-c", f"{words} {closed}"], check=False, timeout=60)
+
+    assert (to_file.returncode, to_stdout.returncode) == (0, 0)
+    assert len(events.read_text().splitlines()) == 2
+
+
+def test_an_error_whose_reader_has_left_keeps_its_exit_code() -> None:
+    with subprocess.Popen(
+        [*PROGRAM, "dedup", "missing.jsonl", "--state", "a", "--redis"], stderr=subprocess.PIPE
+    ) as process:
+        assert process.stderr is not None
+        process.stderr.close()
+
+        assert process.wait(60) == 2
 
 
 def test_a_full_disk_under_the_output_is_reported_and_exits_3() -> None:
@@ -177,6 +204,24 @@ def test_a_full_disk_under_the_output_is_reported_and_exits_3() -> None:
     assert run.returncode == 3
     assert b"No space left on device" in run.stderr
     assert b"Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "redirected", "code"),
+    [
+        ("config show", ">/dev/full 2>&1", 3),
+        ("nosuch", "2>/dev/full", 2),
+        ("", "2>/dev/full", 2),
+        ("--version", "2>/dev/full", 0),
+    ],
+    ids=["both-streams", "error", "help", "nothing-to-say"],
+)
+def test_a_full_disk_under_standard_error_leaves_the_exit_code(
+    words: str, redirected: str, code: int
+) -> None:
+    run = subprocess.run(["sh", "-c", f"{shlex.join(PROGRAM)} {words} {redirected}"], check=False, timeout=60)
+
+    assert run.returncode == code
 
 
 @pytest.mark.parametrize(

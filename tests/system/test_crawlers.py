@@ -40,10 +40,10 @@ PUBLISHED = {
 def test_a_second_crawl_of_a_site_is_the_same_pages_again(first: str, second: str, preset: str) -> None:
     run = call("dedup", str(DATA / first), str(DATA / second), "--set", f"page.preset={preset}")
 
-    (told,) = [json.loads(line)["data"] for line in run.stdout.splitlines()]
+    (duplicate,) = [json.loads(line)["data"] for line in run.stdout.splitlines()]
     summary = run.stderr.decode()
     assert run.returncode == 0
-    assert {told["page"]["id"], *(match["id"] for match in told["matches"])} == {
+    assert {duplicate["page"]["id"], *(match["id"] for match in duplicate["matches"])} == {
         f"{SITE}/page0.html",
         f"{SITE}/page5.html",
     }
@@ -91,7 +91,7 @@ def test_published_pages_of_a_crawler_have_the_ids_and_events_that_dedup_gives_t
 
 
 def judged(events: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, list[str]]]:
-    """What was found of which page, in whatever order."""
+    """Return what was found of which page, in whatever order."""
     return sorted(
         (
             event["type"],

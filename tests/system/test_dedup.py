@@ -21,8 +21,8 @@ def lines(*pages: bytes) -> bytes:
 
 
 def pairs(events: bytes) -> list[tuple[str, str]]:
-    told = [json.loads(line)["data"] for line in events.splitlines()]
-    return [(data["page"]["id"][-1], match["id"][-1]) for data in told for match in data["matches"]]
+    found = [json.loads(line)["data"] for line in events.splitlines()]
+    return [(data["page"]["id"][-1], match["id"][-1]) for data in found for match in data["matches"]]
 
 
 MONDAY = lines(page_json("a", essay(1)), page_json("b", essay(2)), page_json("c", essay(1)))
@@ -62,6 +62,17 @@ def test_the_same_file_gives_the_same_bytes_but_for_the_ids_of_events_and_cluste
     assert len(first.splitlines()) == 3
 
 
+def test_a_state_refuses_a_plan_by_which_its_clusters_would_be_elsewhere(tmp_path: Path) -> None:
+    def dedup(expected_pages: int) -> subprocess.CompletedProcess[bytes]:
+        words = ("--state", str(tmp_path), "--set", f"index.expected_pages={expected_pages}")
+        return call("dedup", "-", *words, stdin=MONDAY)
+
+    first, changed, again = (dedup(expected_pages) for expected_pages in (100, 500, 100))
+
+    assert (first.returncode, changed.returncode, again.returncode) == (0, 2, 0)
+    assert b"cluster_slot_bits is 1 there and 3 here" in changed.stderr
+
+
 def test_a_state_directory_remembers_the_crawl_before(tmp_path: Path) -> None:
     state = str(tmp_path / "state")
 
@@ -88,8 +99,8 @@ def test_clusters_are_written_at_the_end_with_their_members(tmp_path: Path) -> N
     run = call("dedup", "-", "--clusters", str(clusters), stdin=MONDAY + TUESDAY)
 
     assert run.returncode == 0
-    told = [json.loads(line) for line in clusters.read_bytes().splitlines()]
-    assert [(each["representative"][-1], [page[-1] for page in each["members"]]) for each in told] in (
+    written = [json.loads(line) for line in clusters.read_bytes().splitlines()]
+    assert [(each["representative"][-1], [page[-1] for page in each["members"]]) for each in written] in (
         [("a", ["a", "c"]), ("b", ["b", "d"])],
         [("b", ["b", "d"]), ("a", ["a", "c"])],
     )
@@ -134,9 +145,21 @@ def test_an_empty_input_is_no_error() -> None:
         (["-", "--state", "x", "--redis"], "choose"),
         (["-", "--events", "/nowhere/events.jsonl"], "/nowhere/events.jsonl"),
         (["-", "--clusters", "c.jsonl", "--set", "clusters.rule=off"], "clusters.rule"),
+        (["-", "--clusters", "c.txt"], "'c.txt' must end in .jsonl, .jl, .ndjson, .parquet to hold clusters"),
+        (["-", "--workers", "65"], "--workers 65: it must be from 1 to 64"),
+        (["-", "--workers", "0"], "--workers 0: it must be from 1 to 64"),
         ([], "FILE"),
     ],
-    ids=["missing-file", "two-stores", "unwritable-events", "no-clusters", "no-file"],
+    ids=[
+        "missing-file",
+        "two-stores",
+        "unwritable-events",
+        "no-clusters",
+        "clusters-of-an-unknown-kind",
+        "too-many-workers",
+        "no-workers",
+        "no-file",
+    ],
 )
 def test_what_cannot_be_is_said_in_one_line(words: list[str], message: str) -> None:
     run = call("dedup", *words)
@@ -201,16 +224,19 @@ def test_a_signal_finishes_what_was_read_and_leaves_nothing_behind(
         [*HEARING_SIGNALS, *command], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environ
     ) as run:
         assert run.stdin
+        assert run.stderr
         try:
             run.stdin.write(MONDAY)
             run.stdin.flush()
             wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("*.partial")), 60)
             run.send_signal(number)
             code = run.wait(60)
+            errors = run.stderr.read()
         finally:
             run.kill()
 
     assert code == 0
+    assert b"stopped before the files were read to their end" in errors
     assert pairs(events.read_bytes()) == [("c", "a")]
     assert not list(temporary.iterdir())
 

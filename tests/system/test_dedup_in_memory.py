@@ -51,7 +51,7 @@ class Named:
         return str(self._numbers.setdefault(name[0], len(self._numbers)))
 
 
-def told(index: StoredIndex, folder: Path, crawl: Path, *words: str) -> list[object]:
+def outputs(index: StoredIndex, folder: Path, crawl: Path, *words: str) -> list[object]:
     """Events, clusters, dead letters and summary of a run, without what is made by chance or takes time."""
     paths = [folder / f"{name}.jsonl" for name in OUTPUTS]
     flags = [f"--{name}={path}" for name, path in zip(OUTPUTS, paths, strict=True)]
@@ -74,8 +74,8 @@ def test_it_says_what_the_same_run_on_redis_says(
 ) -> None:
     words = ("--set", setting)
 
-    own = told(index, tmp_path, crawl, *words, "--workers", "2")
-    on_redis = told(index, tmp_path, crawl, *words, "--redis")
+    own = outputs(index, tmp_path, crawl, *words, "--workers", "2")
+    on_redis = outputs(index, tmp_path, crawl, *words, "--redis")
 
     assert own == on_redis
     assert len(own[0]) > 300  # type: ignore[arg-type] # they are events

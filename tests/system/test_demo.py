@@ -26,8 +26,8 @@ def said(crawl: Path) -> str:
     return re.sub(r"\s*\n {10,}", " ", text)
 
 
-def told(said: str, path: str, what: str) -> str:
-    """The part of the timeline that is about one record."""
+def timeline_of(said: str, path: str, what: str) -> str:
+    """Return the part of the timeline that is about one record."""
     start = re.search(rf"^\d {path} +{re.escape(what)}", said, re.MULTILINE)
     assert start, said
     return re.split(r"^\d |^In the end", said[start.end() :], maxsplit=1, flags=re.MULTILINE)[0]
@@ -71,7 +71,7 @@ def test_clusters_are_counted_against_the_truth_and_one_is_drawn(said: str) -> N
 
 
 def test_a_page_between_two_clusters_merges_them(said: str) -> None:
-    between = told(said, "/half-revised", "the revision's beginning, the report's end")
+    between = timeline_of(said, "/half-revised", "the revision's beginning, the report's end")
 
     assert between.index("cluster-merge") < between.index("duplicate")
     assert "the cluster of /revision becomes part of that of /report" in between
@@ -79,20 +79,20 @@ def test_a_page_between_two_clusters_merges_them(said: str) -> None:
 
 
 def test_an_excerpt_is_contained_and_no_duplicate(said: str) -> None:
-    excerpt = told(said, "/excerpt", "the middle of the report, alone")
+    excerpt = timeline_of(said, "/excerpt", "the middle of the report, alone")
 
     assert re.search(r"contained +\d+% of it is inside /", excerpt)
     assert "  duplicate" not in excerpt
 
 
 def test_a_changed_page_is_out_of_its_cluster(said: str) -> None:
-    changed = told(said, "/report-copy", "crawled again, with other content")
+    changed = timeline_of(said, "/report-copy", "crawled again, with other content")
 
     assert re.search(r"unique +version 2 is out of its cluster", changed)
 
 
 def test_the_next_page_is_the_representative_when_the_representative_is_forgotten(said: str) -> None:
-    forgotten = told(said, "/report", "to be forgotten")
+    forgotten = timeline_of(said, "/report", "to be forgotten")
 
     assert "/revision represents the 3 left" in forgotten
     assert forgotten.index("representative-changed") < forgotten.index("gone ")
@@ -112,7 +112,7 @@ def test_the_one_dead_letter_is_explained(said: str) -> None:
 def test_all_parts_come_in_order_as_plain_text(said: str) -> None:
     parts = (
         *("Near-duplicates found", "A site with a frame", "Clusters"),
-        *("The life of a page", "What became", "What to type next"),
+        *("The life of a page", "Outcome of each record", "What to type next"),
     )
 
     assert "\x1b" not in said

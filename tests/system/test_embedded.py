@@ -61,7 +61,7 @@ def state() -> Iterator[Path]:
 
 
 def is_running(pid: int) -> bool:
-    """Whether it does anything: an orphan that nobody has waited for yet (a paused process) does not."""
+    """Return whether a process runs: one that ended and was not waited for does not."""
     try:
         status = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -114,7 +114,9 @@ async def test_a_state_directory_keeps_the_data(state: Path) -> None:
 
 async def test_two_runs_cannot_share_a_state_directory(state: Path) -> None:
     async with EmbeddedServer(state):
-        with pytest.raises(ConfigError, match=f"another run is using the state directory {state}"):
+        with pytest.raises(
+            ConfigError, match=f"is using the state directory {state}: process {os.getpid()}; "
+        ):
             async with EmbeddedServer(state):
                 pass
 
@@ -123,7 +125,7 @@ async def test_two_runs_cannot_share_a_state_directory(state: Path) -> None:
 def parent_of_server(state: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """A process with an embedded server, and the server's process id."""
     command = [*HEARING_SIGNALS, sys.executable, "-c", PARENT, str(state)]
-    # What a killed parent cannot tidy up goes with the fixture's folder.
+    # What a killed parent leaves is removed with the fixture's folder.
     environ = {**os.environ, "TMPDIR": str(state.parent)}
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environ) as parent:
         assert parent.stdout is not None
@@ -238,7 +240,7 @@ def test_a_state_directory_in_which_others_may_write_is_refused(state: Path, mod
     assert not list(state.iterdir())
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can change the owner of a directory")
 def test_a_state_directory_of_another_user_is_refused(state: Path) -> None:
     state.mkdir(mode=0o755)
     os.chown(state, 12345, -1)

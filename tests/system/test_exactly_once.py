@@ -13,7 +13,7 @@ from tests.chaos.faults import Fate
 from tests.chaos.feeding import Feed
 from tests.chaos.fleet import live_through, serving
 from tests.chaos.judging import uncommitted_count, violations, wait_until_quiet
-from tests.chaos.repeats import told_again
+from tests.chaos.repeats import repeated_messages
 from tests.chaos.storming import storm
 from tests.servers.daemon import start_daemon
 from tests.servers.kafka import KafkaBroker
@@ -53,7 +53,7 @@ def test_daemons_that_die_publish_nothing_twice(kafka_broker: KafkaBroker, redis
     finish(exactly_once(arena))
 
     assert met.total() >= len(FATES)
-    assert told_again(arena.settings) == []
+    assert repeated_messages(arena.settings) == []
     assert violations(arena.settings) == []
 
 
@@ -67,29 +67,29 @@ def test_a_group_that_is_never_at_rest_publishes_nothing_twice(
     feed.rest()
     finish(exactly_once(arena))
 
-    assert told_again(arena.settings) == []
+    assert repeated_messages(arena.settings) == []
     assert violations(arena.settings) == []
 
 
 def test_a_paused_process_is_fenced_by_the_owner_of_its_partitions(
     kafka_broker: KafkaBroker, redis_server: RedisServer
 ) -> None:
-    """It stands still with a decided batch in hand, until another has told everything."""
+    """It is paused with a batch that it has decided, until another daemon has published everything."""
     arena = build_arena(kafka_broker, redis_server)
     arena.publish(crawl(300, seed=8))
     settings = exactly_once(arena)
     with start_daemon([*settings, "failpoints.stop=before transactions.deliver 3"]) as paused:
-        wait_until(paused.stands_still, QUIET_SECONDS)
+        wait_until(paused.is_paused, QUIET_SECONDS)
         held_back = uncommitted_count(settings)
-        with start_daemon(settings) as heir:
-            heir.wait_until_ready()
+        with start_daemon(settings) as successor:
+            successor.wait_until_ready()
             wait_until_quiet(settings, QUIET_SECONDS)
             paused.signal(signal.SIGCONT)
             wait_until(lambda: "dependency_unavailable" in paused.log(), 10 * SESSION_SECONDS)
             arena.publish(crawl(100, seed=9))
             wait_until_quiet(settings, QUIET_SECONDS)
-            assert (paused.stop(), heir.stop()) == (0, 0)
+            assert (paused.stop(), successor.stop()) == (0, 0)
 
     assert held_back > 0
-    assert told_again(arena.settings) == []
+    assert repeated_messages(arena.settings) == []
     assert violations(arena.settings) == []

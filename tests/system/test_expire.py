@@ -16,7 +16,7 @@ PAGES = (
 SECOND = ("--retention-seconds", "1")
 
 
-def test_pages_go_that_were_not_seen_for_long_and_those_that_speak_for_others_last(
+def test_pages_not_seen_for_long_expire_and_representatives_of_others_last(
     index: StoredIndex,
 ) -> None:
     index.hold(*PAGES)
@@ -24,9 +24,9 @@ def test_pages_go_that_were_not_seen_for_long_and_those_that_speak_for_others_la
 
     outputs = [index.call("expire", *SECOND).stdout.decode() for _ in range(3)]
 
-    assert outputs[-1] == "4 records: 0 pages expired, 0 due but speaking for others, 0 stubs dropped\n"
-    assert {index.tell("query", page)["page"]["state"] for page in (A, B, C)} == {"gone"}
-    assert index.tell("query", "-", stdin=PAGES[0])["matches"] == []
+    assert outputs[-1] == "4 records: 0 pages expired, 0 due but kept as representatives, 0 stubs dropped\n"
+    assert {index.json_of("query", page)["page"]["state"] for page in (A, B, C)} == {"gone"}
+    assert index.json_of("query", "-", stdin=PAGES[0])["matches"] == []
 
 
 def test_pages_that_were_seen_stay(index: StoredIndex) -> None:
@@ -35,8 +35,8 @@ def test_pages_that_were_seen_stay(index: StoredIndex) -> None:
     run = index.call("expire", "--retention-seconds", "3600")
 
     assert run.returncode == 0
-    assert run.stdout == b"4 records: 0 pages expired, 0 due but speaking for others, 0 stubs dropped\n"
-    assert index.tell("query", A)["matches"][0]["id"] == B
+    assert run.stdout == b"4 records: 0 pages expired, 0 due but kept as representatives, 0 stubs dropped\n"
+    assert index.json_of("query", A)["matches"][0]["id"] == B
 
 
 def test_without_retention_only_old_stubs_go(index: StoredIndex) -> None:
@@ -50,7 +50,7 @@ def test_without_retention_only_old_stubs_go(index: StoredIndex) -> None:
 
     assert run.returncode == 0
     assert "retention.seconds is 0" in run.stderr.decode()
-    assert run.stdout == b"4 records: 0 pages expired, 0 due but speaking for others, 4 stubs dropped\n"
+    assert run.stdout == b"4 records: 0 pages expired, 0 due but kept as representatives, 4 stubs dropped\n"
     assert "no page" in index.call("query", A).stderr.decode()
 
 

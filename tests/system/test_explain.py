@@ -30,15 +30,15 @@ def files(tmp_path: Path) -> tuple[str, str]:
     return str(paths[0]), str(paths[1])
 
 
-def told(*words: str, stdin: bytes = b"") -> Any:
-    """What two given pages are to each other; there is no Redis at all."""
+def explanation_of(*words: str, stdin: bytes = b"") -> Any:
+    """Return the explanation of two given pages, without any Redis."""
     run = call("explain", *words, "--set", "redis.url=redis://127.0.0.1:1", stdin=stdin)
     assert run.returncode == 0, run.stderr
     return json.loads(run.stdout)
 
 
 def test_two_files_need_no_index_and_are_compared_exactly(files: tuple[str, str]) -> None:
-    explanation = told(*files)
+    explanation = explanation_of(*files)
 
     assert (explanation["verdict"], explanation["is_match"], explanation["would_link"]) == (
         "near",
@@ -53,11 +53,11 @@ def test_two_files_need_no_index_and_are_compared_exactly(files: tuple[str, str]
 
 
 def test_one_of_the_pages_can_come_from_standard_input(files: tuple[str, str]) -> None:
-    assert told(files[0], "-", stdin=page_json("c", essay(2)))["verdict"] == "unlike"
+    assert explanation_of(files[0], "-", stdin=page_json("c", essay(2)))["verdict"] == "unlike"
 
 
 def test_two_stored_pages_are_shown_with_their_clusters(held: StoredIndex) -> None:
-    alike, unlike = held.tell("explain", A, B), held.tell("explain", A, C)
+    alike, unlike = held.json_of("explain", A, B), held.json_of("explain", A, C)
 
     assert (alike["verdict"], alike["is_one_cluster"], "exact" in alike) == ("near", True, False)
     assert alike["words"][-1].endswith(f"2 in all; {A} represents it.")
@@ -67,14 +67,14 @@ def test_two_stored_pages_are_shown_with_their_clusters(held: StoredIndex) -> No
 def test_a_stored_page_and_a_given_one_are_compared(index: StoredIndex, files: tuple[str, str]) -> None:
     index.hold(page_json("a", essay(1)))
 
-    explanation = index.tell("explain", A, files[1])
+    explanation = index.json_of("explain", A, files[1])
 
     assert (explanation["verdict"], explanation["is_one_cluster"]) == ("near", False)
     assert explanation["words"][-1] == "The second is not stored."
 
 
 def test_a_crawl_of_the_same_page_is_no_duplicate(held: StoredIndex, files: tuple[str, str]) -> None:
-    explanation = held.tell("explain", A, files[0])
+    explanation = held.json_of("explain", A, files[0])
 
     assert (explanation["verdict"], explanation["is_match"], explanation["is_same_text"]) == (
         "same_page",
@@ -101,10 +101,10 @@ def test_what_cannot_be_compared_is_reported_in_one_line(words: list[str], compl
 
 @pytest.mark.parametrize("length", [256, 5_000])
 def test_an_id_longer_than_a_file_name_is_an_id(held: StoredIndex, length: int) -> None:
-    told = held.call("explain", "n" * length, "m" * length)
+    run = held.call("explain", "n" * length, "m" * length)
 
-    assert told.returncode == 2
-    assert b"is not stored" in told.stderr
+    assert run.returncode == 2
+    assert b"is not stored" in run.stderr
 
 
 def test_an_unknown_page_is_reported(held: StoredIndex) -> None:

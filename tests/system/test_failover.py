@@ -1,4 +1,4 @@
-"""A daemon over a Redis Cluster whose master dies under load: it goes on by itself, and nothing is lost."""
+"""A daemon over a Redis Cluster whose master dies under load: it continues by itself, and nothing is lost."""
 
 from tests.pipelines import essay, page_json
 from tests.servers.daemon import start_daemon
@@ -30,7 +30,7 @@ def test_a_master_that_dies_costs_seconds_and_no_restart(site: Site) -> None:
             victim = cluster.master_of("{c}")
             victim.kill()
             wait_until(lambda: cluster.master_of("{c}") is not victim, LONGEST_PAUSE_SECONDS)
-            victim.start_again()  # as the replica of whoever took over, who needs one
+            victim.start_again()  # as the replica of the new master, which needs one
             done = daemon.metrics()["neardup_pages_total"]
             daemon.wait_for_pages(int(done) + 1, LONGEST_PAUSE_SECONDS)
             daemon.wait_for_pages(PAGES)

@@ -105,6 +105,12 @@ def test_the_number_of_blocks_does_not_change_what_is_found(blocks: str) -> None
             "-b 4 -d 3", f"1\n2\n{2**64}\n", f"line 3: {2**64} is not below 2**64", id="2-to-the-64"
         ),
         pytest.param("-b 4 -d 3", "1\n\n2\n", "line 2: '' is not a decimal number", id="empty-line"),
+        pytest.param(
+            "-b 4 -d 3",
+            f"1\n{'0' * 20}1\n",
+            "line 2: '000000000000000000001' is not a decimal number",
+            id="21-digits",
+        ),
         pytest.param("-b 4 -d 3 -i no/such/file", "", "cannot open 'no/such/file'", id="no-such-input"),
         pytest.param("-b 4 -d 3 -o no/such/file", "1\n", "cannot open 'no/such/file'", id="no-such-output"),
     ],

@@ -7,7 +7,7 @@ from typing import Any
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from tests.system.conftest import call
 
-TEXT = "the quick brown fox jumps over the lazy dog and runs far away"
+TEXT = "the quick brown fox jumps over the lazy dog and runs far and wide"
 
 
 def page(number: int, text: str = TEXT) -> bytes:
@@ -15,7 +15,7 @@ def page(number: int, text: str = TEXT) -> bytes:
 
 
 def fingerprint(*arguments: str, stdin: bytes = b"") -> tuple[list[dict[str, Any]], str]:
-    """The objects on standard output, and standard error; the exit code is 0."""
+    """Return the objects on standard output, and standard error; the exit code is 0."""
     run = call("fingerprint", *arguments, stdin=stdin)
     assert run.returncode == 0, run.stderr
     return [json.loads(line) for line in run.stdout.splitlines()], run.stderr.decode()
@@ -32,7 +32,7 @@ def test_each_page_is_a_line_with_its_simhash_as_a_decimal_string(tmp_path: Path
     urls = ["https://example.com/0", "https://example.com/1"]
     assert lines == [
         {"id": url, "url": url, "simhash": str(simhash), "tokens": tokens}
-        for url, simhash, tokens in zip(urls, simhashes, (13, 14), strict=True)
+        for url, simhash, tokens in zip(urls, simhashes, (14, 15), strict=True)
     ]
 
 
@@ -57,7 +57,7 @@ def test_bad_records_are_counted_and_five_of_them_shown() -> None:
     *shown, summary = errors.splitlines()
     assert len(lines) == 2
     assert [line.rpartition(": JSON")[0] for line in shown] == [
-        f"dead letter: record {number}: not_json" for number in (1, 2, 3, 4, 5)
+        f"dead letter: standard input, record {number}: not_json" for number in (2, 3, 4, 5, 6)
     ]
     assert summary == "9 records: 2 fingerprinted, 7 dead letters"
 

@@ -57,7 +57,7 @@ def test_a_private_index_forgets_at_once_and_hands_over(tmp_path: Path) -> None:
     assert b'"matches":[]' in call("query", B, "--state", state).stdout
 
 
-def test_a_page_may_come_back_and_be_forgotten_again(tmp_path: Path) -> None:
+def test_a_page_may_return_and_be_forgotten_again(tmp_path: Path) -> None:
     state, events = str(tmp_path / "state"), tmp_path / "events.jsonl"
     call("dedup", "-", "--state", state, stdin=PAIR)
     call("forget", A, "--state", state)
@@ -76,7 +76,7 @@ def test_a_page_may_come_back_and_be_forgotten_again(tmp_path: Path) -> None:
         pytest.param([], 2, "Missing argument 'ID…'", id="nothing"),
         pytest.param([""], 2, "'' is no page id", id="empty"),
         pytest.param([A, "\udcff"], 2, "is no page id", id="not-utf-8"),
-        pytest.param([A, "--events", "x"], 2, "--events goes with --state", id="events-of-the-daemon"),
+        pytest.param([A, "--events", "x"], 2, "--events needs --state", id="events-of-the-daemon"),
         pytest.param([A, "--set", "kafka.bootstrap_servers=127.0.0.1:1"], 3, "127.0.0.1:1", id="no-kafka"),
     ],
 )

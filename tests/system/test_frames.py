@@ -20,11 +20,11 @@ def file_of(folder: Path, *pages: bytes) -> str:
 
 
 def renamed(page: bytes, path: str) -> bytes:
-    """The same page under another path."""
+    """Return the same page under another path."""
     return json.dumps(json.loads(page) | {"url": f"https://{SITE}/{path}"}).encode()
 
 
-def told(*words: str, stdin: bytes = b"") -> list[Any]:
+def json_lines(*words: str, stdin: bytes = b"") -> list[Any]:
     run = call(*words, *SMALL, stdin=stdin)
     assert run.returncode == 0, run.stderr
     return [json.loads(line) for line in run.stdout.splitlines()]
@@ -47,14 +47,14 @@ def test_frames_are_learned_shown_and_forgotten_without_storing_a_page(tmp_path:
     assert b"no pages: 1 record" in run.stderr
     assert b"at most 10 seconds" in run.stderr
 
-    (shown,) = told("frames", "show", SITE, *state)
+    (shown,) = json_lines("frames", "show", SITE, *state)
     assert (shown["pages"], shown["lines"], shown["markup"], shown["landmark"]) == (21, 39, 18, 18)
 
     forgets = [call("frames", "forget", SITE, *state, *SMALL) for _ in range(2)]
     assert [run.returncode for run in forgets] == [0, 0]
     assert b"forgotten; daemons that run keep their copy for at most 10 seconds" in forgets[0].stdout
     assert b"nothing was stored" in forgets[1].stdout
-    (shown,) = told("frames", "show", SITE, *state)
+    (shown,) = json_lines("frames", "show", SITE, *state)
     assert (shown["pages"], shown["lines"]) == (0, 0)
 
 
@@ -65,7 +65,9 @@ def test_the_lines_of_given_pages_are_shown_with_their_frame_marked(tmp_path: Pa
         call("frames", "learn", file_of(tmp_path, *framed_site(SITE, 0, 20)), *state, *SMALL).returncode == 0
     )
 
-    site, page = told("frames", "show", f"https://{SITE}/", "-", *state, stdin=b"\n".join(published_pages))
+    site, page = json_lines(
+        "frames", "show", f"https://{SITE}/", "-", *state, stdin=b"\n".join(published_pages)
+    )
 
     assert site["site"] == SITE
     assert page["id"] == f"https://{SITE}/one"
@@ -75,13 +77,13 @@ def test_the_lines_of_given_pages_are_shown_with_their_frame_marked(tmp_path: Pa
 
 
 def test_a_second_run_over_a_state_directory_knows_the_frame_of_the_first(tmp_path: Path) -> None:
-    """Of a single page nothing can be told."""
+    """A single page does not show what its frame is."""
     crawl = file_of(tmp_path, *framed_site(SITE, 20, 1))
     state = ("--state", str(tmp_path / "state"))
 
-    (alone,) = told("dedup", "--events-unique", crawl)
-    told("dedup", "-", *state, stdin=b"\n".join(framed_site(SITE, 0, 20)))
-    (after,) = told("dedup", "--events-unique", crawl, *state)
+    (alone,) = json_lines("dedup", "--events-unique", crawl)
+    json_lines("dedup", "-", *state, stdin=b"\n".join(framed_site(SITE, 0, 20)))
+    (after,) = json_lines("dedup", "--events-unique", crawl, *state)
 
     assert [event["data"]["page"].get("frame_share") for event in (alone, after)] == [None, 0.8]
     assert after["type"] == "io.neardup.unique.v1"
@@ -92,7 +94,7 @@ def test_dedup_reports_the_view_that_decided() -> None:
     pages = framed_site(SITE, 0, 20)
     mirror = framed_page(SITE, "page5x").replace(b'"https://shop', b'"https://mirror')
 
-    events = told(
+    events = json_lines(
         "dedup",
         "-",
         stdin=b"\n".join([*pages, renamed(framed_page(SITE, "page7x", edits=2), "copy"), mirror]),
@@ -113,10 +115,12 @@ def test_given_pages_are_viewed_with_the_stored_frames(index: StoredIndex, tmp_p
     (tmp_path / "copy.json").write_bytes(copy)
     (tmp_path / "other.json").write_bytes(framed_page(SITE, "elsewhere"))
 
-    answer = index.tell("query", "-", stdin=copy)
-    stored = index.tell("explain", str(tmp_path / "copy.json"), f"https://{SITE}/page7x")
-    given = index.tell("explain", str(tmp_path / "copy.json"), str(tmp_path / "other.json"), "--with-index")
-    whole = index.tell("explain", str(tmp_path / "copy.json"), str(tmp_path / "other.json"))
+    answer = index.json_of("query", "-", stdin=copy)
+    stored = index.json_of("explain", str(tmp_path / "copy.json"), f"https://{SITE}/page7x")
+    given = index.json_of(
+        "explain", str(tmp_path / "copy.json"), str(tmp_path / "other.json"), "--with-index"
+    )
+    whole = index.json_of("explain", str(tmp_path / "copy.json"), str(tmp_path / "other.json"))
 
     assert answer["page"]["frame_share"] == 0.8
     assert [(match["id"], match["view"]) for match in answer["matches"]] == [
@@ -134,7 +138,7 @@ def test_frames_are_learned_into_a_redis_that_daemons_use(index: StoredIndex, tm
 
     assert index.call("frames", "learn", crawl).returncode == 0
 
-    assert index.tell("frames", "show", SITE)["pages"] == 20
+    assert index.json_of("frames", "show", SITE)["pages"] == 20
     run = index.call("dedup", "-", "--redis", "--events-unique", stdin=framed_page(SITE, "new"))
     assert json.loads(run.stdout)["data"]["page"]["frame_share"] == 0.8
 

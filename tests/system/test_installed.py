@@ -18,8 +18,11 @@ print(owners["daemon"], sorted(name for name in owners if "neardup-stream" in ow
 
 REMAINS = """
 from importlib.util import find_spec
+from pathlib import Path
 import neardup_stream
-print(find_spec("daemon"), find_spec("neardup_daemon.cli").name, neardup_stream.__version__)
+daemon = find_spec("neardup_daemon.cli")
+page = Path(daemon.origin).with_name("query_api") / "web" / "index.html"
+print(find_spec("daemon"), daemon.name, page.is_file(), neardup_stream.__version__)
 """
 
 
@@ -56,4 +59,4 @@ def test_neither_the_project_nor_python_daemon_touches_the_other(environment: Pa
 
     in_environment(environment, "-m", "pip", "uninstall", "--quiet", "--yes", "python-daemon")
 
-    assert in_environment(environment, "-c", REMAINS) == f"None neardup_daemon.cli {__version__}\n"
+    assert in_environment(environment, "-c", REMAINS) == f"None neardup_daemon.cli True {__version__}\n"

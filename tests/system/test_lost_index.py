@@ -49,7 +49,7 @@ def finish(own: Own) -> None:
 
 
 def refusal(own: Own) -> str:
-    """The last line of a daemon that does not start."""
+    """Return the last line of a daemon that does not start."""
     with start_daemon(own.settings) as daemon:
         assert daemon.wait() == 2
         return daemon.log().splitlines()[-1]

@@ -59,7 +59,7 @@ EXPECTED: Mapping[str, set[str]] = {
         "NeardupPartitionSkew",
         "NeardupSlowDelivery",
     },
-    "neardup-crowded": {"NeardupIndexOverPlan", "NeardupMatchesMayBeMissing"},
+    "neardup-oversized": {"NeardupIndexOverPlan", "NeardupMatchesMayBeMissing"},
     "neardup-restarting": {"NeardupRestarting"},
     "neardup-worn": {
         "NeardupDeadLetters",
@@ -70,7 +70,7 @@ EXPECTED: Mapping[str, set[str]] = {
 }
 """What fires, by job."""
 
-EARLY = {"neardup-slow", "neardup-crowded"}
+EARLY = {"neardup-slow", "neardup-oversized"}
 """Jobs whose faults begin with the first page."""
 
 CONSEQUENCES: Mapping[str, set[str]] = {
@@ -127,7 +127,7 @@ def watched(kafka_broker: KafkaBroker) -> Iterator[Watched]:
         for group in groups.values():
             group.portion = crawl
         groups["neardup-slow"].portion = old_and_skewed
-        groups["neardup-crowded"].portion = oversized
+        groups["neardup-oversized"].portion = oversized
         stack.enter_context(feeding(kafka_broker, list(groups.values())))
         before = collect(prometheus, QUIET_SECONDS, lambda _fired: False)
         with breaking(groups, stack):
@@ -170,7 +170,7 @@ def make_groups(broker: KafkaBroker, start: Callable[..., RedisServer]) -> dict[
             partitions=2,
             extra=("pipeline.max_batch_pages=1", "pipeline.max_in_flight_pages=16"),
         ),
-        Group("neardup-crowded", broker, shared, extra=("index.expected_pages=100", "index.bucket_cap=1")),
+        Group("neardup-oversized", broker, shared, extra=("index.expected_pages=100", "index.bucket_cap=1")),
         Group("neardup-restarting", broker, shared),
         Group("neardup-worn", broker, shared, partitions=2, extra=("kafka.session_timeout_seconds=4",)),
     ]
@@ -179,7 +179,7 @@ def make_groups(broker: KafkaBroker, start: Callable[..., RedisServer]) -> dict[
 
 @contextmanager
 def breaking(groups: Mapping[str, Group], stack: ExitStack) -> Iterator[None]:
-    """Break everything; what has to happen again and again goes on until the block ends."""
+    """Break everything; repeated faults continue until the block ends."""
     enough = threading.Event()
     restarts = threading.Thread(target=lambda: restart_often(groups["neardup-restarting"], stack, enough))
     rebalances = threading.Thread(target=lambda: join_and_leave(groups["neardup-worn"], enough))

@@ -50,6 +50,15 @@ def test_verify_shows_how_far_it_has_come(index: StoredIndex, tmp_path: Path) ->
     assert b"Traceback" not in said
 
 
+def test_logs_on_a_terminal_are_text(tmp_path: Path) -> None:
+    code, said = on_terminal("dedup", "/dev/null", "--state", str(tmp_path / "state"))
+
+    assert code == 0, said.decode()
+    assert b" info " in said
+    assert b"embedded_server_started" in said
+    assert b'{"' not in said
+
+
 def on_terminal(*words: str) -> tuple[int, bytes]:
     """Exit code of a command of ours, and what it writes to a terminal for its standard error."""
     ours, theirs = pty.openpty()

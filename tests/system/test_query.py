@@ -28,18 +28,18 @@ def held(redis_server: RedisServer) -> StoredIndex:
 
 
 def test_a_stored_page_is_answered_with_its_matches_and_its_cluster(held: StoredIndex) -> None:
-    answer = held.tell("query", B)
+    answer = held.json_of("query", B)
 
     assert (answer["page"]["id"], answer["page"]["version"], answer["page"]["is_stored"]) == (B, 1, True)
     (match,) = answer["matches"]
     assert (match["id"], match["kind"]) == (A, "near")
     assert 0.8 < match["resemblance"] < 1
     assert (answer["cluster"]["size"], answer["cluster"]["representative"]["id"]) == (2, A)
-    assert held.tell("query", A)["cluster"] == answer["cluster"]
+    assert held.json_of("query", A)["cluster"] == answer["cluster"]
 
 
 def test_a_page_that_stands_alone_is_its_own_cluster(held: StoredIndex) -> None:
-    answer = held.tell("query", C)
+    answer = held.json_of("query", C)
 
     assert (answer["matches"], answer["containers"], answer["is_truncated"]) == ([], [], False)
     assert (answer["cluster"]["size"], answer["cluster"]["representative"]["id"]) == (1, C)
@@ -51,11 +51,11 @@ def test_a_page_that_stands_alone_is_its_own_cluster(held: StoredIndex) -> None:
     ids=["another-spelling-of-the-url", "an-id-of-the-crawler"],
 )
 def test_a_page_is_found_by_id_or_url(held: StoredIndex, name: str, page_id: str) -> None:
-    assert held.tell("query", name)["page"]["id"] == page_id
+    assert held.json_of("query", name)["page"]["id"] == page_id
 
 
 def test_a_page_that_is_not_stored_can_be_given(held: StoredIndex) -> None:
-    answer = held.tell("query", "-", stdin=page_json("new", essay(3)))
+    answer = held.json_of("query", "-", stdin=page_json("new", essay(3)))
 
     assert not answer["page"]["is_stored"]
     assert "version" not in answer["page"]
@@ -67,7 +67,7 @@ def test_a_page_that_is_not_stored_can_be_given(held: StoredIndex) -> None:
 
 
 def test_a_page_that_has_changed_since_does_not_match_itself(held: StoredIndex) -> None:
-    answer = held.tell("query", "-", stdin=page_json("a", essay(1, edits=[150])))
+    answer = held.json_of("query", "-", stdin=page_json("a", essay(1, edits=[150])))
 
     assert (answer["page"]["version"], answer["page"]["is_stored"]) == (1, False)
     assert [match["id"] for match in answer["matches"]] == [B]
@@ -76,19 +76,19 @@ def test_a_page_that_has_changed_since_does_not_match_itself(held: StoredIndex) 
 
 def test_a_short_page_is_equal_to_nothing(held: StoredIndex) -> None:
     for answer in (
-        held.tell("query", "https://example.com/short"),
-        held.tell("query", "-", stdin=page_json("new", "too short")),
+        held.json_of("query", "https://example.com/short"),
+        held.json_of("query", "-", stdin=page_json("new", "too short")),
     ):
         assert (answer["page"]["state"], answer["matches"], answer["cluster"]) == ("short", [], None)
 
 
 def test_nothing_is_written_whatever_is_asked(held: StoredIndex) -> None:
-    """A peer keeps a bucket for everything that anybody ever asked for."""
+    """A query must not create keys for pages that it asks for."""
     before = held.keys()
 
     for name, page in ((A, b""), ("no such page", b""), ("-", page_json("new", essay(1)))):
         held.call("query", name, stdin=page)
-    held.call("query", A, "--redis-namespace", "nobody")
+    held.call("query", A, "--redis-namespace", "unknown")
     held.call("explain", A, B)
     held.call("explain", A, "no such page")
 
@@ -112,10 +112,12 @@ def test_a_state_directory_is_asked_as_well(tmp_path: Path) -> None:
         pytest.param([""], b"", 2, "is no page id", id="empty-id"),
         pytest.param(["-"], b"rubbish", 2, "standard input is not one page as JSON: not_json", id="rubbish"),
         pytest.param(["-"], b"", 2, "empty_value", id="nothing-given"),
-        pytest.param([A, "--redis-namespace", "nobody"], b"", 2, "nothing is stored under", id="no-index"),
+        pytest.param([A, "--redis-namespace", "unknown"], b"", 2, "nothing is stored under", id="no-index"),
         pytest.param([A, "--set", "index.blocks=5"], b"", 2, "blocks is 4 there and 5 here", id="settings"),
         pytest.param([A, "--state", "/nowhere"], b"", 2, "'/nowhere' does not exist", id="no-directory"),
-        pytest.param([A, "--redis-url", "redis://127.0.0.1:1"], b"", 3, "--redis-url", id="redis-away"),
+        pytest.param(
+            [A, "--redis-url", "redis://127.0.0.1:1"], b"", 3, "--redis-url", id="redis-unavailable"
+        ),
     ],
 )
 def test_what_cannot_be_answered_is_reported_in_one_line(

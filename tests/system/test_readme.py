@@ -16,13 +16,13 @@ SECTION = README[README.index("## Quick start with Kafka and Redis") :].partitio
 
 
 def block(kind: str) -> str:
-    """The first fenced block of a kind, without its indentation."""
+    """Return the first fenced block of a kind, without its indentation."""
     (found, *_) = re.findall(rf"```{kind}\n(.*?)```", SECTION, re.DOTALL)
     return str(re.sub("^   ", "", found, flags=re.MULTILINE))
 
 
 def commands() -> dict[str, Sequence[str]]:
-    """Every call of the program in that section, by its command."""
+    """Return every call of the program in that section, by its command."""
     lines = re.findall(r"^ *neardup-stream (.*)$", SECTION, re.MULTILINE)
     return {words[0]: words for words in (shlex.split(line, comments=True) for line in lines)}
 

@@ -1,4 +1,4 @@
-"""`rebuild`: what Redis lost of the index comes back from the records."""
+"""`rebuild`: what Redis lost of the index is rebuilt from the records."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from tests.system.conftest import StoredIndex
 
 A, B = "https://example.com/a", "https://example.com/b"
 PAGES = (page_json("a", essay(1)), page_json("b", essay(1, edits=[50])), page_json("short", "too short"))
-TOLD = b"3 records: 2 pages in the index, 1 too short for it, 0 stubs\n"
+OUTPUT = b"3 records: 2 pages in the index, 1 too short for it, 0 stubs\n"
 
 
 MEMBER_BYTES = 9
 
 
 def tables(index: StoredIndex) -> dict[bytes, list[Any]]:
-    """The buckets of the index alone; in which order the members of a word came does not matter."""
+    """Return the buckets of the index alone; in which order the members of a word came does not matter."""
     namespace = index.settings[1].partition("=")[2]
     with redis.Redis.from_url(index.server.url) as client:
         return {
@@ -34,19 +34,19 @@ def members_of(stored: Any) -> list[bytes]:
     return [stored[at : at + MEMBER_BYTES] for at in range(0, len(stored), MEMBER_BYTES)]
 
 
-def test_lost_tables_come_back_as_they_were(index: StoredIndex) -> None:
+def test_lost_tables_are_rebuilt_as_they_were(index: StoredIndex) -> None:
     index.hold(*PAGES)
     whole = tables(index)
     with redis.Redis.from_url(index.server.url) as client:
         client.delete(*whole)
-    assert index.tell("query", A)["matches"] == []
+    assert index.json_of("query", A)["matches"] == []
 
     run = index.call("rebuild")
 
-    assert (run.returncode, run.stdout) == (0, TOLD)
+    assert (run.returncode, run.stdout) == (0, OUTPUT)
     assert len(whole) >= 4 + 10  # a bucket in each simhash table and band at least
     assert tables(index) == whole
-    assert [match["id"] for match in index.tell("query", A)["matches"]] == [B]
+    assert [match["id"] for match in index.json_of("query", A)["matches"]] == [B]
 
 
 def test_a_whole_index_is_left_as_it_is(index: StoredIndex) -> None:
@@ -55,7 +55,7 @@ def test_a_whole_index_is_left_as_it_is(index: StoredIndex) -> None:
 
     run = index.call("rebuild")
 
-    assert (run.returncode, run.stdout) == (0, TOLD)
+    assert (run.returncode, run.stdout) == (0, OUTPUT)
     assert index.keys() == before
 
 
@@ -67,12 +67,12 @@ def test_a_redis_cluster_is_repaired_too(redis_cluster: RedisCluster, namespace:
     with redis.RedisCluster.from_url(redis_cluster.nodes[0].url) as client:
         for key in client.scan_iter(match=f"{namespace}:*}}:t[0-9]*"):
             client.delete(key)
-    assert index.tell("query", A)["matches"] == []
+    assert index.json_of("query", A)["matches"] == []
 
     run = index.call("rebuild")
 
-    assert (run.returncode, run.stdout) == (0, TOLD)
-    answer = index.tell("query", A)
+    assert (run.returncode, run.stdout) == (0, OUTPUT)
+    answer = index.json_of("query", A)
     assert ([match["id"] for match in answer["matches"]], answer["cluster"]["size"]) == ([B], 2)
 
 

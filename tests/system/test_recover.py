@@ -51,13 +51,13 @@ class Own(NamedTuple):
             assert {daemon.wait() for daemon in daemons} == {0}
 
     def recover(self) -> str:
-        """What it says."""
+        """Run `recover`, and return its output."""
         run = self.site.call("recover")
         assert run.returncode == 0, run.stderr.decode()
         return run.stdout.decode()
 
     def copy(self, pattern: str = "*") -> dict[bytes, bytes]:
-        """Some keys as they are."""
+        """Return some keys as they are."""
         return {key: self.client.dump(key) or b"" for key in self.client.scan_iter(pattern)}
 
     def put_back(self, copy: Mapping[bytes, bytes], pattern: str = "*") -> None:
@@ -68,7 +68,7 @@ class Own(NamedTuple):
             self.client.restore(key, 0, dumped)
 
     def refusal(self) -> str:
-        """The last line of a daemon that does not start."""
+        """Return the last line of a daemon that does not start."""
         with start_daemon(self.settings) as daemon:
             assert daemon.wait() == 2
             return daemon.log().splitlines()[-1]
@@ -87,7 +87,7 @@ def own(site: Site) -> Iterator[Own]:
 
 
 def family_of(message: Message) -> str | None:
-    """The family of a page's text; None for no page, or one too short."""
+    """Return the family of a page's text; None for no page, or one too short."""
     try:
         text = json.loads(message.value or b"{}").get("text", "")
     except ValueError:
@@ -100,7 +100,7 @@ def page_of(message: Message) -> str:
 
 
 def expected_partition(messages: Sequence[Message]) -> frozenset[frozenset[str]]:
-    """What an uncut run comes to: the pages whose last texts are of one family."""
+    """Return the clusters of an uncut run: the pages whose last texts are of one family."""
     last = {page_of(message): family_of(message) for message in messages}
     families: defaultdict[str, set[str]] = defaultdict(set)
     for page, family in last.items():
@@ -150,7 +150,7 @@ def test_an_index_that_is_lost_thrice_is_recovered_and_subscribers_are_never_mis
     quarter = RECORDS // 4
     parts = [messages[at : at + quarter] for at in range(0, RECORDS, quarter)]
 
-    # Emptied while daemons run, with pages under way.
+    # Emptied while daemons run, with pages in flight.
     publish(own.site, parts[0])
     with ExitStack() as stack:
         daemons = serving(stack, (*own.settings, SHORT_SESSION), DAEMONS)

@@ -53,12 +53,12 @@ def test_a_record_that_fails_again_and_again_is_left_after_so_many_attempts(
     site.create_topics()
     publish(site, tmp_path, BROKEN)
 
-    told = []
+    outputs = []
     for _ in range(2):
         assert outcomes_after(site, 1) == {"dead_letter": 1}
-        told.append(site.call("replay", "--max-attempts", "1").stderr.decode().splitlines())
+        outputs.append(site.call("replay", "--max-attempts", "1").stderr.decode().splitlines())
 
-    assert told == [
+    assert outputs == [
         [f"1 dead letter put back into {site.topics[0]}"],
         [
             f"0 dead letters put back into {site.topics[0]}",

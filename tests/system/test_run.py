@@ -70,14 +70,14 @@ def test_pages_of_a_file_come_out_as_the_events_that_dedup_would_publish(site: S
     assert metrics["neardup_ready"] == 1
     dedup = site.call("dedup", crawl, "--events", str(tmp_path / "events.jsonl"))
     assert dedup.returncode == 0
-    assert pairs_told(site) == {
+    assert published_pairs(site) == {
         frozenset((f"https://example.com/p{number}", f"https://example.com/p{earlier}"))
         for number in range(300)
         for earlier in range(number % 100, number, 100)
     }
 
 
-def pairs_told(site: Site) -> set[frozenset[str]]:
+def published_pairs(site: Site) -> set[frozenset[str]]:
     return {
         frozenset((event["data"]["page"]["id"], match["id"]))  # type: ignore[index] # JSON
         for event in site.events()
@@ -199,11 +199,13 @@ def test_another_schema_in_the_namespace_ends_the_start(site: Site) -> None:
         assert "blocks is 4 there and 5 here" in daemon.log()
 
 
-@pytest.mark.parametrize("away", ["redis.url=redis://127.0.0.1:1", "kafka.bootstrap_servers=127.0.0.1:1"])
-def test_a_dependency_that_stays_unavailable_ends_the_run_with_3(site: Site, away: str) -> None:
+@pytest.mark.parametrize(
+    "unreachable", ["redis.url=redis://127.0.0.1:1", "kafka.bootstrap_servers=127.0.0.1:1"]
+)
+def test_a_dependency_that_stays_unavailable_ends_the_run_with_3(site: Site, unreachable: str) -> None:
     site.create_topics()
 
-    with start_daemon([*site.settings, away, "pipeline.retry_deadline_seconds=0.5"]) as daemon:
+    with start_daemon([*site.settings, unreachable, "pipeline.retry_deadline_seconds=0.5"]) as daemon:
         assert daemon.wait() == 3
         assert "pipeline.retry_deadline_seconds" in daemon.log()
 

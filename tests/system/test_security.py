@@ -1,4 +1,4 @@
-"""The program behind TLS, SCRAM and ACLs, with the rights of `deploy/`; nothing it says tells a secret."""
+"""The program behind TLS, SCRAM and ACLs, with the rights of `deploy/`; no output holds a secret."""
 
 import json
 import logging
@@ -24,7 +24,7 @@ from tests.servers.secure import (
 from tests.system.conftest import call
 
 REDIS_PASSWORD = "of-redis-0815"  # noqa: S105 - of a server that lives as long as a test run
-WRONG_PASSWORD = "wrong-0815"  # noqa: S105 - of nobody
+WRONG_PASSWORD = "wrong-0815"  # noqa: S105 - not a real one
 SECRETS = (KAFKA_PASSWORD, REDIS_PASSWORD, WRONG_PASSWORD)
 FAST = ("log.level=debug", "http.port=0", "redis.retries=0", "pipeline.retry_deadline_seconds=0.1")
 ENVIRON = {"NEARDUP_REDIS__PASSWORD": REDIS_PASSWORD}
@@ -32,25 +32,25 @@ ENVIRON = {"NEARDUP_REDIS__PASSWORD": REDIS_PASSWORD}
 
 @dataclass(frozen=True)
 class SecureSite:
-    """One installation: settings of the daemon's user, and those of somebody who may do anything."""
+    """One installation: settings of the daemon's user, and those of a user with all rights."""
 
     settings: tuple[str, ...]
     open_settings: tuple[str, ...]
 
     def call_openly(self, *words: str) -> bytes:
-        """What a command prints that is no part of the daemon's work."""
+        """Return what a command prints that is no part of the daemon's work."""
         run = call(*words, *flags(self.open_settings))
         assert run.returncode == 0, run.stderr
         return run.stdout
 
 
-Tell = Callable[..., tuple[int, str]]
+RunCommand = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def tell(
+def run_command(
     site: SecureSite, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Tell]:
+) -> Iterator[RunCommand]:
     """Run a command of the daemon's user in this process: its exit code, and all it said, without secrets."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
@@ -146,19 +146,19 @@ def test_the_daemon_works_with_exactly_the_rights_in_deploy_and_logs_no_secret(
     assert_silenced(log + "".join(pages))
 
 
-def test_nothing_is_bad_for_check(tell: Tell) -> None:
-    code, said = tell("check")
+def test_nothing_is_bad_for_check(run_command: RunCommand) -> None:
+    code, said = run_command("check")
 
     assert code == 0
     assert "BAD" not in said
 
 
-def test_the_settings_are_shown_without_their_secrets(tell: Tell) -> None:
+def test_the_settings_are_shown_without_their_secrets(run_command: RunCommand) -> None:
     environ = ENVIRON | {"NEARDUP_KAFKA__SASL_PASSWORD": KAFKA_PASSWORD}
     own = ["kafka.sasl_password_file="]
 
-    _, shown = tell("config", "show", settings=own, environ=environ)
-    _, shown_as_json = tell("config", "show", "--json", settings=own, environ=environ)
+    _, shown = run_command("config", "show", settings=own, environ=environ)
+    _, shown_as_json = run_command("config", "show", "--json", settings=own, environ=environ)
 
     assert '\npassword = "***"  # environment' in shown
     assert '\nsasl_password = "***"  # environment' in shown
@@ -166,7 +166,7 @@ def test_the_settings_are_shown_without_their_secrets(tell: Tell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "environ", "code", "told"),
+    ("settings", "environ", "code", "message"),
     [
         pytest.param(
             (),
@@ -213,22 +213,29 @@ def test_the_settings_are_shown_without_their_secrets(tell: Tell) -> None:
             "cannot read the password file",
             id="no-password-file",
         ),
-        pytest.param(("redis.url=rediss://127.0.0.1:1",), ENVIRON, 3, "Redis: ", id="redis-away"),
-        pytest.param(("kafka.bootstrap_servers=127.0.0.1:1",), ENVIRON, 3, "127.0.0.1:1", id="kafka-away"),
+        pytest.param(("redis.url=rediss://127.0.0.1:1",), ENVIRON, 3, "Redis: ", id="redis"),
+        pytest.param(
+            ("kafka.bootstrap_servers=127.0.0.1:1",), ENVIRON, 3, "127.0.0.1:1", id="kafka-unavailable"
+        ),
     ],
 )
 def test_no_failure_shows_a_secret(
-    tell: Tell, tmp_path: Path, settings: Sequence[str], environ: dict[str, str], code: int, told: str
+    run_command: RunCommand,
+    tmp_path: Path,
+    settings: Sequence[str],
+    environ: dict[str, str],
+    code: int,
+    message: str,
 ) -> None:
     wrong = tmp_path / "wrong.password"
     wrong.write_text(WRONG_PASSWORD)
     stranger = Authority(tmp_path, "stranger").ca_file
     own = [setting.replace("{stranger}", stranger).replace("{wrong}", str(wrong)) for setting in settings]
 
-    ended, said = tell("run", settings=[*FAST, *own], environ=environ)
+    ended, said = run_command("run", settings=[*FAST, *own], environ=environ)
 
     assert ended == code
-    assert told in said
+    assert message in said
 
 
 def test_a_right_that_is_withdrawn_stops_the_daemon_before_the_page_whose_dead_letter_it_forbids(

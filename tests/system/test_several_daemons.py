@@ -16,12 +16,12 @@ from tests.servers.kafka import KafkaBroker
 from tests.servers.redis import RedisServer
 
 QUIET_SECONDS = 60
-ZOMBIE_SECONDS = 1.5 * SESSION_SECONDS
+PAUSE_SECONDS = 1.5 * SESSION_SECONDS
 
 
 FATES = [
     Fate(stop=None, kill="after records.replace 2"),
-    Fate(stop="after index.probe_and_insert", kill="", still_seconds=ZOMBIE_SECONDS, moment_seconds=0.2),
+    Fate(stop="after index.probe_and_insert", kill="", still_seconds=PAUSE_SECONDS, moment_seconds=0.2),
     Fate(stop=None, kill="after cluster_store.commit 2"),
     Fate(stop=None, kill="before source.commit"),
 ]
@@ -34,7 +34,7 @@ def finish(arena: Arena, daemon_count: int) -> None:
         assert [daemon.stop() for daemon in daemons] == [0] * daemon_count
 
 
-def test_daemons_that_die_or_stand_still_leave_what_an_uncut_run_leaves(
+def test_daemons_that_die_or_are_paused_leave_what_an_uncut_run_leaves(
     kafka_broker: KafkaBroker, redis_server: RedisServer
 ) -> None:
     pages = crawl(1000, seed=3)
@@ -83,7 +83,7 @@ def test_the_same_id_in_two_partitions_is_one_page(
 ) -> None:
     arena = build_arena(kafka_broker, redis_server, partitions=2)
 
-    meet(arena, [page("same", essay(1)), page("same", essay(2))], "after records.replace", ZOMBIE_SECONDS)
+    meet(arena, [page("same", essay(1)), page("same", essay(2))], "after records.replace", PAUSE_SECONDS)
 
     assert violations(arena.settings) == []
     assert not stored_partition(arena.settings)

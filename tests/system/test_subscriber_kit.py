@@ -68,7 +68,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def published(count: int) -> Sequence[Message]:
-    """Events of many pages that are judged, change and are forgotten; out of order, with repeats."""
+    """Return events of many pages that are judged, change and are forgotten; out of order, with repeats."""
     random = Random(SEED)
     page_ids = [f"https://example.com/{number}" for number in range(count // 8)]
     model = Model(publishes_unique=False)
@@ -88,7 +88,7 @@ def published(count: int) -> Sequence[Message]:
 
 
 def expected(messages: Sequence[Message]) -> Printed:
-    """The duplicates of these events, with the pages that they are duplicates of."""
+    """Return the duplicates of these events, with the pages that they are duplicates of."""
     fold = Fold()
     for each in messages:
         fold.feed(decode(each.value, each.headers))
@@ -150,7 +150,9 @@ def test_the_wheel_is_small_and_pure_and_needs_nothing(wheel: Path) -> None:
     assert wheel.name.endswith("-py3-none-any.whl")
     assert {name.partition("/")[0] for name in names} == {"neardup_events", metadata.partition("/")[0]}
     assert {Path(name).suffix for name in names if name.startswith("neardup_events/")} == {".py", ".typed"}
-    assert "Requires-Dist" not in described
+    assert re.findall(r"^Requires-Dist: (.*)$", described, re.MULTILINE) == [
+        'scrapy>=2.14; extra == "scrapy"'
+    ]
     assert "Requires-Python: >=3.11" in described
 
 

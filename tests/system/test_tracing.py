@@ -94,9 +94,9 @@ def test_a_stopped_daemon_has_sent_the_spans_of_all_its_batches_with_links_to_th
 def test_without_a_collector_pages_are_processed_and_a_stop_is_clean(site: Site) -> None:
     site.create_topics()
     publish(site, pages(50, topics=25))
-    (nobody,) = free_ports(1)
+    (free_port,) = free_ports(1)
 
-    with start_daemon((*site.settings, f"tracing.endpoint=http://127.0.0.1:{nobody}/v1/traces")) as daemon:
+    with start_daemon((*site.settings, f"tracing.endpoint=http://127.0.0.1:{free_port}/v1/traces")) as daemon:
         daemon.wait_until_ready()
         daemon.wait_for_pages(50)
         outcomes, exit_code = daemon.outcomes(), daemon.stop()

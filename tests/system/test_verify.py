@@ -54,31 +54,31 @@ def publish(site: Site, topic: str, messages: Sequence[Message]) -> None:
 
 
 def judged(site: Site, *words: str) -> tuple[int, dict[str, Any]]:
-    """The exit code of `verify`, and what it tells."""
+    """Return the exit code of `verify`, and its output."""
     run = site.call("verify", "--json", *words, settings=SETTINGS)
     assert run.stdout, run.stderr
     return run.returncode, json.loads(run.stdout)
 
 
 def kill_half_way(site: Site) -> None:
-    """A daemon dies with a batch told and not committed."""
+    """A daemon dies with a batch published and not committed."""
     settings = (*site.settings, *SETTINGS, "pipeline.max_batch_pages=20")
     with start_daemon((*settings, "failpoints.kill=after events.send 5")) as daemon:
         assert daemon.wait() == -signal.SIGKILL
 
 
 def finish(site: Site) -> dict[str, Any]:
-    """Another one does the rest; what `verify` tells once it has."""
+    """Let another daemon process the rest; return the output of `verify` afterwards."""
     with start_daemon((*site.settings, *SETTINGS)) as daemon:
         daemon.wait_until_ready()
-        exit_code, told = judged(site, "--wait", "60")
+        exit_code, verification = judged(site, "--wait", "60")
         assert daemon.stop() == 0
     assert exit_code == 0
-    return told
+    return verification
 
 
-def states(told: dict[str, Any]) -> dict[int, str]:
-    return {each["invariant"]: each["state"] for each in told["invariants"]}
+def states(verification: dict[str, Any]) -> dict[int, str]:
+    return {each["invariant"]: each["state"] for each in verification["invariants"]}
 
 
 def test_a_run_is_judged_half_way_and_at_its_end_and_what_is_tampered_with_is_found(site: Site) -> None:
@@ -87,24 +87,30 @@ def test_a_run_is_judged_half_way_and_at_its_end_and_what_is_tampered_with_is_fo
     publish(site, site.topics[0], crawl())
 
     kill_half_way(site)
-    exit_code, told = judged(site)
-    assert (exit_code, told["is_quiet"]) == (0, False)
-    assert told["finished"] < told["records"] == count
-    assert {number for number, state in states(told).items() if state == "not_judged"} == {4, 5, 8}
+    exit_code, verification = judged(site)
+    assert (exit_code, verification["is_quiet"]) == (0, False)
+    assert verification["finished"] < verification["records"] == count
+    assert {number for number, state in states(verification).items() if state == "not_judged"} == {4, 5, 8}
 
-    told = finish(site)
-    assert set(states(told).values()) == {"held"}
-    assert (told["finished"], told["is_quiet"], told["dead_letters"]) == (count, True, 1)
-    assert told["clusters"] > TEXTS // 2
+    verification = finish(site)
+    assert set(states(verification).values()) == {"held"}
+    assert (verification["finished"], verification["is_quiet"], verification["dead_letters"]) == (
+        count,
+        True,
+        1,
+    )
+    assert verification["clusters"] > TEXTS // 2
 
     with redis.Redis.from_url(setting(site, "redis.url")) as client:
         forged = forged_event(site, client)
         publish(site, site.topics[1], [to_message(forged)])
         delete_record(client, setting(site, "redis.namespace"), SINGLE)
         remove_member(client, setting(site, "redis.namespace"))
-    exit_code, told = judged(site)
+    exit_code, verification = judged(site)
 
-    found = {each["invariant"]: each["violations"] for each in told["invariants"] if each["violations"]}
+    found = {
+        each["invariant"]: each["violations"] for each in verification["invariants"] if each["violations"]
+    }
     assert exit_code == 4
     assert any(f"there is no record of page {SINGLE}" in detail for detail in found[1])
     assert f"unique event {forged.id} of {SINGLE} belongs to no record" in found[1]
@@ -112,7 +118,7 @@ def test_a_run_is_judged_half_way_and_at_its_end_and_what_is_tampered_with_is_fo
 
 
 def forged_event(site: Site, client: redis.Redis) -> Event:
-    """One of the stored index that no record has caused."""
+    """Return one of the stored index that no record has caused."""
     stored: Any = client.hget(f"{setting(site, 'redis.namespace')}:meta", "token")
     index = stored.decode()
     return Event(

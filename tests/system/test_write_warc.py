@@ -4,9 +4,10 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
+from types import MappingProxyType
 from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
@@ -34,6 +35,15 @@ def text(seed: int, length: int = 400) -> str:
     return " ".join(Random(seed).choices(WORDS, k=length))
 
 
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
+UNDECIDED = {
+    "status": b"HTTP/1.1 404 Not Found\r\nContent-Type: text/html\r\n\r\n",
+    "type": b"HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n",
+    "coding": b"HTTP/1.1 200 OK\r\nContent-Encoding: " + b"gzip," * 20 + b"gzip\r\n\r\n",
+    "depth": HEAD,
+}
+"""Heads of captures that are skipped, or become dead letters."""
+
 ORIGINAL = text(1)
 PAGES = {
     "https://a.example/": ORIGINAL,
@@ -44,13 +54,19 @@ PAGES = {
 }
 
 
-def write(path: Path, pages: Sequence[tuple[str, str]], *, is_gzip: bool = True) -> None:
-    """A response and its request for each page, as crawlers write them."""
+def write(
+    path: Path,
+    pages: Sequence[tuple[str, str]],
+    *,
+    is_gzip: bool = True,
+    heads: Mapping[int, bytes] = MappingProxyType({}),
+) -> None:
+    """A response and its request for each page, as crawlers write them; with other heads for some numbers."""
     with path.open("wb") as output:
         for number, (url, content) in enumerate(pages):
             body = f"<html><body><p>{content}</p></body></html>".encode()
             digest = base64.b32encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode()
-            response = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + body
+            response = heads.get(number, HEAD) + body
             request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
             for kind, block in (("response", response), ("request", request)):
                 fields = {
@@ -139,6 +155,46 @@ def test_a_capture_that_was_overwritten_is_kept_for_the_duplicates_of_its_time(t
     assert dates == {
         "https://b.example/": "2026-01-01T00:00:00Z",
         "https://c.example/": "2026-01-01T00:00:02Z",
+    }
+
+
+def test_a_capture_that_was_not_decided_is_not_what_a_revisit_refers_to(tmp_path: Path) -> None:
+    """A page, a later capture that is none, and a copy of the page: for each reason."""
+    source, output = tmp_path / "crawl.warc.gz", tmp_path / "out.warc.gz"
+    pages: list[tuple[str, str]] = []
+    heads: dict[int, bytes] = {}
+    for number, reason in enumerate(UNDECIDED):
+        content = text(10 + number)
+        again = "<div>" * 30 + text(20 + number) if reason == "depth" else text(20 + number)
+        heads[len(pages) + 1] = UNDECIDED[reason]
+        for site, written in (("first", content), ("first", again), ("copy", content)):
+            pages.append((f"https://{site}.example/{reason}", written))
+    write(source, pages, heads=heads)
+
+    dedup(
+        str(source),
+        "--write-warc",
+        str(output),
+        "--set",
+        "pages.status=[200]",
+        "--set",
+        "limits.max_depth=20",
+    )
+
+    refers_to = {
+        each.headers["WARC-Target-URI"]: (
+            each.headers["WARC-Refers-To-Target-URI"],
+            each.headers["WARC-Refers-To-Date"],
+        )
+        for each in records(output)
+        if each.type == "revisit"
+    }
+    assert refers_to == {
+        f"https://copy.example/{reason}": (
+            f"https://first.example/{reason}",
+            f"2026-01-01T00:00:{3 * number:02}Z",
+        )
+        for number, reason in enumerate(UNDECIDED)
     }
 
 

@@ -1,4 +1,4 @@
-"""Files of certificates, keys and passwords: read anew for each connection, never half, never told."""
+"""Files of certificates, keys and passwords: read anew for each connection, never half, never shown."""
 
 import ssl
 import subprocess
@@ -12,7 +12,7 @@ from neardup_stream.credentials import Login, Password, TlsContext, TlsFiles, pa
 from neardup_stream.errors import ConfigError
 from tests.servers.certificates import Authority
 
-HUSH = "hunter2"
+HIDDEN = "hunter2"
 
 
 @pytest.fixture(scope="module")
@@ -135,13 +135,13 @@ def test_a_key_without_a_certificate_is_refused() -> None:
 
 def test_a_password_file_is_read_anew_and_its_line_end_does_not_count(tmp_path: Path) -> None:
     path = tmp_path / "password"
-    path.write_text(f"{HUSH}\n")
+    path.write_text(f"{HIDDEN}\n")
     password = Password(Login(username="me", password_file=str(path)))
 
     before = password.read()
     path.write_text("changed")
 
-    assert (before, password.read()) == (HUSH, "changed")
+    assert (before, password.read()) == (HIDDEN, "changed")
 
 
 @pytest.mark.parametrize("spoil", [Path.unlink, lambda path: path.write_text("\n")], ids=["gone", "empty"])
@@ -149,22 +149,22 @@ def test_the_last_password_counts_while_its_file_is_replaced(
     tmp_path: Path, spoil: Callable[[Path], object]
 ) -> None:
     path = tmp_path / "password"
-    path.write_text(HUSH)
+    path.write_text(HIDDEN)
     password = Password(Login(password_file=str(path)))
 
     spoil(path)
 
-    assert password.read() == HUSH
+    assert password.read() == HIDDEN
 
 
 def test_all_connections_of_a_process_know_the_last_password(tmp_path: Path) -> None:
     path = tmp_path / "password"
-    path.write_text(HUSH)
+    path.write_text(HIDDEN)
     password_of(Login(password_file=str(path)))
 
     path.unlink()
 
-    assert password_of(Login(password_file=str(path))).read() == HUSH
+    assert password_of(Login(password_file=str(path))).read() == HIDDEN
 
 
 def test_all_connections_of_a_process_know_the_last_certificates(
@@ -180,7 +180,7 @@ def test_all_connections_of_a_process_know_the_last_certificates(
 
 
 @pytest.mark.parametrize(
-    "content", [None, b"", b" \n", b"\xff" + HUSH.encode()], ids=["missing", "empty", "blank", "not-utf-8"]
+    "content", [None, b"", b" \n", b"\xff" + HIDDEN.encode()], ids=["missing", "empty", "blank", "not-utf-8"]
 )
 def test_a_password_file_that_does_not_do_is_named_and_not_quoted(
     tmp_path: Path, content: bytes | None
@@ -189,21 +189,21 @@ def test_a_password_file_that_does_not_do_is_named_and_not_quoted(
     if content is not None:
         path.write_bytes(content)
 
-    with pytest.raises(ConfigError, match=r"password file .*/password") as told:
+    with pytest.raises(ConfigError, match=r"password file .*/password") as raised:
         Password(Login(password_file=str(path)))
 
-    assert HUSH not in "".join(traceback.format_exception(told.value))
+    assert HIDDEN not in "".join(traceback.format_exception(raised.value))
 
 
 @pytest.mark.parametrize(
-    ("password", "password_file"), [("", ""), (HUSH, "/etc/password")], ids=["neither", "both"]
+    ("password", "password_file"), [("", ""), (HIDDEN, "/etc/password")], ids=["neither", "both"]
 )
 def test_a_login_has_one_password(password: str, password_file: str) -> None:
-    with pytest.raises(ConfigError, match="password or its file") as told:
+    with pytest.raises(ConfigError, match="password or its file") as raised:
         Login(username="me", password=password, password_file=password_file)
 
-    assert HUSH not in str(told.value)
+    assert HIDDEN not in str(raised.value)
 
 
 def test_a_login_is_printed_without_its_password() -> None:
-    assert HUSH not in repr(Login(username="me", password=HUSH))
+    assert HIDDEN not in repr(Login(username="me", password=HIDDEN))

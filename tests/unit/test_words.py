@@ -19,6 +19,7 @@ def _words(tmp_path: Path, text: str) -> list[tuple[int, str]]:
         pytest.param("The cluster TELLS its pages.", "tells", id="capitals"),
         pytest.param("def is_told(page): ...", "told", id="identifier"),
         pytest.param("class Turnstile: ...", "turnstile", id="class"),
+        pytest.param("def under_way(): ...", "way", id="phrase-in-an-identifier"),
         pytest.param("while Redis is away", "away", id="one-word"),
         pytest.param("rows are kept at hand", "hand", id="phrase"),
         pytest.param(
@@ -48,3 +49,10 @@ def test_a_finding_names_the_line_and_what_to_write(tmp_path: Path) -> None:
     path.write_text("One.\nTwo is told.\n", encoding="utf-8")
     (finding,) = findings(path)
     assert (finding.line, finding.instead) == (2, "publish, report, return; distinguish")
+
+
+def test_the_path_of_a_file_is_checked_too(tmp_path: Path) -> None:
+    path = tmp_path / "test_turnstile.py"
+    path.write_text("", encoding="utf-8")
+
+    assert [(finding.line, finding.word) for finding in findings(path)] == [(0, "turnstile")]

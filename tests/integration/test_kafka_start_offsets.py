@@ -90,10 +90,10 @@ async def test_a_first_start_is_chosen_once(make_topic: MakeTopic) -> None:
     topic = make_topic()
     async with topic.source(first_start="latest") as source:
         await read_until_assigned(source)
-    await topic.fill([b"while nobody read"])
+    await topic.fill([b"while no consumer read"])
 
     async with topic.source(first_start="latest") as source:
-        assert await values_read(source, 1) == [b"while nobody read"]
+        assert await values_read(source, 1) == [b"while no consumer read"]
 
 
 async def test_a_first_start_may_be_refused(make_topic: MakeTopic) -> None:

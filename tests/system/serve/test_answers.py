@@ -1,34 +1,16 @@
 """`serve`: the reading endpoints over a real index that must not notice."""
 
+import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pytest
 
 from tests.pipelines import essay, page_json
-from tests.servers.certificates import Authority
 from tests.servers.query_api import QueryApi, start_query_api
-from tests.servers.redis import RedisServer
-from tests.system.conftest import StoredIndex, call, new_index
+from tests.system.conftest import StoredIndex
+from tests.system.serve.served_pages import COPIES, A, B, C
 
-A, B, C = (f"https://example.com/{name}" for name in "abc")
-COPIES = tuple(f"https://copies.example/{n}" for n in range(7))
-PAGES = (
-    page_json("a", essay(1)),
-    page_json("b", essay(1, edits=[50])),
-    page_json("c", essay(2)),
-    page_json("d", essay(3), id="page d"),
-    page_json("short", "too short"),
-    *(page_json("x", essay(4), url=url) for url in COPIES),
-)
 BODY_BYTES = 10_000
-
-
-@pytest.fixture(scope="module")
-def held(redis_server: RedisServer) -> StoredIndex:
-    index = new_index(redis_server)
-    index.hold(*PAGES)
-    return index
 
 
 @pytest.fixture(scope="module")
@@ -41,13 +23,13 @@ def api(held: StoredIndex) -> Iterator[QueryApi]:
 def test_a_stored_page_is_answered_as_query_prints_it(held: StoredIndex, api: QueryApi, name: str) -> None:
     answer = api.get("/v1/pages", url=name)
 
-    assert (answer.status, answer.value) == (200, held.tell("query", name))
+    assert (answer.status, answer.value) == (200, held.json_of("query", name))
 
 
 def test_two_stored_pages_are_explained_as_explain_prints_them(held: StoredIndex, api: QueryApi) -> None:
     answer = api.ask("GET", f"/v1/explain?url={A}&url={B}", None)
 
-    assert (answer.status, answer.value) == (200, held.tell("explain", A, B))
+    assert (answer.status, answer.value) == (200, held.json_of("explain", A, B))
     assert answer.value["words"]
 
 
@@ -91,6 +73,80 @@ def test_the_members_of_a_cluster_come_in_pages_each_once(api: QueryApi, limit: 
     assert [member["url"] for member in found if member["is_representative"]] == [COPIES[0]]
 
 
+@pytest.mark.parametrize(("limit", "pairs"), [(1, 0), (2, 1), (7, 21), (200, 21)])
+def test_the_first_pages_of_a_cluster_are_linked_through_the_representative(
+    api: QueryApi, limit: int, pairs: int
+) -> None:
+    cluster = api.get("/v1/pages", url=COPIES[3]).value["cluster"]
+
+    value = api.get(f"/v1/clusters/{cluster['id']}/links", limit=limit).value
+
+    urls = [page["url"] for page in value["pages"]]
+    assert (urls, value["size"], value["matching_pairs"]) == (list(COPIES[:limit]), 7, pairs)
+    assert len(value["links"]) == pairs
+    tree = [(link["first"], link["second"]) for link in value["links"] if link["is_tree"]]
+    assert tree == [(0, at) for at in range(1, len(urls))]
+    assert all((link["kind"], link["is_firm"]) == ("exact", True) for link in value["links"])
+
+
+def comparing(first: Mapping[str, object], second: Mapping[str, object]) -> bytes:
+    return json.dumps({"first": first, "second": second}).encode()
+
+
+def test_two_stored_pages_are_compared_as_they_are_explained(api: QueryApi) -> None:
+    answer = api.post("/v1/compare", comparing({"url": A}, {"url": B}))
+
+    assert (answer.status, answer.value) == (200, api.ask("GET", f"/v1/explain?url={A}&url={B}", None).value)
+
+
+def test_a_given_page_is_compared_with_a_stored_one_and_its_text_shown(api: QueryApi) -> None:
+    given = {"url": "https://example.com/new", "text": essay(1, edits=[150])}
+
+    value = api.post("/v1/compare", comparing({"url": A}, given)).value
+
+    assert (value["verdict"], value["is_match"], "first_text" in value) == ("near", True, False)
+    (line,) = value["second_text"]["lines"]
+    assert "".join(part["text"] for part in line["parts"]) == given["text"]
+
+
+def test_what_two_given_pages_share_is_counted_and_marked(api: QueryApi) -> None:
+    first, second = (
+        {"url": f"https://new.example/{at}", "text": text}
+        for at, text in enumerate((essay(5), essay(5, edits=[9])))
+    )
+
+    value = api.post("/v1/compare", comparing(first, second)).value
+
+    marks = [[part["text"].count(" ") for part in line["parts"]] for line in value["first_text"]["lines"]]
+    assert marks == [[8, 2, 189]]
+    assert value["exact"]["common_count"] == 195
+    assert (value["verdict"], value["clusters"]) == ("near", [None, None])
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "field"),
+    [
+        (b"rubbish", 400, ""),
+        (b'{"x":' + b"[" * 9_000, 400, ""),
+        (b"{}", 422, "first"),
+        (comparing({"url": A}, {}), 422, "second.url"),
+        (comparing({"url": A}, {"url": ""}), 422, "second.url"),
+        (comparing({"url": "none"}, {"url": A}), 404, "first.url"),
+        (comparing({"url": A}, {"url": "", "text": "a"}), 422, "second.url"),
+        (comparing({"url": A}, {"url": "https://[::1/", "text": "a"}), 422, "second"),
+        (comparing({"url": A}, {"url": B, "text": "a", "html": "b"}), 422, "second"),
+        (comparing({"url": A}, {"url": B, "text": 7}), 422, "second.text"),
+    ],
+)
+def test_a_bad_comparison_is_refused_with_its_field(
+    api: QueryApi, body: bytes, status: int, field: str
+) -> None:
+    answer = api.post("/v1/compare", body)
+
+    assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert [error["field"] for error in answer.value["errors"]] == [field]
+
+
 def test_a_page_that_stands_alone_is_a_cluster_of_one(api: QueryApi) -> None:
     cluster = api.get("/v1/pages", url=C).value["cluster"]
 
@@ -116,6 +172,7 @@ def test_nothing_is_written_whatever_is_asked(held: StoredIndex, api: QueryApi) 
     for path in (f"/v1/pages?url={A}", "/v1/pages?url=none", "/v1/hosts", f"/v1/explain?url={A}&url={B}"):
         api.get(path)
     api.post("/v1/query", page_json("new", essay(1)))
+    api.post("/v1/compare", comparing({"url": A}, {"url": "https://example.com/new", "text": essay(1)}))
 
     assert held.keys() == before
 
@@ -134,6 +191,10 @@ def test_nothing_is_written_whatever_is_asked(held: StoredIndex, api: QueryApi) 
         ("/v1/clusters/00000000000000ff.99999999999", 422, "id"),
         ("/v1/clusters/00000000000000ff.9999999999", 422, "id"),
         ("/v1/clusters/00000000000000ff.3", 404, "id"),
+        ("/v1/clusters/00000000000000ff.3/links", 404, "id"),
+        ("/v1/clusters/00000000000000ff.3/links?limit=201", 422, "limit"),
+        ("/v1/merges?limit=0", 422, "limit"),
+        ("/v1/dead-letters?limit=1001", 422, "limit"),
         ("/v1/hosts?limit=0", 422, "limit"),
         ("/v1/hosts?limit=1001", 422, "limit"),
         ("/v1/hosts?limit=many", 422, "limit"),
@@ -207,80 +268,3 @@ def test_without_a_token_only_requests_to_this_machine_are_answered(
     api: QueryApi, host: str, status: int
 ) -> None:
     assert api.get("/openapi.json", {"Host": host}).status == status
-
-
-def test_metrics_and_probes_are_served_and_the_process_stops_cleanly(held: StoredIndex) -> None:
-    with start_query_api(held.settings) as serving:
-        serving.get("/v1/pages", url=A)
-        statuses = [serving.get(path).status for path in ("/livez", "/readyz", "/metrics")]
-        code = serving.stop()
-
-        assert (statuses, code) == ([200, 200, 200], 0)
-        assert '"stopped"' in serving.log()
-
-
-def test_a_state_directory_is_served_as_well(tmp_path: Path) -> None:
-    state = str(tmp_path / "state")
-    assert call("dedup", "-", "--state", state, stdin=b"\n".join(PAGES[:2])).returncode == 0
-
-    with start_query_api((), "--state", state) as serving:
-        assert serving.get("/v1/pages", url=B).value["matches"][0]["id"] == A
-
-
-@pytest.mark.parametrize("source", ["file", "environment"])
-def test_with_a_token_every_request_must_carry_it(held: StoredIndex, tmp_path: Path, source: str) -> None:
-    file = tmp_path / "token"
-    file.write_text("right\n")
-    environ = {"NEARDUP_API__TOKEN": "right"} if source == "environment" else {}
-    own = (f"api.token_file={file}",) if source == "file" else ()
-    with start_query_api((*held.settings, *own), environ=environ) as serving:
-        paths = (f"/v1/pages?url={A}", "/openapi.json", "/metrics")
-        for header, status in (({}, 401), (_bearer("wrong"), 401), (_bearer("right"), 200)):
-            assert [serving.get(path, header).status for path in paths] == [status] * 3
-        assert serving.get("/v1/pages").headers["www-authenticate"].startswith("Bearer")
-        assert serving.get("/livez").status == 200
-        document = serving.get("/openapi.json", _bearer("right")).value
-        assert document["security"] == [{"token": []}]
-        if source == "file":
-            file.write_text("new")
-            assert serving.get("/openapi.json", _bearer("new")).status == 200
-        assert "right" not in serving.log()
-
-
-def _bearer(token: str) -> Mapping[str, str]:
-    return {"Authorization": f"Bearer {token}"}
-
-
-def test_clients_show_a_certificate_where_an_authority_is_set(held: StoredIndex, tmp_path: Path) -> None:
-    authority, stranger = Authority(tmp_path), Authority(tmp_path, "stranger")
-    server, client, other = authority.sign("server"), authority.sign("client"), stranger.sign("other")
-    tls = (
-        f"api.tls_certificate_file={server.certificate_file}",
-        f"api.tls_key_file={server.key_file}",
-        f"api.tls_client_ca_file={authority.ca_file}",
-        "api.host=127.0.0.1",
-    )
-    with start_query_api((*held.settings, *tls)) as serving:
-        for identity, status in ((client, 200), (other, 0), (None, 0)):
-            serving.tls = authority.client_context(identity)
-            assert serving.get("/v1/pages", url=A).status == status
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "complaint"),
-    [
-        (["--api-host", "192.0.2.1"], 2, "set api.token_file"),
-        (["--set", "api.token_file=/nowhere"], 2, "cannot read the password file /nowhere"),
-        (["--set", "api.token=secret"], 2, "use api.token_file or the environment variable"),
-        (["--set", "api.tls_key_file=/k"], 2, "api.tls_certificate_file is not"),
-        (["--redis-namespace", "nobody"], 2, "nothing is stored under"),
-        (["--redis-url", "redis://127.0.0.1:1"], 3, "--redis-url"),
-    ],
-)
-def test_what_cannot_be_served_is_reported_in_one_line(
-    held: StoredIndex, words: list[str], code: int, complaint: str
-) -> None:
-    run = held.call("serve", *words)
-
-    assert (run.returncode, run.stdout) == (code, b"")
-    assert complaint in run.stderr.decode()

@@ -13,7 +13,7 @@ PAGE = page_json("p", essay(1)) + b"\n"
 
 
 @pytest.fixture
-def away(namespace: str) -> Iterator[StoredIndex]:
+def faulty(namespace: str) -> Iterator[StoredIndex]:
     """An index on a server of its own, which is waited for half a second."""
     with start_redis() as server:
         names = (f"redis.url={server.url}", f"redis.namespace={namespace}")
@@ -32,35 +32,35 @@ def admin(index: StoredIndex) -> redis.Redis:
     ],
 )
 def test_a_server_that_takes_nothing_ends_the_run_with_3_and_the_remedy(
-    away: StoredIndex, setting: str, value: str, remedy: str
+    faulty: StoredIndex, setting: str, value: str, remedy: str
 ) -> None:
-    with admin(away) as client:
+    with admin(faulty) as client:
         client.config_set(setting, value)
 
-    run = away.call("dedup", "-", "--redis", stdin=PAGE)
+    run = faulty.call("dedup", "-", "--redis", stdin=PAGE)
 
     assert run.returncode == 3
     assert remedy in run.stderr.decode()
     assert "no progress for 0.5 seconds (pipeline.retry_deadline_seconds)" in run.stderr.decode()
 
 
-def test_a_missing_replica_ends_the_run_with_3_and_the_remedy(away: StoredIndex) -> None:
+def test_a_missing_replica_ends_the_run_with_3_and_the_remedy(faulty: StoredIndex) -> None:
     durable = ("--set", "redis.durability=replica", "--set", "redis.socket_timeout_seconds=0.4")
 
-    run = away.call("dedup", "-", "--redis", *durable, stdin=PAGE)
+    run = faulty.call("dedup", "-", "--redis", *durable, stdin=PAGE)
 
     assert run.returncode == 3
     assert "see that a replica runs" in run.stderr.decode()
 
 
-def test_a_foreign_key_ends_the_run_with_4(away: StoredIndex) -> None:
-    away.hold(PAGE.strip())
-    with admin(away) as client:
+def test_a_foreign_key_ends_the_run_with_4(faulty: StoredIndex) -> None:
+    faulty.hold(PAGE.strip())
+    with admin(faulty) as client:
         (ranks,) = client.scan_iter("*:ranks")
         client.delete(ranks)
         client.sadd(ranks, "of another program")
 
-    run = away.call("dedup", "-", "--redis", stdin=page_json("q", essay(1)) + b"\n")
+    run = faulty.call("dedup", "-", "--redis", stdin=page_json("q", essay(1)) + b"\n")
 
     assert run.returncode == 4
     assert "give each program a name of its own" in run.stderr.decode()

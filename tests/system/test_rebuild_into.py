@@ -1,0 +1,159 @@
+"""`rebuild --into`: tables are laid out for more pages while daemons run, and the command is killed."""
+
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+
+import redis
+
+from neardup_stream.message import Message
+from tests.chaos.arena import CALM, build_arena
+from tests.chaos.fleet import serving
+from tests.chaos.judging import stored_partition, violations, wait_until_quiet
+from tests.pipelines import essay, page_json
+from tests.servers.kafka import KafkaBroker
+from tests.servers.redis import RedisCluster, RedisServer
+from tests.system.conftest import StoredIndex, call
+
+QUIET_SECONDS = 60
+SIGKILLED = -9
+PORTION = 60
+STEPS = (
+    "after cluster_store.commit",  # announced
+    "after records.walk 2",  # filled in part
+    "before cluster_store.commit",  # filled
+    "after cluster_store.commit",  # switched
+)
+NEW_SETTINGS = "index.expected_pages = 20000000\nindex.blocks = 5\n"
+
+
+def lay_out(settings: Sequence[str], pages: int, kill: str = "") -> subprocess.CompletedProcess[bytes]:
+    points = (f"failpoints.kill={kill}",) if kill else ()
+    overrides = [word for setting in (*settings, *points) for word in ("--set", setting)]
+    return call("rebuild", "--into", str(pages), *overrides)
+
+
+def layouts(server: RedisServer | RedisCluster, settings: Sequence[str]) -> set[bytes]:
+    """Return the layouts that have buckets: `t` for that of the creation, then `t1.`, `t2.`."""
+    (namespace,) = [each.partition("=")[2] for each in settings if each.startswith("redis.namespace=")]
+    found = [re.search(rb"}:(t(?:\d+\.)?)\d+:", key) for key in keys_of(server, f"{namespace}:*")]
+    return {each[1] for each in found if each}
+
+
+def keys_of(server: RedisServer | RedisCluster, pattern: str) -> Iterator[bytes]:
+    for node in server.nodes if isinstance(server, RedisCluster) else [server]:
+        with redis.Redis.from_url(node.url) as client:
+            yield from client.scan_iter(pattern)
+
+
+def portion(number: int) -> list[Message]:
+    """Return pages: originals first, and in every later portion a near copy of each."""
+    edits = [5 * number] if number else []
+    return [
+        Message(key=b"%d" % topic, value=page_json(f"{topic}-{number}", essay(topic, edits)))
+        for topic in range(PORTION)
+    ]
+
+
+def test_tables_change_while_two_daemons_run_and_the_command_is_killed_at_each_step(
+    kafka_broker: KafkaBroker, redis_server: RedisServer
+) -> None:
+    arena = build_arena(kafka_broker, redis_server)
+    arena.publish(portion(0))
+    with ExitStack() as stack:
+        daemons = serving(stack, (*arena.settings, *CALM, "pipeline.max_batch_pages=20"), 2)
+        for number, step in enumerate(STEPS, start=1):
+            arena.publish(portion(number))
+            killed = lay_out(arena.settings, 20_000_000, step)
+            assert killed.returncode == SIGKILLED, (step, killed.stderr)
+        done = lay_out(arena.settings, 20_000_000)
+        arena.publish(portion(len(STEPS) + 1))
+        wait_until_quiet(arena.settings, QUIET_SECONDS)
+        assert [daemon.stop() for daemon in daemons] == [0, 0]
+        logs = [line["event"] for daemon in daemons for line in daemon.log_events()]
+
+    assert (done.returncode, done.stdout.decode()[-len(NEW_SETTINGS) :]) == (0, NEW_SETTINGS)
+    assert "table_layout_adopted" in logs
+    assert violations(arena.settings) == []
+    assert stored_partition(arena.settings) == {
+        frozenset(f"https://example.com/{topic}-{number}" for number in range(len(STEPS) + 2))
+        for topic in range(PORTION)
+    }
+    assert lay_out(arena.settings, 20_000_000).returncode == 0
+    assert layouts(redis_server, arena.settings) == {b"t1."}
+
+
+def test_daemons_start_with_the_settings_of_either_layout_and_with_no_other(index: StoredIndex) -> None:
+    index.hold(*(page_json(name, essay(1)) for name in "ab"))
+    larger = (*index.settings, "index.expected_pages=20000000", "index.blocks=5")
+    other = (*index.settings, "index.expected_pages=3000000")
+    assert StoredIndex(index.server, larger).call("query", "https://example.com/a").returncode == 2
+
+    assert lay_out(index.settings, 20_000_000).returncode == 0
+
+    for settings in (index.settings, larger):
+        found = StoredIndex(index.server, settings).json_of("query", "https://example.com/a")
+        assert [match["id"] for match in found["matches"]] == ["https://example.com/b"]
+    refused = StoredIndex(index.server, other).call("query", "https://example.com/a")
+    assert refused.returncode == 2
+    assert b"set these" in refused.stderr
+
+
+def test_the_layout_in_force_cancels_what_another_run_has_begun(index: StoredIndex) -> None:
+    index.hold(*(page_json(name, essay(1)) for name in "ab"))
+    assert lay_out(index.settings, 200_000, "before cluster_store.commit 2").returncode == SIGKILLED
+    assert layouts(index.server, index.settings) == {b"t", b"t1."}
+
+    cancelled = lay_out(index.settings, 10_000)
+
+    assert (cancelled.returncode, layouts(index.server, index.settings)) == (0, {b"t"})
+
+
+def test_the_index_is_not_rebuilt_while_its_tables_are_laid_out(index: StoredIndex) -> None:
+    index.hold(*(page_json(name, essay(1)) for name in "ab"))
+    assert lay_out(index.settings, 200_000, "before cluster_store.commit 2").returncode == SIGKILLED
+
+    refused = index.call("rebuild")
+    finished = lay_out(index.settings, 200_000)
+
+    assert (refused.returncode, finished.returncode) == (2, 0)
+    assert b"'rebuild --into' has not finished" in refused.stderr
+    assert index.call("rebuild", "--set", "index.expected_pages=200000").returncode == 0
+
+
+def test_fewer_pages_than_the_index_holds_are_refused_and_change_nothing(index: StoredIndex) -> None:
+    index.hold(*(page_json(name, essay(number)) for number, name in enumerate("abc")))
+    before = index.keys()
+
+    refused = lay_out(index.settings, 2)
+
+    assert refused.returncode == 2
+    assert b"holds some 3 page records" in refused.stderr
+    assert index.keys() == before
+
+
+def test_more_pages_than_six_times_the_plan_of_creation_are_laid_out_with_a_warning(
+    index: StoredIndex,
+) -> None:
+    index.hold(*(page_json(name, essay(1)) for name in "ab"))
+
+    six_times, more = (lay_out(index.settings, pages) for pages in (60_000, 200_000))
+
+    assert (six_times.returncode, more.returncode) == (0, 0)
+    assert b"page_record_layout_outgrown" not in six_times.stderr
+    assert more.stderr.count(b"page_record_layout_outgrown") == 1
+
+
+def test_the_tables_of_a_redis_cluster_change_twice(redis_cluster: RedisCluster, namespace: str) -> None:
+    settings = (f"redis.url={redis_cluster.url}", f"redis.namespace={namespace}")
+    index = StoredIndex(redis_cluster.nodes[0], settings)
+    index.hold(*(page_json(name, essay(1)) for name in "ab"))
+
+    runs = [lay_out(settings, pages) for pages in (200_000, 50_000)]
+
+    assert [run.returncode for run in runs] == [0, 0], runs[-1].stderr
+    assert layouts(redis_cluster, settings) == {b"t2."}
+    index.hold(page_json("c", essay(1)))
+    found = index.json_of("query", "https://example.com/c")
+    assert {match["id"][-1] for match in found["matches"]} == {"a", "b"}
