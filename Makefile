@@ -38,7 +38,7 @@ lint: .venv/.stamp-dev ## Format, lint, spelling, wording; changes nothing
 types: .venv/.stamp-dev ## Type-check library, daemon, tests and benchmarks
 	$(BIN)/mypy
 
-floors: .venv/.stamp-dev ## Hold imports to the floors of the house
+floors: .venv/.stamp-dev ## Check that imports follow the floors of docs/architecture.md
 	$(BIN)/lint-imports
 
 unit property schedules: .venv/.stamp-dev ## Tests of one tier, without servers
@@ -69,8 +69,10 @@ soak: packages jars ## A quarter of an hour under full load: nothing may grow, a
 monitoring: packages jars ## A broker, Redis, two daemons and Prometheus, fed with a crawl; prints where to look
 	$(BIN)/python -m monitoring
 
-pictures: packages jars ## Draw the dashboards of docs/ anew, from three minutes of such a crawl
+pictures: packages jars ## Draw the pictures of docs/ anew: dashboards from three minutes of such a crawl, the web page
 	$(BIN)/python -m monitoring --pictures docs
+	$(BIN)/python -m monitoring.terminal docs/terminal.svg
+	$(BIN)/python -m monitoring.screenshots docs
 
 bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, find-all, and what is found
 	$(BIN)/python -m benchmarks.fingerprint
@@ -82,10 +84,16 @@ bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, find-all,
 	$(BIN)/python -m benchmarks.empty_layouts
 	$(BIN)/python -m benchmarks.find_all
 	$(BIN)/python -m benchmarks.peers
+	$(BIN)/python -m benchmarks.corpus
 	$(BIN)/python -m benchmarks.quality --memory
 	$(BIN)/python -m benchmarks.quality.frames
+	$(BIN)/python -m benchmarks.archives
+	$(BIN)/python -m benchmarks.archive_matches --set frames.scope=off
+	$(BIN)/python -m benchmarks.freeze
+	$(BIN)/python -m benchmarks.freeze --hosts 100
+	$(BIN)/python -m benchmarks.archive_stream
 
-fmt: .venv/.stamp-dev ## Format the code and mend what ruff can mend
+fmt: .venv/.stamp-dev ## Format the code and apply ruff's fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
@@ -141,6 +149,7 @@ server-packages = $(call unless,command -v redis-server,redis-server) \
 	$(call unless,command -v openssl,openssl) \
 	$(call unless,command -v prometheus,prometheus) \
 	$(call unless,command -v systemd-analyze,systemd) \
+	$(call unless,command -v chromium,chromium fonts-inter) \
 	$(call unless,command -v javac,default-jdk-headless) \
 	$(call unless,command -v mvn,maven)
 
