@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from neardup_stream.chunks import in_chunks
 from neardup_stream.stores.frame_store import FrameChange
+from neardup_stream.stores.redis.by_handle import run_by_handle
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import Keys
 
@@ -57,20 +57,11 @@ class RedisFrames:
         first: tuple[int, ...],
     ) -> list[Any]:
         """Run a script for each site; return the answers in order."""
-        by_shard: dict[int, list[int]] = {}
-        for i, site in enumerate(sites):
-            shard = self._keys.shard_of_handle(site) if self._client.is_cluster else 0
-            by_shard.setdefault(shard, []).append(i)
-        parts = [part for rows in by_shard.values() for part in in_chunks(rows, TABLES_PER_CALL)]
-        calls = [
-            ScriptCall(
+
+        def call_for(part: list[int]) -> ScriptCall:
+            return ScriptCall(
                 [self._keys.frame_table(sites[i]) for i in part],
                 (*first, *(argument for i in part for argument in arguments[i])),
             )
-            for part in parts
-        ]
-        answers: list[Any] = [None] * len(sites)
-        for part, answer in zip(parts, await self._client.run(script, calls), strict=True):
-            for i, value in zip(part, answer, strict=True):
-                answers[i] = value
-        return answers
+
+        return await run_by_handle(self._client, self._keys, script, sites, TABLES_PER_CALL, call_for)

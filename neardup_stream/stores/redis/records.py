@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from neardup_stream.chunks import in_chunks
 from neardup_stream.page import Handle
 from neardup_stream.stores.page_record import record_header
 from neardup_stream.stores.protocol import RankWrite, RecordAnswer, RecordChange, RecordDrop, WalkedRecords
+from neardup_stream.stores.redis.by_handle import run_by_handle
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import Keys
 from neardup_stream.stores.redis.walking import WalkWidth, walk_hashes
@@ -128,9 +128,9 @@ class RedisRecords:
         *common: int,
     ) -> list[Any]:
         """Run a script for each handle, with its own arguments before those of all; return the answers."""
-        parts = self._parts(handles)
-        calls = [
-            ScriptCall(
+
+        def call_for(part: list[int]) -> ScriptCall:
+            return ScriptCall(
                 [self._keys.record(handles[i]) for i in part],
                 (
                     np.array([handles[i] for i in part], dtype=">u8").tobytes(),
@@ -138,19 +138,5 @@ class RedisRecords:
                     *common,
                 ),
             )
-            for part in parts
-        ]
-        answers: list[Any] = [None] * len(handles)
-        for part, answer in zip(parts, await self._client.run(script, calls), strict=True):
-            for i, value in zip(part, answer, strict=True):
-                answers[i] = value
-        return answers
 
-    def _parts(self, handles: Sequence[Handle]) -> list[list[int]]:
-        """Return which rows are sent together, at most `RECORDS_PER_CALL`; in a cluster, of one shard."""
-        if not self._client.is_cluster:
-            return list(in_chunks(list(range(len(handles))), RECORDS_PER_CALL))
-        by_shard: dict[int, list[int]] = {}
-        for i, handle in enumerate(handles):
-            by_shard.setdefault(self._keys.shard_of_handle(handle), []).append(i)
-        return [part for rows in by_shard.values() for part in in_chunks(rows, RECORDS_PER_CALL)]
+        return await run_by_handle(self._client, self._keys, script, handles, RECORDS_PER_CALL, call_for)
