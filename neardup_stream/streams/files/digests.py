@@ -38,7 +38,9 @@ class LateDigests:
         """Digest an open file; its owner may read, move in and close it meanwhile."""
         if path not in self._digests:
             own = os.dup(descriptor)
-            self._digests[path] = self._executor.submit(self._digest_and_close, own)
+            digest = self._executor.submit(digest_of, own, self._is_left)
+            digest.add_done_callback(lambda _: os.close(own))  # also where it was cancelled
+            self._digests[path] = digest
 
     def of_paths(self) -> Mapping[str, str]:
         """Return the digest of each path, when all are computed.
@@ -50,12 +52,6 @@ class LateDigests:
             return {path: digest.result() for path, digest in self._digests.items()}
         except OSError as error:
             raise StreamUnavailable(f"cannot read the input: {error.strerror}", "disk") from error
-
-    def _digest_and_close(self, descriptor: int) -> str:
-        try:
-            return digest_of(descriptor, self._is_left)
-        finally:
-            os.close(descriptor)
 
 
 def digest_of(descriptor: int, is_left: Event | None = None) -> str:

@@ -73,13 +73,19 @@ def test_a_digest_computed_beside_reading_is_the_one_computed_before(tmp_path: P
         assert settled_ids(digests) == {beside: before}
 
 
-def test_digests_that_are_left_early_are_not_waited_for(tmp_path: Path) -> None:
-    path = tmp_path / "endless.jsonl"
-    with path.open("wb") as file:
-        file.truncate(1 << 40)  # takes no room, and half an hour to digest
+def test_digests_that_are_left_early_are_not_waited_for_and_keep_no_file_open(tmp_path: Path) -> None:
+    paths = [tmp_path / "endless.jsonl", tmp_path / "never-begun.jsonl"]
+    for path in paths:
+        with path.open("wb") as file:
+            file.truncate(1 << 40)  # takes no room, and half an hour to digest
 
-    with LateDigests() as digests, open_input(str(path), Counter(), digests=digests) as opened:
-        next(opened.chunks)
+    with LateDigests() as digests:
+        for path in paths:
+            with open_input(str(path), Counter(), digests=digests) as opened:
+                next(opened.chunks)
+
+    opened_files = {file.resolve() for file in Path("/proc/self/fd").iterdir()}
+    assert opened_files.isdisjoint(paths)
 
 
 @pytest.mark.parametrize("name", ["p.jsonl.gz", "p.jsonl.zst"])
