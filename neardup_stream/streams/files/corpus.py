@@ -18,12 +18,11 @@ from neardup_stream.message import Partition, Position
 from neardup_stream.streams.files.inputs import compressible_endings, is_pipe, open_input
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS
 from neardup_stream.streams.files.outputs import buffered_output
-from neardup_stream.streams.files.parquet import require_parquet
+from neardup_stream.streams.files.parquet import PARQUET_ENDING, require_parquet
 from neardup_stream.streams.files.source import read_again
 
 __all__ = ["Rows", "check_corpus", "copy_rows"]
 
-_PARQUET: Final = ".parquet"
 _READ_AT_ONCE: Final = 8192
 """Rows of Parquet."""
 
@@ -56,15 +55,15 @@ def check_corpus(inputs: Sequence[str], output: str) -> None:
     if pipes := [path for path in inputs if is_pipe(path)]:
         raise ConfigError(f"{pipes[0]!r} cannot be read a second time: name a file to keep pages of it")
     lines = ", ".join(JSON_LINES_ENDINGS)
-    if output.endswith(_PARQUET):
+    if output.endswith(PARQUET_ENDING):
         require_parquet()
-        allowed: tuple[str, ...] = (_PARQUET,)
+        allowed: tuple[str, ...] = (PARQUET_ENDING,)
         kept, remedy = "of Parquet alone", f"keep its pages in a file whose name ends in {lines}"
     elif output.endswith(JSON_LINES_ENDINGS):
-        allowed = (_PARQUET, *compressible_endings(JSON_LINES_ENDINGS))
+        allowed = (PARQUET_ENDING, *compressible_endings(JSON_LINES_ENDINGS))
         kept, remedy = "of JSON Lines and Parquet", "--write-warc keeps the pages of WARC files"
     else:
-        raise ConfigError(f"{output!r} must end in {lines}, {_PARQUET} to keep pages in it")
+        raise ConfigError(f"{output!r} must end in {lines}, {PARQUET_ENDING} to keep pages in it")
     if others := [path for path in inputs if not path.endswith(allowed)]:
         raise ConfigError(f"{output!r} keeps rows {kept}, and {others[0]!r} is none: {remedy}")
 
@@ -96,7 +95,7 @@ def copy_rows(
     Cost: one more pass over the inputs; memory of a block of rows.
     """
     with buffered_output(output) as file:
-        if output.endswith(_PARQUET):
+        if output.endswith(PARQUET_ENDING):
             count = _copy_parquet(file, inputs, rows, run_name)
         else:
             count = _copy_lines(file, inputs, rows, max_page_bytes, run_name)

@@ -16,7 +16,9 @@ from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Position, Record
 from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
 
-__all__ = ["read_parquet", "require_parquet"]
+__all__ = ["PARQUET_ENDING", "read_parquet", "require_parquet"]
+
+PARQUET_ENDING: Final = ".parquet"
 
 _ROWS_AT_ONCE: Final = 256
 _CHARACTER_BYTES: Final = 4

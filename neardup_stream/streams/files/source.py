@@ -21,7 +21,7 @@ from neardup_stream.streams.files.inputs import (
     open_input,
 )
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS, read_json_lines
-from neardup_stream.streams.files.parquet import read_parquet, require_parquet
+from neardup_stream.streams.files.parquet import PARQUET_ENDING, read_parquet, require_parquet
 from neardup_stream.streams.files.warc import read_warc
 from neardup_stream.streams.finite import FiniteSource
 from neardup_stream.streams.protocol import EndOfStream
@@ -54,7 +54,7 @@ _READERS: dict[str, _Reader] = {
     ".wacz": read_warc,
     ".wet": read_warc,
     ".wet.gz": read_warc,
-    ".parquet": read_parquet,
+    PARQUET_ENDING: read_parquet,
 }
 """Readers by the end of the file name."""
 
