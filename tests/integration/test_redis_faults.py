@@ -152,7 +152,9 @@ async def test_a_fault_costs_time_and_nothing_else_and_its_reason_is_counted(
 
 
 async def test_slots_without_a_master_are_waited_for(namespace: str) -> None:
-    with start_redis(options={"cluster-enabled": "yes"}) as server, redis.Redis.from_url(server.url) as admin:
+    (bus_port,) = free_ports(1)
+    options = {"cluster-enabled": "yes", "cluster-port": str(bus_port)}
+    with start_redis(options=options) as server, redis.Redis.from_url(server.url) as admin:
         admin.execute_command("CLUSTER ADDSLOTSRANGE", 0, SLOTS - 1)
         wait_until(lambda: admin.execute_command("CLUSTER INFO")["cluster_state"] == "ok", PATIENT_SECONDS)
         config = RedisConfig(f"redis+cluster://127.0.0.1:{server.port}", PATIENT_SECONDS, retries=0)

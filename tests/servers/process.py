@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from random import SystemRandom
 
@@ -22,6 +23,7 @@ __all__ = [
     "free_ports",
     "is_listening",
     "is_paused",
+    "is_running",
     "wait_until",
 ]
 
@@ -129,6 +131,18 @@ def is_paused(pid: int) -> bool:
         return all(_state(thread) == "T" for thread in threads.iterdir())
     except (FileNotFoundError, ProcessLookupError):  # a thread ended while we looked
         return False
+
+
+def is_running(pid: int) -> bool:
+    """Return whether any thread of a process has not ended: until then the process holds its locks."""
+    threads: list[Path] = []
+    with suppress(FileNotFoundError):
+        threads += Path(f"/proc/{pid}/task").iterdir()
+    for thread in threads:
+        with suppress(FileNotFoundError, ProcessLookupError):  # it ended while we looked
+            if _state(thread) not in "XZ":
+                return True
+    return False
 
 
 def _state(thread: Path) -> str:

@@ -16,7 +16,7 @@ from neardup_daemon.embedded import EmbeddedServer, find_server
 from redis.asyncio import Redis
 
 from neardup_stream.errors import ConfigError, CorruptData
-from tests.servers.process import HEARING_SIGNALS, wait_until
+from tests.servers.process import HEARING_SIGNALS, is_running, wait_until
 from tests.servers.redis import find_redis, find_valkey
 
 STOP_SECONDS = 20
@@ -58,15 +58,6 @@ LOADING_SERVER = dedent(f"""\
 def state() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as folder:
         yield Path(folder) / "state"
-
-
-def is_running(pid: int) -> bool:
-    """Return whether a process runs: one that ended and was not waited for does not."""
-    try:
-        status = Path(f"/proc/{pid}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return status.rpartition(")")[2].split()[0] != "Z"
 
 
 @pytest.mark.parametrize("find", [find_redis, find_valkey], ids=["redis", "valkey"])
