@@ -31,7 +31,7 @@ from neardup_daemon.settings.settings import Settings
 
 from benchmarks.quality.labelled_set import Pair, build_labelled_set, pair
 from neardup_stream.archive.keys import page_keys
-from neardup_stream.archive.slots import MOST_POSTS
+from neardup_stream.archive.post_lists import MOST_POSTS
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.freezing import keyed_arrival
 from neardup_stream.streams.memory.streams import numbered

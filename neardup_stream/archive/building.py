@@ -28,7 +28,8 @@ LEAST_MEMORY_BYTES: Final = 1 << 26
 _PROCESS_BYTES: Final = 556 << 20
 """What the process takes beside what is sorted, with the latest pages of sites, which teach their frames."""
 
-_NAMED: Final = np.dtype([("name", "<u8"), ("rest", "<u8"), ("time", "<i8")])
+_NAME: Final = np.dtype([("name", "<u8"), ("rest", "<u8")])
+_NAMED: Final = np.dtype([*_NAME.descr, ("time", "<i8")])
 _ADDED_AT_ONCE: Final = 4096
 """Pages; a multiple of BLOCK_PAGES, so that only the last block is short."""
 
@@ -87,7 +88,8 @@ class ArchiveBuilder:
         self._log = LogWriter(directory)
         self._parts = tuple(parts)
         self._stack = ExitStack()
-        self._new_ids: list[bytes] = []
+        self._new_names: list[bytes] = []
+        self._new_times: list[int] = []
         self._latest_ms = 0
         self._unindexed_count = 0
 
@@ -152,21 +154,21 @@ class ArchiveBuilder:
         return Built(header, page_count, repeat_count, self._unindexed_count)
 
     def _add_pages(self, rows: Sequence[SortedRow], first_row: int) -> None:
-        pages = [unpack_page(row.data) for row in rows]
+        pages = [unpack_page(data) for _, _, data in rows]
+        keys = [key for key, _, _ in rows]
         for start in range(0, len(pages), BLOCK_PAGES):
-            block = pages[start : start + BLOCK_PAGES]
-            keys = [row.key for row in rows[start : start + BLOCK_PAGES]]
-            self._log.add([page.logged for page in block], keys, keys[0])
+            block = keys[start : start + BLOCK_PAGES]
+            self._log.add([page.logged for page in pages[start : start + BLOCK_PAGES]], block, block[0])
         for part in self._parts:
             part.add(pages, first_row)
-        self._unindexed_count += sum(not page.keys for page in pages)
-        self._latest_ms = max(self._latest_ms, *(page.logged.fetched_ms for page in pages))
+        self._unindexed_count += sum([not page.keys for page in pages])
+        self._latest_ms = max([self._latest_ms, *[page.logged.fetched_ms for page in pages]])
 
     def _living(self) -> Iterator[SortedRow]:
         """Return the pages in the order of their keys, without those of which a later one has the id."""
-        repeated = self._repeated()
+        repeated = self._repeated().tobytes()
         self.reach("spill")
-        return (row for row in self._rows.in_order() if not repeated[row.number])
+        return (row for row in self._rows.in_order() if not repeated[row[1]])
 
     def _repeated(self) -> NDArray[np.bool_]:
         """For each page whether a later one has its id, or it was forgotten later."""
@@ -182,11 +184,16 @@ class ArchiveBuilder:
 
     def _keep_id(self, page_id: str, time: int) -> None:
         """Note when an id came: even times are pages, odd ones forgets between them."""
-        name = blake2b(page_id.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        self._new_ids.append(name + time.to_bytes(8, "little", signed=True))
-        if len(self._new_ids) == _ADDED_AT_ONCE:
+        name = blake2b(page_id.encode("utf-8", "surrogatepass"), digest_size=_NAME.itemsize)
+        self._new_names.append(name.digest())
+        self._new_times.append(time)
+        if len(self._new_names) == _ADDED_AT_ONCE:
             self._keep_ids()
 
     def _keep_ids(self) -> None:
-        self._ids.add(np.frombuffer(b"".join(self._new_ids), _NAMED))
-        self._new_ids.clear()
+        ids = np.empty(len(self._new_names), _NAMED)
+        ids[["name", "rest"]] = np.frombuffer(b"".join(self._new_names), _NAME)
+        ids["time"] = self._new_times
+        self._ids.add(ids)
+        self._new_names.clear()
+        self._new_times.clear()

@@ -17,13 +17,12 @@ __all__ = ["WHOLE_ROWS", "ColumnsWriter"]
 WHOLE_ROWS: Final = 64
 """Rows to an entry of `whole.starts`."""
 
-_WORDS: Final = ("simhash", "text", "scope")
 _COUNTS: Final = ("shingles", "whole.count")
-_NAMES: Final = (*_WORDS, *_COUNTS, "sketch", "whole", "whole.sizes", "whole.starts")
+_NAMES: Final = ("simhash", "text", "scope", *_COUNTS, "sketch", "whole", "whole.sizes", "whole.starts")
 
 
 class ColumnsWriter:
-    """Collects pages, WHOLE_ROWS at a time, and writes the columns; a context manager.
+    """Collects pages and writes the columns; a context manager.
 
     Args:
         directory: for temporary files.
@@ -49,21 +48,24 @@ class ColumnsWriter:
         self._stack.close()
 
     def add(self, pages: Sequence[FrozenPage]) -> None:
-        """Append WHOLE_ROWS pages; fewer only at the end."""
-        columns = self._columns
-        words = zip(*((page.fingerprint, page.text_fingerprint, page.scope) for page in pages), strict=True)
-        for name, values in zip(_WORDS, words, strict=True):
-            columns[name].write(np.array(values, "<u8").tobytes())
-        counts = zip(*((page.shingle_count, page.whole_count) for page in pages), strict=True)
-        for name, values in zip(_COUNTS, counts, strict=True):
-            columns[name].write(np.array(values, "<u8").tobytes())
-            self._largest[name] = max(self._largest[name], *values)
-        columns["sketch"].write(b"".join(page.sketch.ljust(self._sketch_bytes, b"\0") for page in pages))
-        columns["whole.starts"].write(columns["whole"].size_bytes.to_bytes(8, "little"))
-        columns["whole.sizes"].write(bytes(len(page.whole) for page in pages))
-        columns["whole"].write(b"".join(page.whole for page in pages))
+        """Append a multiple of WHOLE_ROWS pages; others only at the end."""
+        columns, wholes = self._columns, [page.whole for page in pages]
+        columns["simhash"].write(_words([page.fingerprint for page in pages]))
+        columns["text"].write(_words([page.text_fingerprint for page in pages]))
+        columns["scope"].write(_words([page.scope for page in pages]))
+        self._add_counts("shingles", [page.shingle_count for page in pages])
+        self._add_counts("whole.count", [page.whole_count for page in pages])
+        columns["sketch"].write(b"".join([page.sketch.ljust(self._sketch_bytes, b"\0") for page in pages]))
+        ends = np.cumsum([columns["whole"].size_bytes, *map(len, wholes)])
+        columns["whole.starts"].write(ends[:-1:WHOLE_ROWS].astype("<u8").tobytes())
+        columns["whole.sizes"].write(bytes(map(len, wholes)))
+        columns["whole"].write(b"".join(wholes))
         self._is_scoped = self._is_scoped or any(page.scope for page in pages)
         self._count += len(pages)
+
+    def _add_counts(self, name: str, counts: Sequence[int]) -> None:
+        self._columns[name].write(_words(counts))
+        self._largest[name] = max(self._largest[name], *counts)
 
     def write(self, writer: ArchiveWriter) -> None:
         """Write the sections.
@@ -92,3 +94,7 @@ class ColumnsWriter:
         width = bits_for(self._largest[name])
         chunks = (pack(np.frombuffer(chunk, "<u8"), width) for chunk in self._columns[name].chunks(64))
         writer.add(name, chunks, self._count, width)
+
+
+def _words(values: Sequence[int]) -> bytes:
+    return np.array(values, "<u8").tobytes()

@@ -13,7 +13,8 @@ from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.archive.layout import Section
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.perfect import PART_BYTES
-from neardup_stream.archive.slots import CHECK_BITS, MOST_POSTS
+from neardup_stream.archive.post_lists import MOST_POSTS
+from neardup_stream.archive.slots import CHECK_BITS
 from neardup_stream.bits.packed import MAX_PACKED_BITS, unpack
 from neardup_stream.errors import ConfigError, CorruptData
 

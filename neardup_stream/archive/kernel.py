@@ -5,6 +5,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from neardup_stream.archive.kernel_keys import hash_keys, page_keys
+from neardup_stream.archive.kernel_log import pack_block
 from neardup_stream.archive.kernel_pages import (
     SOUND,
     check_pages,
@@ -24,18 +25,23 @@ from neardup_stream.archive.kernel_perfect import (
     rank_vertices,
     vertices_of,
 )
+from neardup_stream.archive.kernel_posts import add_lists
+from neardup_stream.archive.kernel_rows import partition_rows
 
 __all__ = [
     "ABSENT",
     "SOUND",
+    "add_lists",
     "build_part",
     "check_bits",
     "check_pages",
     "checksum_pages",
     "expand_posts",
     "hash_keys",
+    "pack_block",
     "page_keys",
     "part_slots",
+    "partition_rows",
     "probe",
     "rank_vertices",
     "touch_rows",

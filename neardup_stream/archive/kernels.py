@@ -9,7 +9,16 @@ from neardup_stream.kernel_cache import load_compiled
 __all__ = ["load_archive_kernel", "load_search_kernel"]
 
 
-_SOURCES = ("kernel.py", "kernel_keys.py", "kernel_pages.py", "kernel_perfect.py")
+_SOURCES = (
+    "kernel.py",
+    "kernel_keys.py",
+    "kernel_log.py",
+    "kernel_numbers.py",
+    "kernel_pages.py",
+    "kernel_perfect.py",
+    "kernel_posts.py",
+    "kernel_rows.py",
+)
 _SEARCH_SOURCES = ("kernel_search.py", "kernel_pages.py")
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.archive.columns import WHOLE_ROWS, ColumnsWriter
+from neardup_stream.archive.columns import ColumnsWriter
 from neardup_stream.archive.frozen import KEYS
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.slots import KeyTables
@@ -80,10 +80,9 @@ class MatchingWriter:
         self._stack.close()
 
     def add(self, pages: Sequence[FrozenPage], first_row: int) -> None:
-        """See `PartWriter`; a multiple of WHOLE_ROWS pages, but for the last ones."""
-        for start in range(0, len(pages), WHOLE_ROWS):
-            self._columns.add(pages[start : start + WHOLE_ROWS])
-        words = np.frombuffer(b"".join(page.keys for page in pages), "<u8")
+        """See `PartWriter`; see `ColumnsWriter.add`."""
+        self._columns.add(pages)
+        words = np.frombuffer(b"".join([page.keys for page in pages]), "<u8")
         counts = np.array([len(page.keys) // 8 for page in pages])
         rows = np.arange(first_row, first_row + len(pages), dtype=np.uint32)
         self._keys.add(words, np.repeat(rows, counts))

@@ -13,23 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.archive.kernels import load_archive_kernel
-from neardup_stream.archive.leb128 import put_numbers
 from neardup_stream.archive.perfect import PART_BYTES, PartHasher, part_bits_for
+from neardup_stream.archive.post_lists import PostLists
 from neardup_stream.archive.spills import PARTITION_BITS, PARTITIONS, PartitionedRows, SpilledColumn
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import bits_for, pack
 
-__all__ = ["CHECK_BITS", "MOST_POSTS", "KeyTables"]
+__all__ = ["CHECK_BITS", "KeyTables"]
 
 CHECK_BITS: Final = 16
 """Of a slot, by which it knows its key: one unknown key in 65,536 is taken for a known one."""
 
-MOST_POSTS: Final = 128
-"""Pages listed for one key at most; of more, as many are taken at equal distances."""
-
 _PAIR: Final = np.dtype([("key", "<u8"), ("page", "<u4")])
-_MOST_REMEMBERED: Final = 1 << 20
-"""Lists that are remembered to be stored once; the same whatever memory there is, so that files are equal."""
 
 
 class KeyTables:
@@ -47,7 +42,7 @@ class KeyTables:
         }
         self._stack = ExitStack()
         self._hasher = PartHasher()
-        self._remembered: dict[bytes, int] = {}
+        self._lists = PostLists()
 
     def __enter__(self) -> Self:
         """Create the temporary files."""
@@ -115,35 +110,16 @@ class KeyTables:
         self, pairs: NDArray[Any], keys: NDArray[np.uint64], starts: NDArray[np.intp]
     ) -> NDArray[np.uint64]:
         """Return what the slot of each key holds."""
-        pages = pairs["page"]
+        pages = pairs["page"].copy()
         ends = np.append(starts[1:], pages.size)
         values = pages[starts].astype(np.uint64) << np.uint64(1)
         many = np.flatnonzero(ends - starts > 1)
-        for at, start, end in zip(many.tolist(), starts[many].tolist(), ends[many].tolist(), strict=True):
-            values[at] = self._listed(pages[start:end]) << 1 | 1
+        offsets, posts = self._lists.add(pages, starts[many], ends[many])
+        values[many] = offsets.astype(np.uint64) << np.uint64(1) | np.uint64(1)
+        self._columns["posts"].write(posts)
         checks = np.empty(keys.size, np.uint64)
         load_archive_kernel().check_bits(keys, checks)
         return checks | values << np.uint64(CHECK_BITS)
-
-    def _listed(self, pages: NDArray[np.uint32]) -> int:
-        """Return where the list of these pages begins."""
-        name = pages.tobytes()
-        at = self._remembered.get(name)
-        if at is None:
-            if len(self._remembered) == _MOST_REMEMBERED:
-                self._remembered.clear()
-            at = self._remembered[name] = self._columns["posts"].size_bytes
-            self._columns["posts"].write(_packed_list(np.unique(pages)))
-        return at
-
-
-def _packed_list(pages: NDArray[np.uint32]) -> bytes:
-    count = pages.size
-    if count > MOST_POSTS:
-        pages = pages[np.arange(MOST_POSTS) * count // MOST_POSTS]
-    out = bytearray()
-    put_numbers([count, int(pages[0]), *np.diff(pages).tolist()], out)
-    return bytes(out)
 
 
 def _is_first(ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:

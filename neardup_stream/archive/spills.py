@@ -3,19 +3,21 @@
 Such a file is gone when the process ends, however it ends.
 """
 
-import heapq
 import os
 import tempfile
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from struct import Struct
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.archive.kernels import load_archive_kernel
+from neardup_stream.chunks import in_chunks
 from neardup_stream.errors import StreamUnavailable
 
 __all__ = ["PARTITIONS", "PARTITION_BITS", "PartitionedRows", "SortedRow", "SortedRows", "SpilledColumn"]
@@ -24,16 +26,14 @@ PARTITION_BITS = 8
 PARTITIONS = 1 << PARTITION_BITS
 _CHUNK_BYTES = 1 << 20
 _MERGED_CHUNK_BYTES = 1 << 17
+_MERGED_ROWS = 512
 _ROW_OVERHEAD_BYTES = 240
 _ROW = Struct("<IIQ")
+_WORD_BYTES = 4
 
 
-class SortedRow(NamedTuple):
-    """A row with its key and its number among all that came; rows of one key are in the order of that."""
-
-    key: bytes
-    number: int
-    data: bytes
+SortedRow = tuple[bytes, int, bytes]
+"""A row: its key, its number among all that came, its data. A plain tuple, which sorts in half the time."""
 
 
 class _TemporaryFile:
@@ -113,7 +113,7 @@ class SortedRows:
 
     def add(self, key: bytes, data: bytes) -> None:
         """Take in a row; its number is how many came before it."""
-        self._held.append(SortedRow(key, self.count, data))
+        self._held.append((key, self.count, data))
         self.count += 1
         self._held_bytes += len(key) + len(data) + _ROW_OVERHEAD_BYTES
         if self._held_bytes >= self._memory_bytes:
@@ -123,43 +123,77 @@ class SortedRows:
         """Yield all rows, once."""
         self._held.sort()
         held, self._held = self._held, []
-        yield from heapq.merge(*(self._read(*run) for run in self._runs), held)
+        yield from _merged([*(self._read(*run) for run in self._runs), in_chunks(held, _MERGED_ROWS)])
 
     def _spill(self) -> None:
         self._held.sort()
         start, packed = self._file.size_bytes, bytearray()
-        for row in self._held:
-            packed += _ROW.pack(len(row.key), len(row.data), row.number)
-            packed += row.key
-            packed += row.data
+        for key, number, data in self._held:
+            packed += _ROW.pack(len(key), len(data), number)
+            packed += key
+            packed += data
             if len(packed) >= _CHUNK_BYTES:
                 self._file.append(packed)
                 packed.clear()
         self._runs.append((start, self._file.append(packed)[1]))
         self._held, self._held_bytes = [], 0
 
-    def _read(self, start: int, end: int) -> Iterator[SortedRow]:
-        data, at = b"", 0
-        while at < len(data) or start < end:
-            if len(data) - at < _ROW.size or len(data) - at < _row_bytes(data, at):
-                wanted = _MERGED_CHUNK_BYTES
-                if len(data) - at >= _ROW.size:
-                    wanted = max(wanted, _row_bytes(data, at))
-                piece = self._file.read(start, min(wanted, end - start))
-                start += len(piece)
-                data, at = data[at:] + piece, 0
-                continue
-            key_bytes, data_bytes, number = _ROW.unpack_from(data, at)
-            at += _ROW.size
-            yield SortedRow(
-                data[at : at + key_bytes], number, data[at + key_bytes : at + key_bytes + data_bytes]
-            )
-            at += key_bytes + data_bytes
+    def _read(self, start: int, end: int) -> Iterator[list[SortedRow]]:
+        """Yield the rows of a run, some at once."""
+        data = b""
+        while start < end:
+            wanted = max(_MERGED_CHUNK_BYTES, _row_bytes(data) - len(data))
+            piece = self._file.read(start, min(wanted, end - start))
+            start += len(piece)
+            data += piece
+            rows, at = _unpacked(data)
+            data = data[at:]
+            if rows:
+                yield rows
 
 
-def _row_bytes(data: bytes, at: int) -> int:
-    key_bytes, data_bytes, _ = _ROW.unpack_from(data, at)
+def _row_bytes(data: bytes) -> int:
+    """Return the size of the first row, as far as it is known."""
+    if len(data) < _ROW.size:
+        return _ROW.size
+    key_bytes, data_bytes, _ = _ROW.unpack_from(data)
     return int(_ROW.size + key_bytes + data_bytes)
+
+
+def _unpacked(data: bytes) -> tuple[list[SortedRow], int]:
+    """Return the rows that are there in whole, and where they end."""
+    rows: list[SortedRow] = []
+    at = 0
+    while at + _ROW.size <= len(data):
+        key_bytes, data_bytes, number = _ROW.unpack_from(data, at)
+        key_at = at + _ROW.size
+        data_at = key_at + key_bytes
+        end = data_at + data_bytes
+        if end > len(data):
+            break
+        rows.append((data[key_at:data_at], number, data[data_at:end]))
+        at = end
+    return rows, at
+
+
+def _merged(runs: Sequence[Iterator[list[SortedRow]]]) -> Iterator[SortedRow]:
+    """Yield the rows of several runs in order.
+
+    Of each run some are there; up to the least of those that end them all are in order.
+    """
+    heads = [(head, run) for run in runs if (head := next(run, []))]
+    while heads:
+        bound = min(head[-1] for head, _ in heads)
+        rows: list[SortedRow] = []
+        rest = []
+        for head, run in heads:
+            end = bisect_right(head, bound)
+            rows += head[:end]
+            if following := head[end:] or next(run, []):
+                rest.append((following, run))
+        rows.sort()  # it finds the runs, and merges them
+        yield from rows
+        heads = rest
 
 
 class PartitionedRows:
@@ -175,7 +209,6 @@ class PartitionedRows:
 
     def __init__(self, dtype: np.dtype[np.void], directory: Path, memory_bytes: int) -> None:
         self._dtype = dtype
-        self._first_field = next(iter(dtype.fields or ()))
         self._file = _TemporaryFile(directory)
         self._memory_bytes = memory_bytes
         self._held: list[NDArray[Any]] = []
@@ -213,15 +246,14 @@ class PartitionedRows:
             return
         rows = np.concatenate(self._held)
         self._held, self._held_bytes = [], 0
-        first = rows[self._first_field]
-        partitions = (first >> np.uint64(64 - PARTITION_BITS)).astype(np.uint8)
-        order = np.argsort(partitions, kind="stable")
-        ends = np.cumsum(np.bincount(partitions, minlength=PARTITIONS)).tolist()
-        rows = rows[order]
+        words = np.empty((rows.size, self._dtype.itemsize // _WORD_BYTES), np.uint32)
+        ends = np.empty(PARTITIONS, np.int64)
+        load_archive_kernel().partition_rows(rows.view(np.uint32).reshape(words.shape), words, ends)
+        at, _ = self._file.append(words.tobytes())
         start = 0
-        for number, end in enumerate(ends):
+        for number, end in enumerate((self._dtype.itemsize * ends).tolist()):
             if end > start:
-                self._extents[number].append(self._file.append(rows[start:end].tobytes()))
+                self._extents[number].append((at + start, at + end))
             start = end
 
 

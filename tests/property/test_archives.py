@@ -2,6 +2,7 @@
 
 import tempfile
 from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,8 @@ from neardup_stream.archive.leb128 import NumberReader, put_numbers
 from neardup_stream.archive.log_blocks import BLOCK_PAGES, LoggedPage, log_key, pack_block, unpack_block
 from neardup_stream.archive.pages import FrozenPage
 from neardup_stream.archive.perfect import PartHasher
-from neardup_stream.archive.spills import SortedRows
+from neardup_stream.archive.post_lists import MOST_POSTS, PostLists
+from neardup_stream.archive.spills import PARTITIONS, PartitionedRows, SortedRows
 from neardup_stream.archive.surt import surt_key, url_of_key
 from neardup_stream.bits.packed import MAX_PACKED_BITS, bits_for, pack, unpack
 from tests.archives import build_archive, frozen_page, keyed_page
@@ -93,6 +95,65 @@ def test_rows_sort_the_same_whatever_memory_there_is(rows: list[tuple[bytes, byt
             for key, data in rows:
                 sorter.add(key, data)
             assert [tuple(row) for row in sorter.in_order()] == expected
+
+
+posts = st.lists(st.integers(0, 2**32 - 2), min_size=1, max_size=300) | st.sampled_from([[7], [7, 9]])
+
+
+@given(st.lists(st.lists(posts, max_size=6), max_size=4), st.sampled_from([2, 1 << 10]))
+def test_a_list_of_pages_is_written_once_while_it_is_remembered(
+    parts: list[list[list[int]]], most_remembered: int
+) -> None:
+    lists = PostLists(most_remembered)
+    written, remembered = bytearray(), dict[bytes, int]()
+    for part in parts:
+        pages = np.array([page for of_key in part for page in of_key], np.uint32)
+        ends = np.cumsum([len(of_key) for of_key in part], dtype=np.int64)
+        expected = []
+        for of_key in part:
+            packed = bytes(_packed_posts(of_key))
+            name = np.sort(np.array(of_key, np.uint32)).tobytes()
+            if name not in remembered:
+                if len(remembered) == most_remembered:
+                    remembered.clear()
+                remembered[name] = len(written)
+                written += packed
+            expected.append(remembered[name])
+
+        before = len(written)
+        offsets, new = lists.add(pages, np.concatenate([[0], ends[:-1]])[: ends.size], ends)
+
+        assert offsets.tolist() == expected
+        assert written[before - len(new) :] == new
+
+
+def _packed_posts(pages: list[int]) -> bytearray:
+    """Return a list of pages as docs/archive-format.md describes it."""
+    ascending = sorted(set(pages))
+    count = len(ascending)
+    listed = [ascending[place * count // MOST_POSTS] for place in range(MOST_POSTS)]
+    chosen = listed if count > MOST_POSTS else ascending
+    out = bytearray()
+    put_numbers([count, chosen[0], *(page - former for former, page in pairwise(chosen))], out)
+    return out
+
+
+wide_rows = st.lists(st.tuples(words, st.integers(0, 2**32 - 1)), max_size=40)
+
+
+@given(st.lists(wide_rows, max_size=5), st.sampled_from([1, 10**6]))
+def test_a_partition_has_the_rows_that_begin_with_its_number_in_their_order(
+    parts: list[list[tuple[int, int]]], memory_bytes: int
+) -> None:
+    dtype = np.dtype([("key", "<u8"), ("page", "<u4")])
+    with PartitionedRows(dtype, Path(tempfile.gettempdir()), memory_bytes) as rows:
+        for part in parts:
+            rows.add(np.array(part, dtype))
+
+        found = [rows.partition(number).tolist() for number in range(PARTITIONS)]
+
+    for number, of_partition in enumerate(found):
+        assert of_partition == [row for part in parts for row in part if row[0] >> 56 == number]
 
 
 band_words = st.sampled_from([b"aaaa", b"bbbb", b"\xff\x00\xff\x00"])
