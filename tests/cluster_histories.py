@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import ClusterState, Decided, Placement
-from neardup_stream.clusters.requests import ForgetRequest, PageVersion, PlaceRequest, Request
+from neardup_stream.clusters.planning import stands_alone
+from neardup_stream.clusters.requests import ForgetRequest, LoneRequest, PageVersion, PlaceRequest, Request
 from neardup_stream.clusters.rules import Rule, components
 from neardup_stream.clusters.snapshot import Description
 from neardup_stream.match import Match
@@ -126,6 +127,7 @@ class History:
         partition: Partition = PARTITION,
         *,
         marks: bool = True,
+        has_lone_requests: bool = False,
         tombstone_ttl_seconds: float = 600.0,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -136,6 +138,7 @@ class History:
         self._matching = matching
         self._partition = partition
         self._marks = marks
+        self._has_lone_requests = has_lone_requests
         self._offset = 0
 
     async def run(self, ops: Iterable[Op]) -> list[Placement]:
@@ -158,8 +161,11 @@ class History:
             return repr((request, placement)).encode()
 
         aged_count = (await self.clusters.settled(())).aged_count
-        decided = await decide_requests(self.clusters, requests, render, aged_count)
+        asked = [_as_lone(request) for request in requests] if self._has_lone_requests else requests
+        decided = await decide_requests(self.clusters, asked, render, aged_count)
         for request, outcome in zip(requests, decided, strict=True):
+            if isinstance(request, PlaceRequest) and request.position not in rendered:
+                rendered[request.position] = stands_alone(request.node)
             self._note(request, rendered[request.position], outcome)
         return [rendered[request.position] for request in requests]
 
@@ -214,6 +220,15 @@ class History:
             record = self.crawl.records[number]
             if record.version == request.node.version:
                 self.crawl.records[number] = record._replace(rank=outcome.rank)
+
+
+def _as_lone(request: Request) -> Request:
+    """Return what the pipeline asks for a new page that matches nothing; of any other page, the same."""
+    if not isinstance(request, PlaceRequest) or request.matches or request.node.version != 1:
+        return request
+    record = repr((request, stands_alone(request.node))).encode()
+    handle, _, page_id, url, fingerprint = request.node
+    return LoneRequest(request.position, handle, page_id, url, fingerprint, request.content, record)
 
 
 class Folded(NamedTuple):

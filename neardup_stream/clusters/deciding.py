@@ -4,7 +4,7 @@ Between the plan and its commit the caller makes the decision record of each req
 known here.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeGuard
 
 from neardup_stream.clusters.cells import pack_lone_page
@@ -13,10 +13,17 @@ from neardup_stream.clusters.optimistic_retry import Pace
 from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.placements import Decided, Settled
 from neardup_stream.clusters.planning import plan, stands_alone
-from neardup_stream.clusters.portions import fitting_counts, known_handles, lone_handles, new_handles
+from neardup_stream.clusters.portions import (
+    fitting_counts,
+    known_handles,
+    lone_handles,
+    new_handles,
+    with_lone,
+    without_matched,
+)
 from neardup_stream.clusters.protocol import PlannedRequest, RecordsBehind, StaleRead
 from neardup_stream.clusters.reading import Describe, Reader
-from neardup_stream.clusters.requests import PlaceRequest, Request
+from neardup_stream.clusters.requests import LoneRequest, PlaceRequest, Request
 from neardup_stream.clusters.rows import (
     NewRow,
     changeable,
@@ -83,11 +90,11 @@ class PortionInClusters:
         self, planning: ClusterPlanning, requests: Sequence[Request], aged_count: int, pace: Pace
     ) -> None:
         self._planning = planning
-        self._requests = requests
+        self._requests = without_matched(requests)
         self._aged_count = aged_count
         self._pace = pace
-        self._lone = lone_handles(requests)
-        self._others = [request for request in requests if not self._is_lone(request)]
+        self._lone = lone_handles(self._requests)
+        self._others = [request for request in self._requests if not self._is_lone(request)]
         self._plan: _Plan | None = None
 
     async def plan(self) -> Sequence[PlannedRequest]:
@@ -105,7 +112,11 @@ class PortionInClusters:
             except StaleSnapshot:
                 await self._pace.back_off()
             else:
-                return [PlannedRequest(row.request, row.placement) for row in self._plan.rows]
+                return [
+                    PlannedRequest(row.request, row.placement)
+                    for row in self._plan.rows
+                    if not isinstance(row.request, LoneRequest)
+                ]
 
     async def commit(self, records: Sequence[bytes]) -> list[Decided] | None:
         """Store the plan with its decision records.
@@ -121,6 +132,7 @@ class PortionInClusters:
             StoreUnavailable: others have changed the same cells too often, or the store is unavailable.
         """
         assert self._plan is not None  # noqa: S101 - plan before commit
+        records = with_lone((row.request for row in self._plan.rows), records)
         if len(counts := fitting_counts(records)) > 1:
             self._pace.shrink(counts)
             return None
@@ -142,9 +154,15 @@ class PortionInClusters:
                 " (clusters.tombstone_ttl_seconds)"
             )
         part = todo[: self._pace.limit]
-        overlay, rows = await planned(reader, part, self._row)
+        numbered = [
+            (number, request)
+            for number, request in enumerate(part, start=1)
+            if not isinstance(request, LoneRequest)
+        ]
+        overlay, others = await planned(reader, numbered, self._row)
         if overlay.behind:
             raise RecordsBehind(overlay.behind)
+        rows = list(_in_order(part, others))
         changes = changes_of(reader, overlay, len(rows), self._pace.turn)
         positions = [request.position for request in part]
         changes = changes._replace(
@@ -163,6 +181,7 @@ class PortionInClusters:
         expects that they are, so where one is not, it is refused, and the second snapshot has it.
         """
         if not self._pace.is_first:
+            self._requests = [_placed(request) for request in self._requests]
             self._lone, self._others = set(), list(self._requests)
         positions = [request.position for request in self._requests]
         reader = Reader(self._planning.store, self._planning.describe)
@@ -171,13 +190,16 @@ class PortionInClusters:
         await reader.read_rows(positions, page_cells(known_handles(self._others) - own))
         return reader
 
-    def _is_lone(self, request: Request) -> TypeGuard[PlaceRequest]:
+    def _is_lone(self, request: Request) -> TypeGuard[PlaceRequest | LoneRequest]:
         """Return whether a request needs no plan: its page is new, and no page here matches it."""
+        if isinstance(request, LoneRequest):
+            return True
         return isinstance(request, PlaceRequest) and request.node.handle in self._lone
 
-    def _row(self, overlay: Overlay, request: Request, number: int) -> NewRow:
+    def _row(self, overlay: Overlay, numbered: tuple[int, Request], _place: int) -> NewRow:
         """Plan a request; one that takes no place leaves its rank unused."""
-        if self._is_lone(request):
+        number, request = numbered
+        if isinstance(request, PlaceRequest) and self._is_lone(request):
             return NewRow(request, stands_alone(request.node), number)
         rank = PROVISIONAL_RANK + number
         placement = plan(overlay, request, self._planning.rule, rank, self._planning.pending_edges)
@@ -200,7 +222,19 @@ class PortionInClusters:
         }
 
 
-def _lone_cell(request: PlaceRequest, number: int) -> tuple[Cell, bytes]:
+def _placed(request: Request) -> Request:
+    return request.placed() if isinstance(request, LoneRequest) else request
+
+
+def _in_order(requests: Sequence[Request], others: Sequence[NewRow]) -> Iterator[NewRow]:
+    """Yield the rows of requests, of which those that had to be planned are given."""
+    planned_rows = iter(others)
+    for number, request in enumerate(requests, start=1):
+        yield NewRow(request, None, number) if isinstance(request, LoneRequest) else next(planned_rows)
+
+
+def _lone_cell(request: PlaceRequest | LoneRequest, number: int) -> tuple[Cell, bytes]:
     """Return what is stored of a page that stands alone and always did."""
-    packed = pack_lone_page(PROVISIONAL_RANK + number, request.node.version, request.content)
-    return Cell(PAGES, request.node.handle.to_bytes(8, "big")), packed
+    handle = request.handle if isinstance(request, LoneRequest) else request.node.handle
+    packed = pack_lone_page(PROVISIONAL_RANK + number, 1, request.content)
+    return Cell(PAGES, handle.to_bytes(8, "big")), packed

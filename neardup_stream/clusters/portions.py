@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final, TypeGuard
 
-from neardup_stream.clusters.requests import PlaceRequest, QuietRequest, Request, UnknownRequest
+from neardup_stream.clusters.requests import LoneRequest, PlaceRequest, QuietRequest, Request, UnknownRequest
 from neardup_stream.page import Handle
 
 __all__ = [
@@ -16,6 +16,8 @@ __all__ = [
     "lone_handles",
     "new_handles",
     "portions",
+    "with_lone",
+    "without_matched",
 ]
 
 REQUESTS_AT_ONCE: Final = 256
@@ -57,6 +59,8 @@ def portions(
 
 def fitting_counts(records: Sequence[bytes]) -> list[int]:
     """Return how many decision records each of successive commits stores: what fits, and at least one."""
+    if records and sum(map(len, records)) <= ROW_BYTES_AT_ONCE:
+        return [len(records)]
     counts: list[int] = []
     size_bytes = 0
     for record in records:
@@ -68,6 +72,12 @@ def fitting_counts(records: Sequence[bytes]) -> list[int]:
     return counts
 
 
+def with_lone(requests: Iterable[Request], records: Iterable[bytes]) -> list[bytes]:
+    """Return the decision record of each request: lone pages have theirs, those of the others are given."""
+    made = iter(records)
+    return [request.record if isinstance(request, LoneRequest) else next(made) for request in requests]
+
+
 def new_handles(requests: Iterable[Request]) -> set[Handle]:
     """Return the pages that come for the first time."""
     return {
@@ -77,14 +87,23 @@ def new_handles(requests: Iterable[Request]) -> set[Handle]:
     }
 
 
+def without_matched(requests: Sequence[Request]) -> Sequence[Request]:
+    """Return the requests, with a place asked for each lone page that another one of these pages matches."""
+    known = known_handles(request for request in requests if not isinstance(request, LoneRequest))
+    return [
+        request.placed() if isinstance(request, LoneRequest) and request.handle in known else request
+        for request in requests
+    ]
+
+
 def lone_handles(requests: Sequence[Request]) -> set[Handle]:
-    """Return the pages that come for the first time, match nothing, and are matched by no page of these."""
+    """Return the other pages that come first here, match nothing, and are matched by no page of these."""
     lone: set[Handle] = set()
     others: list[Request] = []
     for request in requests:
         if _is_lone(request):
             lone.add(request.node.handle)
-        else:
+        elif not isinstance(request, LoneRequest):
             others.append(request)
     return lone - known_handles(others) if others else lone
 
@@ -102,7 +121,9 @@ def known_handles(requests: Iterable[Request]) -> set[Handle]:
     """Return the pages that are asked about, and those they match."""
     handles: set[Handle] = set()
     for request in requests:
-        if isinstance(request, UnknownRequest):
+        if isinstance(request, LoneRequest):
+            handles.add(request.handle)
+        elif isinstance(request, UnknownRequest):
             handles.update(request.handles)
         elif not isinstance(request, QuietRequest):
             handles.add(request.node.handle)

@@ -67,6 +67,9 @@ class Portion(Protocol):
     async def plan(self) -> Sequence[PlannedRequest]:
         """Read a snapshot, and plan on it what is not decided yet.
 
+        Returns:
+            The requests that need a decision record, in order: all but those that have theirs with them.
+
         Raises:
             StaleRead: a tombstone that the requests rest on is removed: read, and compare, again.
             RecordsBehind: pages must be registered again first.
@@ -79,7 +82,7 @@ class Portion(Protocol):
         """Store the last plan with its decision records, if nothing that it rests on has changed.
 
         Args:
-            records: one for each planned request, in order.
+            records: one for each request that `plan` returned, in order.
 
         Returns:
             One outcome for each request of the portion, in order; None: plan again.

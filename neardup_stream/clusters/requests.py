@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import msgspec
+
 from neardup_stream.match import Match
 from neardup_stream.message import Position
 from neardup_stream.page import Handle, PageId
@@ -9,6 +11,7 @@ from neardup_stream.page import Handle, PageId
 __all__ = [
     "ConfirmRequest",
     "ForgetRequest",
+    "LoneRequest",
     "PageVersion",
     "PlaceRequest",
     "QuietRequest",
@@ -53,6 +56,36 @@ class PlaceRequest(NamedTuple):
     matches: tuple[Match, ...]
     content: int = 0
     claimed_from: tuple[Position, ...] = ()
+
+
+class LoneRequest(msgspec.Struct, frozen=True, gc=False):
+    """Decide that a new page stands alone: its first version, which matches nothing.
+
+    Four of five pages are this: so it is one small object, and has its decision record with it. Where the
+    page turns out not to stand alone, it is placed as any other page.
+
+    Attributes:
+        position: of its record, which made the version.
+        handle: of the page.
+        page_id: its id.
+        url: as it was crawled.
+        fingerprint: simhash.
+        content: digest of its text.
+        record: the decision record if it stands alone.
+    """
+
+    position: Position
+    handle: Handle
+    page_id: PageId
+    url: str
+    fingerprint: int
+    content: int
+    record: bytes
+
+    def placed(self) -> PlaceRequest:
+        """Return the request to place the same page, wherever it belongs."""
+        node = PageVersion(self.handle, 1, self.page_id, self.url, self.fingerprint)
+        return PlaceRequest(self.position, node, (), self.content)
 
 
 class ConfirmRequest(NamedTuple):
@@ -103,4 +136,4 @@ class QuietRequest(NamedTuple):
     position: Position
 
 
-Request = PlaceRequest | ForgetRequest | QuietRequest | ConfirmRequest | UnknownRequest
+Request = PlaceRequest | LoneRequest | ForgetRequest | QuietRequest | ConfirmRequest | UnknownRequest

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from neardup_stream.clusters.placements import Decided, Placement, Settled
-from neardup_stream.clusters.requests import ForgetRequest, PlaceRequest, Request
+from neardup_stream.clusters.requests import ForgetRequest, LoneRequest, PlaceRequest, Request
 from neardup_stream.clusters.snapshot import Snapshot
 from neardup_stream.errors import CorruptData, EpochEnded
 from neardup_stream.gather_all import gather_all
@@ -55,12 +55,12 @@ __all__ = [
 ]
 
 
-class NewRow(NamedTuple):
+class NewRow(msgspec.Struct, frozen=True, gc=False):
     """A request that was planned.
 
     Attributes:
         request: as it came.
-        placement: None for a QuietRequest.
+        placement: None for a QuietRequest and a LoneRequest.
         number: which of its batch's ranks it takes, from 1; 0 for none.
         known_rank: the rank that its version has already; 0 for none.
     """
@@ -94,13 +94,17 @@ def _parts(rows: Sequence[tuple[NewRow, bytes]]) -> Iterator[AgedPart]:
     first = next((row.number for row, _ in rows if row.number), 0)
     pages, packed = [], []
     for row, content in rows:
-        offset, number = row.request.position.offset, row.number
-        if number and isinstance(row.request, (PlaceRequest, ForgetRequest)):
-            pages.append((number - first, row.request.node.handle, _digest_of(row.request)))
+        request, number = row.request, row.number
+        offset = request.position.offset
+        if number and isinstance(request, LoneRequest):
+            pages.append((number - first, request.handle, request.content))
             packed.append((offset, number - first + 1, content))
-        elif row.known_rank and isinstance(row.request, (PlaceRequest, ForgetRequest)):
+        elif number and isinstance(request, (PlaceRequest, ForgetRequest)):
+            pages.append((number - first, request.node.handle, _digest_of(request)))
+            packed.append((offset, number - first + 1, content))
+        elif row.known_rank and isinstance(request, (PlaceRequest, ForgetRequest)):
             known = _encoder.encode([(offset, 1, content)])
-            page = 0, row.request.node.handle, _digest_of(row.request)
+            page = 0, request.node.handle, _digest_of(request)
             yield AgedPart(row.known_rank, [page], known)
         else:
             packed.append((offset, 0, content))

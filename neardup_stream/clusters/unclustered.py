@@ -10,10 +10,17 @@ from neardup_stream.clusters.commit_limits import CommitLimits
 from neardup_stream.clusters.former_epochs import end_former_epochs
 from neardup_stream.clusters.optimistic_retry import Attempts
 from neardup_stream.clusters.placements import Decided, Placement, Settled
-from neardup_stream.clusters.portions import fitting_counts, portions
+from neardup_stream.clusters.portions import fitting_counts, portions, with_lone
 from neardup_stream.clusters.protocol import KnownVersion, PlannedRequest, RecordsBehind
 from neardup_stream.clusters.reading import Reader
-from neardup_stream.clusters.requests import ConfirmRequest, PageVersion, PlaceRequest, QuietRequest, Request
+from neardup_stream.clusters.requests import (
+    ConfirmRequest,
+    LoneRequest,
+    PageVersion,
+    PlaceRequest,
+    QuietRequest,
+    Request,
+)
 from neardup_stream.clusters.rows import (
     NewRow,
     all_rows,
@@ -85,7 +92,7 @@ class _Plan(NamedTuple):
     Attributes:
         snapshot: in which the requests are not decided.
         settled: what was decided before.
-        rows: the positions whose versions are claimed, and the requests.
+        rows: the positions whose versions are claimed, and the requests; lone pages without a placement.
         part_count: how many requests.
         is_last: whether no request is left for another commit.
     """
@@ -120,14 +127,18 @@ class _PortionOfRows:
         part = todo[: self._limits.limit]
         taken = [QuietRequest(maker) for request in part for maker in _taken_over(request, settled)]
         rows = [PlannedRequest(each, None) for each in taken]
-        rows += [PlannedRequest(each, _placement(each, settled)) for each in part]
+        rows += [
+            PlannedRequest(each, None if isinstance(each, LoneRequest) else _placement(each, settled))
+            for each in part
+        ]
         self._plan = _Plan(snapshot, settled, rows, len(part), is_last=len(part) == len(todo))
-        return rows
+        return [row for row in rows if not isinstance(row.request, LoneRequest)]
 
     async def commit(self, records: Sequence[bytes]) -> list[Decided] | None:
         """Store the decision records, unless another daemon has stored one meanwhile."""
         assert self._plan is not None  # noqa: S101 - plan before commit
         snapshot, settled, rows, part_count, is_last = self._plan
+        records = with_lone([row.request for row in rows], records)
         if len(counts := fitting_counts(records)) > 1 and part_count > 1:
             self._limits.shrink([min(counts[0], part_count - 1), *counts[1:]])
             self._attempts = Attempts()
@@ -168,13 +179,9 @@ def _positions(requests: Iterable[Request]) -> set[Position]:
 
 def _makers(request: Request) -> tuple[Position, ...]:
     """Return the other positions at which the version of a request may have been decided."""
-    match request:
-        case ConfirmRequest(maker=maker):
-            return (maker,)
-        case PlaceRequest(claimed_from=makers):
-            return makers
-        case _:
-            return ()
+    if isinstance(request, PlaceRequest):
+        return request.claimed_from
+    return (request.maker,) if isinstance(request, ConfirmRequest) else ()
 
 
 def _taken_over(request: Request, settled: Settled) -> tuple[Position, ...]:

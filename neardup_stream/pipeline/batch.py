@@ -17,6 +17,7 @@ from neardup_stream.indexes.protocol import IndexedPage, Probed
 from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.pipeline.arrival import Arrival, Forget, Judged, Prepared, Registered
 from neardup_stream.pipeline.forgetting import Forgotten
+from neardup_stream.stores.protocol import RankWrite
 from neardup_stream.traces import BatchTrace
 
 if TYPE_CHECKING:
@@ -61,12 +62,15 @@ class Decisions(NamedTuple):
         decided: the decision records; a record that was trimmed is left out.
         former: the versions that its pages have replaced, whose entries are to be removed from the index.
         distinct: the records whose pages nearly equal no other.
+        alone: the records of pages that are new and unique, and of which nothing is published, each with its
+            rank; no decision record is given of these.
     """
 
     positions: Sequence[Position] = ()
     decided: Mapping[Position, Decided] = MappingProxyType({})
     former: Sequence[IndexedPage] = ()
     distinct: AbstractSet[Position] = frozenset()
+    alone: Mapping[Position, RankWrite] = MappingProxyType({})
 
 
 @dataclass(slots=True)

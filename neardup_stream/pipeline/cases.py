@@ -7,6 +7,7 @@ from neardup_stream.clusters.placements import Placement
 from neardup_stream.clusters.requests import (
     ConfirmRequest,
     ForgetRequest,
+    LoneRequest,
     PageVersion,
     PlaceRequest,
     QuietRequest,
@@ -17,7 +18,7 @@ from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Message, Position
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Judged
-from neardup_stream.pipeline.event_building import RenderEvent, gone_row, page_row
+from neardup_stream.pipeline.event_building import RenderEvent, gone_row, lone_row, page_row
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.forgetting import Forgotten
 from neardup_stream.pipeline.frame_views import is_distinct
@@ -25,7 +26,7 @@ from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.stores.page_record import PageRecord
 
-__all__ = ["Case", "forget_case", "page_case", "place_request"]
+__all__ = ["Case", "forget_case", "lone_request", "page_case", "place_request"]
 
 
 class Case(NamedTuple):
@@ -67,6 +68,30 @@ def page_case(found: Judged, events: EventConfig, left_behind: tuple[Message, ..
         lambda placement, render: page_row(found, placement, events, render),
         _indexed_former(page.handle, page.former),
         is_distinct=page.verdict == "new" and _is_distinct(found),
+    )
+
+
+def lone_request(found: Judged, events: EventConfig) -> LoneRequest | None:
+    """Return the request of a new page that matches nothing, and of which nothing is published; else None.
+
+    Args:
+        found: the page as it was registered, and what it matches.
+        events: which events are published.
+    """
+    page, record = found.registered, found.registered.record
+    if page.verdict != "new" or found.matches or record.version != 1:
+        return None
+    row = lone_row(found, events)
+    if row is None:
+        return None
+    return LoneRequest(
+        page.arrival.record.position,
+        page.handle,
+        record.id,
+        record.url,
+        record.fingerprint,
+        record.content,
+        row.pack(),
     )
 
 

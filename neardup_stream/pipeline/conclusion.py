@@ -1,8 +1,9 @@
 """Computes what is counted, published and still to be done from the decisions of a batch. Pure."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from collections.abc import Set as AbstractSet
+from itertools import filterfalse
 from typing import NamedTuple
 
 from neardup_stream.indexes.protocol import IndexedPage
@@ -68,7 +69,8 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
         outcomes["skipped", skipped.reason] += 1
     for run in runs:
         follow_up.former.extend(run.former)
-        for position in run.positions:
+        teaching: set[Position] = set()
+        for position in filterfalse(run.alone.__contains__, run.positions):
             decided = run.decided.get(position)
             row = _FINISHED if decided is None or decided.is_finished else Row.unpack(decided.row)
             outcomes[row.outcome, row.reason] += 1
@@ -76,13 +78,25 @@ def conclude(prepared: Prepared, runs: Iterable[Decisions]) -> Conclusion:
                 judged.add(position)
             if row.outcome == "duplicate":
                 duplicates.add(position)
-            if row.outcome in _TEACHING and position in run.distinct and position in prepared.lessons:
-                follow_up.lessons.append(prepared.lessons[position])
+            if row.outcome in _TEACHING:
+                teaching.add(position)
             if row.events:
                 events += [OutgoingMessage(position, event) for event in row.events]
             if decided is not None and decided.rank and row.handle:
                 follow_up.marks.append(RankWrite(Handle(row.handle), version_byte(row.version), decided.rank))
+        outcomes.update({("unique", ""): len(run.alone)} if run.alone else {})
+        judged.update(run.alone)
+        follow_up.marks.extend(mark for mark in run.alone.values() if mark.rank)
+        follow_up.lessons.extend(_lessons(prepared, run, teaching))
     return Conclusion(outcomes, events, follow_up, judged, duplicates)
+
+
+def _lessons(prepared: Prepared, run: Decisions, teaching: AbstractSet[Position]) -> Iterator[Lesson]:
+    """Yield the lessons of pages that nearly equal no other, in the order of their records."""
+    for position in run.positions if prepared.lessons else ():
+        is_taught = position in run.alone or (position in teaching and position in run.distinct)
+        if is_taught and position in prepared.lessons:
+            yield prepared.lessons[position]
 
 
 def without_partitions(
@@ -95,7 +109,11 @@ def without_partitions(
         skipped=[each for each in prepared.skipped if each.record.position.partition not in lost],
     )
     return kept, [
-        run._replace(positions=[one for one in run.positions if one.partition not in lost]) for run in runs
+        run._replace(
+            positions=[one for one in run.positions if one.partition not in lost],
+            alone={one: mark for one, mark in run.alone.items() if one.partition not in lost},
+        )
+        for run in runs
     ]
 
 

@@ -12,7 +12,7 @@ else, so that none comes between the check of a run and its commit.
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from typing import Final
+from typing import Final, NamedTuple
 
 from neardup_stream.clusters.placements import Decided, Placement
 from neardup_stream.clusters.protocol import (
@@ -22,13 +22,13 @@ from neardup_stream.clusters.protocol import (
     RecordsBehind,
     StaleRead,
 )
-from neardup_stream.clusters.requests import Request
+from neardup_stream.clusters.requests import LoneRequest, Request
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Position
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.arrival import Judged
 from neardup_stream.pipeline.batch import Decisions, InFlightBatch, Run
-from neardup_stream.pipeline.cases import Case, forget_case, page_case
+from neardup_stream.pipeline.cases import Case, forget_case, lone_request, page_case
 from neardup_stream.pipeline.event_building import RenderEvent
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.former_versions import FormerVersions
@@ -36,6 +36,7 @@ from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.rows import Row
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.pipeline.timing import timed
+from neardup_stream.stores.protocol import RankWrite
 from neardup_stream.stores.table_layouts import LayoutChanged
 
 __all__ = ["Decide", "LookAgain", "RecordOf", "decide_requests"]
@@ -108,7 +109,7 @@ class Decide:
                 self._adopt_layout()
             except RecordsBehind as error:
                 known = error.known
-            former += self._former_entries(run)
+            former += _former_entries(self._asked(run))
             run = run.restarted()
             await self._look_again(run, known)
         return await self._decide_once(run, former)
@@ -119,53 +120,95 @@ class Decide:
             layouts.adopt()
             _logger.info("table_layout_adopted", extra={"fields": layouts.used._asdict()})
 
-    def _former_entries(self, run: Run) -> list[IndexedPage]:
-        """Return the versions that a run has replaced; when it is registered again, they are not known.
-
-        Their entries stay until the run is decided: its pages are compared with them, see `FormerVersions`.
-        """
-        return [entry for case in self._cases(run).values() for entry in case.former]
-
     async def _decide_once(self, run: Run, former: Sequence[IndexedPage]) -> Decisions:
-        cases = self._cases(run)
+        asked = self._asked(run)
         if run.probed is not None:
             self._stores.layouts.require(run.probed.probed.layout_change)
         with timed(self._meters, "decide"):
             answers = await decide_requests(
                 self._stores.clusters,
-                [case.request for case in cases.values()],
-                lambda request, placement: self._row(cases, request, placement).pack(),
+                asked.requests,
+                lambda request, placement: self._row(asked, request, placement).pack(),
                 run.registration.settled.aged_count,
             )
-        self._meters.dropped_edges(sum(answer.dropped_edges for answer in answers))
-        return Decisions(
-            positions=run.positions,
-            decided={**run.registration.settled.rows, **dict(zip(cases, answers, strict=True))},
-            former=[*former, *(entry for case in cases.values() for entry in case.former)],
-            distinct=frozenset(position for position, case in cases.items() if case.is_distinct),
-        )
+        self._meters.dropped_edges(sum([answer.dropped_edges for answer in answers]))
+        return _decisions(run, asked, answers, former)
 
-    def _cases(self, run: Run) -> dict[Position, Case]:
+    def _asked(self, run: Run) -> "_Asked":
         """Return what is asked of the clusters, in the order of the records."""
         registration, judged = run.registration, {page.registered.handle: page for page in run.judged}
-        cases = {
-            page.arrival.record.position: page_case(
-                judged.get(page.handle) or Judged(page),
-                self._events,
-                registration.undelivered.get(page.arrival.record.position, ()),
-            )
-            for page in registration.pages
-        }
-        if not registration.forgets:
-            return cases
-        for each in registration.forgets:
-            cases[each.forget.record.position] = forget_case(each, self._events)
-        return {position: cases[position] for position in run.positions if position in cases}
+        cases: dict[Position, Case] = {}
+        lone: dict[Position, Judged] = {}
+        requests: list[Request] = []
+        for page in registration.pages:
+            found = judged.get(page.handle) or Judged(page)
+            position = page.arrival.record.position
+            request: Request | None = lone_request(found, self._events)
+            if request is None:
+                case = page_case(found, self._events, registration.undelivered.get(position, ()))
+                cases[position], request = case, case.request
+            else:
+                lone[position] = found
+            requests.append(request)
+        if registration.forgets:
+            for each in registration.forgets:
+                case = forget_case(each, self._events)
+                cases[case.request.position] = case
+                requests.append(case.request)
+            requests.sort(key=lambda request: run.row_of(request.position))
+        return _Asked(requests, cases, lone)
 
-    def _row(self, cases: Mapping[Position, Case], request: Request, placement: Placement | None) -> Row:
+    def _row(self, asked: "_Asked", request: Request, placement: Placement | None) -> Row:
         """Return the decision record; one whose version another record has claimed is superseded."""
-        case = cases.get(request.position)
+        case = asked.cases.get(request.position)
+        if case is None and request.position in asked.lone:  # it does not stand alone
+            case = page_case(asked.lone[request.position], self._events)
         return Row("superseded") if case is None else case.row(placement, self._render)
+
+
+class _Asked(NamedTuple):
+    """What is asked of the clusters for a run.
+
+    Attributes:
+        requests: in the order of the records.
+        cases: of the requests that are not about lone pages, by position.
+        lone: the lone pages.
+    """
+
+    requests: Sequence[Request]
+    cases: Mapping[Position, Case]
+    lone: Mapping[Position, Judged]
+
+
+def _decisions(
+    run: Run, asked: _Asked, answers: Sequence[Decided], former: Sequence[IndexedPage]
+) -> Decisions:
+    """Return the decisions of a run; a lone page has none of its own if it was decided as such."""
+    decided = dict(run.registration.settled.rows)
+    distinct = {position for position, case in asked.cases.items() if case.is_distinct}
+    alone: dict[Position, RankWrite] = {}
+    for request, answer in zip(asked.requests, answers, strict=True):
+        if isinstance(request, LoneRequest):
+            if answer.row == request.record:
+                alone[request.position] = RankWrite(request.handle, 1, answer.rank)
+                continue
+            distinct.add(request.position)
+        decided[request.position] = answer
+    return Decisions(
+        positions=run.positions,
+        decided=decided,
+        former=[*former, *_former_entries(asked)],
+        distinct=distinct,
+        alone=alone,
+    )
+
+
+def _former_entries(asked: _Asked) -> list[IndexedPage]:
+    """Return the versions that a run has replaced; when it is registered again, they are not known.
+
+    Their entries stay until the run is decided: its pages are compared with them, see `FormerVersions`.
+    """
+    return [entry for case in asked.cases.values() for entry in case.former]
 
 
 async def decide_requests(

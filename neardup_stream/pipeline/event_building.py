@@ -55,6 +55,7 @@ __all__ = [
     "event_frame_share",
     "event_match",
     "gone_row",
+    "lone_row",
     "page_row",
 ]
 
@@ -62,6 +63,17 @@ RenderEvent = Callable[[Event], Message]
 """What an event looks like in its sink."""
 
 _SHARE_DIGITS = 2
+
+_STANDS_ALONE = Placement(
+    matches=(),
+    cluster=None,
+    is_duplicate=False,
+    merges=(),
+    departure=None,
+    was_linked=False,
+    is_superseded=False,
+)
+"""The placement of a new page that matches nothing, as far as it decides whether the page has events."""
 
 
 def page_row(judged: Judged, placement: Placement | None, config: EventConfig, render: RenderEvent) -> Row:
@@ -81,6 +93,17 @@ def page_row(judged: Judged, placement: Placement | None, config: EventConfig, r
         events = tuple(_page_events(judged, placement, config, envelope))
     reason = "too_short" if outcome == "undecided" else ""
     return Row(outcome, reason, registered.handle, registered.record.version, events)
+
+
+def lone_row(judged: Judged, config: EventConfig) -> Row | None:
+    """Return the decision record of a new page that stands alone; None where it has an event or is undecided.
+
+    It is that of `page_row` for such a page.
+    """
+    registered = judged.registered
+    if not (registered.arrival.is_decided and _is_silent(judged, _STANDS_ALONE, config)):
+        return None
+    return Row(_lone_outcome(registered), "", registered.handle, registered.record.version)
 
 
 def gone_row(
