@@ -30,7 +30,7 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Forget, Prepared
 from neardup_stream.pipeline.batch import InFlightBatch, Run
-from neardup_stream.pipeline.candidate_comparison import Verdict, verify
+from neardup_stream.pipeline.candidate_comparison import NOTHING, Verdict, verify
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.decode import DecodedPage
 from neardup_stream.pipeline.descriptions import Descriptions
@@ -250,7 +250,7 @@ class Detector:
         return [
             _verdict_of(
                 page.record,
-                judged.get(page.handle, _NOTHING),
+                judged.get(page.handle, NOTHING),
                 homes[page.handle],
                 is_unchanged=page.verdict == "unchanged",
             )
@@ -276,16 +276,13 @@ class Detector:
         probed = await probe(probing, self._stores.index)
         stored = await fetch_candidates(probed.candidates, self._stores.records)
         verdicts = iter(verify(compared, probed.candidates, stored, self._verdict).verdicts)
-        found = [next(verdicts) if record.is_indexed else _NOTHING for record in records]
+        found = [next(verdicts) if record.is_indexed else NOTHING for record in records]
         best = [verdict.matches[0].handle for verdict in found if verdict.matches]
         homes = await self._homes([(handle, stored[handle]) for handle in best])
         return [
             _verdict_of(record, verdict, homes[verdict.matches[0].handle] if verdict.matches else _Home())
             for record, verdict in zip(records, found, strict=True)
         ]
-
-
-_NOTHING: Final = Verdict((), ())
 
 
 def _page(page_id: str, text: str) -> Page:

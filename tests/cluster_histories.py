@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
+
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import ClusterState, Decided, Placement
 from neardup_stream.clusters.planning import stands_alone
@@ -210,7 +212,7 @@ class History:
             and self._matching(content, record.content)
         ]
         self.crawl.indexed.add((number, version))
-        return request._replace(matches=tuple(found))
+        return msgspec.structs.replace(request, matches=tuple(found))
 
     def _note(self, request: Request, placement: Placement, outcome: Decided) -> None:
         self.placements.append((request, placement))

@@ -94,7 +94,11 @@ class PortionInClusters:
         self._aged_count = aged_count
         self._pace = pace
         self._lone = lone_handles(self._requests)
-        self._others = [request for request in self._requests if not self._is_lone(request)]
+        self._others: list[Request] = [
+            request
+            for request in self._requests
+            if not isinstance(request, LoneRequest) and not self._is_lone(request)
+        ]
         self._plan: _Plan | None = None
 
     async def plan(self) -> Sequence[PlannedRequest]:
@@ -167,7 +171,11 @@ class PortionInClusters:
         positions = [request.position for request in part]
         changes = changes._replace(
             expected=changeable(changes.expected),
-            new=[_lone_cell(row.request, row.number) for row in rows if self._is_lone(row.request)],
+            new=[
+                _lone_cell(row.request, row.number)
+                for row in rows
+                if isinstance(row.request, LoneRequest) or self._is_lone(row.request)
+            ],
             writes={**changes.writes, **raised_ceilings(reader.snapshot, positions)},
             floors={**lowest_offsets(positions), **decidable_epochs(positions)},
             aged_count=self._aged_count,
@@ -190,16 +198,14 @@ class PortionInClusters:
         await reader.read_rows(positions, page_cells(known_handles(self._others) - own))
         return reader
 
-    def _is_lone(self, request: Request) -> TypeGuard[PlaceRequest | LoneRequest]:
+    def _is_lone(self, request: Request) -> TypeGuard[PlaceRequest]:
         """Return whether a request needs no plan: its page is new, and no page here matches it."""
-        if isinstance(request, LoneRequest):
-            return True
         return isinstance(request, PlaceRequest) and request.node.handle in self._lone
 
     def _row(self, overlay: Overlay, numbered: tuple[int, Request], _place: int) -> NewRow:
         """Plan a request; one that takes no place leaves its rank unused."""
         number, request = numbered
-        if isinstance(request, PlaceRequest) and self._is_lone(request):
+        if self._is_lone(request):
             return NewRow(request, stands_alone(request.node), number)
         rank = PROVISIONAL_RANK + number
         placement = plan(overlay, request, self._planning.rule, rank, self._planning.pending_edges)

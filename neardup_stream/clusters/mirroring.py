@@ -83,4 +83,4 @@ def _known_rank(request: PlaceRequest, settled: Settled, cell: PageCell) -> int 
 def _with_matches(request: PlaceRequest, more: Sequence[Match]) -> PlaceRequest:
     own = {match.handle for match in request.matches}
     added = tuple(match for match in more if match.handle not in own)
-    return request._replace(matches=(*request.matches, *added)) if added else request
+    return msgspec.structs.replace(request, matches=(*request.matches, *added)) if added else request

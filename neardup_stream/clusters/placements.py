@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+import msgspec
+
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.match import Match
 from neardup_stream.message import Position
@@ -21,7 +23,7 @@ def lone_cluster_id(handle: Handle, version: int) -> str:
     return f"{handle:016x}.{version}"
 
 
-class ClusterState(NamedTuple):
+class ClusterState(msgspec.Struct, frozen=True, gc=False):
     """A cluster at one moment.
 
     Attributes:
@@ -65,7 +67,7 @@ class Departure(NamedTuple):
     is_representative_change: bool
 
 
-class Placement(NamedTuple):
+class Placement(msgspec.Struct, frozen=True, gc=False):
     """The result of one request.
 
     Attributes:
@@ -93,7 +95,7 @@ class Placement(NamedTuple):
     dropped_edges: int = 0
 
 
-class Decided(NamedTuple):
+class Decided(msgspec.Struct, frozen=True, gc=False):
     """The outcome that is stored for a position.
 
     Attributes:

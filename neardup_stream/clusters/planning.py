@@ -6,6 +6,8 @@ need; a later request sees what the earlier ones of its batch have changed.
 
 from collections.abc import Iterable
 
+import msgspec
+
 from neardup_stream.clusters.cells import NO_PAGE, ClusterKey, Edge, PageCell
 from neardup_stream.clusters.leaving import leave
 from neardup_stream.clusters.matched_clusters import matched_clusters, matched_pages
@@ -92,7 +94,7 @@ def _place(overlay: Overlay, request: PlaceRequest, rule: Rule, rank: int, pendi
     node = request.node
     cell = overlay.page(node.handle)
     if cell.is_decided_as(node.version, request.content):
-        return _SUPERSEDED._replace(known_rank=cell.rank)
+        return msgspec.structs.replace(_SUPERSEDED, known_rank=cell.rank)
     if cell.version >= node.version:
         overlay.behind[request.position] = _known(node.handle, cell)
         return _SUPERSEDED

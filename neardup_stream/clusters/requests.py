@@ -38,7 +38,7 @@ class PageVersion(NamedTuple):
     fingerprint: int = 0
 
 
-class PlaceRequest(NamedTuple):
+class PlaceRequest(msgspec.Struct, frozen=True, gc=False):
     """Decide where a new page, or a changed one, belongs.
 
     Attributes:

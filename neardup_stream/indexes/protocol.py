@@ -3,6 +3,8 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from neardup_stream.match import Candidate
 from neardup_stream.page import Fingerprint64, Handle
 from neardup_stream.stores.protocol import TableMembers
@@ -10,7 +12,7 @@ from neardup_stream.stores.protocol import TableMembers
 __all__ = ["Index", "IndexedPage", "Probed"]
 
 
-class IndexedPage(NamedTuple):
+class IndexedPage(msgspec.Struct, frozen=True, gc=False):
     """One page as the index stores it.
 
     Attributes:

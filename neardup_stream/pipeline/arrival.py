@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple
 
+import msgspec
+
 from neardup_stream.errors import BadPage
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES
 from neardup_stream.fingerprints.simhash import PageLines
@@ -54,7 +56,7 @@ def metadata_of(record: Record) -> RecordMetadata:
     )
 
 
-class Arrival(NamedTuple):
+class Arrival(msgspec.Struct, frozen=True, gc=False):
     """A page with what was computed from it alone; too few tokens leave it undecided.
 
     Attributes:
@@ -74,7 +76,7 @@ class Arrival(NamedTuple):
         content_token_count: tokens that are left without the frame.
         scope: within what it is compared; empty for everything.
         site: whose frame the page has; empty where frames are not looked for.
-        lines: its lines, until its frame was taken out; None from then on.
+        lines: its lines, until its frame was taken out; None from then on, and where no stage needs them.
         is_markup: whether its text was extracted from markup.
         is_sibling: whether a page was found that shares most of its text and is another page, line by line.
         archived: the frozen pages that it is like.
@@ -183,7 +185,7 @@ class Prepared(NamedTuple):
         return [item for item in self.items if isinstance(item, Forget)]
 
 
-class Registered(NamedTuple):
+class Registered(msgspec.Struct, frozen=True, gc=False):
     """An arrival and the present record of its page.
 
     Attributes:
@@ -208,7 +210,7 @@ class Registered(NamedTuple):
         return self.record.state == "archived"
 
 
-class Judged(NamedTuple):
+class Judged(msgspec.Struct, frozen=True, gc=False):
     """A registered page with the pages it matches, and those it shares much with otherwise, best first."""
 
     registered: Registered

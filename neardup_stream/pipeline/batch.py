@@ -9,6 +9,7 @@ once their frames are taken out.
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -137,6 +138,7 @@ class Run:
     judged: Sequence[Judged] = ()
     decisions: Decisions = Decisions()  # noqa: RUF009 - the same
     _rows: dict[Position, int] = field(default_factory=dict)
+    _page_ids: frozenset[str] = frozenset()
 
     @property
     def trace(self) -> BatchTrace:
@@ -146,7 +148,9 @@ class Run:
     @property
     def page_ids(self) -> AbstractSet[str]:
         """All ids that its items may mean."""
-        return {page_id for item in self.items for page_id in item.page_ids}
+        if not self._page_ids:
+            self._page_ids = frozenset(chain.from_iterable([item.page_ids for item in self.items]))
+        return self._page_ids
 
     @property
     def positions(self) -> list[Position]:

@@ -10,6 +10,7 @@ from itertools import accumulate, groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES, pack_wholes
@@ -109,15 +110,13 @@ class BatchViews:
 
     def result(self) -> Viewed:
         """Return the pages without their frames."""
-        rows = [row for rows in self._by_site.values() for row in rows]
+        rows, siblings = [row for rows in self._by_site.values() for row in rows], self._siblings
         return Viewed(
             [
-                arrival._replace(
-                    page=arrival.page.without_content() if arrival.is_markup else arrival.page,
-                    lines=None,
-                    is_sibling=row in self._siblings,
-                )
-                for row, arrival in enumerate(self._viewed)
+                replace(each, page=each.page.without_content(), lines=None, is_sibling=row in siblings)
+                if each.lines is not None or each.is_markup or row in siblings
+                else each
+                for row, each in enumerate(self._viewed)
             ],
             self._lessons,
             sum(self._viewed[row].token_count - self._viewed[row].content_token_count for row in rows),
@@ -305,7 +304,8 @@ class BatchViews:
             strict=True,
         )
         for arrival, sketch, shingle_count, bands, token_count, whole in columns:
-            yield arrival._replace(
+            yield replace(
+                arrival,
                 sketch=sketch.tobytes(),
                 shingle_count=shingle_count,
                 bands=bands.tobytes() if shingle_count >= MIN_CONTENT_SHINGLES else arrival.bands,

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+import msgspec
+
 from neardup_stream.match import Candidate, Match, version_byte
 from neardup_stream.meters import Rejection
 from neardup_stream.page import Handle
@@ -17,6 +19,7 @@ from neardup_stream.pipeline.pair_figures import page_figures
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = [
+    "NOTHING",
     "FindFormer",
     "Verdict",
     "Verification",
@@ -40,7 +43,7 @@ def find_nothing(_row: int, _candidate: Candidate) -> None:
 _MATCHES: Final = frozenset({"exact", "near"})
 
 
-class Verdict(NamedTuple):
+class Verdict(msgspec.Struct, frozen=True, gc=False):
     """The result of one page's candidates, each list best first.
 
     Attributes:
@@ -50,6 +53,10 @@ class Verdict(NamedTuple):
 
     matches: tuple[Match, ...]
     containers: tuple[Match, ...]
+
+
+NOTHING: Final = Verdict((), ())
+"""The verdict of a page that is like no other."""
 
 
 class Verification(NamedTuple):
@@ -108,6 +115,8 @@ def verify(
                     containers[pair.row].append(compared)
     verdicts = [
         Verdict(tuple(sorted(near, key=best_first)), tuple(sorted(around, key=fullest_first)))
+        if near or around
+        else NOTHING
         for near, around in zip(matches, containers, strict=True)
     ]
     return Verification(verdicts, stale_candidates, rejections)
@@ -143,8 +152,8 @@ def _living_pairs(
     stale_candidates: list[list[Candidate]],
     rejections: Counter[Rejection],
 ) -> Iterator[_Pair]:
-    for row, page in enumerate(pages):
-        for candidate in candidates[row]:
+    for row, (page, of_page) in enumerate(zip(pages, candidates, strict=True)):
+        for candidate in of_page:
             other = records.get(candidate.handle)
             if other is None or version_byte(other.version) != candidate.version_byte or not other.is_indexed:
                 other = find_former(row, candidate)

@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.archived import ArchivedMatches
 from neardup_stream.pipeline.arrival import Arrival, Prepared
@@ -75,4 +77,4 @@ class Consultation:
         if found is arrival.archived and arrival.kept is None:  # nothing, as for most pages
             return arrival
         is_left = self._skips_matches and bool(found.matches)
-        return arrival._replace(archived=found, is_left_to_archives=is_left, kept=None)
+        return msgspec.structs.replace(arrival, archived=found, is_left_to_archives=is_left, kept=None)

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from neardup_stream.errors import InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Position
 from neardup_stream.pipeline.offsets import later_offsets
@@ -23,7 +25,7 @@ from neardup_stream.streams.transactions import Transactions
 __all__ = ["AtLeastOnce", "BatchOutput", "Delivery", "ExactlyOnce", "OutgoingMessage"]
 
 
-class OutgoingMessage(NamedTuple):
+class OutgoingMessage(msgspec.Struct, frozen=True, gc=False):
     """A message, and the record that it comes from."""
 
     position: Position
@@ -291,4 +293,4 @@ def _messages(outgoing: Sequence[OutgoingMessage]) -> list[Message]:
 
 
 def _from_offset(offset: int, outgoing: Sequence[OutgoingMessage]) -> list[Message]:
-    return [message for position, message in outgoing if position.offset >= offset]
+    return [each.message for each in outgoing if each.position.offset >= offset]

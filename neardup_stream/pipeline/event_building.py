@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple
 
+import msgspec
 from msgspec import UNSET, UnsetType
 
 from neardup_stream.bits.words import hamming_distance
@@ -64,15 +65,7 @@ RenderEvent = Callable[[Event], Message]
 
 _SHARE_DIGITS = 2
 
-_STANDS_ALONE = Placement(
-    matches=(),
-    cluster=None,
-    is_duplicate=False,
-    merges=(),
-    departure=None,
-    was_linked=False,
-    is_superseded=False,
-)
+_STANDS_ALONE = Placement((), None, False, (), None, False, False)  # noqa: FBT003 - all that is known is no
 """The placement of a new page that matches nothing, as far as it decides whether the page has events."""
 
 
@@ -88,7 +81,8 @@ def page_row(judged: Judged, placement: Placement | None, config: EventConfig, r
     events: tuple[Message, ...] = ()
     if not _is_silent(judged, placement, config):
         # Pending edges come after the page's own matches; an event lists all of them best first.
-        placement = placement._replace(matches=tuple(sorted(placement.matches, key=best_first)))
+        matches = tuple(sorted(placement.matches, key=best_first))
+        placement = msgspec.structs.replace(placement, matches=matches)
         envelope = _Envelope(registered.arrival.record, config, render)
         events = tuple(_page_events(judged, placement, config, envelope))
     reason = "too_short" if outcome == "undecided" else ""

@@ -55,10 +55,10 @@ class Fingerprint:
         """Yield the pages with the fingerprints of their texts. Cost: see `fingerprint_texts`."""
         texts = [page.text.text for page in pages]
         lines: Sequence[PageLines | None] = [None] * len(pages)
-        if self._site_of is None and not self._text_parts:
-            computed = fingerprint_texts(texts, self._simhash, self._sketch)
-        else:
+        if any(map(self._needs_lines, texts)):
             computed, lines = fingerprint_lines(texts, self._simhash, self._sketch)
+        else:
+            computed = fingerprint_texts(texts, self._simhash, self._sketch)
         return map(self._arrival, pages, lines, _rows(computed))
 
     def columns(self, pages: Sequence[ExtractedPage]) -> PageColumns | None:
@@ -67,7 +67,7 @@ class Fingerprint:
         Cost: see `fingerprint_texts`.
         """
         texts = [page.text.text for page in pages]
-        if self._text_parts or (self._site_of is not None and any("\n" in text for text in texts)):
+        if any(map(self._needs_lines, texts)):
             return None
         computed = fingerprint_texts(texts, self._simhash, self._sketch)
         metas = ((row, page.page.meta) for row, page in enumerate(pages))
@@ -111,10 +111,14 @@ class Fingerprint:
             content_token_count=token_count,
             scope=self._scope_of(page),
             site=site,
-            lines=None if self._site_of is None else lines,
+            lines=lines if self._site_of is not None and self._needs_lines(text.text) else None,
             is_markup=text.is_markup,
             kept=keep_text(text.text, lines.tokens, self._text_parts) if lines and self._text_parts else None,
         )
+
+    def _needs_lines(self, text: str) -> bool:
+        """Return whether a later stage needs the lines of a page; one of a single line has no frame."""
+        return bool(self._text_parts) or (self._site_of is not None and "\n" in text)
 
     def _site(self, page: Page) -> str:
         site = UNKNOWN if self._site_of is None else self._site_of(page)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Arrival, Registered
 from neardup_stream.stores.page_record import PageRecord
@@ -31,19 +33,24 @@ def first_record(arrival: Arrival, now_seconds: int, floor: int, *, was_dropped:
             is_return=was_dropped,
             state="archived" if arrival.is_decided else "short",
         )
-    return PageRecord.first(
+    record = PageRecord.first(
         page_id=page.id,
         url=page.url,
         text_fingerprint=arrival.text_fingerprint,
         position=arrival.record.position,
         seen_seconds=now_seconds,
-        scope=arrival.scope,
         floor=floor,
-        is_return=was_dropped,
         fingerprint=arrival.fingerprint,
         sketch=arrival.sketch,
         shingle_count=arrival.shingle_count,
         bands=arrival.bands,
+    )
+    if not (was_dropped or arrival.scope or arrival.whole_count):
+        return record
+    return msgspec.structs.replace(
+        record,
+        scope=arrival.scope,
+        is_return=was_dropped,
         whole=arrival.whole,
         whole_count=arrival.whole_count,
         whole_bands=arrival.whole_bands if arrival.is_whole_indexed else b"",

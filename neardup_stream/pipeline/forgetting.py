@@ -147,8 +147,10 @@ async def forget(
             if former is not None:
                 keep(position, place.handle, former)
             if is_write:
-                _, floor, was_dropped = seen.get(row, RecordAnswer(None, store.known_floor(place.handle)))
-                changes[row] = RecordChange(place.handle, place.packed, record.pack(), floor, was_dropped)
+                answer = seen.get(row, RecordAnswer(None, store.known_floor(place.handle)))
+                changes[row] = RecordChange(
+                    place.handle, place.packed, record.pack(), answer.floor, answer.was_dropped
+                )
         answers = dict(zip(changes, await store.replace(list(changes.values())), strict=True))
         pending = [row for row, change in changes.items() if answers[row].value != change.new]
         seen.update((row, answers[row]) for row in pending)

@@ -7,6 +7,8 @@ there are in columns here.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Record
 from neardup_stream.page import Page, PageId
@@ -85,7 +87,10 @@ def _in_columns(packed: PackedColumns, records: Sequence[Record]) -> Sequence[Ar
     partitions = {id(record.position.partition): record.position.partition for record in own}
     if len(set(partitions.values())) == 1 and not any(record.headers for record in own):
         return items
-    return [item._replace(record=metadata_of(record)) for item, record in zip(items, own, strict=True)]
+    return [
+        msgspec.structs.replace(item, record=metadata_of(record))
+        for item, record in zip(items, own, strict=True)
+    ]
 
 
 def _fields(item: Arrival | Forget) -> tuple[Any, ...]:
@@ -95,7 +100,7 @@ def _fields(item: Arrival | Forget) -> tuple[Any, ...]:
     page = item.page
     is_bare = page.text is None and page.html is None and page.body is None
     packed = (page.id, page.url, page.fetched_at_seconds, page.meta) if is_bare else page
-    return (packed, *item[2:])
+    return (packed, *msgspec.structs.astuple(item)[2:])
 
 
 def _item(record: Record, fields: tuple[Any, ...], *, is_page: bool) -> Arrival | Forget:
@@ -105,4 +110,4 @@ def _item(record: Record, fields: tuple[Any, ...], *, is_page: bool) -> Arrival 
     if isinstance(page, tuple):
         page_id, url, fetched_at_seconds, meta = page
         page = Page(id=PageId(page_id), url=url, fetched_at_seconds=fetched_at_seconds, meta=meta)
-    return Arrival._make((metadata_of(record), page, *others))
+    return Arrival(metadata_of(record), page, *others)

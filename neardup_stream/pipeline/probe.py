@@ -13,6 +13,7 @@ from functools import partial
 from itertools import chain
 from typing import Final, NamedTuple
 
+import msgspec
 import numpy as np
 
 from neardup_stream.indexes.protocol import Index, IndexedPage, Probed
@@ -78,7 +79,7 @@ def probing_pages(pages: Sequence[Registered]) -> list["ProbingPage"]:
     ]
 
 
-class ProbingPage(NamedTuple):
+class ProbingPage(msgspec.Struct, frozen=True, gc=False):
     """A page that looks for others.
 
     Attributes:

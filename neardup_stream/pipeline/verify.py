@@ -17,7 +17,7 @@ from neardup_stream.meters import PipelineMeters, Rejection
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.arrival import Judged, Registered
 from neardup_stream.pipeline.batch import Run
-from neardup_stream.pipeline.candidate_comparison import Verdict, Verification, verify
+from neardup_stream.pipeline.candidate_comparison import NOTHING, Verdict, Verification, verify
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.fetching import fetch_records
 from neardup_stream.pipeline.former_versions import FormerVersions
@@ -137,7 +137,7 @@ async def detect(
     Cost: one fetch for the batch; a probe call and a fetch more where stale were in the way.
     """
     detected = Detected([], 0, Counter(), 0)
-    verdicts: list[Verdict] = [Verdict((), ())] * len(registered)
+    verdicts: list[Verdict] = [NOTHING] * len(registered)
     rows = list(range(len(registered)))
     truncated_count = 0
     for repeat in range(_MAX_REPEATS):

@@ -1,6 +1,6 @@
 """Packs what a worker process is asked: records to prepare, or a page to read once more.
 
-Lines of a file are sent as their bytes alone.
+Records that are nothing but a key, a value and a time, as nearly all are, are sent in columns.
 """
 
 import pickle
@@ -18,10 +18,11 @@ _HERE: Final = Partition("request", 0)
 """The partition of all records in a worker process; their offsets there are their places in the request."""
 
 
-class _Values(NamedTuple):
-    """Records that are nothing but a value and a time."""
+class _Columns(NamedTuple):
+    """Records that are nothing but a key, a value and a time."""
 
-    values: list[bytes]
+    keys: list[bytes | None]
+    values: list[bytes | None]
     timestamps_ms: list[int]
 
 
@@ -29,22 +30,19 @@ def pack_request(request: Sequence[Record] | Page) -> bytes:
     """Return the bytes of a request."""
     packed: object = request
     if not isinstance(request, Page):
-        packed = list(request)
-        if _are_values(request):
-            values = [record.value or b"" for record in request]
-            packed = _Values(values, [record.timestamp_ms for record in request])
+        packed = _columns(request) if _are_plain(request) else list(request)
     return pickle.dumps(packed, pickle.HIGHEST_PROTOCOL)
 
 
 def unpack_request(request: bytes) -> list[Record] | Page:
     """Read what `pack_request` wrote; the offset of each record is its place in the request."""
-    unpacked: _Values | list[Record] | Page = pickle.loads(request)  # noqa: S301 - the daemon wrote it
+    unpacked: _Columns | list[Record] | Page = pickle.loads(request)  # noqa: S301 - the daemon wrote it
     if isinstance(unpacked, Page):
         return unpacked
-    if isinstance(unpacked, _Values):
+    if isinstance(unpacked, _Columns):
         return [
-            Record(position=Position(_HERE, place), key=None, value=value, timestamp_ms=timestamp_ms)
-            for place, (value, timestamp_ms) in enumerate(zip(*unpacked, strict=True))
+            Record(position=Position(_HERE, place), key=key, value=value, timestamp_ms=timestamp_ms)
+            for place, (key, value, timestamp_ms) in enumerate(zip(*unpacked, strict=True))
         ]
     return [
         msgspec.structs.replace(record, position=Position(_HERE, place))
@@ -52,8 +50,13 @@ def unpack_request(request: bytes) -> list[Record] | Page:
     ]
 
 
-def _are_values(records: Sequence[Record]) -> bool:
-    return all(
-        record.value is not None and record.key is None and record.decoded is None and not record.headers
-        for record in records
+def _are_plain(records: Sequence[Record]) -> bool:
+    return not any(record.headers or record.decoded is not None for record in records)
+
+
+def _columns(records: Sequence[Record]) -> _Columns:
+    return _Columns(
+        [record.key for record in records],
+        [record.value for record in records],
+        [record.timestamp_ms for record in records],
     )

@@ -10,6 +10,8 @@ Each method raises StoreUnavailable when the server is unavailable.
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from neardup_stream.message import Partition, Position, epoch_of, topic_of
 from neardup_stream.page import Handle
 
@@ -45,7 +47,7 @@ __all__ = [
 ]
 
 
-class Cell(NamedTuple):
+class Cell(msgspec.Struct, frozen=True, gc=False):
     """The address of a value: a table and a field in it."""
 
     table: str
@@ -120,7 +122,7 @@ class MemberRange(NamedTuple):
     after: Member | None = None
 
 
-class Aged(NamedTuple):
+class Aged(msgspec.Struct, frozen=True, gc=False):
     """A page cell that may go once it is old: if it still has this rank and nothing holds it.
 
     A rank is of one page, so a cell that begins to age twice is none the worse for it.

@@ -8,6 +8,7 @@ StoreUnavailable when the server is unavailable; a part of a batch may then have
 from collections.abc import AsyncIterator, Sequence
 from typing import Any, NamedTuple, Protocol, Self
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -158,7 +159,7 @@ class TableStore(Protocol):
         ...
 
 
-class RecordChange(NamedTuple):
+class RecordChange(msgspec.Struct, frozen=True, gc=False):
     """Write `new` for `handle` if what is stored is still `expected`.
 
     Attributes:
@@ -178,7 +179,7 @@ class RecordChange(NamedTuple):
     was_dropped: bool = False
 
 
-class RecordAnswer(NamedTuple):
+class RecordAnswer(msgspec.Struct, frozen=True, gc=False):
     """What is stored after a change.
 
     Attributes:
@@ -193,7 +194,7 @@ class RecordAnswer(NamedTuple):
     was_dropped: bool = False
 
 
-class RankWrite(NamedTuple):
+class RankWrite(msgspec.Struct, frozen=True, gc=False):
     """Write the rank into the record of `handle` if the record's header has this version byte."""
 
     handle: Handle

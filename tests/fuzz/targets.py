@@ -67,7 +67,7 @@ class _Prepared(Target):
     def __enter__(self) -> Self:
         self._preparation.start()
         (expected,) = self._preparation.prepare([self._good]).arrivals
-        self._expected = [expected._replace(lines=None)]
+        self._expected = [msgspec.structs.replace(expected, lines=None)]
         return self
 
     def __exit__(
@@ -79,7 +79,9 @@ class _Prepared(Target):
         self._meters.ends.clear()
         prepared = self._preparation.prepare([self._to_record(content), self._good])
         behind = [item for item in prepared.items if item.record == metadata_of(self._good)]
-        if [item._replace(lines=None) for item in behind if isinstance(item, Arrival)] != self._expected:
+        if [
+            msgspec.structs.replace(item, lines=None) for item in behind if isinstance(item, Arrival)
+        ] != self._expected:
             raise Finding(f"the page behind is another: {behind}")
         if len(prepared.items) + len(prepared.rejected) + len(prepared.skipped) != 2:
             raise Finding(f"neither a page nor a reason: {prepared}")

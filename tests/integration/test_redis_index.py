@@ -3,6 +3,7 @@
 import asyncio
 import random
 
+import msgspec
 import pytest
 
 from neardup_stream.bits.permutations import PermutedConfig
@@ -119,7 +120,9 @@ async def test_what_is_removed_leaves_nothing_behind(
     async with RedisClient(RedisConfig(request.getfixturevalue(server).url)) as client:
         index = index_on(client, namespace, layout)
         await index.probe_and_insert(pages)
-        probed = await index.probe([page._replace(handle=Handle(1000 + page.handle)) for page in pages])
+        probed = await index.probe(
+            [msgspec.structs.replace(page, handle=Handle(1000 + page.handle)) for page in pages]
+        )
         stale_candidates = {(page.handle, page.version & 0xFF) for page in pages[::2]}
         removed = [await index.remove_stale(probed, stale_candidates) for _ in range(2)]
         await index.remove(pages)

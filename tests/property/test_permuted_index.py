@@ -2,6 +2,7 @@
 
 import asyncio
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -136,7 +137,9 @@ def test_with_bands_a_page_is_a_candidate_if_near_or_equal_in_a_band(
         )
     )
     dropped_bits = 32 - 8 - layout.band_bucket_bits - layout.band_suffix_bits
-    pages = [page._replace(bands=own) for page, own in zip(pages_of(words), bands, strict=True)]
+    pages = [
+        msgspec.structs.replace(page, bands=own) for page, own in zip(pages_of(words), bands, strict=True)
+    ]
 
     probed = asyncio.run(PermutedIndex(MemoryTables(), layout).probe_and_insert(pages))
 
@@ -192,8 +195,8 @@ def test_pages_that_were_removed_are_as_if_they_had_never_been(words: list[int],
         return (await index.probe(queries)).candidates
 
     layout = IndexLayout(IndexConfig(bands=2))
-    pages = [page._replace(bands=(page.fingerprint >> 32, 7)) for page in pages_of(words)]
-    queries = [page._replace(handle=Handle(10**6 + page.handle)) for page in pages]
+    pages = [msgspec.structs.replace(page, bands=(page.fingerprint >> 32, 7)) for page in pages_of(words)]
+    queries = [msgspec.structs.replace(page, handle=Handle(10**6 + page.handle)) for page in pages]
     gone = [page for row, page in enumerate(pages) if row in removed]
     kept = [page for row, page in enumerate(pages) if row not in removed]
 
@@ -207,7 +210,10 @@ def test_stale_candidates_are_removed_wherever_the_probe_saw_them_and_nothing_el
 ) -> None:
     async def without_stale() -> None:
         index = PermutedIndex(MemoryTables(), IndexLayout(IndexConfig(bands=1)))
-        old, new = ([page._replace(version=version, bands=(3,)) for page in pages] for version in (1, 2))
+        old, new = (
+            [msgspec.structs.replace(page, version=version, bands=(3,)) for page in pages]
+            for version in (1, 2)
+        )
         await index.probe_and_insert(old)
         await index.probe_and_insert(new)
         query = IndexedPage(Handle(10**6), 1, Fingerprint64(words[0]), (3,))

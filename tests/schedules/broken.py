@@ -84,7 +84,7 @@ async def _take_for_unchanged(
 ) -> list[Registered]:
     """Takes the version that this very position made, and that is not decided yet, for unchanged."""
     return [
-        each._replace(verdict="unchanged") if each.verdict == "replayed" else each
+        msgspec.structs.replace(each, verdict="unchanged") if each.verdict == "replayed" else each
         for each in await register(*arguments)
     ]
 

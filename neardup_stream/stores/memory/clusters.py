@@ -201,10 +201,10 @@ class MemoryClusters:
             is_our_turn
             and all(self._count(cell) <= limit for cell, limit in limits.items())
             and all(
-                tables.get(table, nothing).get(field) == value
-                for (table, field), value in transaction.expected.items()
+                tables.get(cell.table, nothing).get(cell.field) == value
+                for cell, value in transaction.expected.items()
             )
-            and all(tables.get(table, nothing).get(field) is None for (table, field), _ in transaction.new)
+            and all(tables.get(cell.table, nothing).get(cell.field) is None for cell, _ in transaction.new)
             and all(
                 _uncounted(self._value(cell) or b"") == _uncounted(value)
                 for cell, (value, _) in transaction.counted.items()

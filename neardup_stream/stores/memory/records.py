@@ -50,11 +50,11 @@ class MemoryRecords:
 
     async def mark(self, marks: Sequence[RankWrite]) -> None:
         """See the contract."""
-        for handle, version_byte, rank in marks:
-            header, slot = record_header(rank, version_byte), self._slot_of(handle)
-            value = slot.get(handle, b"")
+        for mark in marks:
+            header, slot = record_header(mark.rank, mark.version_byte), self._slot_of(mark.handle)
+            value = slot.get(mark.handle, b"")
             if value[len(header) - 1 : len(header)] == header[-1:]:
-                slot[handle] = header + value[len(header) :]
+                slot[mark.handle] = header + value[len(header) :]
 
     async def drop(self, drops: Sequence[RecordDrop]) -> list[bool]:
         """See the contract."""

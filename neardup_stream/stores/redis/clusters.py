@@ -162,7 +162,8 @@ class RedisClusters:
         """See the contract."""
         keys = [self._keys.trimmed, self._keys.aging]
         calls = [
-            ScriptCall(keys, [_alone(*cell) for cell in some]) for some in in_chunks(cells, CELLS_PER_CALL)
+            ScriptCall(keys, [_alone(each.rank, each.handle, each.content) for each in some])
+            for some in in_chunks(cells, CELLS_PER_CALL)
         ]
         await self._client.run(_AGE, calls)
 

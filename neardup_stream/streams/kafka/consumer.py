@@ -133,7 +133,7 @@ def record_in(partition: Partition, found: ConsumerRecord) -> Record:
         position=Position(partition, found.offset),
         key=found.key,
         value=found.value,
-        headers=tuple((name, value or b"") for name, value in found.headers),
+        headers=tuple((name, value or b"") for name, value in found.headers) if found.headers else (),
         timestamp_ms=found.timestamp,
     )
 

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import pytest
 
 from neardup_stream.clusters.moving import MOVED_AT_ONCE
@@ -60,7 +61,7 @@ class Sparse(History):
         if not isinstance(probed, PlaceRequest):
             return probed
         by_content = {self.crawl.records[match.handle].content: match for match in probed.matches}
-        return probed._replace(matches=tuple(by_content.values()))
+        return msgspec.structs.replace(probed, matches=tuple(by_content.values()))
 
 
 @pytest.mark.parametrize(("older", "younger"), [(BIG, 3), (3, BIG), (BIG, BIG)], ids=["old", "young", "both"])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 import pytest
 
-from neardup_stream.message import Partition, Position, Record
+from neardup_stream.message import Headers, Partition, Position, Record
 from neardup_stream.page import Page
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.pipeline.column_items import ColumnItems, joined
@@ -50,7 +50,7 @@ def returned(of: Sequence[Record], *, in_columns: bool, site: str | None = None)
 def arrivals(prepared: Prepared) -> list[tuple[Arrival, bytes]]:
     """Return the pages without their content and lines, and with the bytes of their JSON."""
     return [
-        (item._replace(page=_bare(item.page), lines=None), bytes(item.page.meta or b""))
+        (msgspec.structs.replace(item, page=_bare(item.page), lines=None), bytes(item.page.meta or b""))
         for item in prepared.arrivals
     ]
 
@@ -78,13 +78,29 @@ def test_pages_in_columns_are_those_that_come_as_objects(site: str | None) -> No
     assert [item.page.id for item in columns.items[1:3]] == [item.page.id for item in columns.arrivals[1:3]]
 
 
-def test_pages_with_lines_that_may_be_frame_come_as_objects() -> None:
+def test_pages_with_lines_that_may_be_frame_come_as_objects_and_they_alone_with_lines() -> None:
     of = records([*VALUES, LINES])
 
     assert isinstance(returned(of, in_columns=True).items, ColumnItems)
     prepared = returned(of, in_columns=True, site="host")
     assert not isinstance(prepared.items, ColumnItems)
-    assert [len(item.lines.hashes) for item in prepared.arrivals if item.lines] == [1, 1, 1, 1, 2]
+    assert [len(item.lines.hashes) for item in prepared.arrivals if item.lines] == [2]
+
+
+@pytest.mark.parametrize("headers", [(), (("traceparent", b"00-1"),)], ids=["plain", "with headers"])
+def test_the_worker_process_gets_records_as_they_were_read(headers: Headers) -> None:
+    of = [
+        Record(position=Position(ONE, 9), key=key, value=value, timestamp_ms=5, headers=headers)
+        for key, value in [(b"a", b"1"), (None, b"2"), (b"c", None)]
+    ]
+
+    got = unpack_request(pack_request(of))
+
+    expected = [
+        msgspec.structs.replace(record, position=Position(Partition("request", 0), place))
+        for place, record in enumerate(of)
+    ]
+    assert got == expected
 
 
 def test_forgets_and_records_of_several_inputs_come_as_objects() -> None:

@@ -5,13 +5,14 @@ import pytest
 from msgspec import UNSET, UnsetType
 
 from neardup_stream.clusters.placements import ClusterState, Placement
+from neardup_stream.clusters.planning import stands_alone
 from neardup_stream.clusters.requests import PageVersion
 from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.match import Match, MatchKind
 from neardup_stream.message import Partition, Position, RecordMetadata
 from neardup_stream.page import Fingerprint64, Handle, Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Judged, Registered
-from neardup_stream.pipeline.event_building import page_row
+from neardup_stream.pipeline.event_building import lone_row, page_row
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.wire.events import from_message, to_message
@@ -28,6 +29,10 @@ ARRIVAL = Arrival(
     token_count=100,
     is_decided=True,
 )
+
+
+RETURNED = msgspec.structs.replace(RECORD, is_return=True)
+SHORT = msgspec.structs.replace(ARRIVAL, is_decided=False)
 
 
 def match_with(name: str, kind: MatchKind, resemblance: float) -> Match:
@@ -51,6 +56,36 @@ def test_a_copy_that_left_its_match_for_the_page_is_published_first_and_makes_it
 
     event = msgspec.json.decode(message.value or b"", type=DuplicateFound)
     assert (event.kind, [match.id for match in event.matches]) == ("exact", ["left", "own"])
+
+
+def test_the_decision_record_of_a_lone_page_is_known_before_its_placement() -> None:
+    lone = Judged(Registered(ARRIVAL, Handle(2), RECORD, "new"))
+    placement = stands_alone(PageVersion(Handle(2), 1, PageId("page"), "page"))
+
+    assert lone_row(lone, EventConfig()) == page_row(lone, placement, EventConfig(), to_message)
+
+
+@pytest.mark.parametrize(
+    ("arrival", "record", "containers", "config"),
+    [
+        pytest.param(ARRIVAL, RECORD, (), EventConfig(unique=True), id="its event is wanted"),
+        pytest.param(ARRIVAL, RETURNED, (), EventConfig(), id="it was known before"),
+        pytest.param(SHORT, RECORD, (), EventConfig(), id="it is too short"),
+        pytest.param(
+            ARRIVAL,
+            RECORD,
+            (match_with("a", "near", 0.1),),
+            EventConfig(contained=True),
+            id="it is inside another",
+        ),
+    ],
+)
+def test_a_page_that_is_published_has_no_decision_record_before_its_placement(
+    arrival: Arrival, record: PageRecord, containers: tuple[Match, ...], config: EventConfig
+) -> None:
+    page = Judged(Registered(arrival, Handle(2), record, "new"), containers=containers)
+
+    assert lone_row(page, config) is None
 
 
 @pytest.mark.parametrize(
@@ -95,7 +130,9 @@ def test_the_share_of_the_frame_is_reported_as_the_record_has_it(
         was_linked=False,
         is_superseded=False,
     )
-    replayed = Judged(Registered(ARRIVAL._replace(whole_count=77), Handle(2), record, "replayed"))
+    replayed = Judged(
+        Registered(msgspec.structs.replace(ARRIVAL, whole_count=77), Handle(2), record, "replayed")
+    )
 
     (message,) = page_row(replayed, placement, EventConfig(), to_message).events
 

@@ -38,7 +38,8 @@ def test_a_lone_page_of_a_site_stays_whole() -> None:
     viewed = view(viewer(), arrivals)
 
     assert viewed.arrivals == [
-        arrival._replace(lines=None, page=arrival.page.without_content()) for arrival in arrivals
+        msgspec.structs.replace(arrival, lines=None, page=arrival.page.without_content())
+        for arrival in arrivals
     ]
 
 
@@ -147,11 +148,11 @@ def test_a_page_is_compared_with_the_latest_pages_that_share_a_band() -> None:
     texts = [" ".join(f"own{number}x{word}" for word in range(50)) + "\nThe end" for number in range(10)]
     pages = arrive([page_json(f"{number}", text) for number, text in enumerate([*texts, texts[-1]])])
     others = [
-        page._replace(bands=number.to_bytes(4, "big") + bytes(4))
+        msgspec.structs.replace(page, bands=number.to_bytes(4, "big") + bytes(4))
         for number, page in enumerate(pages[:9], start=1)
     ]
-    original = pages[9]._replace(bands=bytes([9] * 4 + [1] * 4))
-    copy = pages[10]._replace(bands=bytes([9] * 4 + [0] * 4))
+    original = msgspec.structs.replace(pages[9], bands=bytes([9] * 4 + [1] * 4))
+    copy = msgspec.structs.replace(pages[10], bands=bytes([9] * 4 + [0] * 4))
     of, (site,) = viewer(), {page.site for page in pages}
 
     view(of, [*others, original])
@@ -299,7 +300,7 @@ def test_a_landmark_is_frame_earlier_than_other_markup() -> None:
         html = f"<{element}>{common}</{element}><p>{words}</p>"
         return msgspec.json.encode({"url": f"https://{SHOP}/{name}", "html": html})
 
-    others = [page_json(f"{number}", f"{number} others of the site") for number in range(9)]
+    others = [page_json(f"{number}", f"{number} others\nof the site") for number in range(9)]
     table = taught_by(arrive(others)).learn(
         [arrival.lines.hashes for arrival in arrive([page("a", "p"), page("b", "p")]) if arrival.lines], 1024
     )
@@ -340,5 +341,7 @@ def test_an_empty_batch_is_viewed() -> None:
 @pytest.mark.parametrize("text", ["one two", essay(1)])
 def test_a_page_of_few_tokens_or_one_line_has_no_frame(text: str) -> None:
     (arrival,) = arrive([at(f"https://{SHOP}/1", page_json("a", text))])
+    _, (lines,) = fingerprint_lines([text], SimhashConfig())
+    arrival = msgspec.structs.replace(arrival, lines=lines)
 
     assert viewer().content_of(arrival, taught_by([arrival], 20)).tolist() == [True]

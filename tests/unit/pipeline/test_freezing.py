@@ -1,5 +1,6 @@
 """What an archive keeps of pages is what it would keep of their records, under the same keys."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -31,15 +32,19 @@ PLAIN, FRAMED, SHORT = arrivals(essay(1), essay(2), "few words")
 CASES = {
     "plain": PLAIN,
     "short": SHORT,
-    "of a scope": PLAIN._replace(scope="example.com"),
-    "short and of a scope": SHORT._replace(scope="example.com"),
-    "framed": PLAIN._replace(whole=b"bits", whole_count=900, whole_bands=FRAMED.bands),
-    "framed and indexed whole": PLAIN._replace(whole=b"bits", whole_count=90, whole_bands=FRAMED.bands),
-    "framed, no whole looked for": PLAIN._replace(whole=b"bits", whole_count=900),
-    "framed, some bands in both views": PLAIN._replace(
-        whole=b"bits", whole_count=90, whole_bands=PLAIN.bands[: 5 * BAND] + FRAMED.bands[5 * BAND :]
+    "of a scope": msgspec.structs.replace(PLAIN, scope="example.com"),
+    "short and of a scope": msgspec.structs.replace(SHORT, scope="example.com"),
+    "framed": msgspec.structs.replace(PLAIN, whole=b"bits", whole_count=900, whole_bands=FRAMED.bands),
+    "framed and indexed whole": msgspec.structs.replace(
+        PLAIN, whole=b"bits", whole_count=90, whole_bands=FRAMED.bands
     ),
-    "nothing left": PLAIN._replace(bands=FRAMED.bands, whole_count=90, whole_bands=FRAMED.bands),
+    "framed, no whole looked for": msgspec.structs.replace(PLAIN, whole=b"bits", whole_count=900),
+    "framed, some bands in both views": msgspec.structs.replace(
+        PLAIN, whole=b"bits", whole_count=90, whole_bands=PLAIN.bands[: 5 * BAND] + FRAMED.bands[5 * BAND :]
+    ),
+    "nothing left": msgspec.structs.replace(
+        PLAIN, bands=FRAMED.bands, whole_count=90, whole_bands=FRAMED.bands
+    ),
 }
 
 

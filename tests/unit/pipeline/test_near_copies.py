@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+import msgspec
 import pytest
 
+from neardup_stream.archive.texts import TEXTS
 from neardup_stream.errors import ConfigError, InvariantBroken
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
@@ -25,10 +27,13 @@ SHOP = "shop.example"
 
 
 def seen(*pages: bytes) -> list[SeenPage]:
+    """Return pages with their lines, also those of a single one."""
     preparation = Preparation(
         Decode(PageDecoder()),
         Extract("all_text"),
-        Fingerprint(SimhashConfig(), SketchConfig(), scope_by(EVERYTHING), scope_by("host")),
+        Fingerprint(
+            SimhashConfig(), SketchConfig(), scope_by(EVERYTHING), scope_by("host"), frozenset({TEXTS})
+        ),
         NoMeters(),
     )
     return [
@@ -100,5 +105,5 @@ def test_a_page_whose_lines_are_gone_cannot_be_compared() -> None:
 
     with pytest.raises(InvariantBroken, match="lines"):
         NearCopies(VERDICT, 1 << 20).find_and_remember(
-            [page._replace(arrival=page.arrival._replace(lines=None))]
+            [page._replace(arrival=msgspec.structs.replace(page.arrival, lines=None))]
         )

@@ -79,27 +79,35 @@ def test_partitions_are_applied_independently() -> None:
 
 
 def test_a_page_that_loses_its_text_is_changed_even_if_its_fingerprint_is_not() -> None:
-    short = arrival(text=1, offset=9)._replace(is_decided=False)
+    short = msgspec.structs.replace(arrival(text=1, offset=9), is_decided=False)
 
     assert plan(short, history(arrival(text=1, offset=5)), NOW).verdict == "changed"
 
 
 def test_a_page_that_moves_to_another_scope_is_changed() -> None:
-    moved = arrival(text=1, offset=9)._replace(scope="other.example")
+    moved = msgspec.structs.replace(arrival(text=1, offset=9), scope="other.example")
 
     assert plan(moved, history(arrival(text=1, offset=5)), NOW).verdict == "changed"
 
 
 def test_a_short_page_that_stays_short_is_unchanged() -> None:
-    stored = history(arrival(text=1, offset=5)._replace(is_decided=False))
+    stored = history(msgspec.structs.replace(arrival(text=1, offset=5), is_decided=False))
 
-    assert plan(arrival(text=1, offset=9)._replace(is_decided=False), stored, NOW).verdict == "unchanged"
+    assert (
+        plan(msgspec.structs.replace(arrival(text=1, offset=9), is_decided=False), stored, NOW).verdict
+        == "unchanged"
+    )
 
 
 def test_what_only_a_page_that_can_be_judged_needs_is_not_kept_of_a_short_one() -> None:
-    page = arrival(text=1, offset=5)._replace(sketch=b"sketch", shingle_count=3, bands=b"band")
+    page = msgspec.structs.replace(
+        arrival(text=1, offset=5), sketch=b"sketch", shingle_count=3, bands=b"band"
+    )
 
-    full, short = plan(page, None, NOW).record, plan(page._replace(is_decided=False), None, NOW).record
+    full, short = (
+        plan(page, None, NOW).record,
+        plan(msgspec.structs.replace(page, is_decided=False), None, NOW).record,
+    )
 
     assert (full.state, full.fingerprint, full.sketch, full.shingle_count, full.bands) == (
         "live",

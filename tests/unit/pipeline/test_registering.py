@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from neardup_stream.clusters.protocol import KnownVersion
@@ -98,7 +99,10 @@ async def test_eight_registrations_of_one_id_at_once_make_one_page() -> None:
 )
 async def test_new_pages_are_registered_together_as_their_plans_say(kind: dict[str, Any]) -> None:
     """Where the clusters are asked about any page of a batch, each page is planned."""
-    batch = [arrival(text=row, offset=row, page_id=f"page-{row}")._replace(**kind) for row in range(3)]
+    batch = [
+        msgspec.structs.replace(arrival(text=row, offset=row, page_id=f"page-{row}"), **kind)
+        for row in range(3)
+    ]
     asked = {Position(THERE, 0): KnownVersion(Handle(1), 1, 0)}
 
     together = await register(batch, MemoryRecords(), KEY, NOW, version_floor=6)
