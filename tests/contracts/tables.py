@@ -108,6 +108,17 @@ async def a_range_of_one_rest_holds_equal_rests_only(store: TableStore) -> None:
     assert await probed(store, entries((5, 9, 1), low_bits=0), within(9)) == [(0, 2, 1, 0)]
 
 
+async def a_new_word_behind_a_known_one_is_stored(store: TableStore) -> None:
+    await store.probe_and_insert(entries((4, 1, 1), low_bits=0), within(0))
+
+    await store.probe_and_insert(entries((4, 2, 1), (5, 2, 1), (6, 2, 1), low_bits=0), within(0))
+
+    assert await probed(store, entries((5, 9, 1), (6, 9, 1), low_bits=0), within(0)) == [
+        (0, 2, 1, 0),
+        (1, 2, 1, 0),
+    ]
+
+
 async def what_is_removed_is_not_found(store: TableStore) -> None:
     stored = entries((5, 1, 1), (5, 2, 1), (6, 3, 1))
     await store.probe_and_insert(stored, within(0))
@@ -198,6 +209,7 @@ TABLE_CLAIMS = [
     handles_and_rests_keep_all_their_bits,
     rests_of_one_to_eight_bytes_are_kept_whole,
     a_range_of_one_rest_holds_equal_rests_only,
+    a_new_word_behind_a_known_one_is_stored,
     what_is_removed_is_not_found,
     removing_takes_the_exact_member_and_may_be_repeated,
     what_a_probe_found_can_be_removed_by_it,

@@ -25,7 +25,7 @@ _COMMANDS: Final = 7.2
 
 _TABLE_COMMANDS: Final = 2
 _BAND_COMMANDS: Final = 1
-_MET_BAND_COMMANDS: Final = 1
+_MET_BAND_COMMANDS: Final = 0.7
 """More for each band of a page in a cluster, on average: of two, the second one meets the first."""
 
 _BUSY_SHARE: Final = 0.6

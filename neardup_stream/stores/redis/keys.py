@@ -168,15 +168,16 @@ class Keys:
     def packed_buckets(
         self, tables: NDArray[np.uint8], leading_bytes: NDArray[np.uint8], numbers: NDArray[np.uint32]
     ) -> NDArray[np.uint8]:
-        """Return the same as one row of bytes for each: the size of the name, zeros, and the name at the end.
+        """Return the same as one row of bytes for each: the size of the name, the name, and zeros.
 
-        Cost: 0.02 µs each.
+        Cost: 0.03 µs each.
         """
         if numbers.size and int(numbers.max()) >> 4 * self._bucket_digits:
             raise InvariantBroken(f"a bucket has more than {self._bucket_digits} hexadecimal digits")
         packed: NDArray[np.uint8] = self._packed_stems[tables.astype(np.intp) << 8 | leading_bytes]
+        last_digits = np.arange(len(packed)) * packed.shape[1] + packed[:, 0]
         for digit in range(self._bucket_digits):
-            packed[:, -1 - digit] = _HEX_DIGITS[numbers >> np.uint32(4 * digit) & np.uint32(15)]
+            packed.put(last_digits - digit, _HEX_DIGITS[numbers >> np.uint32(4 * digit) & np.uint32(15)])
         return packed
 
     @property
@@ -238,7 +239,7 @@ class Keys:
         """The same in rows of bytes, as `packed_buckets` returns them, with zeros for the bucket."""
         names = [stem.encode() + bytes(self._bucket_digits) for stem in self._bucket_stems]
         width = max(map(len, names))
-        rows = b"".join(bytes([len(name)]) + name.rjust(width, b"\0") for name in names)
+        rows = b"".join(bytes([len(name)]) + name.ljust(width, b"\0") for name in names)
         return np.frombuffer(rows, dtype=np.uint8).reshape(len(names), 1 + width)
 
     @cached_property

@@ -6,31 +6,36 @@
 --          ARGV[4] of one rest, ARGV[5] pages reported of all the oversized buckets that a page meets
 -- ARGV[6]  "1" to insert
 -- ARGV[7]  the entries, of one size each, integers big-endian, those of a page one behind the other:
---          suffix_bytes (1) | low rest (8) | high rest (8) | rest (8) | handle (8) | version byte (1)
---          and, where KEYS does not name the buckets: size of the name (1), zeros, the name
+--          suffix_bytes (1) | last bytes of the rest (2) | handle (8) | version byte (1)
+--          and, where KEYS does not name the buckets: size of the name (1), the name, zeros
 -- ARGV[8]  bytes of an entry
+-- ARGV[9]  of each entry with suffix_bytes, one behind the other: "[" and low rest | "[", high rest, and 9 bytes
+--          255 | rest, handle, version byte; a rest has suffix_bytes bytes, and zeros before it, or before its
+--          "[", as if it had 8
 -- returns  { found, truncated, cap_hits, done }; found is packed (entry (4), rest (8), handle (8),
 --          version byte (1)) for each member that is reported, truncated is packed (entry (4)); entries are counted
 --          from 0; done is how many were probed: one, and more until they come to @WORK@ units of work
 --
 -- Where only equal rests match, suffix_bytes is 0 and the bucket is a hash: the rest, in two bytes, is the field,
 -- and its value all members (handle, version byte) that have it, the oldest first. A word that no page has yet
--- is so probed and inserted at once. Of an oversized bucket, bucket_cap + 1 are kept.
+-- is so probed and inserted at once; behind one that a page has, the next one of its page is read first: most
+-- likely that page has it too. Of an oversized bucket, bucket_cap + 1 are kept.
 --
 -- Else the bucket is a sorted set of (rest in suffix_bytes, handle, version byte). All have equal scores, so it is
 -- ordered by bytes; big-endian rests make byte order numeric order.
 local distance_bits, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
 local considered_limit, same_suffix_limit, page_limit = tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])
-local inserts, entries, stride = ARGV[6] == '1', ARGV[7], tonumber(ARGV[8])
-local call, byte, sub, bxor, pack = redis.call, string.byte, string.sub, bit.bxor, struct.pack
+local inserts, entries, stride, bounds = ARGV[6] == '1', ARGV[7], tonumber(ARGV[8]), ARGV[9]
+local call, byte, sub, bxor = redis.call, string.byte, string.sub, bit.bxor
+local pack, unpack_struct = struct.pack, struct.unpack
 
 -- Number of set bits of each byte value: a literal, because building a table costs more than the probes.
 local ONES = '@ONES@'
 -- Above every handle and version: makes a bound the last member of its rest.
 local LAST = '\255\255\255\255\255\255\255\255\255'
 local ZEROS = '\0\0\0\0\0\0\0\0'
--- Bytes of an entry up to its version byte.
-local ENTRY = 34
+-- Bytes of an entry up to its version byte, and of what ARGV[9] has of one.
+local ENTRY, BOUNDS = 12, 44
 -- Bytes of a member of a word, and of a full word.
 local TAIL, FULL = 9, 9 * (cap + 1)
 -- How many members of a range are read at first. A string, because Redis prints a number with 17 digits, at a
@@ -117,21 +122,23 @@ local function probe_oversized(key, word, stored, number, head, tail, handle)
   end
 end
 
-local function meet_word(key, index, at)
-  local word, tail = sub(entries, at + 24, at + 25), sub(entries, at + 26, at + ENTRY)
-  if inserts and call('HSETNX', key, word, tail) == 1 then
-    return
-  end
+-- Reads a word, reports its members and adds the page's; returns whether a page has it.
+local function meet_word(key, index, word, tail)
   local stored = call('HGET', key, word)
   if stored then
     local number, handle = pack('>I4', index), sub(tail, 1, 8)
-    local head = number .. sub(entries, at + 18, at + 25)
+    local head = number .. sub(ZEROS, 3) .. word
     if #stored < FULL then
       meet_members(key, word, stored, head, tail, handle)
     else
       probe_oversized(key, word, stored, number, head, tail, handle)
     end
+    return true
   end
+  if inserts then
+    call('HSET', key, word, tail)
+  end
+  return false
 end
 
 -- The members of a range from low to high, or the first ones of an oversized bucket; and whether it is one.
@@ -218,11 +225,22 @@ local function sample_range(key, near, number, head, mine, handle, high)
   end
 end
 
-local function meet_range(key, index, at, suffix_bytes)
-  local member = sub(entries, at + 26 - suffix_bytes, at + ENTRY)
-  local low = '[' .. sub(entries, at + 10 - suffix_bytes, at + 9)
-  local high = '[' .. sub(entries, at + 18 - suffix_bytes, at + 17) .. LAST
-  local handle = sub(entries, at + 26, at + 33)
+-- How `unpack_struct` reads what ARGV[9] has of an entry, by suffix_bytes.
+local formats, bounds_at = {}, 1
+
+local function bounds_format(suffix_bytes)
+  local zeros = string.rep('x', 8 - suffix_bytes)
+  local low, high, member = 'c' .. suffix_bytes + 1, 'c' .. suffix_bytes + 10, 'c' .. suffix_bytes + 9
+  local format = zeros .. low .. zeros .. high .. zeros .. member
+  formats[suffix_bytes] = format
+  return format
+end
+
+local function meet_range(key, index, suffix_bytes, tail)
+  local format = formats[suffix_bytes] or bounds_format(suffix_bytes)
+  local low, high, member = unpack_struct(format, bounds, bounds_at)
+  bounds_at = bounds_at + BOUNDS
+  local handle = sub(tail, 1, 8)
   local near, is_oversized = read(key, low, high, not is_served(handle))
   if is_oversized or near[1] then
     -- A reported rest has 8 bytes: what of it no member holds stands before the member.
@@ -241,22 +259,21 @@ local function meet_range(key, index, at, suffix_bytes)
   end
 end
 
-local done, count = 0, #entries / stride
+local done, count, was_there = 0, #entries / stride, false
+local is_named = stride > ENTRY
+local format = is_named and 'Bc2c9Bc0' or 'Bc2c9'
 while done < count and work < @WORK@ do
-  local i = done + 1
-  local at = (i - 1) * stride
-  local suffix_bytes, key = byte(entries, at + 1), nil
-  if stride == ENTRY then
-    key = KEYS[i]
-  else
-    key = sub(entries, at + stride - byte(entries, at + ENTRY + 1) + 1, at + stride)
+  local suffix_bytes, word, tail, key = unpack_struct(format, entries, done * stride + 1)
+  if not is_named then
+    key = KEYS[done + 1]
   end
-  if suffix_bytes == 0 then
-    meet_word(key, i - 1, at)
-  else
-    meet_range(key, i - 1, at, suffix_bytes)
+  if suffix_bytes > 0 then
+    meet_range(key, done, suffix_bytes, tail)
+    was_there = false
+  elseif was_there or not inserts or call('HSETNX', key, word, tail) == 0 then
+    was_there = meet_word(key, done, word, tail)
   end
-  done, work = i, work + ENTRY_WORK
+  done, work = done + 1, work + ENTRY_WORK
 end
 
 return { table.concat(found), table.concat(truncated), cap_hits, done }

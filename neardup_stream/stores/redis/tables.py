@@ -41,7 +41,12 @@ _REMOVE = Script.load("remove_members")
 _REMOVE_BUCKETS = Script.load("remove_buckets")
 
 _MEMBER = [("rest", ">u8"), ("handle", ">u8"), ("version_byte", "u1")]
-_ENTRY = np.dtype([("suffix_bytes", "u1"), ("low", ">u8"), ("high", ">u8"), *_MEMBER])
+_ENTRY = np.dtype([("suffix_bytes", "u1"), ("word", ">u2"), ("handle", ">u8"), ("version_byte", "u1")])
+_BOUNDS = np.dtype(
+    [("before_low", "u1"), ("low", ">u8"), ("before_high", "u1"), ("high", ">u8"), ("above", "V9"), *_MEMBER]
+)
+_HIGH_AT, _ABOVE_AT, _MEMBER_AT = 9, 18, 27
+"""Where these begin in the bytes of bounds."""
 _REMOVED = np.dtype([("suffix_bytes", "u1"), *_MEMBER])
 _FOUND = np.dtype([("entry", ">u4"), *_MEMBER])
 
@@ -89,7 +94,9 @@ class RedisTables:
 
         A call that meets large buckets leaves some of its entries, which are sent again with all behind them.
         """
-        members, packed = entries.members, _pack_entries(entries)
+        members, packed = entries.members, _pack_entries(entries.members)
+        is_range = members.suffix_bytes > 0
+        bounds, bounds_of = _pack_bounds(entries, is_range), np.cumsum(is_range) - 1
         if not self._client.is_cluster:
             packed = np.hstack(
                 [packed, self._keys.packed_buckets(members.tables, members.leading_bytes, members.buckets)]
@@ -99,7 +106,8 @@ class RedisTables:
         def call(part: Rows) -> ScriptCall:
             """Return the script call; one server takes key names among the entries, a cluster needs keys."""
             named = members.take(part if self._client.is_cluster else part[:1])
-            arguments = (*limits, int(insert), packed[part].tobytes(), stride)
+            ranges = bounds[bounds_of[part[is_range[part]]]].tobytes()
+            arguments = (*limits, int(insert), packed[part].tobytes(), stride, ranges)
             return ScriptCall(self._names(named), arguments)
 
         done: list[Rows] = []
@@ -154,27 +162,38 @@ async def remove_tables(client: RedisClient, keys: Keys, bucket_bits: Sequence[i
     return count
 
 
-def _pack_entries(entries: TableEntries) -> NDArray[np.uint8]:
+def _pack_entries(members: TableMembers) -> NDArray[np.uint8]:
     """Return one row of bytes per entry, as the script reads them."""
-    packed = np.empty(len(entries.rows), dtype=_ENTRY)
-    members = entries.members
-    packed["low"] = entries.lows
-    packed["high"] = entries.highs
-    _fill_members(packed, members)
+    packed = np.empty(len(members.rests), dtype=_ENTRY)
+    packed["suffix_bytes"] = members.suffix_bytes
+    packed["word"] = members.rests.astype(np.uint16)
+    packed["handle"] = members.handles
+    packed["version_byte"] = members.version_bytes
     return packed.view(np.uint8).reshape(len(packed), _ENTRY.itemsize)
+
+
+def _pack_bounds(entries: TableEntries, is_range: NDArray[np.bool_]) -> NDArray[np.uint8]:
+    """Return range and member of each entry of a range in bytes, as the script reads them."""
+    members = entries.members.take(is_range)
+    packed = np.empty(len(members.rests), dtype=_BOUNDS)
+    packed["low"], packed["high"] = entries.lows[is_range], entries.highs[is_range]
+    packed["rest"], packed["handle"] = members.rests, members.handles
+    packed["version_byte"] = members.version_bytes
+    rows = packed.view(np.uint8).reshape(len(packed), _BOUNDS.itemsize)
+    rows[:, _ABOVE_AT:_MEMBER_AT] = 255
+    places = np.arange(len(rows)) * _BOUNDS.itemsize + 8 - members.suffix_bytes
+    rows.put(places, ord("["))
+    rows.put(places + _HIGH_AT, ord("["))
+    return rows
 
 
 def _pack_removed(members: TableMembers) -> NDArray[np.void]:
     packed = np.empty(len(members.rests), dtype=_REMOVED)
-    _fill_members(packed, members)
-    return packed
-
-
-def _fill_members(packed: NDArray[np.void], members: TableMembers) -> None:
     packed["suffix_bytes"] = members.suffix_bytes
     packed["rest"] = members.rests
     packed["handle"] = members.handles
     packed["version_byte"] = members.version_bytes
+    return packed
 
 
 def _collect(probing: TableMembers, parts: Sequence[Rows], answers: Sequence[_Answer]) -> ProbeAnswer:

@@ -34,7 +34,7 @@ def packed(
         np.array(leading_bytes, dtype=np.uint8),
         np.array(numbers, dtype=np.uint32),
     )
-    return [(int(row[0]), row[1:].tobytes().lstrip(b"\0")) for row in rows]
+    return [(int(row[0]), row[1:].tobytes().rstrip(b"\0")) for row in rows]
 
 
 @given(
