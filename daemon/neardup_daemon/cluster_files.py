@@ -14,6 +14,7 @@ from neardup_stream.message import Message
 from neardup_stream.page import Handle
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
+from neardup_stream.streams.files.inputs import has_ending
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS, JsonLinesSink
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, OutputFile, is_pipe_or_device
 from neardup_stream.streams.files.parquet import PARQUET_ENDING, require_parquet
@@ -70,9 +71,9 @@ def cluster_output(path: str) -> ClusterOutput:
     Raises:
         ConfigError: the name of a file ends otherwise, or Parquet is wanted and pyarrow is not installed.
     """
-    if path.endswith(PARQUET_ENDING):
+    if has_ending(path, PARQUET_ENDING):
         return _ClusterTable(path)
-    if path.endswith(JSON_LINES_ENDINGS) or path == STANDARD_OUTPUT or is_pipe_or_device(path):
+    if has_ending(path, JSON_LINES_ENDINGS) or path == STANDARD_OUTPUT or is_pipe_or_device(path):
         return _ClusterLines(path)
     endings = ", ".join((*JSON_LINES_ENDINGS, PARQUET_ENDING))
     raise ConfigError(f"{path!r} must end in {endings} to hold clusters")

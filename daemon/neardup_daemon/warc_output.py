@@ -10,7 +10,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import ConfigError
 from neardup_stream.events import event_type
 from neardup_stream.message import Position
-from neardup_stream.streams.files.inputs import is_pipe
+from neardup_stream.streams.files.inputs import has_ending, is_pipe
 from neardup_stream.streams.files.outputs import OutputFile
 from neardup_stream.streams.files.warc_revisits import Duplicates, RevisitTally, RunLimits, write_revisits
 from neardup_stream.streams.protocol import Sink
@@ -81,7 +81,7 @@ def check_warc_inputs(paths: Sequence[str]) -> None:
         ConfigError: one is a pipe, or no WARC file.
     """
     for path in paths:
-        if is_pipe(path) or not path.endswith(_WARC_NAMES):
+        if is_pipe(path) or not has_ending(path, _WARC_NAMES):
             raise ConfigError(
                 f"{path}: --write-warc reads its inputs twice and copies records; it needs files named"
                 f" {', '.join(_WARC_NAMES)}"

@@ -20,6 +20,7 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Prepared
+from neardup_stream.streams.files.inputs import has_ending
 from neardup_stream.streams.files.source import FileSource, record_number
 from neardup_stream.wire.times import rfc3339
 
@@ -147,7 +148,7 @@ def readable(found: PageOverlaps, text: str) -> str:
 
 async def _records(files: Sequence[str], settings: Settings) -> AsyncIterator[Sequence[Record]]:
     limits = settings.pipeline.limits()
-    crawls = [name for name in files if not name.endswith((*_TEXT_SUFFIXES, *_MARKUP_SUFFIXES))]
+    crawls = [name for name in files if not has_ending(name, (*_TEXT_SUFFIXES, *_MARKUP_SUFFIXES))]
     for number, name in enumerate(name for name in files if name not in crawls):
         yield [_file_record(name, number, settings.limits.max_page_bytes)]
     if not crawls:
@@ -165,7 +166,7 @@ def _file_record(name: str, number: int, max_page_bytes: int) -> Record:
         raise ConfigError(f"cannot read {name}: {error.strerror}") from error
     if len(body) > max_page_bytes:
         raise ConfigError(f"{name} is larger than limits.max_page_bytes = {max_page_bytes}")
-    content_type = "text/html" if name.endswith(_MARKUP_SUFFIXES) else "text/plain"
+    content_type = "text/html" if has_ending(name, _MARKUP_SUFFIXES) else "text/plain"
     label = utf8_name(name)
     page = Page(
         id=PageId(label),

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition, Position
-from neardup_stream.streams.files.inputs import compressible_endings, is_pipe, open_input
+from neardup_stream.streams.files.inputs import compressible_endings, has_ending, is_pipe, open_input
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS
 from neardup_stream.streams.files.outputs import buffered_output
 from neardup_stream.streams.files.parquet import PARQUET_ENDING, require_parquet
@@ -55,16 +55,16 @@ def check_corpus(inputs: Sequence[str], output: str) -> None:
     if pipes := [path for path in inputs if is_pipe(path)]:
         raise ConfigError(f"{pipes[0]!r} cannot be read a second time: name a file to keep pages of it")
     lines = ", ".join(JSON_LINES_ENDINGS)
-    if output.endswith(PARQUET_ENDING):
+    if has_ending(output, PARQUET_ENDING):
         require_parquet()
         allowed: tuple[str, ...] = (PARQUET_ENDING,)
         kept, remedy = "of Parquet alone", f"keep its pages in a file whose name ends in {lines}"
-    elif output.endswith(JSON_LINES_ENDINGS):
+    elif has_ending(output, JSON_LINES_ENDINGS):
         allowed = (PARQUET_ENDING, *compressible_endings(JSON_LINES_ENDINGS))
         kept, remedy = "of JSON Lines and Parquet", "--write-warc keeps the pages of WARC files"
     else:
         raise ConfigError(f"{output!r} must end in {lines}, {PARQUET_ENDING} to keep pages in it")
-    if others := [path for path in inputs if not path.endswith(allowed)]:
+    if others := [path for path in inputs if not has_ending(path, allowed)]:
         raise ConfigError(f"{output!r} keeps rows {kept}, and {others[0]!r} is none: {remedy}")
 
 
@@ -95,7 +95,7 @@ def copy_rows(
     Cost: one more pass over the inputs; memory of a block of rows.
     """
     with buffered_output(output) as file:
-        if output.endswith(PARQUET_ENDING):
+        if has_ending(output, PARQUET_ENDING):
             count = _copy_parquet(file, inputs, rows, run_name)
         else:
             count = _copy_lines(file, inputs, rows, max_page_bytes, run_name)

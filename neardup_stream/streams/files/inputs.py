@@ -34,6 +34,7 @@ __all__ = [
     "Input",
     "check_readable",
     "compressible_endings",
+    "has_ending",
     "is_pipe",
     "is_regular",
     "open_input",
@@ -85,7 +86,16 @@ def compressible_endings(endings: Sequence[str]) -> tuple[str, ...]:
     return tuple(ending + packed for ending in endings for packed in ("", *_DECOMPRESSORS))
 
 
-_ARCHIVES = ([".warc", ".gz"], [".wet", ".gz"])
+def has_ending(path: str, endings: str | tuple[str, ...]) -> bool:
+    """Return whether the name of a file ends so, in lower case or capitals.
+
+    >>> has_ending("CRAWL.JSONL.GZ", (".jsonl", ".jsonl.gz"))
+    True
+    """
+    return path.lower().endswith(endings)
+
+
+_ARCHIVES = (".warc.gz", ".wet.gz")
 """File types with a gzip member for each record, so that a damaged one does not hide the others."""
 
 
@@ -194,11 +204,11 @@ def _input_id(path: str, raw: io.FileIO, run_name: str, digests: LateDigests | N
 
 
 def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
-    decompress = _DECOMPRESSORS.get(Path(path).suffix)
+    decompress = _DECOMPRESSORS.get(Path(path).suffix.lower())
     try:
-        if Path(path).suffix == _COLLECTION:
+        if has_ending(path, _COLLECTION):
             yield from _collection_chunks(raw)
-        elif Path(path).suffixes[-2:] in _ARCHIVES:
+        elif has_ending(path, _ARCHIVES):
             yield from decompress_members(raw.read, _begins_record)
         elif decompress is not None and os.fstat(raw.fileno()).st_size:  # an empty file has no lines
             stream = decompress(raw)
@@ -218,7 +228,7 @@ def _collection_chunks(raw: io.FileIO) -> Iterator[bytes]:
             if not name.startswith(_COLLECTED):
                 continue
             with collection.open(name) as archive:
-                if name.endswith(".gz"):
+                if has_ending(name, ".gz"):
                     yield from decompress_members(archive.read, _begins_record)
                 else:
                     yield from iter(partial(archive.read, CHUNK_BYTES), b"")

@@ -17,6 +17,7 @@ from neardup_stream.streams.files.inputs import (
     Input,
     check_readable,
     compressible_endings,
+    has_ending,
     is_pipe,
     open_input,
 )
@@ -177,13 +178,13 @@ def read_again(paths: Sequence[str], max_page_bytes: int, run_name: str = "") ->
 def _reader_of(path: str) -> _Reader:
     check_readable(path)
     for suffix, reader in _READERS.items():
-        if path.endswith(suffix):
+        if has_ending(path, suffix):
             if reader is read_parquet:
                 require_parquet()
             return reader
     if path == STDIN or is_pipe(path):
         return _read_sniffed
-    if path.endswith((".json", ".json.gz")):
+    if has_ending(path, (".json", ".json.gz")):
         raise ConfigError(
             f"{path}: a file of pages has one page a line and a name that ends in .jsonl; one page as JSON is"
             " for explain, or in one line for standard input (-)"

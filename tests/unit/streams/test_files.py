@@ -179,6 +179,16 @@ async def test_an_empty_file_holds_no_records(tmp_path: Path, name: str) -> None
     assert await read_files(write(tmp_path / name, b"")) == []
 
 
+@pytest.mark.parametrize("name", ["P.JSONL", "P.jsonl.GZ", "P.JsonL.Zst", "P.NDJSON.ZST"])
+async def test_the_endings_of_names_may_be_in_capitals(tmp_path: Path, name: str) -> None:
+    content = b"a\nb\n"
+    packed = {".gz": gzip.compress(content), ".zst": zstd.compress(content)}
+
+    records = await read_files(write(tmp_path / name, packed.get(Path(name).suffix.lower(), content)))
+
+    assert [record.value for record in records] == [b"a", b"b"]
+
+
 async def test_a_collection_is_the_archives_in_it(tmp_path: Path) -> None:
     path = tmp_path / "crawl.wacz"
     with zipfile.ZipFile(path, "w") as collection:
