@@ -22,6 +22,7 @@ from neardup_daemon.exit_codes import (
     DEPENDENCY_LOST,
     OK,
     READER_LEFT,
+    USAGE,
     after_signal,
     exit_code_of,
     leaves,
@@ -30,6 +31,7 @@ from neardup_daemon.logs import are_for_collectors, log_event, silence_library_l
 from neardup_daemon.redaction import redact
 from neardup_daemon.standard_streams import discard
 from neardup_daemon.terminal import printable
+from neardup_stream.errors import ConfigError
 from neardup_stream.kernel_cache import on_compilation
 from neardup_stream.version import __version__
 
@@ -227,6 +229,10 @@ def _flushed(code: int) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         failure = READER_LEFT
+    except ConfigError as error:  # it is closed
+        if code == OK:
+            _report(str(error))
+        failure = USAGE
     except OSError as error:
         _report(f"cannot write standard output: {error.strerror}")
         failure = DEPENDENCY_LOST

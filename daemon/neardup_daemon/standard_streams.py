@@ -1,22 +1,48 @@
 """Standard input, output and error that are closed at the start, or whose reader leaves."""
 
+import errno
 import os
 import sys
-from typing import TextIO
+from io import BufferedWriter, FileIO, TextIOWrapper
+from typing import Any, TextIO
+
+from neardup_stream.errors import ConfigError
 
 __all__ = ["discard", "open_closed_streams"]
+
+
+class _ClosedOutput(FileIO):
+    """Standard output that was closed at the start: the first write says so."""
+
+    def write(self, data: Any) -> int:
+        """Write where `discard` has led the stream; raise ConfigError before."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            if error.errno != errno.EBADF:
+                raise
+            raise ConfigError("standard output is closed: redirect it to a file, or to /dev/null") from error
 
 
 def open_closed_streams() -> None:
     """Open `/dev/null` in the place of each standard stream that the process was started without.
 
     Otherwise the first files and sockets get the numbers of these streams, and events are written into them.
+    Standard output is opened for reading only, so that no write to it succeeds, of any process.
     """
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            descriptor = os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is this stream's
-            os.set_inheritable(descriptor, True)  # noqa: FBT003 - positional only
-            setattr(sys, name, open(descriptor, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    if sys.stdin is None:
+        sys.stdin = open(_devnull(os.O_RDWR), encoding="utf-8", closefd=False)  # noqa: SIM115
+    if sys.stdout is None:
+        closed = _ClosedOutput(_devnull(os.O_RDONLY), "w", closefd=False)
+        sys.stdout = TextIOWrapper(BufferedWriter(closed), encoding="utf-8")
+    if sys.stderr is None:
+        sys.stderr = open(_devnull(os.O_RDWR), "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def _devnull(flags: int) -> int:
+    descriptor = os.open(os.devnull, flags)  # the lowest free number, which is this stream's
+    os.set_inheritable(descriptor, True)  # noqa: FBT003 - positional only
+    return descriptor
 
 
 def discard(stream: TextIO) -> None:

@@ -5,6 +5,7 @@ import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from fcntl import F_GETFL, fcntl
 from io import BufferedWriter, FileIO
 from pathlib import Path
 from stat import S_IMODE, S_ISBLK, S_ISFIFO, S_ISREG
@@ -113,9 +114,7 @@ class OutputFile:
             ConfigError: it may not be written.
         """
         try:
-            self._file = (
-                FileIO(_STDOUT_FD, "w", closefd=False) if self._path == STANDARD_OUTPUT else self._opened()
-            )
+            self._file = _standard_output() if self._path == STANDARD_OUTPUT else self._opened()
         except OSError as error:
             raise ConfigError(f"cannot open {self._path!r}: {error.strerror}") from error
         return self._file
@@ -178,6 +177,12 @@ def buffered_output(path: str) -> Iterator[IO[bytes]]:
             yield buffered
         finally:
             buffered.detach()  # flushes; the output closes the file
+
+
+def _standard_output() -> FileIO:
+    if fcntl(_STDOUT_FD, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise ConfigError("standard output is closed: name an output file, or redirect it")
+    return FileIO(_STDOUT_FD, "w", closefd=False)
 
 
 def is_pipe_or_device(path: str) -> bool:
