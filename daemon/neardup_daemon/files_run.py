@@ -89,12 +89,17 @@ class FilesRun(NamedTuple):
         """Whether the store outlives the run."""
         return self.uses_redis or self.state_dir is not None
 
+    @property
+    def continues(self) -> bool:
+        """Whether the same run continues where it was stopped: the index is kept, no output needs all."""
+        return self.is_kept and self.corpus is None and self.warc is None
+
 
 class FilesRunEnd(NamedTuple):
     """How a run ended.
 
     Attributes:
-        exit_code: of a stop: 0, or 128 + signal after a second signal.
+        exit_code: of a stop: 0, or 128 + signal after a second signal, or if the same run cannot go on.
         first_dead_letters: what they were about.
         damage: which files could not be read in full; None if all could.
         revisits: what `warc` holds; None where it was not written.
@@ -186,7 +191,7 @@ async def run_over_files(
         _report_unwritten(run)
     is_complete = is_complete and source.damage is None
     return FilesRunEnd(
-        stop.exit_code,
+        stop.exit_code if run.continues else stop.unfinished_code,
         notes.first_dead_letters,
         source.damage,
         await _write_revisits(run, notes, settings) if is_complete else None,

@@ -41,7 +41,7 @@ from neardup_stream.streams.files.inputs import settled_ids
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource
 
-__all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "forked_workers", "write_archive"]
+__all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "Stopped", "forked_workers", "write_archive"]
 
 PARTS: Final = (KEYS, PASSAGES, SEARCH, TEXTS)
 """What an archive may hold beside the log; all but the first are made of texts."""
@@ -98,6 +98,12 @@ class Frozen(NamedTuple):
     filled: Filled
 
 
+class Stopped(NamedTuple):
+    """A run that a signal ended: there is no archive."""
+
+    exit_code: int
+
+
 def forked_workers(run: FreezeRun, settings: Settings) -> AbstractContextManager[Sequence[ForkedParent]]:
     """Fork the workers that `write_archive` needs, while there is no other thread."""
     if run.origin == "index":
@@ -107,7 +113,7 @@ def forked_workers(run: FreezeRun, settings: Settings) -> AbstractContextManager
 
 async def write_archive(
     run: FreezeRun, settings: Settings, on_pages: _OnPages, forked: Sequence[ForkedParent] = ()
-) -> Frozen | None:
+) -> Frozen | Stopped:
     """Write an archive.
 
     Args:
@@ -117,7 +123,7 @@ async def write_archive(
         forked: see `forked_workers`.
 
     Returns:
-        What came of it; None if a signal ended it, and then there is no archive.
+        What came of it.
 
     Raises:
         ConfigError: a file, topic or index cannot be read, the name is taken, or nearly all records are dead
@@ -140,7 +146,7 @@ async def write_archive(
         if not stop.requested.is_set():
             facts: dict[str, Any] = {"schema": schema, "inputs": dict(filled.inputs)}
             frozen = Frozen(await asyncio.to_thread(builder.finish, facts), filled)
-    return frozen
+    return frozen or Stopped(stop.unfinished_code)
 
 
 def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[PartWriter]:

@@ -29,12 +29,14 @@ class Stop:
         requested: set by the first signal.
         is_watched: whether a task waits for `requested`; until then the first signal cuts short as well.
         exit_code: 0 after a clean stop, 128 + signal after a second one.
+        unfinished_code: that of a command which a stop leaves undone, and which cannot go on from there:
+            128 + signal, 0 without a stop.
     """
 
     def __init__(self) -> None:
         self.requested = asyncio.Event()
         self.is_watched = False
-        self.exit_code = OK
+        self.exit_code = self.unfinished_code = OK
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -55,6 +57,7 @@ class Stop:
                 loop.remove_signal_handler(number)
 
     def _receive(self, number: signal.Signals, task: asyncio.Task[object]) -> None:
+        self.unfinished_code = after_signal(number)
         if not self.requested.is_set():
             log_event(_logger, "stop_requested", signal=number.name)
             self.requested.set()
@@ -62,5 +65,5 @@ class Stop:
                 task.cancel()
             return
         log_event(_logger, "stop_now", level=logging.WARNING, signal=number.name)
-        self.exit_code = after_signal(number)
+        self.exit_code = self.unfinished_code
         task.cancel()

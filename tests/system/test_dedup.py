@@ -211,13 +211,23 @@ def test_a_killed_run_leaves_the_files_of_the_earlier_one(tmp_path: Path) -> Non
     assert events.read_bytes() == b"of the earlier run"
 
 
-@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT], ids=["HUP", "TERM", "INT"])
-def test_a_signal_finishes_what_was_read_and_leaves_nothing_behind(
-    tmp_path: Path, number: signal.Signals
+@pytest.mark.parametrize(
+    ("number", "is_kept", "code"),
+    [
+        pytest.param(signal.SIGHUP, False, 129, id="HUP"),
+        pytest.param(signal.SIGTERM, False, 143, id="TERM"),
+        pytest.param(signal.SIGINT, False, 130, id="INT"),
+        pytest.param(signal.SIGINT, True, 0, id="INT-with-a-kept-index"),
+    ],
+)
+def test_a_signal_finishes_what_was_read_and_says_in_the_code_whether_the_next_run_continues_there(
+    tmp_path: Path, number: signal.Signals, *, is_kept: bool, code: int
 ) -> None:
     events, temporary = tmp_path / "events.jsonl", tmp_path / "t"
     temporary.mkdir()
     command = [sys.executable, "-m", "neardup_daemon", "dedup", "-", "--events", str(events)]
+    if is_kept:
+        command += ["--state", str(tmp_path / "state")]
     environ = {**environment({}), "TMPDIR": str(temporary)}
 
     with subprocess.Popen(
@@ -230,12 +240,12 @@ def test_a_signal_finishes_what_was_read_and_leaves_nothing_behind(
             run.stdin.flush()
             wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("*.partial")), 60)
             run.send_signal(number)
-            code = run.wait(60)
+            ended = run.wait(60)
             errors = run.stderr.read()
         finally:
             run.kill()
 
-    assert code == 0
+    assert ended == code
     assert b"stopped before the files were read to their end" in errors
     assert pairs(events.read_bytes()) == [("c", "a")]
     assert not list(temporary.iterdir())

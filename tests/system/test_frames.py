@@ -1,12 +1,16 @@
 """`frames`, and the commands that take the frames of sites out of pages."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.pages_of_sites import framed_page, framed_site
+from tests.servers.process import HEARING_SIGNALS, wait_until
 from tests.system.conftest import StoredIndex, call
 
 SITE = "shop.example"
@@ -22,6 +26,23 @@ def file_of(folder: Path, *pages: bytes) -> str:
 def renamed(page: bytes, path: str) -> bytes:
     """Return the same page under another path."""
     return json.dumps(json.loads(page) | {"url": f"https://{SITE}/{path}"}).encode()
+
+
+def test_a_signal_ends_learning_with_its_exit_code(tmp_path: Path) -> None:
+    log, state = tmp_path / "log", str(tmp_path / "state")
+    command = [sys.executable, "-m", "neardup_daemon", "frames", "learn", "-", "--state", state, *SMALL]
+    with (
+        log.open("wb") as stderr,
+        subprocess.Popen([*HEARING_SIGNALS, *command], stdin=subprocess.PIPE, stderr=stderr) as run,
+    ):
+        try:
+            wait_until(lambda: b"embedded_server_started" in log.read_bytes(), 60)
+            run.send_signal(signal.SIGINT)
+            code = run.wait(60)
+        finally:
+            run.kill()
+
+    assert code == 130, log.read_text()
 
 
 def json_lines(*words: str, stdin: bytes = b"") -> list[Any]:

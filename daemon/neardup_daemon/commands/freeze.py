@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["freeze"]
 
 _MIB = 1 << 20
-_STOPPED = 130
 
 
 class _Options(TypedDict):
@@ -130,7 +129,7 @@ def freeze(
         neardup-stream dedup november.warc.gz --archive october.nda
         neardup-stream freeze --index --unseen-days 30 -o old.nda --config neardup.toml
     """  # noqa: D301 - the backspace makes click keep the line breaks below
-    from neardup_daemon.freezing import FreezeRun, forked_workers, write_archive  # noqa: PLC0415 - Redis is not for --help
+    from neardup_daemon.freezing import FreezeRun, Stopped, forked_workers, write_archive  # noqa: PLC0415 - Redis is not for --help
 
     check_workers(options["worker_count"])
     has_index = is_index or options["state_dir"] is not None
@@ -151,9 +150,9 @@ def freeze(
     start = perf_counter()
     with forked_workers(run, settings) as forked, page_progress() as on_pages:
         frozen = asyncio.run(write_archive(run, settings, on_pages or (lambda _count: None), forked))
-    if frozen is None:
+    if isinstance(frozen, Stopped):
         click.echo("stopped: no archive was written", err=True)
-        return _STOPPED
+        return frozen.exit_code
     _report(run.output, frozen, perf_counter() - start)
     return 0
 

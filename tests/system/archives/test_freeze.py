@@ -1,5 +1,6 @@
 """`freeze`: one file from files, an index or a topic, whole even where it is killed."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -10,6 +11,7 @@ import pytest
 
 from neardup_stream.archive.frozen import FrozenIndex
 from tests.pipelines import essay, page_json
+from tests.servers.process import HEARING_SIGNALS, wait_until
 from tests.servers.program import environment
 from tests.system.archives.frozen_pages import json_of
 from tests.system.conftest import Site, call
@@ -49,6 +51,27 @@ def test_damaged_input_writes_nothing(crawl: Path) -> None:
 
     assert run.returncode == 4
     assert not list(crawl.parent.glob("*x.nda*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
+def test_a_signal_leaves_no_archive_and_is_named_by_the_exit_code(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    command = [sys.executable, "-m", "neardup_daemon", "freeze", "-", "-o", str(tmp_path / "x.nda")]
+
+    with subprocess.Popen(
+        [*HEARING_SIGNALS, *command], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment({})
+    ) as run:
+        try:
+            wait_until(lambda: any(tmp_path.iterdir()), 60)
+            run.send_signal(number)
+            _, errors = run.communicate(timeout=60)
+        finally:
+            run.kill()
+
+    assert run.returncode == 128 + number
+    assert b"no archive was written" in errors
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_part_that_does_not_exist_or_needs_texts_that_are_not_there_is_refused(crawl: Path) -> None:
