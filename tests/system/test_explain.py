@@ -107,6 +107,17 @@ def test_an_id_longer_than_a_file_name_is_an_id(held: StoredIndex, length: int) 
     assert b"is not stored" in run.stderr
 
 
+def test_a_missing_file_is_reported_where_no_index_can_be_asked(tmp_path: Path) -> None:
+    given = tmp_path / "given.json"
+    given.write_bytes(page_json("a", essay(1)))
+
+    run = call("explain", str(given), "missing.json", "--redis-url", "redis://127.0.0.1:1")
+
+    assert run.returncode == 2
+    assert b"there is no file 'missing.json'" in run.stderr
+    assert b"given.json" not in run.stderr
+
+
 def test_an_unknown_page_is_reported(held: StoredIndex) -> None:
     run = held.call("explain", A, "no such page")
 

@@ -75,8 +75,9 @@ def test_frames_are_learned_shown_and_forgotten_without_storing_a_page(tmp_path:
     assert [run.returncode for run in forgets] == [0, 0]
     assert b"forgotten; daemons that run keep their copy for at most 10 seconds" in forgets[0].stdout
     assert b"nothing was stored" in forgets[1].stdout
-    (shown,) = json_lines("frames", "show", SITE, *state)
-    assert (shown["pages"], shown["lines"]) == (0, 0)
+    unknown = call("frames", "show", SITE, *state, *SMALL)
+    assert (unknown.returncode, unknown.stdout) == (2, b"")
+    assert f"no frame of '{SITE}' is stored".encode() in unknown.stderr
 
 
 def test_the_lines_of_given_pages_are_shown_with_their_frame_marked(tmp_path: Path) -> None:

@@ -109,6 +109,14 @@ def test_a_state_directory_is_asked_as_well(tmp_path: Path) -> None:
     ("words", "stdin", "code", "complaint"),
     [
         pytest.param(["no such page"], b"", 2, "no page 'no such page' is stored", id="unknown-page"),
+        pytest.param(["no/such.HTML"], b"", 2, "there is no file 'no/such.HTML'", id="path-of-no-file"),
+        pytest.param(
+            ["no.jsonl", "--redis-url", "redis://127.0.0.1:1"], b"", 2, "no file", id="no-file-nor-redis"
+        ),
+        pytest.param(
+            [__file__, "--redis-namespace", "unknown"], b"", 2, "is not read: give", id="path-of-a-file"
+        ),
+        pytest.param(["https://a.example/b.html"], b"", 2, ": no page 'https://a.", id="unknown-url"),
         pytest.param([""], b"", 2, "is no page id", id="empty-id"),
         pytest.param(["-"], b"rubbish", 2, "standard input is not one page as JSON: not_json", id="rubbish"),
         pytest.param(["-"], b"", 2, "empty_value", id="nothing-given"),

@@ -1,7 +1,7 @@
 """Explain why two pages match, or do not: every figure that counts, by the code of the daemon."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,7 @@ from neardup_daemon.inspect.explanation import (
     WholeTexts,
 )
 from neardup_daemon.inspect.page_facts import cluster_of, page_facts
-from neardup_daemon.inspect.page_lookup import AskedPage, place_given
+from neardup_daemon.inspect.page_lookup import AskedPage, place_given, reporting_no_file
 from neardup_daemon.inspect.pair_lookup import (
     common_keys,
     find_anywhere,
@@ -80,6 +80,18 @@ async def explain_named(
     found = {**given, **frozen}
     if found.keys() >= set(names) and not with_index and state_dir is None:
         return explain(found[names[0]], found[names[1]], settings, archives=archives)
+    with reporting_no_file(*(name for name in names if name not in found)):
+        return await _explain_stored(names, given, frozen, archives, settings, state_dir)
+
+
+async def _explain_stored(
+    names: tuple[str, str],
+    given: Mapping[str, AskedPage],
+    frozen: Mapping[str, AskedPage],
+    archives: Sequence[OpenArchive],
+    settings: Settings,
+    state_dir: Path | None,
+) -> Explanation:
     async with open_stored_index(settings, state_dir) as stores:
         first, second = [
             await (

@@ -13,6 +13,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
 from neardup_daemon.terminal import printable
 from neardup_stream.archive.texts import TEXTS
+from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import fingerprint_lines
 from neardup_stream.frames.lines import frame_bounds
 from neardup_stream.frames.table import FrameTable
@@ -94,13 +95,18 @@ async def stored_frame(name: str, settings: Settings, state_dir: Path | None) ->
         state_dir: what `dedup --state` keeps; None for the Redis in the settings.
 
     Raises:
-        ConfigError: there is no such index, or frames are switched off.
+        ConfigError: there is no such index, or nothing of the site, or frames are switched off.
         StoreUnavailable: Redis is unavailable.
         CorruptData: what is stored is not ours.
     """
     site = named_site(name, settings)
     async with open_stored_index(settings, state_dir) as stores:
         (packed,) = await stores.frames.fetch([site_hash(site, stores.judged.handle_key)])
+    if not packed:
+        raise ConfigError(
+            f"no frame of {site!r} is stored (frames.scope is {settings.frames.scope}): its pages are"
+            " compared whole until some have come"
+        )
     table = FrameTable.unpack(packed)
     return StoredFrame(facts=frame_facts(site, table, settings), table=table)
 
@@ -188,9 +194,6 @@ def readable(frame: FrameFacts) -> Iterator[str]:
     """Yield the same as lines for a person."""
     name = click.style(printable(frame.site), bold=True)
     yield f"{name}  pages counted: {frame.pages:,}, lines stored: {frame.lines:,}"
-    if not frame.pages:
-        yield "  nothing is stored of this site: its pages are compared whole until some have come"
-        return
     for count, what, pages in (
         (frame.markup, "HTML", frame.markup_pages),
         (frame.landmark, "landmarks of HTML (navigation, footers)", frame.landmark_pages),

@@ -2,13 +2,15 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
 from neardup_daemon.preparing import build_preparation, build_viewer, sketch_config
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.archive.texts import TEXTS
-from neardup_stream.errors import BadPage, ConfigError
+from neardup_stream.errors import BadPage, ConfigError, StoreUnavailable
 from neardup_stream.frames.table import FrameTable
 from neardup_stream.hashing.handles import KEY_BYTES, handle_of
 from neardup_stream.message import Headers, Partition, Position, Record, Skipped
@@ -37,9 +39,13 @@ __all__ = [
     "place_given",
     "prepared_page",
     "read_given",
+    "reporting_no_file",
 ]
 
 STDIN = "-"
+
+_FILE_BEGINNINGS = ("./", "../", "/", "~")
+_FILE_ENDINGS = (".gz", ".htm", ".html", ".json", ".jsonl", ".parquet", ".txt", ".warc", ".wet", ".zst")
 
 _NOWHERE = Position(Partition("given", 0), 0)
 
@@ -121,6 +127,42 @@ async def find_stored(name: str, stores: PageStores) -> AskedPage:
     raise NotStored(
         f"no page {name!r} is stored; a page with an id of its own is found by that, and one that is not"
         " stored can be given as JSON"
+    )
+
+
+@contextmanager
+def reporting_no_file(*names: str) -> Iterator[None]:
+    """Say of an error of the block which of the names look like paths: perhaps a file was meant, and no page.
+
+    Raises:
+        ConfigError: the index was not found, or not the page, and a name looks like the path of a file.
+    """
+    try:
+        yield
+    except (ConfigError, StoreUnavailable) as error:
+        if said := ", ".join(filter(None, map(_file_said, names))):
+            raise ConfigError(f"{said}; as the id of a page: {error}") from error
+        raise
+
+
+def _file_said(name: str) -> str:
+    """Return what to say of a name that looks like the path of a file; nothing of others.
+
+    >>> _file_said("https://example.com/a.html")
+    ''
+    >>> _file_said("pages/no-such.html")
+    "there is no file 'pages/no-such.html'"
+    """
+    if "://" in name or not (name.startswith(_FILE_BEGINNINGS) or name.lower().endswith(_FILE_ENDINGS)):
+        return ""
+    try:
+        is_file = Path(name).is_file()
+    except OSError:
+        return ""
+    return (
+        f"the file {name!r} is not read: give its page to - instead"
+        if is_file
+        else f"there is no file {name!r}"
     )
 
 

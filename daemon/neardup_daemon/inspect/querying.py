@@ -12,7 +12,14 @@ from msgspec import UNSET
 from neardup_daemon.archives import open_archives
 from neardup_daemon.inspect.archive_asking import FrozenMatch, frozen_matches
 from neardup_daemon.inspect.page_facts import MatchFacts, PageFacts, cluster_of, match_facts, page_facts
-from neardup_daemon.inspect.page_lookup import STDIN, AskedPage, find_stored, place_given, read_given
+from neardup_daemon.inspect.page_lookup import (
+    STDIN,
+    AskedPage,
+    find_stored,
+    place_given,
+    read_given,
+    reporting_no_file,
+)
 from neardup_daemon.preparing import verdict_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stored_index import open_stored_index
@@ -72,6 +79,17 @@ async def query_page(name: str, settings: Settings, state_dir: Path | None) -> A
     """
     archives = open_archives([Path(name) for name in settings.archive.files], settings)
     given = read_given(STDIN, settings) if name == STDIN else None
+    with reporting_no_file(name):
+        return await _answer_named(name, given, archives, settings, state_dir)
+
+
+async def _answer_named(
+    name: str,
+    given: AskedPage | None,
+    archives: Sequence[OpenArchive],
+    settings: Settings,
+    state_dir: Path | None,
+) -> Answer:
     async with open_stored_index(settings, state_dir) as stores:
         page = await (
             place_given(given, settings, stores.judged, stores.frames)
