@@ -21,14 +21,24 @@ def read_parameters(
     """
     given: dict[str, object] = dict(path)
     lists = _lists(of)
+    taken = [name for name in of.__struct_fields__ if name not in path]
     for name, values in query.items():
+        if name not in taken and name not in path:
+            raise refused_field(name, f"is no parameter of this request; it takes {_shown(taken)}")
         if name in path or (name not in lists and len(values) > 1):
             raise refused_field(name, "is given more than once")
         given[name] = list(values) if name in lists else values[0]
+    for name in of.__struct_fields__[: len(of.__struct_fields__) - len(of.__struct_defaults__)]:
+        if name not in given:
+            raise refused_field(name, f"is missing; the request takes {_shown(taken)}")
     try:
         return msgspec.convert(given, of, strict=False)
     except msgspec.ValidationError as error:
         raise refused_input(error) from error
+
+
+def _shown(names: Sequence[str]) -> str:
+    return ", ".join(f"?{name}=" for name in names) or "none"
 
 
 @cache

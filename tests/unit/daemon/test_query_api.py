@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from neardup_daemon.query_api.access import Access
 from neardup_daemon.query_api.admission import Admission
-from neardup_daemon.query_api.asking import ExplainParams, LimitParams
+from neardup_daemon.query_api.asking import ExplainParams, LimitParams, NoParams, PageParams
 from neardup_daemon.query_api.cluster_reading import ClusterParams
 from neardup_daemon.query_api.parameters import read_parameters
 from neardup_daemon.query_api.problems import Refused
@@ -86,6 +86,25 @@ def test_a_refused_parameter_is_named(
 
     (error,) = refused.value.problem.errors
     assert (refused.value.problem.status, error.field) == (422, field)
+
+
+@pytest.mark.parametrize(
+    ("of", "query", "message"),
+    [
+        (PageParams, {"id": ["a"]}, "id: is no parameter of this request; it takes ?url="),
+        (PageParams, {}, "url: is missing; the request takes ?url="),
+        (LimitParams, {"url": ["a"]}, "url: is no parameter of this request; it takes ?limit="),
+        (ClusterParams, {"url": ["a"]}, "url: is no parameter of this request; it takes ?limit=, ?after="),
+        (NoParams, {"url": ["a"]}, "url: is no parameter of this request; it takes none"),
+    ],
+)
+def test_a_missing_or_unknown_parameter_is_answered_with_those_that_the_request_takes(
+    of: type[msgspec.Struct], query: dict[str, list[str]], message: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        read_parameters(of, {"id": "00000000000000ff.3"} if of is ClusterParams else {}, query)
+
+    assert refused.value.problem.detail == message
 
 
 def test_parameters_are_read_with_their_defaults() -> None:
