@@ -3,9 +3,9 @@
 A stale kernel is never loaded, and an import never fails.
 
 Numba decides whether a cached kernel is current by the file of the compiled function. It ignores functions in
-other files that the kernel calls, so after an edit there, the cached machine code would still contain the old
-version. Here the directory's name is a hash of every source file of the kernel: an edit of any of them gives
-an empty cache.
+other files that it calls, so after an edit there, the cached machine code would still be the old one.
+Here the directory's name is a hash of every source file of the kernel, and of where it is: an edit of
+any of them gives an empty cache, as another installation does.
 
 Numba also fails at import if it can write neither beside the source nor into the user's home, as in a
 read-only container. Then a temporary directory is used, for this process and its children. If the read-only
@@ -47,7 +47,7 @@ _listeners: list[Callable[[], None]] = []
 
 
 def on_compilation(listener: Callable[[], None]) -> None:
-    """Call a function before each kernel that this process compiles, once, for up to a minute."""
+    """Call a function before each kernel that this process compiles, instead of logging it at INFO."""
     _listeners.append(listener)
 
 
@@ -62,7 +62,8 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
     with _loading:
         cache = prepare_kernel_cache(sources)
         if not holds_kernel(cache):
-            _log.info("compiling the %s kernel, once, up to a minute", name)
+            level = logging.DEBUG if _listeners else logging.INFO
+            _log.log(level, "compiling the %s kernel, once, up to a minute", name)
             for listener in _listeners:
                 listener()
         return importlib.import_module(module)
@@ -96,6 +97,7 @@ def _cache_name(sources: Sequence[Path]) -> str:
     for part in (platform.machine(), platform.processor(), platform.python_version()):
         digest.update(part.encode() + b"\0")
     for source in sorted(sources):
+        digest.update(bytes(source.absolute().parent) + b"\0")  # Numba compiles for each path anew
         digest.update(hashlib.sha256(source.read_bytes()).digest())
     return f"{__version__}-{digest.hexdigest()[:16]}"
 

@@ -174,8 +174,11 @@ def main(argv: Sequence[str]) -> int:
 
 @functools.cache
 def _say_that_kernels_are_compiled() -> None:
-    """Say on a terminal, unless a log line is seen there, why nothing else happens for so long."""
-    if sys.stderr.isatty() and not logging.getLogger().isEnabledFor(logging.INFO):
+    """Say once, as a log line where those are written, why nothing else happens for so long."""
+    if are_for_collectors() or logging.getLogger().isEnabledFor(logging.INFO):
+        log_event(_logger, "kernel_compilation_started", takes="up to a minute, once")
+        return
+    with contextlib.suppress(OSError):
         click.echo("compiling the kernels for this machine, once; this takes up to a minute", err=True)
 
 

@@ -1,4 +1,4 @@
-"""What a new user waits for: kernels are compiled before Kafka is contacted, and a terminal says so."""
+"""What a new user waits for: kernels are compiled before Kafka is contacted, and that is said once."""
 
 import os
 import pty
@@ -28,6 +28,7 @@ for name in ("one", "two"):
     load_compiled(name, name, [Path(sys.argv[1], f"{name}.py")])
 """
 LINE = "compiling the kernels for this machine, once"
+EVENT = "kernel_compilation_started"
 
 
 def _children(pid: int) -> list[int]:
@@ -58,21 +59,30 @@ def _load_two_kernels(folder: Path, *logs: str, stderr: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("logs", "count"), [((), 1), (("warning", "text"), 1), (("info", "text"), 0), (("info", "json"), 0)]
+    ("logs", "said"),
+    [
+        pytest.param((), (1, 0), id="no-logs"),
+        pytest.param(("warning", "text"), (1, 0), id="warnings"),
+        pytest.param(("info", "text"), (0, 1), id="text"),
+        pytest.param(("info", "json"), (0, 1), id="json"),
+        pytest.param(("warning", "json"), (0, 0), id="warnings-for-a-collector"),
+    ],
 )
-def test_a_terminal_says_once_that_kernels_are_compiled_unless_a_log_line_does(
-    tmp_path: Path, logs: tuple[str, ...], count: int
+@pytest.mark.parametrize("is_terminal", [True, False], ids=["terminal", "file"])
+def test_it_is_said_once_that_kernels_are_compiled_in_a_log_line_where_those_are_written(
+    tmp_path: Path, logs: tuple[str, ...], said: tuple[int, int], *, is_terminal: bool
 ) -> None:
-    ours, theirs = pty.openpty()
+    ours, theirs = pty.openpty() if is_terminal else os.pipe()
     try:
         _load_two_kernels(tmp_path, *logs, stderr=theirs)
-        said = os.read(ours, 65_536).decode()
+        os.write(theirs, b".")
+        written = os.read(ours, 65_536).decode()
     finally:
         os.close(ours)
         os.close(theirs)
 
-    assert said.count(LINE) == count
-    assert said.count("compiling the one kernel") == (logs[:1] == ("info",))
+    assert (written.count(LINE), written.count(EVENT)) == said
+    assert "compiling the one kernel" not in written
 
 
 def test_tail_says_on_a_terminal_that_it_waits(site: Site) -> None:
@@ -83,10 +93,3 @@ def test_tail_says_on_a_terminal_that_it_waits(site: Site) -> None:
 
     assert code == 0, said.decode()
     assert f"waiting for events on {site.topics[1]}" in said.decode()
-
-
-def test_what_is_no_terminal_gets_nothing_but_logs(tmp_path: Path) -> None:
-    with (tmp_path / "stderr").open("w+b") as stderr:
-        _load_two_kernels(tmp_path, stderr=stderr.fileno())
-
-        assert stderr.read() == b""

@@ -1,5 +1,6 @@
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -43,6 +44,15 @@ def test_editing_any_source_changes_the_directory(sources: list[Path], edited: i
     sources[edited].write_text("x = 2\n")
 
     assert prepare_kernel_cache(sources) != before
+
+
+def test_another_installation_has_a_directory_of_its_own(sources: list[Path], tmp_path: Path) -> None:
+    """Numba compiles for it anew, so that what the first one compiled does not count."""
+    other = tmp_path / "other"
+    other.mkdir()
+    copies = [Path(shutil.copy(source, other)) for source in sources]
+
+    assert prepare_kernel_cache(copies) != prepare_kernel_cache(sources)
 
 
 def test_numba_gets_the_directory(sources: list[Path]) -> None:
