@@ -23,8 +23,11 @@ if TYPE_CHECKING:
     from neardup_stream.fingerprints.incremental import Simhash
     from neardup_stream.fingerprints.min_sketch import MinSketch
     from neardup_stream.fingerprints.mod_sketch import ModSketch
+    from neardup_stream.fingerprints.simhash import SimhashConfig
+    from neardup_stream.fingerprints.sketch import SketchConfig
     from neardup_stream.fold import Fold
     from neardup_stream.page import Page
+    from neardup_stream.pipeline.classification import VerdictConfig
 
 __all__ = [
     "Detector",
@@ -35,6 +38,9 @@ __all__ = [
     "Page",
     "PageVerdict",
     "Simhash",
+    "SimhashConfig",
+    "SketchConfig",
+    "VerdictConfig",
     "__version__",
     "containment",
     "find_all",
@@ -54,6 +60,9 @@ _HOMES = {
     "Page": "page",
     "PageVerdict": "detector",
     "Simhash": "fingerprints.incremental",
+    "SimhashConfig": "fingerprints.simhash",
+    "SketchConfig": "fingerprints.sketch",
+    "VerdictConfig": "pipeline.classification",
     "containment": "api",
     "find_all": "api",
     "find_clusters": "api",

@@ -18,6 +18,7 @@ import msgspec
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.placements import lone_cluster_id
 from neardup_stream.clusters.rules import DEFAULT_LINK_CONTAINMENT, Rule, linked
+from neardup_stream.errors import ConfigError
 from neardup_stream.events import Event
 from neardup_stream.fingerprints.simhash import SimhashConfig
 from neardup_stream.fingerprints.sketch import SketchConfig
@@ -76,6 +77,15 @@ class DetectorConfig:
     sketch: SketchConfig = field(default_factory=SketchConfig)
     verdict: VerdictConfig | None = None
     rule: Rule = linked(DEFAULT_LINK_CONTAINMENT)  # noqa: RUF009 - a function, so one default serves all
+
+    def __post_init__(self) -> None:
+        """Refuse thresholds for sketches that are not made.
+
+        Raises:
+            ConfigError: the sketches of `verdict` are others than `sketch`.
+        """
+        if self.verdict is not None and self.verdict.sketch not in (None, self.sketch):
+            raise ConfigError(f"the verdict is for {self.verdict.sketch}, and sketch is {self.sketch}")
 
 
 class PageVerdict(msgspec.Struct, frozen=True, kw_only=True):

@@ -23,7 +23,7 @@ tokens) is decided before: see `candidate_comparison` and `register`.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import repeat
 from typing import Final, Literal, NamedTuple, get_args
 
@@ -99,7 +99,7 @@ class VerdictConfig:
             known frame; higher, because what is left is smaller and is weaker evidence.
     """
 
-    sketch: SketchConfig | None
+    sketch: SketchConfig | None = field(default_factory=SketchConfig)
     distance_bits: int = 3
     near_resemblance: float = 0.55
     near_containment: float = 0.715

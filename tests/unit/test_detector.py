@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from neardup_stream import Detector, DetectorConfig, Page, PageVerdict
+from neardup_stream import Detector, DetectorConfig, Page, PageVerdict, SketchConfig, VerdictConfig
 from neardup_stream.clusters.rules import components
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.page import PageId
-from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.streams.memory.streams import MemorySource, numbered
 from tests.pipelines import Pipeline, essay, page_json
 
@@ -158,7 +157,7 @@ async def test_calls_of_several_tasks_wait_for_each_other() -> None:
 
 async def test_a_config_replaces_thresholds_and_the_rule() -> None:
     config = DetectorConfig(rule=components)
-    strict = DetectorConfig(verdict=VerdictConfig(config.sketch, near_containment=1, near_resemblance=1))
+    strict = DetectorConfig(verdict=VerdictConfig(near_containment=1, near_resemblance=1))
 
     for each, kind in ((config, "near"), (strict, "contained")):
         detector = Detector(each)
@@ -169,6 +168,15 @@ async def test_a_config_replaces_thresholds_and_the_rule() -> None:
 def test_a_config_that_contradicts_itself_is_refused() -> None:
     with pytest.raises(ConfigError, match="expected_pages"):
         Detector(DetectorConfig(expected_pages=0))
+
+
+def test_thresholds_of_sketches_that_are_not_made_are_refused() -> None:
+    sketch = SketchConfig(bins=80)
+
+    with pytest.raises(ConfigError, match=r"for .*bins=160.* sketch is .*bins=80"):
+        DetectorConfig(sketch=sketch, verdict=VerdictConfig())
+    assert DetectorConfig(sketch=sketch, verdict=VerdictConfig(sketch)).sketch == sketch
+    assert DetectorConfig(verdict=VerdictConfig(None)).verdict == VerdictConfig(None)
 
 
 async def test_it_finds_what_the_stream_finds() -> None:
