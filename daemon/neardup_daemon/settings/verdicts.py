@@ -48,8 +48,8 @@ class Index(Section, frozen=True):
         int,
         Meta(
             ge=1,
-            description="Largest range that a probe reads whole; a larger one, an oversized bucket, is"
-            " sampled.",
+            description="Largest range that a probe reads whole; of a larger one, an oversized bucket, it"
+            " reads a sample, which differs from index to index.",
         ),
     ] = 128
     shards: Annotated[
