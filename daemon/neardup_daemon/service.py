@@ -25,7 +25,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
 from neardup_daemon.sweeping import sweeping
 from neardup_daemon.telemetry.tracing import Tracing, build_tracing
-from neardup_daemon.telemetry.watching import watching
+from neardup_daemon.telemetry.watching import watching, watching_limits
 from neardup_daemon.wiring import open_stores
 from neardup_stream.errors import DependencyLost, Unavailable
 from neardup_stream.pipeline.loop import Loop
@@ -111,6 +111,7 @@ async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Sto
         async with (
             sweeping(settings, stores, retries, metrics.sweep, gate),
             watching(streams.source, stores.usage, settings.pipeline.stall_seconds, metrics, health),
+            watching_limits(stores.tables, metrics.process),
         ):
             await _run_until_stopped(loop, settings.pipeline.drain_seconds, health, stop)
     counts = metrics.outcome_counts()

@@ -1,16 +1,19 @@
 """Open the tables of an index, by the number of their layout."""
 
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from neardup_daemon.preparing import index_layout
+from neardup_daemon.settings.settings import Settings
 from neardup_daemon.table_settings import StoredLayouts, stored_layouts
 from neardup_stream.errors import ConfigError, InvariantBroken
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.guarded_clusters import change_layout, stored_layout
 from neardup_stream.stores.redis.client import RedisClient
-from neardup_stream.stores.redis.keys import Keys
+from neardup_stream.stores.redis.keys import Keys, laying_key
 from neardup_stream.stores.redis.layouts import TableSettings, add_layout
+from neardup_stream.stores.redis.leases import leased
 from neardup_stream.stores.redis.namespace import Namespace
 from neardup_stream.stores.redis.tables import RedisTables, remove_tables
 from neardup_stream.stores.table_layouts import LayoutState, TableLayouts
@@ -28,6 +31,7 @@ class Tables:
     Args:
         client: reaches the server or cluster; opened and closed by its owner.
         cells: where the state is stored.
+        changing: the same, with failpoints.
         namespace: identity of the index.
         layouts: those known so far.
         state: which one is in use.
@@ -37,6 +41,7 @@ class Tables:
         self,
         client: RedisClient,
         cells: ClusterStore,
+        changing: ClusterStore,
         namespace: Namespace,
         layouts: StoredLayouts,
         state: TableLayouts,
@@ -45,6 +50,7 @@ class Tables:
         self.state = state
         self._client = client
         self._cells = cells
+        self._changing = changing
         self._namespace = namespace
 
     async def index(self, number: int) -> PermutedIndex:
@@ -61,6 +67,24 @@ class Tables:
                 )
         layout = index_layout(self.layouts.settings(number))
         return PermutedIndex(RedisTables(self._client, self.keys(number)), layout)
+
+    async def settings_in_force(self) -> Settings:
+        """Return the settings, with those of the layout in force as it is stored now."""
+        await self.learn()
+        current = self.state.found.current
+        if current and current not in self.layouts.known:
+            await self.read_layouts()
+        return self.layouts.settings(current)
+
+    def being_laid_out(self) -> AbstractAsyncContextManager[None]:
+        """Hold the lease of the one process that may lay the tables out while the block runs.
+
+        Raises:
+            ConfigError: another one has it.
+            StoreUnavailable: Redis is unavailable.
+        """
+        key = laying_key(self._namespace_name, self._namespace.schema_id)
+        return leased(self._client, key, "'rebuild --into'")
 
     async def learn(self) -> None:
         """Read the state that is stored; what is only looked up is looked up in the layout in force then."""
@@ -85,7 +109,7 @@ class Tables:
         """
         former = self.state.found
         state = LayoutState(former.change + 1, current, filling)
-        if not await change_layout(self._cells, self._namespace.token, former, state):
+        if not await change_layout(self._changing, self._namespace.token, former, state):
             await self.learn()  # the answer to our own change may have been lost
             if self.state.found != state:
                 raise ConfigError(_CHANGED_MEANWHILE)

@@ -143,7 +143,7 @@ def build_stores(
     cluster_keys = _cluster_keys(settings, namespace)
     cells = RedisClusters(client, cluster_keys)
     failing_cells = with_failpoints("cluster_store", cells, points)
-    tables = Tables(client, failing_cells, namespace, layouts, TableLayouts(state))
+    tables = Tables(client, cells, failing_cells, namespace, layouts, TableLayouts(state))
     keys = tables.keys(0)
     index = with_failpoints("index", SwitchingIndex(tables.state, tables.index), points)
     records = with_failpoints("records", RedisRecords(client, keys), points)

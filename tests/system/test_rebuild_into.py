@@ -1,18 +1,32 @@
 """`rebuild --into`: tables are laid out for more pages while daemons run, and the command is killed."""
 
+import asyncio
+import os
 import re
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from pathlib import Path
 
+import pytest
 import redis
 
 from neardup_stream.message import Message
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.keys import laying_key
+from neardup_stream.stores.redis.leases import leased
 from tests.chaos.arena import CALM, build_arena
 from tests.chaos.fleet import serving
 from tests.chaos.judging import stored_partition, violations, wait_until_quiet
 from tests.pipelines import essay, page_json
+from tests.servers.daemon import Daemon
 from tests.servers.kafka import KafkaBroker
+from tests.servers.process import is_paused, wait_until
+from tests.servers.program import environment
+from tests.servers.proxy import start_proxy
 from tests.servers.redis import RedisCluster, RedisServer
 from tests.system.conftest import StoredIndex, call
 
@@ -26,6 +40,9 @@ STEPS = (
     "after cluster_store.commit",  # switched
 )
 NEW_SETTINGS = "index.expected_pages = 20000000\nindex.blocks = 5\n"
+URL = "https://example.com/{}"
+NAMESPACE = "redis.namespace="
+PLANNED = 'neardup_limit{setting="index.expected_pages"}'
 
 
 def lay_out(settings: Sequence[str], pages: int, kill: str = "") -> subprocess.CompletedProcess[bytes]:
@@ -36,7 +53,7 @@ def lay_out(settings: Sequence[str], pages: int, kill: str = "") -> subprocess.C
 
 def layouts(server: RedisServer | RedisCluster, settings: Sequence[str]) -> set[bytes]:
     """Return the layouts that have buckets: `t` for that of the creation, then `t1.`, `t2.`."""
-    (namespace,) = [each.partition("=")[2] for each in settings if each.startswith("redis.namespace=")]
+    (namespace,) = [each[len(NAMESPACE) :] for each in settings if each.startswith(NAMESPACE)]
     found = [re.search(rb"}:(t(?:\d+\.)?)\d+:", key) for key in keys_of(server, f"{namespace}:*")]
     return {each[1] for each in found if each}
 
@@ -56,6 +73,10 @@ def portion(number: int) -> list[Message]:
     ]
 
 
+def is_planned_anew(daemon: Daemon) -> bool:
+    return daemon.metrics("neardup_limit")[PLANNED] == 20_000_000
+
+
 def test_tables_change_while_two_daemons_run_and_the_command_is_killed_at_each_step(
     kafka_broker: KafkaBroker, redis_server: RedisServer
 ) -> None:
@@ -70,6 +91,7 @@ def test_tables_change_while_two_daemons_run_and_the_command_is_killed_at_each_s
         done = lay_out(arena.settings, 20_000_000)
         arena.publish(portion(len(STEPS) + 1))
         wait_until_quiet(arena.settings, QUIET_SECONDS)
+        wait_until(lambda: all(map(is_planned_anew, daemons)), QUIET_SECONDS)
         assert [daemon.stop() for daemon in daemons] == [0, 0]
         logs = [line["event"] for daemon in daemons for line in daemon.log_events()]
 
@@ -95,6 +117,8 @@ def test_daemons_start_with_the_settings_of_either_layout_and_with_no_other(inde
     for settings in (index.settings, larger):
         found = StoredIndex(index.server, settings).json_of("query", "https://example.com/a")
         assert [match["id"] for match in found["matches"]] == ["https://example.com/b"]
+        explained = StoredIndex(index.server, settings).json_of("explain", *map(URL.format, "ab"))
+        assert explained["tables"]["simhash_count"] == 10  # of 5 blocks
     refused = StoredIndex(index.server, other).call("query", "https://example.com/a")
     assert refused.returncode == 2
     assert b"set these" in refused.stderr
@@ -157,3 +181,45 @@ def test_the_tables_of_a_redis_cluster_change_twice(redis_cluster: RedisCluster,
     index.hold(page_json("c", essay(1)))
     found = index.json_of("query", "https://example.com/c")
     assert {match["id"][-1] for match in found["matches"]} == {"a", "b"}
+
+
+@pytest.mark.parametrize("step", ["before cluster_store.commit", "before cluster_store.commit 2"])
+def test_it_continues_where_redis_is_unavailable_around_the_fill(
+    index: StoredIndex, tmp_path: Path, step: str
+) -> None:
+    index.hold(*(page_json(name, essay(1)) for name in "ab"))
+    log = tmp_path / "log"
+    with start_proxy(index.server.port) as proxy, log.open("wb") as stderr:
+        settings = (*index.settings, f"redis.url=redis://127.0.0.1:{proxy.port}", f"failpoints.stop={step}")
+        overrides = [word for setting in settings for word in ("--set", setting)]
+        command = [sys.executable, "-m", "neardup_daemon", "rebuild", "--into", "200000", *overrides]
+        with subprocess.Popen(command, stderr=stderr, env=environment({})) as run:
+            try:
+                wait_until(lambda: is_paused(run.pid), 60)
+                proxy.refuse()
+                run.send_signal(signal.SIGCONT)
+                wait_until(lambda: b"dependency_unavailable" in log.read_bytes(), 60)
+                proxy.heal()
+                code = run.wait(60)
+            finally:
+                run.kill()
+
+    assert code == 0, log.read_text()
+    assert layouts(index.server, index.settings) == {b"t1."}
+
+
+async def test_a_second_one_is_refused_while_the_first_is_at_work(index: StoredIndex) -> None:
+    await asyncio.to_thread(index.hold, *(page_json(name, essay(1)) for name in "ab"))
+    (namespace,) = (each[len(NAMESPACE) :] for each in index.settings if each.startswith(NAMESPACE))
+    before = index.keys(f"{namespace}:*")
+    schema_id = next(key for key in before if b"{" in key).decode().split(":")[1]
+    async with (
+        RedisClient(RedisConfig(index.server.url)) as client,
+        leased(client, laying_key(namespace, schema_id), "'rebuild --into'"),
+    ):
+        refused = await asyncio.to_thread(lay_out, index.settings, 200_000)
+
+    assert refused.returncode == 2
+    assert f"another 'rebuild --into' is at work, process {os.getpid()} on ".encode() in refused.stderr
+    assert index.keys(f"{namespace}:*") == before
+    assert (await asyncio.to_thread(lay_out, index.settings, 200_000)).returncode == 0

@@ -33,7 +33,8 @@ def rebuild(settings: Settings, state_dir: Path | None, expected_pages: int | No
         neardup-stream rebuild --config neardup.toml
 
     With --into, fill new tables beside the old ones, laid out for another index.expected_pages, then let all
-    daemons use them and remove the old ones. Daemons go on meanwhile. Ended at any moment, run it again.
+    daemons use them and remove the old ones. Daemons go on meanwhile. Ended at any moment, run it again;
+    one at a time.
 
         neardup-stream rebuild --config neardup.toml --into 20M
     """
@@ -65,7 +66,6 @@ def _lay_out(settings: Settings, state_dir: Path | None, expected_pages: int) ->
             f"{counted(done.counts.total(), 'record')}: {counted(done.counts['indexed'], 'page')}"
             " in new tables"
         )
-    click.echo(
-        f"{counted(done.removed_count, 'bucket')} of other layouts removed; set in all daemons' settings:"
-    )
+    where = "in all daemons' settings" if state_dir is None else "wherever this directory is used"
+    click.echo(f"{counted(done.removed_count, 'bucket')} of other layouts removed; set {where}:")
     click.echo(f"index.expected_pages = {done.tables.expected_pages}\nindex.blocks = {done.tables.blocks}")

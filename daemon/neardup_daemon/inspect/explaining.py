@@ -104,7 +104,8 @@ async def _explain_stored(
             for name in names
         ]
         clusters = await cluster_of(first, stores), await cluster_of(second, stores)
-    return explain(first, second, settings, clusters, archives)
+        in_force = await stores.tables.settings_in_force()
+    return explain(first, second, in_force, clusters, archives)
 
 
 def explain(

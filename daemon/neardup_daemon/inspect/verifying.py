@@ -82,6 +82,7 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: O
         )
         now_ms = int(time() * 1000)
         history = await read_stores(topics_history, stores, on_part)
+        in_force = await stores.tables.settings_in_force()
     # Under a raised epoch all that was set back is read again, and nothing before it.
     if settings.kafka.first_start != "earliest" or settings.kafka.input_epoch:
         history = since_the_first_trace(history)
@@ -91,7 +92,7 @@ async def read_history(settings: Settings, wait_seconds: float = 0.0, on_part: O
     return Reading(
         history,
         expectations_of(
-            settings,
+            in_force,
             is_quiet=is_finished and committed == await _committed(settings),
             events_since_ms=topics.events.complete_since_ms(now_ms),
             dead_letters_since_ms=topics.dead_letters.complete_since_ms(now_ms),

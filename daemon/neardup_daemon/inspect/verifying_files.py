@@ -68,10 +68,11 @@ async def read_files(files: FilesOfRun, settings: Settings, on_part: OnPart = un
     )
     async with open_stored_index(settings, files.state_dir) as stores:
         history = await read_stores(files_history, stores, on_part)
+        in_force = await stores.tables.settings_in_force()
     letters_since_ms = None if files.dead_letters is None else 0
     return Reading(
         history,
-        expectations_of(settings, is_quiet=True, events_since_ms=0, dead_letters_since_ms=letters_since_ms),
+        expectations_of(in_force, is_quiet=True, events_since_ms=0, dead_letters_since_ms=letters_since_ms),
     )
 
 

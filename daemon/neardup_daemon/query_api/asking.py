@@ -147,8 +147,8 @@ class Asking:
         params: ExplainParams = call.params
         first, second = [await self._find(name) for name in params.url]
         clusters = await cluster_of(first, self._stores), await cluster_of(second, self._stores)
-        archives = self._index.archives()
-        explanation = await self._threads.run(explain, first, second, self._settings, clusters, archives)
+        archives, in_force = self._index.archives(), await self._stores.tables.settings_in_force()
+        explanation = await self._threads.run(explain, first, second, in_force, clusters, archives)
         words = sentences(explanation)
         return Reply(ExplainAnswer(words=list(words), **msgspec.structs.asdict(explanation)))
 

@@ -15,6 +15,7 @@ from neardup_daemon.stopping import Stop
 from neardup_daemon.stored_index import NoIndex, open_stored_index
 from neardup_daemon.telemetry.metric_registry import MetricRegistry
 from neardup_daemon.telemetry.process_metrics import ProcessMetrics
+from neardup_daemon.telemetry.watching import watching_limits
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.version import __version__
 
@@ -56,6 +57,7 @@ async def run_query_service(
         async with (
             open_stored_index(settings, state_dir) as stores,
             serving_queries(settings, stores, metrics, registry.prometheus, has_kafka=state_dir is None),
+            watching_limits(stores.tables, process),
         ):
             process.service(settings, stores.namespace.schema_id)
             process.state("ready")

@@ -83,36 +83,42 @@ async def lay_out(
     async with open_stored_index(settings, state_dir) as stores:
         if not stores.namespace.is_created:
             raise ConfigError("a former release made this index: start a daemon of this release first")
-        tables, counts = stores.tables, Counter[Rebuilt]()
-        await retries.retry(tables.learn)
-        if not _is_laid_out(tables, tables.state.found.current, wanted):
-            number = await _announce(stores, wanted, retries)
-            counts = await _fill(stores, number, retries, on_slots)
-            await tables.change(current=number, filling=None)
-        elif tables.state.found.filling is not None:
-            await tables.change(current=tables.state.found.current, filling=None)
-        current = tables.state.found.current
-        removed_count = 0
-        for number in tables.layouts.known:
-            if number != current:
-                removed_count += await retries.retry(partial(tables.remove, number))
-        return LaidOut(tables.layouts.tables(current), counts, removed_count)
+        async with stores.tables.being_laid_out():
+            return await _lay_out(stores, wanted, retries, on_slots)
+
+
+async def _lay_out(
+    stores: Stores, wanted: TableSettings, retries: Retries, on_slots: Callable[[int, int], None] | None
+) -> LaidOut:
+    tables, counts = stores.tables, Counter[Rebuilt]()
+    await retries.retry(tables.learn)
+    await retries.retry(tables.read_layouts)
+    if not _is_laid_out(tables, tables.state.found.current, wanted):
+        number = await _announce(stores, wanted, retries)
+        counts = await _fill(stores, number, retries, on_slots)
+        await retries.retry(partial(tables.change, number, None))
+    elif tables.state.found.filling is not None:
+        await retries.retry(partial(tables.change, tables.state.found.current, None))
+    current = tables.state.found.current
+    removed_count = 0
+    for number in tables.layouts.known:
+        if number != current:
+            removed_count += await retries.retry(partial(tables.remove, number))
+    return LaidOut(tables.layouts.tables(current), counts, removed_count)
 
 
 async def _announce(stores: Stores, wanted: TableSettings, retries: Retries) -> int:
     """Return the number of the layout that is filled from now on."""
     tables = stores.tables
     current, filling = tables.state.found.current, tables.state.found.filling
-    if filling is not None:
-        await tables.read_layouts()
-        if _is_laid_out(tables, filling, wanted):
-            return filling
+    if filling is not None and _is_laid_out(tables, filling, wanted):
+        return filling
     held = (await retries.retry(stores.usage.measure)).records
     _check_pages(wanted.expected_pages, held, tables.layouts.base.index.expected_pages)
-    await tables.add(0, tables.layouts.tables(0))
+    await retries.retry(partial(tables.add, 0, tables.layouts.tables(0)))
     number = max(tables.layouts.known) + 1
-    await tables.add(number, wanted)
-    await tables.change(current=current, filling=number)
+    await retries.retry(partial(tables.add, number, wanted))
+    await retries.retry(partial(tables.change, current, number))
     return number
 
 
@@ -139,7 +145,8 @@ async def _fill(
     stores: Stores, number: int, retries: Retries, on_slots: Callable[[int, int], None] | None
 ) -> Counter[Rebuilt]:
     """Insert every page into a layout."""
-    into = replace(stores.judged, index=await stores.tables.index(number))
+    index = await retries.retry(partial(stores.tables.index, number))
+    into = replace(stores.judged, index=index)
     return await fill(into, retries, on_slots)
 
 

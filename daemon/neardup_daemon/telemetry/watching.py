@@ -2,18 +2,20 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from typing import Final
 
 from neardup_daemon.health import Health
 from neardup_daemon.metrics import Metrics
+from neardup_daemon.tables import Tables
+from neardup_daemon.telemetry.process_metrics import ProcessMetrics
 from neardup_daemon.telemetry.stalls import StallWatch
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.stores.redis.usage import RedisUsage
 from neardup_stream.streams.protocol import Source
 
-__all__ = ["watching"]
+__all__ = ["watching", "watching_limits"]
 
 _LAG_SECONDS: Final = 1.0
 _LOOP_SECONDS: Final = 0.25
@@ -45,6 +47,24 @@ async def watching(
         finally:
             for task in tasks:
                 task.cancel()
+
+
+@asynccontextmanager
+async def watching_limits(tables: Tables, metrics: ProcessMetrics) -> AsyncIterator[None]:
+    """Export the limits in force while the block runs: 'rebuild --into' changes one of them."""
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(_watch_limits(tables, metrics))
+        try:
+            yield
+        finally:
+            task.cancel()
+
+
+async def _watch_limits(tables: Tables, metrics: ProcessMetrics) -> None:
+    while True:
+        with suppress(StoreUnavailable):  # the next call to the store reports it
+            metrics.settings(await tables.settings_in_force())
+        await asyncio.sleep(_USAGE_SECONDS)
 
 
 async def _watch_lag(source: Source, stall_seconds: float, metrics: Metrics, health: Health) -> None:

@@ -3,6 +3,7 @@
     <namespace>:meta                                      hash: schema, handle key
     <namespace>:epochs                                    hash: topic → highest epoch ever read
     <namespace>:<schema>:swept                            counter: slots that the sweep has claimed
+    <namespace>:<schema>:laying                           who lays the tables out anew; expires
     <namespace>:<schema>:{<tag>}:t<table>:<leading><bucket>   one bucket of one table, see `tables`; of the
                                                               tables of layout n, from 1, :t<n>.<table>:
     <namespace>:<schema>:{<tag>}:p<slot>                  hash: handle → page record
@@ -47,6 +48,7 @@ __all__ = [
     "all_keys",
     "epochs_key",
     "index_prefix",
+    "laying_key",
     "meta_key",
     "shard_tag",
     "swept_key",
@@ -103,6 +105,11 @@ def index_prefix(namespace: str, schema_id: str) -> str:
 def swept_key(namespace: str, schema_id: str) -> str:
     """Return the counter of the slots that the sweep has claimed."""
     return f"{index_prefix(namespace, schema_id)}swept"
+
+
+def laying_key(namespace: str, schema_id: str) -> str:
+    """Return the lease of the process that lays the tables out anew."""
+    return f"{index_prefix(namespace, schema_id)}laying"
 
 
 class Keys:
