@@ -6,7 +6,7 @@ copies would make content look like frame. No I/O here.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, groupby, pairwise
+from itertools import accumulate, chain, groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -183,8 +183,7 @@ class BatchViews:
             [row for row in rows if self._arrivals[row].record.position in self._lessons]
             for rows in sites.values()
         ]
-        for rows in waves(lessons):
-            self._teach(rows)
+        self._teach(list(waves(lessons)))
 
     def _is_taught(self, arrival: Arrival, content_share: float) -> bool:
         """Return whether a page of a known site is counted, beside those that have a lesson anyway."""
@@ -214,7 +213,7 @@ class BatchViews:
             self._lessons[arrival.record.position] = Lesson(arrival.site, lines)
         for places in waves(young.lines.sites):
             self._view_places(young, places, rows)
-            self._teach([rows[place] for place in places])
+            self._teach([[rows[place] for place in places]])
             young.lines.teach([place for place in places if rows[place] in self._taught])
         self._view_places(young, range(len(rows)), rows)
 
@@ -327,13 +326,17 @@ class BatchViews:
     def _is_young(self, site: str) -> bool:
         return self._former_counts[site] < _FEW_PAGES
 
-    def _teach(self, rows: Sequence[int]) -> None:
-        """Count the pages that are no copies; those that are have no lesson."""
+    def _teach(self, turns: Sequence[Sequence[int]]) -> None:
+        """Count the pages that are no copies of those in earlier turns; those that are have no lesson."""
         pages = [
-            SeenPage(self._arrivals[row], self._viewed[row], self._is_young(self._arrivals[row].site))
-            for row in rows
+            [
+                SeenPage(self._arrivals[row], self._viewed[row], self._is_young(self._arrivals[row].site))
+                for row in rows
+            ]
+            for rows in turns
         ]
-        for row, relation in zip(rows, self._reading.copies.find_and_remember(pages), strict=True):
+        relations = self._reading.copies.find_and_remember(pages)
+        for row, relation in zip(chain.from_iterable(turns), relations, strict=True):
             arrival = self._arrivals[row]
             if relation == "copy":
                 self._copies.add(row)

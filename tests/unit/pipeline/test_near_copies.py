@@ -1,6 +1,7 @@
 """Which pages nearly equal an earlier one of their site, as far as is remembered."""
 
 from collections.abc import Sequence
+from random import Random
 
 import msgspec
 import pytest
@@ -45,8 +46,8 @@ def seen(*pages: bytes) -> list[SeenPage]:
 def copies_after(first: Sequence[bytes], then: bytes, max_bytes: int = 1 << 20) -> bool:
     copies = NearCopies(VERDICT, max_bytes)
     for page in seen(*first):
-        copies.find_and_remember([page])
-    (relation,) = copies.find_and_remember(seen(then))
+        copies.find_and_remember([[page]])
+    (relation,) = copies.find_and_remember([seen(then)])
     return relation == "copy"
 
 
@@ -88,6 +89,20 @@ def test_only_the_latest_pages_are_remembered() -> None:
     assert not copies_after(pages, page_json("p0", essay(0)), room)
 
 
+def test_turns_of_one_call_are_compared_as_those_of_several_calls() -> None:
+    """With so little room that pages are forgotten on the way."""
+    random = Random(7)
+    topics = [random.randrange(13) for _ in range(60)]
+    pages = seen(*(page_json(f"p{n}", essay(topic, edits=[n])) for n, topic in enumerate(topics)))
+    turns = [pages[start : start + 3] for start in range(0, len(pages), 3)]
+    apart, together = (NearCopies(VERDICT, 5 * 8192) for _ in range(2))
+
+    relations = [relation for turn in turns for relation in apart.find_and_remember([turn])]
+
+    assert together.find_and_remember(turns) == relations
+    assert 0 < relations.count("copy") < len(pages) - 13
+
+
 def test_a_page_too_large_to_be_read_line_by_line_is_compared_by_its_sketch() -> None:
     words = [f"w{number}" for number in range(30_000)]
     edited = [*words[:-300], *(f"edited{number}" for number in range(300))]
@@ -105,5 +120,5 @@ def test_a_page_whose_lines_are_gone_cannot_be_compared() -> None:
 
     with pytest.raises(InvariantBroken, match="lines"):
         NearCopies(VERDICT, 1 << 20).find_and_remember(
-            [page._replace(arrival=msgspec.structs.replace(page.arrival, lines=None))]
+            [[page._replace(arrival=msgspec.structs.replace(page.arrival, lines=None))]]
         )
