@@ -9,7 +9,7 @@ __all__ = ["judge_commits"]
 
 
 def judge_commits(evidence: Evidence) -> Iterator[Violation]:
-    """Yield committed positions whose page is not decided, and offsets beyond the end of their partition."""
+    """Yield committed pages and forgets that are not decided, and offsets beyond the end of a partition."""
     for partition, offset in evidence.history.committed.items():
         end = evidence.history.ends.get(partition, offset)
         if offset > end:
@@ -22,10 +22,16 @@ def judge_commits(evidence: Evidence) -> Iterator[Violation]:
 
 def _undecided(evidence: Evidence) -> Iterator[Violation]:
     for each in evidence.history.inputs:
-        if each.kind != "page" or not evidence.is_committed(each.position):
+        if each.kind not in ("page", "forget") or not evidence.is_committed(each.position):
             continue
-        record = evidence.records.get(each.page_ids[0])
-        if record is None or record.rank or not record.is_made_by(each.position):
+        if evidence.is_dead(each.position):
             continue
-        if record.is_kept and not evidence.is_dead(each.position):
-            yield Violation(6, f"{where(each.position)} is committed, and page {record.id} is not decided")
+        for page_id in each.page_ids:
+            record = evidence.records.get(page_id)
+            if record is None or record.rank or not record.is_made_by(each.position):
+                continue
+            if each.kind == "forget" or record.is_kept:
+                what = "page" if each.kind == "page" else "its forget of page"
+                yield Violation(
+                    6, f"{where(each.position)} is committed, and {what} {page_id} is not decided"
+                )

@@ -131,11 +131,16 @@ def _lack_of_living(evidence: Evidence, record: PageRecord) -> str | None:
 
 
 def _lack_of_forget(evidence: Evidence, each: Input) -> str | None:
-    """Return why a forget must have an event: its page was known, and no later record came first."""
+    """Return why a forget must have an event: its page was known, and no later record came first.
+
+    A stub that was never decided proves nothing: another daemon may have decided the position before it was
+    written. Invariant 6 reports it.
+    """
     for page_id in each.page_ids:
         record = evidence.records.get(page_id)
         if record is not None and record.is_made_by(each.position):
-            return f"has no gone event, and has forgotten page {page_id}"
+            is_decided = record.rank or not evidence.expectations.keeps_clusters
+            return f"has no gone event, and has forgotten page {page_id}" if is_decided else None
         if _was_known(evidence, page_id, each):
             if _covers(record, each) or _may_be_dropped(evidence, page_id, each):
                 return None

@@ -42,6 +42,11 @@ def test_a_page_never_begins_again_below_a_version_that_was_published() -> None:
     assert run(620_240, FAULT_PROFILES["lost records"]).violations == []
 
 
+def test_a_paused_daemon_may_write_a_stub_that_is_never_decided_where_redis_lost_the_record() -> None:
+    """The next owner has decided the same forget as unknown, which leaves no trace in any record."""
+    assert run(9_700_307, FAULT_PROFILES["lost records"]).violations == []
+
+
 def test_no_commit_passes_events_that_were_left_to_the_next_owner() -> None:
     """A member that was out for a moment joins again, and the group accepts a commit of its former turn."""
     assert run(8_000_120, FAULT_PROFILES["raised epoch"]).violations == []

@@ -23,10 +23,17 @@ def test_a_committed_page_that_was_never_decided_is_found() -> None:
     ]
 
 
-def test_without_clusters_nothing_has_a_rank() -> None:
+def test_a_committed_forget_that_was_never_decided_is_found() -> None:
+    assert blame(with_record(sound_history(), 7, rank=0))[6] == [
+        f"pages-0@9 is committed, and its forget of page {page_url(7)} is not decided"
+    ]
+
+
+@pytest.mark.parametrize("page", [5, 7], ids=["a page", "a forget"])
+def test_without_clusters_nothing_has_a_rank(page: int) -> None:
     unclustered = dataclasses.replace(sound_expectations(), keeps_clusters=False)
 
-    assert 6 not in blame(with_record(sound_history(), 5, rank=0), unclustered)
+    assert 6 not in blame(with_record(sound_history(), page, rank=0), unclustered)
 
 
 @pytest.mark.parametrize(("committed", "is_found"), [(5, False), (6, True)], ids=["not yet", "committed"])

@@ -78,6 +78,19 @@ def test_what_is_lost_is_found_by_its_position(what: str) -> None:
     assert detail in blame(spoiled())[1]
 
 
+def test_a_stub_that_was_never_decided_does_not_show_that_an_event_is_lost() -> None:
+    """Redis lost the record, so the forget was decided as unknown; then a paused daemon wrote the stub."""
+    assert 1 not in blame(with_record(lost("gone", 9), 7, rank=0))
+
+
+def test_without_clusters_every_stub_shows_that_its_event_is_lost() -> None:
+    unclustered = dataclasses.replace(sound_expectations(), keeps_clusters=False)
+
+    assert blame(with_record(lost("gone", 9), 7, rank=0), unclustered)[1] == [
+        f"pages-0@9 has no gone event, and has forgotten page {page_url(7)}"
+    ]
+
+
 SEVERAL = f"duplicate {event_id('duplicate', at(1))}, unique {event_id('unique', at(16))}"
 SURPLUS: dict[str, tuple[Callable[[], History], str]] = {
     "two outcomes": (
