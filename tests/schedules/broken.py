@@ -103,8 +103,9 @@ def _swapped(owner: Any, name: str, broken: Any) -> Iterator[None]:
 def _plan_again(
     arrival: Arrival,
     stored: PageRecord | None,
-    *rest: int,
+    *rest: Any,
     plan: Callable[..., Plan] = register.plan,
+    **named: bool,
 ) -> Plan:
     """Applies an offset that was applied already, unless it made the living version."""
     if stored is not None:
@@ -112,17 +113,18 @@ def _plan_again(
         applied = position.partition.input_id, position.partition.number, position.offset
         later = tuple(each for each in stored.later if each != applied)
         stored = msgspec.structs.replace(stored, later=later)
-    return plan(arrival, stored, *rest)
+    return plan(arrival, stored, *rest, **named)
 
 
 def _plan_with_new_views(
     arrival: Arrival,
     stored: PageRecord | None,
-    *rest: int,
+    *rest: Any,
     plan: Callable[..., Plan] = register.plan,
+    **named: bool,
 ) -> Plan:
     """Writes the views of a redelivered page anew, with what is known of its site's frame by now."""
-    planned = plan(arrival, stored, *rest)
+    planned = plan(arrival, stored, *rest, **named)
     if planned.verdict != "replayed" or planned.record.state != "live":
         return planned
     record = msgspec.structs.replace(
