@@ -2,10 +2,12 @@
 
     exact       the same sequence of tokens
     near        contents        near_resemblance, and near_containment either way; content_containment where
-                                both pages have a known frame, and MIN_CONTENT_SHINGLES are left of each
+                                both pages have a known frame, and more than half of one is frame; and
+                                MIN_CONTENT_SHINGLES are left of each
                 whole texts     the same two, and most of either content is inside the other's whole text:
-                                nine tenths where both lost as much to frames, .65 where that was half of
-                                either at most; where not, a third, and more if there are few samples
+                                nine tenths where both lost as much to frames; .65 where that was half of
+                                either at most, or noise damaged the frame of one; where they did not lose as
+                                much, a third, and more if there are few samples
                 short pages     four fifths of either whole text inside the other
                 no content      next to nothing is left of either: nineteen twentieths of either whole text
                                 inside the other
@@ -41,12 +43,14 @@ __all__ = [
     "EMPTY_CONTAINMENT",
     "MIN_CONTENT_SHINGLES",
     "SHORT_CONTAINMENT",
+    "SMALL_FRAME",
     "Classified",
     "ClassifiedPair",
     "PairClass",
     "VerdictConfig",
     "are_alike_known",
     "classify",
+    "contents_inside",
     "least_content_inside",
 ]
 
@@ -74,12 +78,16 @@ CHANCE_MARGIN: Final = 0.75
 CONTENT_INSIDE_KNOWN: Final = 0.9
 """The same share where both pages lost as much to frames."""
 
-CONTENT_INSIDE_SMALL_FRAME: Final = 0.65
-"""The same share where that was at most `SMALL_FRAME`. A page alike to .90 by tokens keeps .73 of its
-shingles; of 64 samples the estimate errs by .06 to .08."""
+CONTENT_INSIDE_NOISY: Final = 0.65
+"""The same share where that was at most `SMALL_FRAME`, or by `DAMAGED_FRAME` less of one page. A page alike
+to .90 by tokens keeps .73 of its shingles; of 64 samples the estimate errs by .06 to .08."""
 
 SMALL_FRAME: Final = 0.5
 """A frame of at most so much of either page cannot make whole texts alike by itself."""
+
+DAMAGED_FRAME: Final = 0.08
+"""If so much less of one page than of another of its site is frame, noise damaged its frame: a misread line
+is no frame. Pages that differ in their content alone lose the same lines."""
 
 ALIKE_KNOWN: Final = 0.15
 """Frames are equally known of two pages if the shares of frame differ by at most so much."""
@@ -96,7 +104,7 @@ class VerdictConfig:
         near_containment: least estimated share of either page inside the other for a match, above 0.
         contained_containment: least estimated share of a page inside another to call it contained, above 0.
         content_containment: the same as `near_containment`, of two contents beside which both pages have a
-            known frame; higher, because what is left is smaller and is weaker evidence.
+            known frame, one of more than half of it; higher, because what is left is weaker evidence.
     """
 
     sketch: SketchConfig | None = field(default_factory=SketchConfig)
@@ -239,17 +247,35 @@ def are_alike_known(wholes: WholeFigures) -> NDArray[np.bool_]:
     return alike & (shares > 0).all(axis=0)
 
 
+def contents_inside(wholes: WholeFigures) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the share of either content inside the other whole text, by both sketches.
+
+    What contents have in common is inside the other whole text too, and the sketch of a content has more
+    samples. Where frames are equally known noise has lowered both estimates, and the larger one counts. Where
+    they are not, what agrees by chance in one sketch does not in the other: the mean counts for the page that
+    lost more to frames, whose content is inside the content of the other one.
+    """
+    is_known, shares = are_alike_known(wholes), wholes.frame_shares
+    both = np.array([wholes.overlaps.own_content, wholes.overlaps.other_content])
+    lost_more = (shares == shares.max(axis=0)) & (wholes.left > 0)
+    unknown = np.where(lost_more, (both + wholes.contents) / 2, both)
+    own, other = np.where(is_known, np.maximum(both, wholes.contents), unknown)
+    return own, other
+
+
 def least_content_inside(wholes: WholeFigures) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the least share of either content inside the other whole text.
 
     Where both lost as much to frames, whole texts of pages that are mostly frame may be alike by their
-    frames; other pages that are alike are so by their contents too, if perhaps by noisy ones. Where not, it
-    is what is no chance: codes of 4 bits agree by chance once in 15, so of few samples nearly all must agree.
+    frames; other pages that are alike are so by their contents too, if perhaps by noisy ones, and so are
+    pages of which noise damaged the frame. Where they did not lose as much, it is what is no chance: codes of
+    4 bits agree by chance once in 15, so of few samples nearly all must agree.
     An empty content, whose share is 1, is inside everything; one of which there is no sample, whose share is
     0, inside nothing.
     """
-    is_small = wholes.frame_shares.max(axis=0) <= SMALL_FRAME
-    known = np.where(is_small, CONTENT_INSIDE_SMALL_FRAME, CONTENT_INSIDE_KNOWN)
+    shares = wholes.frame_shares
+    may_be_noisy = (shares.max(axis=0) <= SMALL_FRAME) | (np.abs(shares[0] - shares[1]) >= DAMAGED_FRAME)
+    known = np.where(may_be_noisy, CONTENT_INSIDE_NOISY, CONTENT_INSIDE_KNOWN)
     is_known = are_alike_known(wholes)
     own, other = (
         np.where(samples > 0, np.where(is_known, known, _least_by_chance(samples)), 1.0)
@@ -270,18 +296,19 @@ def _are_comparable(contents: ContentFigures) -> NDArray[np.bool_]:
 
 
 def _near_by_content(contents: ContentFigures, config: VerdictConfig) -> NDArray[np.bool_]:
-    are_framed = contents.own_framed & contents.other_framed
-    least = np.where(are_framed, config.content_containment, config.near_containment)
+    is_weak = contents.own_framed & contents.other_framed & (contents.frame_shares > SMALL_FRAME)
+    least = np.where(is_weak, config.content_containment, config.near_containment)
     is_inside: NDArray[np.bool_] = np.minimum(contents.own, contents.other) >= least
     return is_inside & (contents.resemblances >= config.near_resemblance)
 
 
 def _near_by_whole(wholes: WholeFigures, config: VerdictConfig) -> NDArray[np.bool_]:
     overlaps, mutual = wholes.overlaps, wholes.mutual
+    own_inside, other_inside = contents_inside(wholes)
     least_own, least_other = least_content_inside(wholes)
     is_alike = overlaps.resemblances >= config.near_resemblance
     is_alike &= mutual >= config.near_containment
-    is_alike &= (overlaps.own_content >= least_own) & (overlaps.other_content >= least_other)
+    is_alike &= (own_inside >= least_own) & (other_inside >= least_other)
     is_alike &= wholes.left.sum(axis=0) > 0
     is_short = (wholes.counts.max(axis=0) <= SHORT_SHINGLES) & (mutual >= SHORT_CONTAINMENT)
     is_empty = (wholes.left.max(axis=0) < MIN_CONTENT_SHINGLES) & (mutual >= EMPTY_CONTAINMENT)

@@ -11,6 +11,7 @@ from neardup_stream.errors import InvariantBroken
 from neardup_stream.fingerprints.framed import (
     FramedSketch,
     WholeOverlaps,
+    frame_share,
     text_shingle_count,
     whole_overlaps,
 )
@@ -44,6 +45,7 @@ class ContentFigures(NamedTuple):
         other_counts: of the other.
         own_framed: whether the frame of the one page is known, so that its content is less than its text.
         other_framed: the same of the other.
+        frame_shares: the larger fraction of both whole texts that is known as frame, float64 in [0, 1].
     """
 
     resemblances: NDArray[np.float64]
@@ -53,6 +55,7 @@ class ContentFigures(NamedTuple):
     other_counts: NDArray[np.int64]
     own_framed: NDArray[np.bool_]
     other_framed: NDArray[np.bool_]
+    frame_shares: NDArray[np.float64]
 
     @classmethod
     def of(
@@ -60,10 +63,11 @@ class ContentFigures(NamedTuple):
         resemblances: NDArray[np.float64],
         counts: tuple[NDArray[np.int64], NDArray[np.int64]],
         framed: tuple[NDArray[np.bool_], NDArray[np.bool_]],
+        frame_shares: NDArray[np.float64],
     ) -> Self:
         """Return the figures of pairs with these resemblances, and counts and frames of both sides."""
         own, other = containments(resemblances, *counts)
-        return cls(resemblances, own, other, *counts, *framed)
+        return cls(resemblances, own, other, *counts, *framed, frame_shares)
 
     @classmethod
     def of_texts(
@@ -71,7 +75,7 @@ class ContentFigures(NamedTuple):
     ) -> Self:
         """Return the figures of pairs without a known frame."""
         unframed = np.zeros(resemblances.size, np.bool_)
-        return cls.of(resemblances, counts, (unframed, unframed))
+        return cls.of(resemblances, counts, (unframed, unframed), np.zeros(resemblances.size))
 
 
 class WholeFigures(NamedTuple):
@@ -79,11 +83,13 @@ class WholeFigures(NamedTuple):
 
     Attributes:
         overlaps: of the whole texts, and of either content with the other's whole text.
+        contents: fraction of either content that is inside the other content, float64[2, pairs] in [0, 1].
         counts: shingles of the whole texts, int64[2, pairs].
         left: shingles of the contents, int64[2, pairs].
     """
 
     overlaps: WholeOverlaps
+    contents: NDArray[np.float64]
     counts: NDArray[np.int64]
     left: NDArray[np.int64]
 
@@ -180,7 +186,13 @@ def content_figures(
         np.array([page.whole_count > 0 for page in side], np.bool_) for side in (lefts, rights)
     )
     resemblances = estimate_resemblances(_sketches(lefts, sketch), _sketches(rights, sketch), sketch)
-    return ContentFigures.of(resemblances, (left_counts, right_counts), (left_framed, right_framed))
+    frame_shares = np.array(
+        [max(frame_share(left), frame_share(right)) for left, right in zip(lefts, rights, strict=True)],
+        np.float64,
+    )
+    return ContentFigures.of(
+        resemblances, (left_counts, right_counts), (left_framed, right_framed), frame_shares
+    )
 
 
 def whole_figures(
@@ -188,8 +200,10 @@ def whole_figures(
 ) -> WholeFigures:
     """Measure whole texts pair by pair."""
     sides = (lefts, rights)
+    contents = content_figures(lefts, rights, sketch)
     return WholeFigures(
         whole_overlaps(lefts, rights, sketch),
+        np.array([contents.own, contents.other]),
         np.array([[text_shingle_count(page) for page in side] for side in sides]),
         np.array([[page.shingle_count for page in side] for side in sides]),
     )

@@ -14,6 +14,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
+from neardup_stream.pipeline.classification import SMALL_FRAME
 
 __all__ = ["FRAME_SHARES", "Corpus", "IndexPlan", "RecallRow", "layout_for", "plan_index"]
 
@@ -181,7 +182,7 @@ def _recall_rows(corpus: Corpus, sketch: SketchConfig, settings: Settings) -> li
                     corpus.words,
                     words,
                     sketch,
-                    verdict.content_containment if share else verdict.near_containment,
+                    verdict.content_containment if share > SMALL_FRAME else verdict.near_containment,
                     share,
                 )
                 if words <= ceil(corpus.words * (1 - share))

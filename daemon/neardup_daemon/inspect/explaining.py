@@ -41,7 +41,12 @@ from neardup_stream.indexes.meeting import meeting
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.match import Candidate, Match, version_byte
 from neardup_stream.pipeline.candidate_comparison import compare, verify
-from neardup_stream.pipeline.classification import VerdictConfig, are_alike_known, least_content_inside
+from neardup_stream.pipeline.classification import (
+    VerdictConfig,
+    are_alike_known,
+    contents_inside,
+    least_content_inside,
+)
 from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.indexed import banded_page, indexed_pages
 from neardup_stream.pipeline.pair_figures import whole_figures
@@ -249,7 +254,8 @@ def _whole_texts(one: PageRecord, other: PageRecord, sketch: SketchConfig | None
         return UNSET
     wholes = whole_figures([one], [other], sketch)
     ratios = [
-        round(float(each[0]), _DIGITS) for each in (*wholes.overlaps[:5], *least_content_inside(wholes))
+        round(float(each[0]), _DIGITS)
+        for each in (*wholes.overlaps[:3], *contents_inside(wholes), *least_content_inside(wholes))
     ]
     return WholeTexts(
         are_short=bool(wholes.counts.max() <= SHORT_SHINGLES),

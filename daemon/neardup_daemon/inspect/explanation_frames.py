@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from neardup_daemon.inspect.explanation import Explanation, WholeTexts
 from neardup_stream.fingerprints.framed import SHORT_SHINGLES
-from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES, SHORT_CONTAINMENT
+from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES, SHORT_CONTAINMENT, SMALL_FRAME
 
 __all__ = [
     "content_containment",
@@ -21,7 +21,8 @@ __all__ = [
 def content_containment(facts: Explanation) -> tuple[str, float]:
     """Return the setting that bounds how much of either content is inside the other, and its value."""
     at_least = facts.thresholds
-    if facts.first.frame_share is UNSET or facts.second.frame_share is UNSET:
+    first, second = facts.first.frame_share, facts.second.frame_share
+    if first is UNSET or second is UNSET or max(first, second) <= SMALL_FRAME:
         return "verdict.near_containment", at_least.near_containment
     return "verdict.content_containment", at_least.content_containment
 

@@ -148,7 +148,8 @@ class Verdict(Section, frozen=True):
         Meta(
             gt=0,
             le=1,
-            description="The same as `near_containment` for pages without their frames, where both have one.",
+            description="The same as `near_containment` for pages without their frames, where both have one,"
+            " and more than half of a page is frame.",
         ),
     ] = 0.73
     scope: Annotated[

@@ -25,13 +25,17 @@ HAIR = 1e-9
 
 
 class Contents(NamedTuple):
-    """The figures of two contents: of 100 shingles, and far from every threshold if nothing is said."""
+    """The figures of two contents: of 100 shingles, and far from every threshold if nothing is said.
+
+    Frames that are known are more than half of their pages.
+    """
 
     resemblance: float = 0.0
     own: float = 0.0
     other: float = 0.0
     counts: tuple[int, int] = (100, 100)
     framed: tuple[bool, bool] = (False, False)
+    frame_share: float = 0.8
 
 
 class Wholes(NamedTuple):
@@ -41,6 +45,7 @@ class Wholes(NamedTuple):
     own: float = 1.0
     other: float = 1.0
     contents_inside: tuple[float, float] = (1.0, 1.0)
+    contents_common: tuple[float, float] = (0.0, 0.0)
     samples: tuple[int, int] = (16, 16)
     counts: tuple[int, int] = (1000, 1000)
     left: tuple[int, int] = (100, 100)
@@ -55,18 +60,26 @@ def figures(contents: Contents, wholes: Wholes | None, *, is_same_text: bool = F
         assert wholes is not None, rows
         shares = (wholes.resemblance, wholes.own, wholes.other, *wholes.contents_inside, *wholes.samples)
         return WholeFigures(
-            WholeOverlaps(*map(column, shares)), np.array([wholes.counts]).T, np.array([wholes.left]).T
+            WholeOverlaps(*map(column, shares)),
+            np.array([wholes.contents_common]).T,
+            np.array([wholes.counts]).T,
+            np.array([wholes.left]).T,
         )
 
+    own_count, other_count = contents.counts
+    own_framed, other_framed = contents.framed
     return PairFigures(
         np.array([is_same_text]),
         np.array([64], np.uint8),
         ContentFigures(
-            column(contents.resemblance),
-            column(contents.own),
-            column(contents.other),
-            *(np.array([count]) for count in contents.counts),
-            *(np.array([known]) for known in contents.framed),
+            resemblances=column(contents.resemblance),
+            own=column(contents.own),
+            other=column(contents.other),
+            own_counts=np.array([own_count]),
+            other_counts=np.array([other_count]),
+            own_framed=np.array([own_framed]),
+            other_framed=np.array([other_framed]),
+            frame_shares=column(contents.frame_share * any(contents.framed)),
         ),
         wholes_of,
     )
@@ -82,6 +95,7 @@ def classified(contents: Contents, wholes: Wholes | None = None) -> ClassifiedPa
         own=wholes.other,
         other=wholes.own,
         contents_inside=wholes.contents_inside[::-1],
+        contents_common=wholes.contents_common[::-1],
         samples=wholes.samples[::-1],
         counts=wholes.counts[::-1],
         left=wholes.left[::-1],
@@ -121,6 +135,20 @@ BY_CONTENT: list[tuple[str, Contents, Contents, PairClass, PairClass]] = [
         "below_threshold",
     ),
     (
+        "near_containment beside small frames",
+        ALIKE._replace(own=0.6, framed=BOTH_FRAMED, frame_share=0.5),
+        ALIKE._replace(own=0.6 - HAIR, framed=BOTH_FRAMED, frame_share=0.5),
+        "near",
+        "below_threshold",
+    ),
+    (
+        "SMALL_FRAME",
+        ALIKE._replace(own=0.6, framed=BOTH_FRAMED, frame_share=0.5),
+        ALIKE._replace(own=0.6, framed=BOTH_FRAMED, frame_share=0.5 + HAIR),
+        "near",
+        "below_threshold",
+    ),
+    (
         "contained_containment",
         APART._replace(own=0.85),
         APART._replace(own=0.85 - HAIR),
@@ -154,7 +182,12 @@ BY_WHOLE: list[tuple[str, Wholes, Wholes]] = [
         Wholes(contents_inside=(0.9 - HAIR, 1.0)),
     ),
     (
-        "CONTENT_INSIDE_SMALL_FRAME",
+        "CONTENT_INSIDE_KNOWN, by the contents",
+        Wholes(contents_inside=(0.5, 1.0), contents_common=(0.9, 0.5)),
+        Wholes(contents_inside=(0.5, 1.0), contents_common=(0.9 - HAIR, 0.5)),
+    ),
+    (
+        "CONTENT_INSIDE_NOISY",
         Wholes(contents_inside=(0.65, 1.0), left=(900, 900)),
         Wholes(contents_inside=(0.65 - HAIR, 1.0), left=(900, 900)),
     ),
@@ -164,19 +197,29 @@ BY_WHOLE: list[tuple[str, Wholes, Wholes]] = [
         Wholes(contents_inside=(0.65, 1.0), left=(499, 500)),
     ),
     (
+        "DAMAGED_FRAME",
+        Wholes(contents_inside=(0.65, 0.65), left=(100, 181)),
+        Wholes(contents_inside=(0.65, 0.65), left=(100, 179)),
+    ),
+    (
         "CONTENT_INSIDE_UNKNOWN",  # 16 samples add three quarters of a fourth to three tenths
-        Wholes(contents_inside=(0.4875, 1.0), left=(100, 1000)),
-        Wholes(contents_inside=(0.4875 - HAIR, 1.0), left=(100, 1000)),
+        Wholes(contents_inside=(0.4875, 1.0), contents_common=(0.4875, 0.0), left=(100, 1000)),
+        Wholes(contents_inside=(0.4875 - HAIR, 1.0), contents_common=(0.4875, 0.0), left=(100, 1000)),
+    ),
+    (
+        "CONTENT_INSIDE_UNKNOWN, by the contents",
+        Wholes(contents_inside=(0.875, 1.0), contents_common=(0.1, 0.0), left=(100, 1000)),
+        Wholes(contents_inside=(0.875, 1.0), contents_common=(0.1 - HAIR, 0.0), left=(100, 1000)),
     ),
     (
         "CHANCE_MARGIN",
-        Wholes(contents_inside=(0.55, 1.0), samples=(9, 16), left=(100, 1000)),
-        Wholes(contents_inside=(0.55, 1.0), samples=(8, 16), left=(100, 1000)),
+        Wholes(contents_inside=(0.55, 1.0), contents_common=(0.55, 0.0), samples=(9, 16), left=(100, 1000)),
+        Wholes(contents_inside=(0.55, 1.0), contents_common=(0.55, 0.0), samples=(8, 16), left=(100, 1000)),
     ),
     (
         "ALIKE_KNOWN",  # frames known alike ask for more
-        Wholes(contents_inside=(0.5, 1.0), left=(649, 800)),
-        Wholes(contents_inside=(0.5, 1.0), left=(651, 800)),
+        Wholes(contents_inside=(0.5, 1.0), contents_common=(0.5, 0.0), left=(649, 800)),
+        Wholes(contents_inside=(0.5, 1.0), contents_common=(0.5, 0.0), left=(651, 800)),
     ),
     (
         "SHORT_SHINGLES",
