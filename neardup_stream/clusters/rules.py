@@ -80,9 +80,9 @@ def linked(link_containment: float) -> Rule:
 
     Weaker matches would chain pages into clusters whose ends are not alike at all. A page without a firm
     match therefore joins at most one cluster, the one it matches best among those of which it matches at
-    least half of the pages or an anchor, and merges none. Anchors are the founder, and every page that
-    matches an anchor firmly: so a chain of weak matches ends after two. Which clusters it finds
-    depends on the order of pages.
+    least half of the pages or an anchor, and merges none. Anchors are the founder, every page that joins by
+    a match with the representative, however weak, and every page that matches an anchor firmly: so a chain of
+    weak matches ends after two. Which clusters it finds depends on the order of pages.
 
     Args:
         link_containment: least share of either page inside the other; pages with one text are always firm.
@@ -96,8 +96,12 @@ def linked(link_containment: float) -> Rule:
         ]
         choice = components(firm or _best_joinable(supports))
         anchor_matches = (match for support in supports for match in support.anchor_matches)
+        is_by_representative = any(
+            support.is_representative_matched and support.cluster_id == choice.join for support in supports
+        )
         return choice._replace(
-            becomes_anchor=any(is_firm(match, link_containment) for match in anchor_matches)
+            becomes_anchor=is_by_representative
+            or any(is_firm(match, link_containment) for match in anchor_matches)
         )
 
     return join

@@ -39,7 +39,9 @@ def matched(
         for number, share in enumerate(containments)
     )
     of_anchors = matches[len(matches) - anchors_matched :]
-    return support(cluster_id)._replace(matches=matches, anchor_matches=of_anchors, size=size)
+    return support(cluster_id, anchors_matched=0)._replace(
+        matches=matches, anchor_matches=of_anchors, size=size
+    )
 
 
 def test_linked_joins_and_merges_what_is_matched_firmly_and_nothing_else() -> None:
@@ -80,6 +82,18 @@ def test_linked_makes_an_anchor_of_a_page_that_matches_an_anchor_firmly(
     choice = linked(0.775)([matched("a", containments, 1, anchors_matched=anchors_matched)])
 
     assert choice == Choice("a", becomes_anchor=becomes_anchor)
+
+
+@pytest.mark.parametrize(("joined", "becomes_anchor"), [("a", True), ("b", False)])
+def test_linked_makes_an_anchor_of_a_page_that_joins_by_its_representative(
+    joined: str, *, becomes_anchor: bool
+) -> None:
+    supports = [
+        matched("a", [0.73], 9, anchors_matched=1)._replace(is_representative_matched=joined == "a"),
+        matched("b", [0.72], 1, anchors_matched=1)._replace(is_representative_matched=joined == "b"),
+    ]
+
+    assert linked(0.775)(supports) == Choice("a", becomes_anchor=becomes_anchor)
 
 
 @pytest.mark.parametrize("rule", [components, anchored, linked(0.775)])
