@@ -45,6 +45,8 @@ async def _move_some(store: ClusterStore, reader: Reader, source: ClusterKey) ->
             _move(overlay, key, members)
         if is_last:
             overlay.remove_absorbed(key)
+        else:
+            overlay.raise_absorbed(key, members[-1].rank)
 
     try:
         overlay, _ = await planned(reader, [source], step)
@@ -56,11 +58,14 @@ async def _move_some(store: ClusterStore, reader: Reader, source: ClusterKey) ->
 def _move(overlay: Overlay, source: ClusterKey, members: tuple[Member, ...]) -> None:
     """Let these members of an absorbed cluster be members of the one that absorbed it."""
     root = overlay.root(source)
-    overlay.know(member.handle for member in members if not member.founded)
+    overlay.know(
+        [member.handle for member in members if not member.founded],
+        [ClusterKey(member.handle, member.founded) for member in members if member.founded],
+    )
     for member in members:
         overlay.leave(source, member.rank, member.handle, member.founded)
         if member.founded:
-            overlay.absorb(ClusterKey(member.handle, member.founded), root, member.rank)
+            overlay.absorb(overlay.inner(member), root, member.rank)
             continue
         cell = overlay.page(member.handle)
         if cell.is_living and cell.cluster(member.handle) == source:

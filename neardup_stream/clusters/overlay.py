@@ -95,12 +95,13 @@ class Overlay:
             raise _Missing
         return self._snapshot.descriptions[handle]
 
-    def know(self, handles: Iterable[Handle]) -> None:
-        """Make sure that all these pages are known, so that what lacks is read at once."""
+    def know(self, handles: Iterable[Handle], clusters: Iterable[ClusterKey] = ()) -> None:
+        """Make sure that all these pages and clusters are known, so that what lacks is read at once."""
         known = self._snapshot.pages
         unknown = {handle for handle in handles if handle not in known}
-        if unknown:
-            self.needs.pages |= unknown
+        self.needs.pages |= unknown
+        unread_count = sum(map(self._want_cell, clusters))
+        if unknown or unread_count:
             raise _Missing
 
     def put_page(self, handle: Handle, cell: PageCell) -> None:
@@ -127,6 +128,28 @@ class Overlay:
         """Return the cell of a cluster that was absorbed; None for any other."""
         cell = self._cluster_cell(key)
         return cell if isinstance(cell, AbsorbedCell) else None
+
+    def inner(self, member: Member) -> ClusterKey:
+        """Return the key of an absorbed cluster that is a member of a set; a commit expects it unchanged.
+
+        Raises:
+            StaleSnapshot: members were moved out of it since the set was read.
+        """
+        key = _inner_key(member)
+        cell = self.absorbed(key)
+        if cell is None or cell.rank != member.rank:
+            raise StaleSnapshot(f"members of cluster {key.id} were moved")
+        return key
+
+    def raise_absorbed(self, key: ClusterKey, rank: int) -> None:
+        """Note that no member of a lower rank is left in a cluster that was absorbed.
+
+        Its cell changes with it, so that no plan which read its members before is committed.
+        """
+        if cell := self.absorbed(key):
+            self.leave(cell.target, cell.rank, key.handle, key.version)
+            self._put(self._clusters, key, AbsorbedCell(cell.target, rank))
+            self.join(cell.target, rank, key.handle, key.version)
 
     def remove_absorbed(self, key: ClusterKey) -> None:
         """Forget a cluster that was absorbed, and that no page or cluster names any more."""
@@ -189,8 +212,7 @@ class Overlay:
     def _cluster_cell(self, key: ClusterKey) -> ClusterCell | AbsorbedCell | None:
         if key in self._clusters:
             return self._clusters[key]
-        if key not in self._snapshot.clusters:
-            self.needs.clusters.add(key)
+        if self._want_cell(key):
             raise _Missing
         return self._snapshot.clusters[key]
 
@@ -205,7 +227,7 @@ class Overlay:
             for member in self._members(key, limit):
                 if first is not None and first.rank < member.rank:
                     break
-                found = member if not member.founded else self._first_page(_inner_key(member))
+                found = member if not member.founded else self._first_page(self.inner(member))
                 if found is not None and (first is None or found.rank < first.rank):
                     first = found
             unread_rank = self._unread_rank(key)
@@ -227,6 +249,7 @@ class Overlay:
             if not member.founded:
                 break
             self._want(_inner_key(member), self._leading_count)
+            self._want_cell(_inner_key(member))
         return members
 
     def _want(self, key: ClusterKey, limit: int) -> bool:
@@ -235,6 +258,13 @@ class Overlay:
         if is_of_this_batch or self._snapshot.has_members(key, limit):
             return False
         self.needs.ranges[key] = max(limit, self.needs.ranges.get(key, 0))
+        return True
+
+    def _want_cell(self, key: ClusterKey) -> bool:
+        """Return whether the cell of a cluster must be read; if so, note that it is needed."""
+        if key in self._clusters or key in self._snapshot.clusters:
+            return False
+        self.needs.clusters.add(key)
         return True
 
     def _unread_rank(self, key: ClusterKey) -> int | None:

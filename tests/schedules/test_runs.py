@@ -81,6 +81,11 @@ def test_a_version_that_was_decided_meanwhile_is_not_claimed_above_itself() -> N
     assert run(9_101_073, FAULT_PROFILES["slow"]).violations == []
 
 
+def test_the_first_page_of_a_merged_cluster_represents_it_while_its_members_move() -> None:
+    """One daemon decides who is first, between two reads of which another one moves absorbed members."""
+    assert run(9_712_000, FAULT_PROFILES["slow"]).violations == []
+
+
 def test_nothing_is_lost_once_a_run_is_over() -> None:
     """The daemons leave, and no operator comes any more."""
     assert run(8_000_411, FAULT_PROFILES["lost clusters"]).violations == []

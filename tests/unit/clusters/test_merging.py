@@ -2,16 +2,18 @@
 
 import random
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 import msgspec
 import pytest
 
-from neardup_stream.clusters.moving import MOVED_AT_ONCE
+from neardup_stream.clusters.moving import MOVED_AT_ONCE, move_absorbed
 from neardup_stream.clusters.requests import PlaceRequest
+from neardup_stream.errors import StoreUnavailable
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, Cell, Member, MemberRange, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
-from tests.cluster_histories import KNOWING, History, Op, folded, walked
+from tests.cluster_histories import KNOWING, History, Op, describe, folded, walked
 
 BIG = 2 * MOVED_AT_ONCE + 50
 
@@ -39,6 +41,29 @@ class MeasuredStore(MemoryClusters):
             transaction.left,
         ]
         self.sizes.append(sum(map(len, changes)))
+        return await super().commit(transaction)
+
+
+class MovingStore(MemoryClusters):
+    """Moves members of absorbed clusters before one of the reads to come, in so many commits at most."""
+
+    reads_before = 0
+    commits_left = 0
+
+    async def read(
+        self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
+    ) -> tuple[list[bytes | None], list[list[Member]]]:
+        self.reads_before -= 1
+        if self.reads_before == 0:
+            with suppress(StoreUnavailable):
+                await move_absorbed(self, describe)
+            self.commits_left = 1_000
+        return await super().read(cells, ranges)
+
+    async def commit(self, transaction: Transaction) -> int | None:
+        self.commits_left -= 1
+        if self.commits_left < 0:
+            raise StoreUnavailable("it moved enough")
         return await super().commit(transaction)
 
 
@@ -120,6 +145,23 @@ async def test_who_represents_a_merged_cluster_is_the_member_decided_first_of_al
         await history.run([Op(number, None)])
 
     assert await walked(history.clusters) == {}
+
+
+@pytest.mark.parametrize("commits", [1, 1_000], ids=["some of its members", "all of them"])
+@pytest.mark.parametrize("reads", range(1, 8))
+async def test_the_first_member_is_found_while_an_absorbed_cluster_moves(reads: int, commits: int) -> None:
+    store = MovingStore()
+    store.commits_left = 1_000_000
+    history = Sparse(store)
+    await history.run([Op(number, 10 + number % 2 * 2) for number in range(2 * BIG)])  # two clusters
+    await history.run([Op(9_000, 11)])  # merges them
+
+    store.reads_before, store.commits_left = reads, commits
+    others = [Op(20_000 + number, 100 + 10 * number) for number in range(5)]
+    await history.run([Op(0, None), *others])  # a larger batch reads more members of a cluster at once
+
+    (speaker, _) = (await walked(history.clusters)).popitem()[1]
+    assert speaker == 1
 
 
 async def test_nothing_is_left_of_a_merged_cluster_whose_pages_are_all_gone() -> None:
