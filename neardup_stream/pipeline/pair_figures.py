@@ -30,7 +30,6 @@ __all__ = [
     "no_wholes",
     "page_figures",
     "text_figures",
-    "whole_figures",
 ]
 
 
@@ -168,12 +167,12 @@ def text_figures(
     lefts: Sequence[FramedSketch], rights: Sequence[FramedSketch], sketch: SketchConfig
 ) -> PairFigures:
     """Measure pages with different texts by their sketches alone; see `page_figures`."""
-    count = len(lefts)
+    count, contents = len(lefts), content_figures(lefts, rights, sketch)
     return PairFigures(
         np.zeros(count, np.bool_),
         np.zeros(count, np.uint8),
-        content_figures(lefts, rights, sketch),
-        partial(_wholes_of, lefts, rights, sketch),
+        contents,
+        partial(_wholes_of, lefts, rights, sketch, np.array([contents.own, contents.other])),
     )
 
 
@@ -195,28 +194,21 @@ def content_figures(
     )
 
 
-def whole_figures(
-    lefts: Sequence[FramedSketch], rights: Sequence[FramedSketch], sketch: SketchConfig
+def _wholes_of(
+    all_lefts: Sequence[FramedSketch],
+    all_rights: Sequence[FramedSketch],
+    sketch: SketchConfig,
+    contents: NDArray[np.float64],
+    rows: NDArray[np.intp],
 ) -> WholeFigures:
-    """Measure whole texts pair by pair."""
-    sides = (lefts, rights)
-    contents = content_figures(lefts, rights, sketch)
+    """Measure the whole texts of some pairs, of all of which the contents were measured."""
+    lefts, rights = sides = [[side[row] for row in rows.tolist()] for side in (all_lefts, all_rights)]
     return WholeFigures(
         whole_overlaps(lefts, rights, sketch),
-        np.array([contents.own, contents.other]),
+        contents[:, rows],
         np.array([[text_shingle_count(page) for page in side] for side in sides]),
         np.array([[page.shingle_count for page in side] for side in sides]),
     )
-
-
-def _wholes_of(
-    lefts: Sequence[FramedSketch],
-    rights: Sequence[FramedSketch],
-    sketch: SketchConfig,
-    rows: NDArray[np.intp],
-) -> WholeFigures:
-    numbers = rows.tolist()
-    return whole_figures([lefts[row] for row in numbers], [rights[row] for row in numbers], sketch)
 
 
 def _sketches(pages: Sequence[FramedSketch], sketch: SketchConfig) -> NDArray[np.uint8]:

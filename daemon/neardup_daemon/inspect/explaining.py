@@ -49,7 +49,7 @@ from neardup_stream.pipeline.classification import (
 )
 from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.indexed import banded_page, indexed_pages
-from neardup_stream.pipeline.pair_figures import whole_figures
+from neardup_stream.pipeline.pair_figures import text_figures
 from neardup_stream.stores.page_record import PageRecord
 
 __all__ = ["explain", "explain_named"]
@@ -252,7 +252,7 @@ def _estimated(
 def _whole_texts(one: PageRecord, other: PageRecord, sketch: SketchConfig | None) -> WholeTexts | UnsetType:
     if sketch is None or not (one.whole_count or other.whole_count):
         return UNSET
-    wholes = whole_figures([one], [other], sketch)
+    wholes = text_figures([one], [other], sketch).wholes_of(np.zeros(1, np.intp))
     ratios = [
         round(float(each[0]), _DIGITS)
         for each in (*wholes.overlaps[:3], *contents_inside(wholes), *least_content_inside(wholes))
