@@ -70,7 +70,7 @@ class DuplicateFound(msgspec.Struct, frozen=True, kw_only=True):
         matches_total: how many there were.
         previous: the page's previous cluster, if the page was known before.
         representative_distance_bits: differing bits of the page's fingerprint and its representative's, which
-            may not be among the matches; absent if the representative's record was not read.
+            may not be among the matches; absent if the fingerprint of the version named there is not known.
     """
 
     page: EventPage

@@ -6,7 +6,7 @@ from neardup_stream.clusters.cells import ClusterCell, ClusterKey, PageCell
 from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.placements import Departure
 from neardup_stream.clusters.requests import PageVersion
-from neardup_stream.clusters.snapshot import StaleSnapshot
+from neardup_stream.clusters.snapshot import Description, StaleSnapshot
 from neardup_stream.page import Handle
 
 __all__ = ["leave"]
@@ -85,7 +85,7 @@ def _with_next_representative(overlay: Overlay, key: ClusterKey, cluster: Cluste
                 cluster,
                 epoch=cluster.epoch + 1,
                 representative_rank=successor.rank,
-                representative=PageVersion(member.handle, successor.version, *description),
+                representative=_decided_version(member.handle, successor, description),
             )
         overlay.leave(successor.cluster(member.handle), successor.rank, member.handle)
         overlay.put_page(
@@ -95,6 +95,13 @@ def _with_next_representative(overlay: Overlay, key: ClusterKey, cluster: Cluste
             cluster, size=cluster.size - 1, anchor_count=cluster.anchor_count - successor.is_anchor
         )
     return None
+
+
+def _decided_version(handle: Handle, cell: PageCell, described: Description) -> PageVersion:
+    """Name the version that was decided; a record that has a later one does not know its fingerprint."""
+    is_of_record = cell.is_decided_as(described.version, described.content)
+    fingerprint = described.fingerprint if is_of_record else 0
+    return PageVersion(handle, cell.version, described.id, described.url, fingerprint)
 
 
 def _anchored_anew(overlay: Overlay, key: ClusterKey, cluster: ClusterCell) -> ClusterCell:

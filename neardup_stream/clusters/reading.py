@@ -19,7 +19,7 @@ class Reader:
 
     Args:
         store: holds the cells.
-        describe: returns the id and URL of a new representative.
+        describe: returns what the page record of a new representative says.
     """
 
     def __init__(self, store: ClusterStore, describe: Describe) -> None:

@@ -28,7 +28,8 @@ class PageVersion(NamedTuple):
         version: from 1, below 2**32; a page has at most one living version.
         id: of the page.
         url: as it was crawled.
-        fingerprint: simhash of that version, so that members can say how far they are from it; 0 when gone.
+        fingerprint: simhash of that version, so that members can say how far they are from it; 0 where it is
+            not known.
     """
 
     handle: Handle

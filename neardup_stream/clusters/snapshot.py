@@ -24,10 +24,20 @@ __all__ = ["Description", "Needs", "Snapshot", "StaleSnapshot", "cluster_cells",
 
 
 class Description(NamedTuple):
-    """How a page is named in events."""
+    """How a page is named in events, and which version its page record has.
+
+    Attributes:
+        id: of the page.
+        url: as it was crawled last.
+        version: that of the record, which may be later than the one that was decided.
+        content: digest of the text of that version.
+        fingerprint: simhash of that version.
+    """
 
     id: PageId
     url: str
+    version: int = 0
+    content: int = 0
     fingerprint: int = 0
 
 

@@ -1,4 +1,4 @@
-"""Reads the ids and URLs of new representatives from their page records."""
+"""Reads what events say of new representatives from their page records."""
 
 from collections.abc import Mapping, Sequence
 
@@ -21,9 +21,9 @@ class Descriptions:
         self._records = records
 
     async def __call__(self, handles: Sequence[Handle]) -> Mapping[Handle, Description]:
-        """Id and URL of each page that has a record, a stub included; others are left out. One round trip."""
+        """Describe each page that has a record, a stub included; others are left out. One round trip."""
         records = await fetch_records(handles, self._records)
         return {
-            handle: Description(record.id, record.url, record.fingerprint)
+            handle: Description(record.id, record.url, record.version, record.content, record.fingerprint)
             for handle, record in records.items()
         }

@@ -241,7 +241,7 @@ def _place(
 
 
 def _representative_distance(registered: Registered, cluster: ClusterState | None) -> int | UnsetType:
-    if cluster is None:
+    if cluster is None or not cluster.representative.fingerprint:
         return UNSET
     return hamming_distance(registered.record.fingerprint, cluster.representative.fingerprint)
 

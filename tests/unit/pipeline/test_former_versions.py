@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
+import msgspec
 import pytest
 
 from neardup_stream.errors import StoreUnavailable
+from neardup_stream.events import DuplicateFound
 from neardup_stream.message import Partition
 from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.stores.memory.tables import MemoryTables
@@ -125,3 +127,26 @@ async def test_a_copy_that_comes_after_the_change_matches_nothing(batch_pages: i
     await run(pipeline, [("page", 2), ("copy", 1)], first_offset=1)
 
     assert pipeline.pairs() == []
+
+
+@pytest.mark.parametrize("batch_pages", [1, 3])
+@pytest.mark.parametrize("stores", [Pipeline, in_arrays])
+@pytest.mark.parametrize("successor", [2, 1, None], ids=["changes", "stays", "is forgotten"])
+async def test_the_distance_from_a_representative_is_never_that_from_its_later_version(
+    stores: Callable[[], Pipeline], successor: int | None, batch_pages: int
+) -> None:
+    pipeline = stores()
+    pipeline.limits = InFlightLimits(batch_pages, max_in_flight_pages=16)
+    await run(pipeline, [("first", 1), ("successor", 1)], first_offset=0)
+
+    await run(pipeline, [("first", 3), ("copy", 1), ("successor", successor)], first_offset=2)
+
+    (copy,) = (event for event in duplicates(pipeline) if event.page.id == url("copy"))
+    assert copy.cluster
+    assert (copy.cluster.representative.id, copy.cluster.representative.version) == (url("successor"), 1)
+    assert copy.representative_distance_bits in ((0,) if successor == 1 else (0, msgspec.UNSET))
+
+
+def duplicates(pipeline: Pipeline) -> list[DuplicateFound]:
+    values = [message.value or b"" for message in pipeline.events.messages]
+    return [msgspec.json.decode(value, type=DuplicateFound) for value in values if b'"matches"' in value]
