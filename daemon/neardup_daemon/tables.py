@@ -1,6 +1,5 @@
 """Open the tables of an index, by the number of their layout."""
 
-from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 from neardup_daemon.preparing import index_layout
@@ -13,7 +12,7 @@ from neardup_stream.stores.guarded_clusters import change_layout, stored_layout
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.keys import Keys, laying_key
 from neardup_stream.stores.redis.layouts import TableSettings, add_layout
-from neardup_stream.stores.redis.leases import leased
+from neardup_stream.stores.redis.leases import Lease
 from neardup_stream.stores.redis.namespace import Namespace
 from neardup_stream.stores.redis.tables import RedisTables, remove_tables
 from neardup_stream.stores.table_layouts import LayoutState, TableLayouts
@@ -76,15 +75,10 @@ class Tables:
             await self.read_layouts()
         return self.layouts.settings(current)
 
-    def being_laid_out(self) -> AbstractAsyncContextManager[None]:
-        """Hold the lease of the one process that may lay the tables out while the block runs.
-
-        Raises:
-            ConfigError: another one has it.
-            StoreUnavailable: Redis is unavailable.
-        """
+    def lease(self) -> Lease:
+        """Return the lease of the one process that may lay the tables out."""
         key = laying_key(self._namespace_name, self._namespace.schema_id)
-        return leased(self._client, key, "'rebuild --into'")
+        return Lease(self._client, key, "'rebuild --into'")
 
     async def learn(self) -> None:
         """Read the state that is stored; what is only looked up is looked up in the layout in force then."""

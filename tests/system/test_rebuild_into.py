@@ -17,7 +17,7 @@ from neardup_stream.message import Message
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.keys import laying_key
-from neardup_stream.stores.redis.leases import leased
+from neardup_stream.stores.redis.leases import Lease
 from tests.chaos.arena import CALM, build_arena
 from tests.chaos.fleet import serving
 from tests.chaos.judging import stored_partition, violations, wait_until_quiet
@@ -213,13 +213,38 @@ async def test_a_second_one_is_refused_while_the_first_is_at_work(index: StoredI
     (namespace,) = (each[len(NAMESPACE) :] for each in index.settings if each.startswith(NAMESPACE))
     before = index.keys(f"{namespace}:*")
     schema_id = next(key for key in before if b"{" in key).decode().split(":")[1]
-    async with (
-        RedisClient(RedisConfig(index.server.url)) as client,
-        leased(client, laying_key(namespace, schema_id), "'rebuild --into'"),
-    ):
-        refused = await asyncio.to_thread(lay_out, index.settings, 200_000)
+    async with RedisClient(RedisConfig(index.server.url)) as client:
+        lease = Lease(client, laying_key(namespace, schema_id), "'rebuild --into'")
+        await lease.take()
+        refused = await lease.hold(asyncio.to_thread(lay_out, index.settings, 200_000))
 
     assert refused.returncode == 2
     assert f"another 'rebuild --into' is at work, process {os.getpid()} on ".encode() in refused.stderr
     assert index.keys(f"{namespace}:*") == before
     assert (await asyncio.to_thread(lay_out, index.settings, 200_000)).returncode == 0
+
+
+def test_one_that_was_paused_while_another_began_ends_with_an_error(
+    index: StoredIndex, tmp_path: Path
+) -> None:
+    index.hold(*(page_json(name, essay(1)) for name in "ab"))
+    log = tmp_path / "log"
+    settings = (*index.settings, "failpoints.stop=before cluster_store.commit")
+    overrides = [word for setting in settings for word in ("--set", setting)]
+    command = [sys.executable, "-m", "neardup_daemon", "rebuild", "--into", "200000", *overrides]
+    with log.open("wb") as stderr, subprocess.Popen(command, stderr=stderr, env=environment({})) as run:
+        try:
+            wait_until(lambda: is_paused(run.pid), 60)
+            (lease,) = keys_of(index.server, "*:laying")
+            with redis.Redis.from_url(index.server.url) as client:
+                wait_until(lambda: not client.exists(lease), 60)
+                client.set(lease, "process 1 on host 0 0")
+                run.send_signal(signal.SIGCONT)
+                code = run.wait(60)
+                left = client.getdel(lease)
+        finally:
+            run.kill()
+
+    assert (code, left) == (2, b"process 1 on host 0 0")
+    assert b"has lost its lease to process 1 on host" in log.read_bytes()
+    assert lay_out(index.settings, 200_000).returncode == 0

@@ -71,7 +71,7 @@ async def lay_out(
 
     Raises:
         ConfigError: there is no such index, it holds more pages, no layout is good for so many, or another
-            call is at work.
+            call is at work, or has become so while this one was paused.
         StoreUnavailable: Redis cannot be reached.
         DependencyLost: it stayed unavailable for longer than `pipeline.retry_deadline_seconds`.
         CorruptData: what is stored is not ours.
@@ -83,8 +83,9 @@ async def lay_out(
     async with open_stored_index(settings, state_dir) as stores:
         if not stores.namespace.is_created:
             raise ConfigError("a former release made this index: start a daemon of this release first")
-        async with stores.tables.being_laid_out():
-            return await _lay_out(stores, wanted, retries, on_slots)
+        lease = stores.tables.lease()
+        await retries.retry(lease.take)
+        return await lease.hold(_lay_out(stores, wanted, retries, on_slots))
 
 
 async def _lay_out(
