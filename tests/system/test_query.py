@@ -111,7 +111,7 @@ def test_a_state_directory_is_asked_as_well(tmp_path: Path) -> None:
         pytest.param(["no such page"], b"", 2, "no page 'no such page' is stored", id="unknown-page"),
         pytest.param(["no/such.HTML"], b"", 2, "there is no file 'no/such.HTML'", id="path-of-no-file"),
         pytest.param(
-            ["no.jsonl", "--redis-url", "redis://127.0.0.1:1"], b"", 2, "no file", id="no-file-nor-redis"
+            ["no.jsonl", "--redis-url", "redis://127.0.0.1:1"], b"", 3, "no file", id="no-file-nor-redis"
         ),
         pytest.param(
             [__file__, "--redis-namespace", "unknown"], b"", 2, "is not read: give", id="path-of-a-file"

@@ -136,13 +136,18 @@ def reporting_no_file(*names: str) -> Iterator[None]:
 
     Raises:
         ConfigError: the index was not found, or not the page, and a name looks like the path of a file.
+        StoreUnavailable: the store is unavailable, and a name looks like the path of a file.
     """
     try:
         yield
     except (ConfigError, StoreUnavailable) as error:
-        if said := ", ".join(filter(None, map(_file_said, names))):
-            raise ConfigError(f"{said}; as the id of a page: {error}") from error
-        raise
+        said = ", ".join(filter(None, map(_file_said, names)))
+        if not said:
+            raise
+        message = f"{said}; as the id of a page: {error}"
+        if isinstance(error, StoreUnavailable):
+            raise StoreUnavailable(message, error.reason) from error
+        raise ConfigError(message) from error
 
 
 def _file_said(name: str) -> str:
