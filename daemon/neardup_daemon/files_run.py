@@ -99,7 +99,8 @@ class FilesRunEnd(NamedTuple):
     """How a run ended.
 
     Attributes:
-        exit_code: of a stop: 0, or 128 + signal after a second signal, or if the same run cannot go on.
+        exit_code: of a stop: 0, or 128 + signal after a second signal, or if it left out what the same run
+            cannot add.
         first_dead_letters: what they were about.
         damage: which files could not be read in full; None if all could.
         revisits: what `warc` holds; None where it was not written.
@@ -182,16 +183,18 @@ async def run_over_files(
             collect_rarely()
             loop = build_loop(settings, stores, source, publication, preparation, runtime, archives=archives)
             await loop.run(stop.requested)
-            is_complete = not stop.requested.is_set()
+            has_read_all = source.is_exhausted or not stop.requested.is_set()
             if run.clusters or run.report:
                 await _write_clusters(stores, outputs.clusters, notes.findings)
-            if is_complete:
+            if has_read_all:
                 await _keep_representatives(run, stores, source, settings.limits.max_page_bytes, run_name)
+            is_complete = has_read_all
     if not is_complete:
         _report_unwritten(run)
+    exit_code = stop.exit_code if is_complete or run.continues else stop.unfinished_code
     is_complete = is_complete and source.damage is None
     return FilesRunEnd(
-        stop.exit_code if run.continues else stop.unfinished_code,
+        exit_code,
         notes.first_dead_letters,
         source.damage,
         await _write_revisits(run, notes, settings) if is_complete else None,

@@ -32,7 +32,8 @@ class Learned(NamedTuple):
     """The result of a run over files.
 
     Attributes:
-        exit_code: 0, or 128 + signal of a stop: pages that were counted must not be read again.
+        exit_code: 0, or 128 + signal of a stop before the last page was counted, or of a second signal: pages
+            that were counted must not be read again.
         page_count: pages read.
         lesson_count: of those, the ones whose lines were taken.
         copy_count: near-copies of earlier pages, and other crawls of them.
@@ -76,7 +77,7 @@ async def learn_frames(
     meters = _Meters()
     retries = build_retries(settings, meters, lambda _error: None)
     stop = Stop()
-    lesson, frame_line_count = _Lesson(), 0
+    lesson, frame_line_count, has_read_all = _Lesson(), 0, False
     with stop.on_signals():
         async with AsyncExitStack() as stack:
             source = await stack.enter_async_context(FileSource(files, settings.limits.max_page_bytes))
@@ -105,9 +106,11 @@ async def learn_frames(
                 await lesson.take(prepared, frames)
                 if on_pages is not None:
                     on_pages(lesson.page_count)
+            else:
+                has_read_all = True
             frame_line_count = await _count_frame_lines(lesson.is_markup, settings, stores)
     return Learned(
-        exit_code=stop.unfinished_code,
+        exit_code=stop.exit_code if has_read_all else stop.unfinished_code,
         page_count=lesson.page_count,
         lesson_count=lesson.lesson_count,
         copy_count=lesson.copy_count,

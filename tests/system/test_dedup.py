@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.pipelines import essay, page_json
-from tests.servers.process import HEARING_SIGNALS, wait_until
+from tests.servers.process import HEARING_SIGNALS, is_paused, wait_until
 from tests.servers.program import environment
 from tests.system.conftest import call
 
@@ -249,6 +249,32 @@ def test_a_signal_finishes_what_was_read_and_says_in_the_code_whether_the_next_r
     assert b"stopped before the files were read to their end" in errors
     assert pairs(events.read_bytes()) == [("c", "a")]
     assert not list(temporary.iterdir())
+
+
+def test_a_signal_after_everything_was_read_changes_nothing(tmp_path: Path) -> None:
+    crawl, events, clusters = (tmp_path / name for name in ("crawl.jsonl", "events.jsonl", "clusters.jsonl"))
+    kept = tmp_path / "kept.jsonl"
+    crawl.write_bytes(MONDAY)
+    command = [sys.executable, "-m", "neardup_daemon", "dedup", str(crawl), "--events", str(events)]
+    command += ["--clusters", str(clusters), "--keep-representatives", str(kept)]
+    command += ["--set", "failpoints.stop=before cluster_store.walk"]
+
+    with subprocess.Popen([*HEARING_SIGNALS, *command], stderr=subprocess.PIPE, env=environment({})) as run:
+        assert run.stderr
+        try:
+            wait_until(lambda: is_paused(run.pid), 60)
+            run.send_signal(signal.SIGTERM)
+            run.send_signal(signal.SIGCONT)
+            ended = run.wait(60)
+            errors = run.stderr.read()
+        finally:
+            run.kill()
+
+    assert ended == 0
+    assert b"stopped before" not in errors
+    assert pairs(events.read_bytes()) == [("c", "a")]
+    assert clusters.read_bytes()
+    assert kept.read_bytes()
 
 
 def test_a_hangup_that_is_ignored_stops_nothing() -> None:

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.pages_of_sites import framed_page, framed_site
-from tests.servers.process import HEARING_SIGNALS, wait_until
+from tests.servers.process import HEARING_SIGNALS, is_paused, wait_until
+from tests.servers.program import environment
 from tests.system.conftest import StoredIndex, call
 
 SITE = "shop.example"
@@ -43,6 +44,31 @@ def test_a_signal_ends_learning_with_its_exit_code(tmp_path: Path) -> None:
             run.kill()
 
     assert code == 130, log.read_text()
+
+
+def test_a_signal_after_every_page_was_counted_changes_nothing(tmp_path: Path, index: StoredIndex) -> None:
+    crawl, log = file_of(tmp_path, *framed_site(SITE, 0, 20)), tmp_path / "log"
+    settings = (*index.settings, "failpoints.stop=after frames.replace")
+    overrides = [word for setting in settings for word in ("--set", setting)]
+    command = [sys.executable, "-m", "neardup_daemon", "frames", "learn", crawl, *overrides]
+    with (
+        log.open("wb") as stderr,
+        subprocess.Popen(
+            [*HEARING_SIGNALS, *command], stdout=subprocess.PIPE, stderr=stderr, env=environment({})
+        ) as run,
+    ):
+        assert run.stdout
+        try:
+            wait_until(lambda: is_paused(run.pid), 60)
+            run.send_signal(signal.SIGTERM)
+            run.send_signal(signal.SIGCONT)
+            code = run.wait(60)
+            output = run.stdout.read()
+        finally:
+            run.kill()
+
+    assert code == 0, log.read_text()
+    assert b"20 pages of 1 site: 20 learned from" in output
 
 
 def json_lines(*words: str, stdin: bytes = b"") -> list[Any]:

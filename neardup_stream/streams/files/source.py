@@ -134,6 +134,14 @@ class FileSource(FiniteSource):
                 return
             yield records
 
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether every record of every file was returned; known a moment after the last one was."""
+        block = self._next_block
+        if self._ready or block is None or not block.done():
+            return False
+        return block.exception() is None and block.result() is None
+
     def place_of(self, position: Position) -> str:
         """Return the place of a record that was read, for a person: `crawl.jsonl, line 3`, counted from 1."""
         return f"{self._units[position.partition]} {position.offset + 1}"
