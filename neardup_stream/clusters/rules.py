@@ -81,8 +81,10 @@ def linked(link_containment: float) -> Rule:
     Weaker matches would chain pages into clusters whose ends are not alike at all. A page without a firm
     match therefore joins at most one cluster, the one it matches best among those of which it matches at
     least half of the pages or an anchor, and merges none. Anchors are the founder, every page that joins by
-    a match with the representative, however weak, and every page that matches an anchor firmly: so a chain of
-    weak matches ends after two. Which clusters it finds depends on the order of pages.
+    a match with the representative, however weak, and every page that matches an anchor firmly. So, in
+    clusters of three and more, a chain of weak matches ends two behind the representative, for as long as it
+    stays. Where it leaves, the others stay, and the next one begins chains of its own: such a cluster may be
+    wider. Which clusters it finds depends on the order of pages.
 
     Args:
         link_containment: least share of either page inside the other; pages with one text are always firm.

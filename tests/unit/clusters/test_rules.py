@@ -96,6 +96,27 @@ def test_linked_makes_an_anchor_of_a_page_that_joins_by_its_representative(
     assert linked(0.775)(supports) == Choice("a", becomes_anchor=becomes_anchor)
 
 
+async def members_after(history: History, *ops: Op) -> list[int]:
+    """Return the members of the one cluster, once these pages have come one by one."""
+    for op in ops:
+        await history.run([op])
+    ((_, members),) = (await walked(history.clusters)).values()
+    return sorted(members)
+
+
+async def test_a_chain_of_weak_matches_ends_two_behind_the_representative() -> None:
+    history = History(MemoryClusters(), linked(0.775))
+
+    assert await members_after(history, *(Op(number, number) for number in range(4))) == [0, 1, 2]
+
+
+async def test_the_next_representative_begins_a_chain_of_weak_matches_of_its_own() -> None:
+    history = History(MemoryClusters(), linked(0.775))
+    await members_after(history, *(Op(number, number) for number in range(3)), Op(0, None))
+
+    assert await members_after(history, *(Op(10 + number, -number) for number in range(3))) == [1, 2, 10, 11]
+
+
 @pytest.mark.parametrize("rule", [components, anchored, linked(0.775)])
 def test_without_a_match_a_page_stands_alone(rule: Rule) -> None:
     assert rule([]) == Choice(None)
