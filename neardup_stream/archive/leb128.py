@@ -8,7 +8,12 @@ __all__ = ["NumberReader", "put_numbers"]
 
 
 def put_numbers(numbers: Iterable[int], out: bytearray) -> None:
-    """Append numbers from 0. Cost: 0.1 µs a number."""
+    """Append numbers from 0.
+
+    Raises:
+        ValueError: one is below 0.
+    Cost: 0.1 µs a number.
+    """
     for number in numbers:
         rest = number
         while rest > 0x7F:

@@ -45,6 +45,8 @@ def pack_block(pages: Sequence[LoggedPage], keys: Sequence[bytes]) -> bytes:
         pages: up to BLOCK_PAGES, in the order of their keys.
         keys: `log_key` of each.
 
+    Raises:
+        ValueError: a page was fetched before 1970.
     Cost: 1 µs a page.
     """
     kinds, others = _others(pages)

@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -68,6 +69,14 @@ def test_numbers_are_read_as_they_were_written(numbers: list[int], rest: bytes) 
 
     assert reader.numbers(len(numbers)) == numbers
     assert reader.take(len(rest)) == rest
+
+
+@given(st.integers(-(2**63), -1))
+def test_numbers_below_0_are_refused(number: int) -> None:
+    with pytest.raises(ValueError, match="0"):
+        put_numbers([number], bytearray())
+    with pytest.raises(ValueError, match="a number below 0"):
+        pack_block([LoggedPage("a", "a", number)], [log_key(LoggedPage("a", "a", number))])
 
 
 @given(names)
