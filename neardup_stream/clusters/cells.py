@@ -8,6 +8,7 @@ One cell of a page is all three at once: its node, the tombstone of its earlier 
 `version` is decided or removed), and its pending edges: the matches that wait for a version not decided yet.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -27,6 +28,7 @@ __all__ = [
     "Edge",
     "PageCell",
     "pack_lone_page",
+    "root_of",
     "unpack_cluster",
 ]
 
@@ -222,6 +224,23 @@ class AbsorbedCell(msgspec.Struct, frozen=True, gc=False):
     def pack(self) -> bytes:
         """Return the stored bytes; None for an empty cell."""
         return _cluster_head(self.rank, 0) + _encoder.encode(tuple(self.target))
+
+
+def root_of(
+    key: ClusterKey, cell_of: Callable[[ClusterKey], ClusterCell | AbsorbedCell | None]
+) -> ClusterKey:
+    """Return the cluster that has absorbed all others on the way from `key`; itself, unless it was absorbed.
+
+    Raises:
+        CorruptData: clusters have absorbed each other in a circle.
+    """
+    on_the_way: list[ClusterKey] = []
+    while isinstance(cell := cell_of(key), AbsorbedCell):
+        if key in on_the_way:
+            raise CorruptData(f"cluster {key.id} was absorbed by itself, as its cell and those behind it say")
+        on_the_way.append(key)
+        key = cell.target
+    return key
 
 
 def unpack_cluster(packed: bytes) -> ClusterCell | AbsorbedCell:

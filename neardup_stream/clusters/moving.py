@@ -11,6 +11,7 @@ from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.reading import Describe, Reader
 from neardup_stream.clusters.snapshot import StaleSnapshot, cluster_cells
 from neardup_stream.clusters.transactions import changes_of, planned
+from neardup_stream.errors import CorruptData
 from neardup_stream.stores.cluster_store import ClusterStore, Member, MemberRange
 
 __all__ = ["MOVED_AT_ONCE", "move_absorbed"]
@@ -43,6 +44,10 @@ async def _move_some(store: ClusterStore, reader: Reader, source: ClusterKey) ->
     def step(overlay: Overlay, key: ClusterKey, _number: int) -> None:
         if overlay.absorbed(key) is not None:
             _move(overlay, key, members)
+        elif members:
+            raise CorruptData(
+                f"cluster {key.id} was absorbed and has members, and no cell says by which: run recover"
+            )
         if is_last:
             overlay.remove_absorbed(key)
         else:

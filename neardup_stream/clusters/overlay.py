@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, PageCell
+from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, PageCell, root_of
 from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.clusters.snapshot import Description, Needs, Snapshot, StaleSnapshot
 from neardup_stream.message import Position
@@ -70,9 +70,7 @@ class Overlay:
 
     def root(self, key: ClusterKey) -> ClusterKey:
         """Return the cluster to which the members of `key` belong: itself, unless it was absorbed."""
-        while isinstance(cell := self._cluster_cell(key), AbsorbedCell):
-            key = cell.target
-        return key
+        return root_of(key, self._cluster_cell)
 
     def cluster(self, key: ClusterKey) -> ClusterCell | None:
         """Return a cluster that was not absorbed; None for a page that stands alone and always did."""

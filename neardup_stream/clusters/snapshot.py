@@ -3,7 +3,14 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from neardup_stream.clusters.cells import AbsorbedCell, ClusterCell, ClusterKey, PageCell, unpack_cluster
+from neardup_stream.clusters.cells import (
+    AbsorbedCell,
+    ClusterCell,
+    ClusterKey,
+    PageCell,
+    root_of,
+    unpack_cluster,
+)
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle, PageId
 from neardup_stream.stores.cluster_store import (
@@ -124,9 +131,7 @@ class Snapshot:
 
     def root(self, key: ClusterKey) -> ClusterKey:
         """Return the cluster to which the members of `key` belong, or the first on the way that is unread."""
-        while isinstance(cell := self.clusters.get(key), AbsorbedCell):
-            key = cell.target
-        return key
+        return root_of(key, self.clusters.get)
 
     def floor(self, partition: Partition) -> int:
         """Return the offset below which rows are trimmed."""

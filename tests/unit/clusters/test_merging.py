@@ -7,11 +7,20 @@ from contextlib import suppress
 import msgspec
 import pytest
 
+from neardup_stream.clusters.cells import AbsorbedCell, ClusterKey
 from neardup_stream.clusters.moving import MOVED_AT_ONCE, move_absorbed
 from neardup_stream.clusters.requests import PlaceRequest
-from neardup_stream.errors import StoreUnavailable
+from neardup_stream.errors import CorruptData, StoreUnavailable
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import ABSORBED, CLUSTERS, Cell, Member, MemberRange, Transaction
+from neardup_stream.stores.cluster_store import (
+    ABSORBED,
+    CLUSTERS,
+    RANK_BYTES,
+    Cell,
+    Member,
+    MemberRange,
+    Transaction,
+)
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import KNOWING, History, Op, describe, folded, walked
 
@@ -190,3 +199,32 @@ async def test_a_page_of_an_absorbed_cluster_leads_to_the_one_that_absorbed_it()
     assert placement.cluster is not None
     assert placement.cluster.id == f"{0:016x}.1"
     assert {state.id for state in standing.values()} == {f"{0:016x}.1"}
+
+
+@pytest.mark.parametrize("size", [2, MOVED_AT_ONCE + 1])
+async def test_members_of_an_absorbed_cluster_without_a_cell_are_corrupt(size: int) -> None:
+    store, key = MemoryClusters(), ClusterKey(Handle(1), 1)
+    members = [Member(key.packed, rank, Handle(rank), 0) for rank in range(1, size + 1)]
+    await write(store, {Cell(ABSORBED, key.packed): bytes(RANK_BYTES)}, members)
+
+    with pytest.raises(CorruptData, match=f"cluster {key.id} was absorbed and has members"):
+        await move_absorbed(store, describe)
+
+
+@pytest.mark.parametrize("length", [1, 3])
+async def test_clusters_that_absorbed_each_other_in_a_circle_are_corrupt(length: int) -> None:
+    store = MemoryClusters()
+    keys = [ClusterKey(Handle(number), 1) for number in range(1, length + 1)]
+    cells: dict[Cell, bytes | None] = {
+        Cell(CLUSTERS, key.packed): AbsorbedCell(target, 1).pack()
+        for key, target in zip(keys, [*keys[1:], keys[0]], strict=True)
+    }
+    absorbed = {Cell(ABSORBED, key.packed): bytes(RANK_BYTES) for key in keys}
+    await write(store, cells | absorbed, [Member(key.packed, 1, Handle(10), 0) for key in keys])
+
+    with pytest.raises(CorruptData, match="was absorbed by itself"):
+        await move_absorbed(store, describe)
+
+
+async def write(store: MemoryClusters, cells: Mapping[Cell, bytes | None], members: Sequence[Member]) -> None:
+    assert await store.commit(Transaction({}, {}, cells, members)) is not None
