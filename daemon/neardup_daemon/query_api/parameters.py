@@ -32,9 +32,13 @@ def read_parameters(
         if name not in given:
             raise refused_field(name, f"is missing; the request takes {_shown(taken)}")
     try:
-        return msgspec.convert(given, of, strict=False)
+        parameters = msgspec.convert(given, of, strict=False)
     except msgspec.ValidationError as error:
         raise refused_input(error) from error
+    for name, text in given.items():
+        if type(number := getattr(parameters, name)) is int and text != str(number):
+            raise refused_field(name, "Expected `int` in plain digits")
+    return parameters
 
 
 def _shown(names: Sequence[str]) -> str:

@@ -204,7 +204,17 @@ def _convert(given: Given, setting: Known) -> object:
     text: object = given.value
     if isinstance(setting.default, tuple):
         text = [item.strip() for item in str(given.value).strip("[] ").split(",") if item.strip()]
-    return msgspec.convert(text, setting.type, strict=False)
+    value = msgspec.convert(text, setting.type, strict=False)
+    if _has_other_integers(text, value):
+        raise msgspec.ValidationError("Expected `int` in plain digits")
+    return value
+
+
+def _has_other_integers(text: object, value: object) -> bool:
+    """Return whether integers were read from text that is not their decimal digits, such as 1e3."""
+    if isinstance(text, list) and isinstance(value, tuple):
+        return any(map(_has_other_integers, text, value))
+    return type(value) is int and text != str(value)
 
 
 def _without_line_end(value: object, setting: Known) -> object:

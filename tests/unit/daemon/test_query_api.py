@@ -96,9 +96,12 @@ def test_a_refused_parameter_is_named(
         (LimitParams, {"url": ["a"]}, "url: is no parameter of this request; it takes ?limit="),
         (ClusterParams, {"url": ["a"]}, "url: is no parameter of this request; it takes ?limit=, ?after="),
         (NoParams, {"url": ["a"]}, "url: is no parameter of this request; it takes none"),
+        (LimitParams, {"limit": ["1e1"]}, "limit: Expected `int` in plain digits"),
+        (LimitParams, {"limit": ["5.0"]}, "limit: Expected `int` in plain digits"),
+        (LimitParams, {"limit": ["+5"]}, "limit: Expected `int`, got `str`"),
     ],
 )
-def test_a_missing_or_unknown_parameter_is_answered_with_those_that_the_request_takes(
+def test_what_is_wrong_with_a_parameter_is_answered_with_what_the_request_takes(
     of: type[msgspec.Struct], query: dict[str, list[str]], message: str
 ) -> None:
     with pytest.raises(Refused) as refused:

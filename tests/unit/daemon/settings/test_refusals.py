@@ -83,6 +83,21 @@ def test_an_unknown_name_in_a_file_is_named_in_full_with_the_file(
     ("override", "message"),
     [
         pytest.param("index.blocks=many", "--set index.blocks: expected int, got 'many'", id="no-number"),
+        *(
+            pytest.param(f"http.port={text}", f"--set http.port: expected int, got '{text}'", id=text)
+            for text in ("+5", "05", "1_000", "0x5")
+        ),
+        *(
+            pytest.param(
+                f"http.port={text}", f"--set http.port: expected int in plain digits, got '{text}'", id=text
+            )
+            for text in ("1e3", "5.0", "-0")
+        ),
+        pytest.param(
+            "pages.status=200,3e2",
+            "--set pages.status: expected int in plain digits, got '200,3e2'",
+            id="list-of-other",
+        ),
         pytest.param("http.port=-1", "--set http.port: expected int >= 0, got '-1'", id="below-range"),
         pytest.param(
             "http.port=65536", "--set http.port: expected int <= 65535, got '65536'", id="above-range"
