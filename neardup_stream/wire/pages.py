@@ -4,7 +4,6 @@
 raises `BadPage` here, so later stages process only pages within the limits.
 """
 
-import re
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -13,11 +12,12 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from neardup_stream.errors import BadPage, BadPageReason, LimitName
+from neardup_stream.errors import BadPage, LimitName
 from neardup_stream.message import Record, Skipped
 from neardup_stream.page import Page, PageId
 from neardup_stream.wire.content_types import is_text_type
 from neardup_stream.wire.foreign_fields import ForeignFields
+from neardup_stream.wire.lone_surrogates import lone_surrogate
 from neardup_stream.wire.presets import PRESETS, Preset
 from neardup_stream.wire.times import LATEST_SECONDS, parse_time
 from neardup_stream.wire.urls import canonical_url
@@ -45,12 +45,6 @@ _DETAIL_CHARACTERS = 100
 _LONGEST_KEY_URL_BYTES = 64 * 1024
 """The longest key that is parsed as a URL: keys have no limit of ours, and parsing a megabyte takes seconds.
 """
-
-# JSON in which every escaped surrogate is paired; possessive, so that matching takes one pass.
-_PAIRED_SURROGATES = re.compile(
-    rb"(?: [^\\]++ | \\u[dD][89abAB]..\\u[dD][c-fC-F].. | \\u(?![dD][89a-fA-F]) | \\[^u] )*+ \\?",
-    re.VERBOSE | re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +178,7 @@ class PageDecoder:
         except RecursionError as error:
             raise BadPage("over_limit", "nested too deeply") from error
         except msgspec.DecodeError as error:
-            raise BadPage(_parse_reason(json, error), str(error)) from error
+            raise _unreadable(json, error) from error
 
     def _page(self, given: PageInput, timestamp_ms: int) -> Page:
         _check_one_body(given)
@@ -303,14 +297,15 @@ def _check_size(what: str, size_bytes: int, limit_bytes: int, name: LimitName) -
         raise BadPage("over_limit", f"{what} has {size_bytes} bytes, the limit is {limit_bytes}", name)
 
 
-def _parse_reason(json: bytes, error: msgspec.DecodeError) -> BadPageReason:
-    """Return the reason for an error of msgspec.
+def _unreadable(json: bytes, error: msgspec.DecodeError) -> BadPage:
+    """Return the reason and detail of an error of msgspec.
 
     Its messages distinguish cases that its two classes do not.
     """
-    message = str(error)
+    detail = str(error)
     if not isinstance(error, msgspec.ValidationError):
-        return "not_json" if _PAIRED_SURROGATES.fullmatch(json) else "lone_surrogate"
-    if "missing required field" in message:
-        return "missing_field"
-    return "bad_base64" if "base64" in message else "wrong_type"
+        half = lone_surrogate(json)
+        return BadPage("lone_surrogate", half) if half else BadPage("not_json", detail)
+    if "missing required field" in detail:
+        return BadPage("missing_field", detail)
+    return BadPage("bad_base64" if "base64" in detail else "wrong_type", detail)

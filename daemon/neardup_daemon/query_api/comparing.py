@@ -24,7 +24,13 @@ from neardup_daemon.preparing import build_viewer
 from neardup_daemon.query_api.answers import ExplainAnswer
 from neardup_daemon.query_api.asking import OpenIndex, PageName
 from neardup_daemon.query_api.endpoints import Call, Reply
-from neardup_daemon.query_api.problems import Refused, refused_field, refused_input, refused_page
+from neardup_daemon.query_api.problems import (
+    Refused,
+    refused_field,
+    refused_input,
+    refused_json,
+    refused_page,
+)
 from neardup_stream.errors import BadPage, ConfigError
 from neardup_stream.frames.table import FrameTable
 from neardup_stream.message import Skipped
@@ -163,8 +169,10 @@ _INPUT: Final = msgspec.json.Decoder(CompareInput)
 def _given(body: bytes) -> CompareInput:
     try:
         return _INPUT.decode(body)
-    except msgspec.DecodeError as error:
+    except msgspec.ValidationError as error:
         raise refused_input(error) from error
+    except msgspec.DecodeError as error:
+        raise refused_json(body, error) from error
     except (UnicodeDecodeError, RecursionError) as error:
         raise refused_field("", str(error), HTTPStatus.BAD_REQUEST) from error
 

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta
 
 from neardup_stream.errors import BadPage
+from neardup_stream.wire.lone_surrogates import lone_surrogate
 from neardup_stream.wire.pages import PageInput
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Refused",
     "refused_field",
     "refused_input",
+    "refused_json",
     "refused_page",
 ]
 
@@ -86,12 +88,14 @@ def refused_field(field: str, message: str, status: HTTPStatus = HTTPStatus.UNPR
     return Refused(status, detail, (FieldProblem(field=field, message=message),))
 
 
-def refused_input(error: msgspec.DecodeError) -> Refused:
+def refused_input(error: msgspec.ValidationError) -> Refused:
     """Return the refusal of input that msgspec refused, naming the field in which it stopped."""
-    message = str(error)
-    if not isinstance(error, msgspec.ValidationError):
-        return refused_field("", message, HTTPStatus.BAD_REQUEST)
-    return refused_field(*_field_and_fault(message))
+    return refused_field(*_field_and_fault(str(error)))
+
+
+def refused_json(body: bytes, error: msgspec.DecodeError) -> Refused:
+    """Return the refusal of a body that is no JSON."""
+    return refused_field("", lone_surrogate(body) or str(error), HTTPStatus.BAD_REQUEST)
 
 
 def refused_page(error: BadPage) -> Refused:

@@ -129,6 +129,19 @@ def test_a_page_that_can_never_succeed_says_why(value: bytes, reason: str) -> No
     assert error.value.detail.encode()
 
 
+@pytest.mark.parametrize(
+    ("text", "escape"), [(rb"\ud83d", r"\ud83d"), (rb"x\\\uDE00", r"\uDE00"), (rb"\ud83d\u0041", r"\ud83d")]
+)
+def test_the_escaped_half_of_a_surrogate_pair_is_named_with_its_place(text: bytes, escape: str) -> None:
+    value = b'{"url": "http://a/", "text": "%b"}' % text
+
+    with pytest.raises(BadPage) as error:
+        PageDecoder().decode(record(value))
+
+    at = value.index(escape.encode())
+    assert error.value.detail == f"byte {at}: {escape} is half of a surrogate pair"
+
+
 @pytest.mark.parametrize("value", [value for value, _ in BAD_PAGES.values()], ids=BAD_PAGES.keys())
 def test_the_next_good_page_is_decoded_all_the_same(value: bytes) -> None:
     decoder = PageDecoder()
