@@ -81,6 +81,24 @@ def test_lines_are_kept_as_they_were_read(tmp_path: Path) -> None:
     assert kept.read_text(encoding="utf-8").splitlines() == [lines[0], lines[3], lines[5]]
 
 
+def test_of_a_page_that_comes_again_unchanged_the_first_record_is_kept_or_else_the_last_of_this_run(
+    tmp_path: Path,
+) -> None:
+    crawl, kept, state = tmp_path / "crawl.jsonl", tmp_path / "kept.jsonl", str(tmp_path / "state")
+    page = {"url": "https://example.com/a", "text": essay(1)}
+
+    def kept_score(*scores: int) -> int:
+        lines = [json.dumps(page | {"score": score}) for score in scores]
+        crawl.write_text("\n".join(lines), encoding="utf-8")
+        run = call("dedup", str(crawl), "--state", state, f"--keep-representatives={kept}")
+        assert run.returncode == 0, run.stderr
+        (line,) = kept.read_text(encoding="utf-8").splitlines()
+        score: int = json.loads(line)["score"]
+        return score
+
+    assert [kept_score(1, 2, 3), kept_score(4, 5, 6)] == [1, 6]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
