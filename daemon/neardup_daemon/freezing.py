@@ -12,7 +12,7 @@ from neardup_daemon.archives import archive_schema, text_schema
 from neardup_daemon.failpoints import failing_steps
 from neardup_daemon.gc_tuning import collect_rarely
 from neardup_daemon.loop_wiring import build_retries
-from neardup_daemon.page_freezing import Filled, PageFreezer
+from neardup_daemon.page_freezing import Filled, PageFreezer, PlaceOf
 from neardup_daemon.preparing import forked_parents, open_parallel_preparation, sketch_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
@@ -30,7 +30,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.selective import stored_recipe
 from neardup_stream.indexes.fuzzy_keys import FuzzyKeysWriter
 from neardup_stream.indexes.slicing import SlicesWriter
-from neardup_stream.message import Record
+from neardup_stream.message import Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.pipeline.freezing import TimedRecord, freeze_pages
@@ -168,14 +168,23 @@ def _fills(
     if run.origin == "index":
         return partial(_fill_from_index, run, settings, stop, on_pages)
     digests = LateDigests()
-    records = (
-        _topic_records(settings) if run.origin == "kafka" else _file_records(run.files, settings, digests)
-    )
-    return partial(_fill_from_records, records, digests, run, settings, stop, on_pages, forked)
+    if run.origin == "kafka":
+        given = _Input(_topic_records(settings), _topic_place)
+    else:
+        source = FileSource(run.files, settings.limits.max_page_bytes, digests=digests)
+        given = _Input(_file_records(source, settings), source.place_of)
+    return partial(_fill_from_records, given, digests, run, settings, stop, on_pages, forked)
+
+
+class _Input(NamedTuple):
+    """Where records come from: the batches, and what names the place of a record for a person."""
+
+    records: AsyncGenerator[Sequence[Record], None]
+    place_of: PlaceOf
 
 
 async def _fill_from_records(
-    records: AsyncGenerator[Sequence[Record], None],
+    given: _Input,
     digests: LateDigests,
     run: FreezeRun,
     settings: Settings,
@@ -188,10 +197,10 @@ async def _fill_from_records(
     async with (
         AsyncExitStack() as stack,
         open_parallel_preparation(settings, run.text_parts, run.worker_count, forked) as preparation,
-        aclosing(preparation.prepared(records)) as batches,
+        aclosing(preparation.prepared(given.records)) as batches,
     ):
         stack.enter_context(digests)
-        freezer = PageFreezer(settings, builder, preparation, run.key_kinds)
+        freezer = PageFreezer(settings, builder, preparation, run.key_kinds, given.place_of)
         stop.is_watched = True
         pending: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         pending.set_result(None)
@@ -215,11 +224,9 @@ async def _fill_from_records(
     return filled
 
 
-async def _file_records(
-    paths: Sequence[str], settings: Settings, digests: LateDigests
-) -> AsyncGenerator[Sequence[Record], None]:
+async def _file_records(source: FileSource, settings: Settings) -> AsyncGenerator[Sequence[Record], None]:
     limits = settings.pipeline.limits()
-    async with FileSource(paths, settings.limits.max_page_bytes, digests=digests) as source:
+    async with source:
         async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
             yield records
 
@@ -233,6 +240,10 @@ async def _topic_records(settings: Settings) -> AsyncGenerator[Sequence[Record],
     async with open_snapshot(kafka_connection(settings), topic, topic) as snapshot:
         async for records in snapshot.records():
             yield records
+
+
+def _topic_place(position: Position) -> str:
+    return f"partition {position.partition.number}, offset {position.offset}"
 
 
 async def _fill_from_index(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from neardup_daemon.loop_wiring import build_retries
@@ -11,7 +11,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.archive.building import ArchiveBuilder
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.hashing.handles import KEY_BYTES
-from neardup_stream.message import Position, epoch_of
+from neardup_stream.message import Position
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Forget, Prepared
 from neardup_stream.pipeline.frames import Frames
@@ -20,7 +20,7 @@ from neardup_stream.pipeline.preparation import ReadsLandmarks
 from neardup_stream.stores.memory.frames import MemoryFrames
 from neardup_stream.streams.files.source import record_number
 
-__all__ = ["Filled", "PageFreezer"]
+__all__ = ["Filled", "PageFreezer", "PlaceOf"]
 
 _FRAMES_KEY = bytes(KEY_BYTES)
 """Frame tables are in memory for one run, out of reach of an attacker."""
@@ -31,14 +31,15 @@ _MOST_LESSONS: Final = 512
 """Of one site; its frame is known by then, and to compare a page with the latest ones costs ten views."""
 
 
-def _place(position: Position) -> str:
-    if epoch_of(position.partition.input_id) is None:
-        return record_number(position)
-    return f"partition {position.partition.number}, offset {position.offset}"
+PlaceOf = Callable[[Position], str]
+"""Names the place of a record, for a person."""
 
 
 class Filled:
     """What was read.
+
+    Args:
+        place_of: names the places of dead letters.
 
     Attributes:
         inputs: pages of each input.
@@ -50,7 +51,8 @@ class Filled:
         first_dead_letters: what the first few were about.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, place_of: PlaceOf = record_number) -> None:
+        self._place_of = place_of
         self.inputs: Counter[str] = Counter()
         self.page_count = self.archived_count = self.dead_letter_count = self.skipped_count = 0
         self.first_dead_letters: list[str] = []
@@ -77,7 +79,7 @@ class Filled:
         self.dead_letter_count += len(prepared.rejected)
         room = _FIRST_DEAD_LETTERS - len(self.first_dead_letters)
         self.first_dead_letters += [
-            f"{_place(letter.record.position)}: {letter.error}" for letter in prepared.rejected[:room]
+            f"{self._place_of(letter.record.position)}: {letter.error}" for letter in prepared.rejected[:room]
         ]
 
 
@@ -89,6 +91,7 @@ class PageFreezer:
         builder: of the archive.
         preparation: reads the landmarks of pages.
         key_kinds: by which pages are found.
+        place_of: names the places of dead letters.
 
     Attributes:
         filled: what was read so far.
@@ -100,11 +103,12 @@ class PageFreezer:
         builder: ArchiveBuilder,
         preparation: ReadsLandmarks,
         key_kinds: frozenset[KeyKind] = BANDS_ONLY,
+        place_of: PlaceOf = record_number,
     ) -> None:
         self._key_kinds = key_kinds
         self._builder = builder
         self._frames = _memory_frames(settings, preparation)
-        self.filled = Filled()
+        self.filled = Filled(place_of)
 
     async def take(self, prepared: Prepared) -> None:
         """Freeze a batch, and learn the frames of its sites."""

@@ -53,6 +53,16 @@ def test_damaged_input_writes_nothing(crawl: Path) -> None:
     assert not list(crawl.parent.glob("*x.nda*"))
 
 
+def test_dead_letters_are_reported_with_their_file_and_line(crawl: Path) -> None:
+    other = crawl.with_name("other.jsonl")
+    other.write_bytes(b"\n".join([page_json("other", essay(1)), b"no page"]))
+
+    run = call("freeze", str(crawl), str(other), "-o", str(crawl.with_name("x.nda")))
+
+    assert run.returncode == 0, run.stderr
+    assert f"dead letter: {other}, line 2: not_json" in run.stderr.decode()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["TERM", "INT"])
 def test_a_signal_leaves_no_archive_and_is_named_by_the_exit_code(
     tmp_path: Path, number: signal.Signals
