@@ -322,10 +322,9 @@ class Metrics:
 
     def usage(self, usage: Usage | None) -> None:
         """Set how full Redis is; None while it does not say."""
-        stored, used, limit = usage or (nan, nan, nan)
-        self._stored.set(stored)
-        self._used_bytes.set(used)
-        self._max_bytes.set(limit)
+        self._stored.set(usage.records if usage else nan)
+        self._used_bytes.set(usage.used_bytes if usage else nan)
+        self._max_bytes.set(usage.max_bytes if usage else nan)
 
     def outcome_counts(self) -> dict[str, int]:
         """Return the number of records of each outcome that occurred; they sum to the pages."""

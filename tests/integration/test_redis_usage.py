@@ -40,6 +40,7 @@ async def test_the_records_of_a_small_index_are_counted_exactly(url: str, namesp
         full = await RedisUsage(client, names).measure()
 
     assert (empty.records, full.records) == (0, 500)
+    assert (empty.records_error, full.records_error) == (0, 0)
     assert full.used_bytes > 0
 
 
@@ -63,6 +64,18 @@ async def test_the_records_of_a_nearly_empty_index_are_found_by_a_larger_sample(
         usage = await RedisUsage(client, names).measure()
 
     assert usage.records == pytest.approx(4000, rel=0.2)
+
+
+async def test_an_estimate_of_few_records_comes_with_its_standard_error(
+    redis_server: RedisServer, namespace: str
+) -> None:
+    names = keys(namespace, slot_bits=12)
+    async with RedisClient(RedisConfig(redis_server.url)) as client:
+        await store(client, names, 40)
+        usage = await RedisUsage(client, names).measure()
+
+    assert 5 < usage.records_error < 30
+    assert abs(usage.records - 40) < 6 * usage.records_error
 
 
 async def test_the_memory_limit_is_the_servers(namespace: str) -> None:

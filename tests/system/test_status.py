@@ -50,6 +50,7 @@ def test_a_terminal_shows_it_on_one_screen() -> None:
         schema="a196f4",
         created_by="0.1.0",
         pages=250_000,
+        pages_error=7_900,
         expected_pages=1_000_000,
         used_bytes=100 << 20,
         max_bytes=400 << 20,
@@ -57,7 +58,7 @@ def test_a_terminal_shows_it_on_one_screen() -> None:
 
     shown = readable(Status(index=index, group=group))
 
-    assert "about 250,000 of 1,000,000 planned (25%)" in shown
+    assert "about 250,000 ± 7,900 of 1,000,000 planned (25%)" in shown
     assert "100 MiB used of 400 MiB" in shown
     assert "g, 2 daemons" in shown
     assert ["1", "never", "7", "7"] in [line.split() for line in shown.splitlines()]

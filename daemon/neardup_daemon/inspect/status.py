@@ -25,7 +25,9 @@ class IndexStatus(msgspec.Struct, frozen=True, kw_only=True):
         namespace: where it is.
         schema: names what shapes the stored bytes.
         created_by: the release that made it; empty if it does not say.
-        pages: page records, estimated from a sample.
+        pages: page records; all are counted where the index is laid out for few pages, else it is an
+            estimate from a sample.
+        pages_error: the standard error of that: by how much it is typically off; 0 where all were counted.
         expected_pages: what it is laid out for.
         used_bytes: memory of all Redis primaries.
         max_bytes: their `maxmemory`; 0 if one has none.
@@ -35,6 +37,7 @@ class IndexStatus(msgspec.Struct, frozen=True, kw_only=True):
     schema: str
     created_by: str
     pages: int
+    pages_error: int
     expected_pages: int
     used_bytes: int
     max_bytes: int
@@ -102,6 +105,7 @@ async def _index(settings: Settings) -> IndexStatus:
             schema=stores.namespace.schema_id,
             created_by=stores.namespace.created_by,
             pages=usage.records,
+            pages_error=usage.records_error,
             expected_pages=stores.tables.layouts.tables(stores.tables.state.found.current).expected_pages,
             used_bytes=usage.used_bytes,
             max_bytes=usage.max_bytes,
@@ -144,7 +148,8 @@ def _index_lines(index: IndexStatus) -> Iterator[str]:
     release = f", made by neardup-stream {index.created_by}" if index.created_by else ""
     yield f"index      {printable(index.namespace)} ({index.schema}{release})"
     share = index.pages / index.expected_pages
-    yield f"pages      about {index.pages:,} of {index.expected_pages:,} planned ({share:.0%})"
+    pages = f"about {index.pages:,} ± {index.pages_error:,}" if index.pages_error else f"{index.pages:,}"
+    yield f"pages      {pages} of {index.expected_pages:,} planned ({share:.0%})"
     yield f"redis      {index.used_bytes / _MIB:,.0f} MiB used{maximum}"
 
 

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from math import sqrt
 from typing import Final, NamedTuple
 
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
@@ -26,11 +27,13 @@ class Usage(NamedTuple):
         records: page records of this index, stubs of removed pages included; an estimate.
         used_bytes: memory of all primaries together.
         max_bytes: their `maxmemory` together; 0 if one of them has no limit.
+        records_error: standard error of `records`; 0 where all slots were counted.
     """
 
     records: int
     used_bytes: int
     max_bytes: int
+    records_error: int = 0
 
 
 class RedisUsage:
@@ -57,13 +60,16 @@ class RedisUsage:
         infos = await self._client.on_every_node("INFO")
         primaries = [info for info in infos if info["role"] == "master"]
         limits = [int(info["maxmemory"]) for info in primaries]
+        records, error = await self._records()
         return Usage(
-            records=await self._records(),
+            records=records,
+            records_error=error,
             used_bytes=sum(int(info["used_memory"]) for info in primaries),
             max_bytes=sum(limits) if all(limits) else 0,
         )
 
-    async def _records(self) -> int:
+    async def _records(self) -> tuple[int, int]:
+        """Return the estimate and its standard error: the variance of a count is about the count itself."""
         slot_count = self._keys.slot_count
         step = max(1, slot_count // _SLOTS_PER_CALL)  # slots of one call lie evenly over all
         found = seen = 0
@@ -73,7 +79,8 @@ class RedisUsage:
             found, seen = found + sum(counts), seen + len(slots)
             if found >= _ENOUGH_RECORDS:
                 break
-        return round(found * slot_count / seen)
+        share = seen / slot_count
+        return round(found / share), round(sqrt(max(found, 1) * (1 - share)) / share)
 
     def _calls(self, slots: Sequence[int]) -> list[ScriptCall]:
         """Return one call, or one for each shard in a cluster."""
