@@ -1,7 +1,9 @@
 """Bounds the connections to a port: few at a time, none without a request for long, handshakes included.
 
-A half-open connection holds a descriptor and asks nothing. At the limit the oldest connection makes room for
-the newest, those that asked nothing yet before the others, so a scrape is always answered.
+A half-open connection holds a descriptor and asks nothing. At the limit an older connection makes room for
+the newest: one that asked nothing yet, or where more than half of the places are idle, one of those; one that
+is asking only where there are no others. Few are accepted in one turn of the loop, so a scrape has asked
+before its turn to make room comes, and is always answered.
 
     silent ──► asking ◄──► idle
 
@@ -21,10 +23,12 @@ __all__ = [
     "ConnectionLimits",
     "ConnectionMeters",
     "LimitedConnections",
-    "lengthen_queue",
+    "listen",
 ]
 
 _QUEUE: Final = 4096
+
+_ACCEPTED_IN_A_TURN: Final = 16
 
 ConnectionEnd = Literal["evicted", "refused", "head_timeout", "idle_timeout", "request_timeout", "handshake"]
 """Why the server ended a connection.
@@ -126,14 +130,21 @@ class LimitedConnections:
             connection.abort()
 
 
-def lengthen_queue(server: asyncio.Server) -> None:
-    """Let more connections wait to be accepted than asyncio accepts in one turn of its loop.
+async def listen(connections: LimitedConnections, host: str, port: int) -> asyncio.Server:
+    """Serve connections, of which many may wait to be accepted.
 
-    One that finds the queue full is tried again after a second.
+    One that finds the queue full is tried again after a second, by the client's system.
+
+    Raises:
+        OSError: the address or the port cannot be had.
     """
+    server = await asyncio.get_running_loop().create_server(
+        connections, host, port, backlog=_ACCEPTED_IN_A_TURN
+    )
     for listening in server.sockets:
         with socket.fromfd(listening.fileno(), listening.family, listening.type) as same:
             same.listen(_QUEUE)
+    return server
 
 
 class _Open:
@@ -160,7 +171,10 @@ class _Open:
         """End one of them if there are too many; return whether there is room for another."""
         if len(self.by_inner) < self.limits.max_connections:
             return True
-        evictable = self.silent or self.idle or (self.asking if self.limits.evicts_asking else None)
+        are_most_idle = len(self.idle) > self.limits.max_connections // 2
+        evictable = self.idle if are_most_idle else self.silent or self.idle
+        if not evictable and self.limits.evicts_asking:
+            evictable = self.asking
         if not evictable:
             self.meters.connection_ended("refused")
             return False

@@ -11,7 +11,6 @@ not ready; a restart would not bring Redis back. One that has work and does none
 unavailable, is stalled, and not live.
 """
 
-import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -19,7 +18,7 @@ from typing import Final, NamedTuple
 
 from prometheus_client import CollectorRegistry
 
-from neardup_daemon.connection_limits import LimitedConnections, lengthen_queue
+from neardup_daemon.connection_limits import LimitedConnections, listen
 from neardup_daemon.logs import log_event
 from neardup_daemon.metrics_page import MetricsPage
 from neardup_daemon.telemetry.process_metrics import ProcessMetrics, State
@@ -174,12 +173,11 @@ async def serve_health(
     connections = LimitedConnections(http_protocols(runner.server, logger))
     try:
         try:
-            server = await asyncio.get_running_loop().create_server(connections, host, port)
+            server = await listen(connections, host, port)
         except OSError as error:
             raise ConfigError(
                 f"cannot listen on {host}:{port}: {error.strerror}; choose another http.port, or 0 for any"
             ) from error
-        lengthen_queue(server)
         bound_port: int = server.sockets[0].getsockname()[1]
         log_event(_logger, "http_listening", host=host, port=bound_port)
         try:

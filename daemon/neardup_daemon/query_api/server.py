@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 from prometheus_client import CollectorRegistry
 
-from neardup_daemon.connection_limits import ConnectionLimits, LimitedConnections, lengthen_queue
+from neardup_daemon.connection_limits import ConnectionLimits, LimitedConnections, listen
 from neardup_daemon.http_protocol import http_protocols, without_versions
 from neardup_daemon.logs import log_event
 from neardup_daemon.metrics_page import MetricsPage
@@ -105,7 +105,6 @@ async def serve_api(
     connections = LimitedConnections(protocols, _limits(api), server_tls(api), metrics)
     try:
         server = await _listening(connections, api)
-        lengthen_queue(server)
         port: int = server.sockets[0].getsockname()[1]
         log_event(_logger, "api_listening", host=api.host, port=port, tls=bool(api.tls_certificate_file))
         try:
@@ -140,7 +139,7 @@ def _limits(api: Api) -> ConnectionLimits:
 
 async def _listening(connections: LimitedConnections, api: Api) -> asyncio.Server:
     try:
-        return await asyncio.get_running_loop().create_server(connections, api.host.strip("[]"), api.port)
+        return await listen(connections, api.host.strip("[]"), api.port)
     except OSError as error:
         raise ConfigError(
             f"cannot listen on {api.host}:{api.port}: {error.strerror}; choose another api.port, or 0 for any"

@@ -163,6 +163,20 @@ async def test_a_connection_that_asked_nothing_makes_room_before_an_idle_one() -
         assert await idle.get() == 200
 
 
+async def test_where_most_connections_are_idle_one_of_them_makes_room_before_one_that_asked_nothing() -> None:
+    """Clients that take no answers would leave few places for those that are about to ask."""
+    async with serving(replace(API, max_connections=5)) as server:
+        idle = [await server.connect() for _ in range(3)]
+        for client in idle:
+            await client.get()
+        silent = [await server.connect() for _ in range(2)]
+
+        assert await (await server.connect()).get() == 200
+
+        assert await idle[0].is_ended()
+        assert [await client.get() for client in (*silent, *idle[1:])] == [200] * 4
+
+
 async def test_where_all_have_a_request_that_is_worked_on_the_newest_is_refused() -> None:
     async with serving() as server:
         working = [await server.connect() for _ in range(2)]
