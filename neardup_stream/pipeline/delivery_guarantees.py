@@ -193,6 +193,7 @@ class ExactlyOnce:
         self._leases: dict[Partition, _Lease] = {}
         self._held: list[BatchOutput] = []
         self._committed: dict[Partition, int] = {}
+        self._delivering: Sequence[asyncio.Task[None]] = ()
 
     @property
     def held_count(self) -> int:
@@ -226,21 +227,32 @@ class ExactlyOnce:
         shares = _by_partition(self._held)
         if foreign := shares.keys() - leases.keys():
             raise InvariantBroken(f"records were read of {foreign}, which were not taken over")
-        results = await asyncio.gather(
-            *(self._deliver(one, leases[one], share) for one, share in shares.items()), return_exceptions=True
-        )
-        if leases is self._leases:
+        self._delivering = [
+            asyncio.create_task(self._deliver(one, leases[one], share)) for one, share in shares.items()
+        ]
+        results = await asyncio.gather(*self._delivering, return_exceptions=True)
+        are_ours = leases is self._leases
+        if are_ours:
             self._release_committed()
         for result in results:
+            if isinstance(result, asyncio.CancelledError) and not are_ours:
+                continue
             if isinstance(result, BaseException):
                 raise result
         committed, self._committed = self._committed, {}
         return committed
 
     async def on_revoked(self) -> None:
-        """Drop what was not committed: the next owners of the partitions publish it."""
+        """Drop what was not committed: the next owners of the partitions publish it.
+
+        A commit in flight ends here. Else it could look up the offset only when this process has taken the
+        partitions over again, and publish what the new lease publishes too.
+        """
         self._leases = {}
         self._held = []
+        for task in self._delivering:
+            task.cancel()
+        await asyncio.gather(*self._delivering, return_exceptions=True)
         await self._transactions.close()
 
     async def _deliver(self, partition: Partition, lease: _Lease, share: _Share) -> None:

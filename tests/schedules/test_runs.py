@@ -86,6 +86,10 @@ def test_the_first_page_of_a_merged_cluster_represents_it_while_its_members_move
     assert run(9_712_000, FAULT_PROFILES["slow"]).violations == []
 
 
+def test_a_transaction_of_a_former_lease_is_not_repeated_by_the_new_one() -> None:
+    assert run(1052, FAULT_PROFILES["exactly once"]).violations == []
+
+
 def test_nothing_is_lost_once_a_run_is_over() -> None:
     """The daemons leave, and no operator comes any more."""
     assert run(8_000_411, FAULT_PROFILES["lost clusters"]).violations == []

@@ -165,6 +165,43 @@ async def test_what_is_revoked_is_neither_published_nor_acknowledged() -> None:
     assert (group.delivered(), group.acknowledged, group.source.committed) == ([], [], {})
 
 
+class SlowToOpen(MemoryTransactions):
+    """Answers the second call of `open` only when the test lets it."""
+
+    def __init__(self, group: Group) -> None:
+        super().__init__(group.source, group.events, group.dead_letters)
+        self.calls = 0
+        self.waits, self.go = asyncio.Event(), asyncio.Event()
+
+    async def open(self, partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+        self.calls += 1
+        if self.calls == 2:
+            self.waits.set()
+            await self.go.wait()
+        return await super().open(partitions)
+
+
+async def test_a_commit_that_looks_for_its_offset_when_partitions_are_revoked_publishes_nothing() -> None:
+    """This process may own them again, and publish the same records, before that commit has its answer."""
+    group = Group([Fail()])
+    transactions = SlowToOpen(group)
+    daemon = ExactlyOnce(transactions)
+    await daemon.take_over([FIRST])
+    with pytest.raises(StreamUnavailable):
+        await deliver(daemon, group.batch_output((FIRST, range(2))))
+    former = asyncio.ensure_future(daemon.commit())
+    await transactions.waits.wait()
+
+    await daemon.on_revoked()
+    await daemon.take_over([FIRST])
+    transactions.go.set()
+    assert await former == {}
+    await deliver(daemon, group.batch_output((FIRST, range(2))))
+
+    assert group.delivered() == [0, 1]
+    assert group.acknowledged == [{FIRST: 2}]
+
+
 async def test_the_next_owner_gets_the_start_offsets() -> None:
     group = Group()
     first, second = group.daemon(), group.daemon()
