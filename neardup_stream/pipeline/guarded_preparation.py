@@ -11,7 +11,6 @@ import signal
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import NamedTuple, Protocol, cast
 
 from neardup_stream.errors import BadPage, InvariantBroken, LimitName
@@ -68,7 +67,7 @@ def fork_preparation(build: BuildPreparation, limits: WorkerLimits) -> ForkedPar
 
 
 class GuardedPreparation:
-    """Prepares records in a `WorkerProcess`.
+    """Prepares records in a `WorkerProcess`; threads may call at once, see there.
 
     Args:
         build: makes what prepares them there.
@@ -85,7 +84,6 @@ class GuardedPreparation:
         forked: ForkedParent | None = None,
     ) -> None:
         self._process = WorkerProcess(Job(_Load(build), limits), forked)
-        self._lock = Lock()
         self._limits = limits
         self._meters = meters
 
@@ -124,8 +122,7 @@ class GuardedPreparation:
             return None
 
     def _call(self, request: Sequence[Record] | Page) -> bytes:
-        with self._lock:
-            return self._process.call(pack_request(request))
+        return self._process.call(pack_request(request))
 
     def _answers(self, group: Sequence[Record]) -> Iterator[_Answer]:
         """Yield the answers for a group in its order, without the pages that end the process."""

@@ -25,6 +25,9 @@ _RECORDS_ALONE: Final = 512
 """The first worker prepares so many records before the others start: a small input ends before they would
 have loaded."""
 
+_PIECES_AT_ONCE: Final = 2
+"""Pieces that each worker has: while it prepares one, the next waits in its socket."""
+
 
 class SpreadPreparation:
     """Spreads each batch over worker processes; a context manager that ends them.
@@ -36,7 +39,7 @@ class SpreadPreparation:
 
     def __init__(self, preparations: Sequence[GuardedPreparation]) -> None:
         self._preparations = tuple(preparations)
-        self._threads = ThreadPoolExecutor(len(preparations), "prepare")
+        self._threads = ThreadPoolExecutor(_PIECES_AT_ONCE * len(preparations), "prepare")
         self._idle: SimpleQueue[GuardedPreparation] = SimpleQueue()
         self._waiting = list(preparations)
         self._starting: list[Future[None]] = []
@@ -94,7 +97,8 @@ class SpreadPreparation:
 
     def _start(self, preparation: GuardedPreparation) -> None:
         preparation.start()
-        self._idle.put(preparation)
+        for _ in range(_PIECES_AT_ONCE):
+            self._idle.put(preparation)
 
     def _start_another(self, preparation: GuardedPreparation) -> None:
         """Start a worker; the others do its work if the system refuses another process."""

@@ -128,7 +128,7 @@ def _serve(connection: Connection, work: Work, limiter: "_Limiter") -> int:
             has_room = limiter.has_room()
             limiter.begin(None)
             answer = work(request, limiter.begin)
-            limiter.stop_clock()
+            limiter.end()
             connection.send_bytes(RESULT + answer)
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return 0
@@ -165,20 +165,20 @@ class _Limiter:
     def begin(self, item: int | None) -> None:
         """Note the item, and give it CPU time of its own: SIGPROF ends the process when it is used up.
 
-        Cost: 2 µs.
+        Cost: 1 µs.
         """
-        self.stop_clock()  # before the note: the time that is used up is that of the item noted
-        self._item.write(item)
         signal.setitimer(signal.ITIMER_PROF, self._limits.cpu_seconds)
 
-    def stop_clock(self) -> None:
-        """Count no CPU time until the next item begins."""
+    def end(self) -> None:
+        """Note that no item is worked on, and count no CPU time until the next one begins."""
         signal.setitimer(signal.ITIMER_PROF, 0)
 
+        self._item.write(item)  # last: time that is used up before is that of the item noted before
 
 def _data_bytes() -> int:
     """Return what counts for RLIMIT_DATA. Cost: 20 µs."""
     with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - one line of the kernel's
+        self._item.write(None)
         return int(file.read().split()[5]) * resource.getpagesize()
 
 

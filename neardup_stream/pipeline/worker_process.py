@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 from multiprocessing.connection import Connection
-from threading import Lock
+from threading import Event, Lock
 
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.pipeline.forked_parent import ForkedParent
@@ -58,7 +58,8 @@ class WorkerProcess:
         job: what to do, and within which limits.
         forked: a parent that serves this job; None starts one as a program of its own.
 
-    Not safe for threads, but that `close` may be called while `start` or `call` waits; both raise then.
+    Threads may call at once: a request is sent while the one before it is worked on, so the process need not
+    wait for this one between them. `close` may be called while `start` or `call` waits; both raise then.
     """
 
     def __init__(self, job: Job, forked: ForkedParent | None = None) -> None:
@@ -70,6 +71,9 @@ class WorkerProcess:
         self._item: WorkerItem | None = None
         self._is_closed = False
         self._replacing = Lock()
+        self._sending = Lock()
+        self._answered = Event()
+        self._answered.set()
 
     @property
     def pid(self) -> int | None:
@@ -117,25 +121,46 @@ class WorkerProcess:
         """Return the work's answer. After an exception the next call finds a fresh process.
 
         Raises:
-            WorkEnded: the process ended, because of its limits or otherwise.
+            WorkEnded: the process ended at this request, because of its limits or otherwise.
             WorkFailed: the work raised an exception.
             InvariantBroken: this is closed.
         """
-        self._require_open()
-        if self._parent is None:
-            self.start()
-        child, item = self._child, self._item
-        if child is None or item is None:  # closed since
-            raise WorkEnded(self._replace(), None)
-        item.write(None)
+        while (answer := self._answer(request)) is None:
+            pass
+        return answer
+
+    def _answer(self, request: bytes) -> bytes | None:
+        """Return the work's answer; None if the process ended at an earlier request."""
+        with self._sending:
+            self._require_open()
+            if self._parent is None:
+                self.start()
+            child, item = self._child, self._item
+            if child is None or item is None:  # closed since
+                raise WorkEnded(self._replace(), None)
+            earlier, self._answered = self._answered, Event()
+            own = self._answered
+            with contextlib.suppress(OSError):  # the process has ended: so says its answer
+                child.send_bytes(request)
         try:
-            child.send_bytes(request)
+            earlier.wait()
+            return self._received(child, item) if child is self._child else None
+        finally:
+            own.set()
+
+    def _received(self, child: Connection, item: WorkerItem) -> bytes:
+        """Return the answer to the oldest request."""
+        try:
             answer = child.recv_bytes()
         except (EOFError, OSError):
-            raise WorkEnded(self._replace(), item.read()) from None
+            with self._sending:
+                place = item.read()
+                raise WorkEnded(self._replace(), place) from None
         if answer[:1] == ERROR:
-            self._replace()
-            raise WorkFailed(answer[1:].decode(), item.read())
+            with self._sending:
+                place = item.read()
+                self._replace()
+                raise WorkFailed(answer[1:].decode(), place)
         return answer[1:]
 
     def close(self) -> None:
@@ -160,7 +185,9 @@ class WorkerProcess:
         return exit_code
 
     def _fork(self) -> None:
-        control, former = self._control, self._child
+        control, former, item = self._control, self._child, self._item
+        if item is not None:
+            item.write(None)
         ours, theirs = socket.socketpair()
         # Where the parent has ended, the next call finds no child, and starts both again.
         with theirs, contextlib.suppress(OSError):

@@ -98,6 +98,31 @@ def test_an_exception_is_returned_with_its_traceback(worker: WorkerProcess) -> N
     assert worker.call(b"next") == b"next"
 
 
+def test_requests_of_several_threads_are_each_given_their_own_answer(worker: WorkerProcess) -> None:
+    requests = [b"%d" % number * size for number, size in enumerate([1, 300_000] * 20)]
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(worker.call, requests)) == requests
+
+
+@pytest.mark.parametrize(("request_", "exit_code"), ENDS.items(), ids=[name.decode() for name in ENDS])
+def test_only_the_request_that_ends_the_process_is_reported_of_those_sent_at_once(
+    worker: WorkerProcess, request_: bytes, exit_code: int
+) -> None:
+    around = [b"-busy-", b"1:before", b"2:-busy-", b"after"]
+
+    with ThreadPoolExecutor(len(around) + 1) as pool:
+        first = [pool.submit(worker.call, request) for request in around[:2]]
+        ending = pool.submit(worker.call, b"7:" + request_)
+        last = [pool.submit(worker.call, request) for request in around[2:]]
+        with pytest.raises(WorkEnded) as ended:
+            ending.result()
+        answers = [call.result() for call in first + last]
+
+    assert answers == around
+    assert (ended.value.exit_code, ended.value.item) == (exit_code, 7)
+
+
 def test_time_is_counted_for_each_request_alone(worker: WorkerProcess) -> None:
     answered = [worker.call(b"-busy-") for _ in range(4)]  # each for half of the limit
 
@@ -137,15 +162,16 @@ def test_a_closed_worker_starts_no_process_again(worker: WorkerProcess) -> None:
     assert worker.pid is None
 
 
-def test_a_call_in_flight_at_a_close_raises_and_starts_no_process() -> None:
+def test_calls_in_flight_at_a_close_raise_and_start_no_process() -> None:
     worker = WorkerProcess(Job(load, WorkerLimits(cpu_seconds=60, memory_bytes=64 << 20)))
     worker.start()
 
-    with ThreadPoolExecutor(1) as pool:
-        call = pool.submit(worker.call, b"-spin-")
+    with ThreadPoolExecutor(2) as pool:
+        calls = [pool.submit(worker.call, b"-spin-") for _ in range(2)]
         worker.close()
-        with pytest.raises(InvariantBroken, match="is closed"):
-            call.result()
+        for call in calls:
+            with pytest.raises(InvariantBroken, match="is closed"):
+                call.result()
 
     assert worker.pid is None
 
