@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from neardup_daemon.cluster_files import ClusterOutput, cluster_output, cluster_rows
 from neardup_daemon.files_run_notes import FilesRunNotes
-from neardup_daemon.gc_tuning import collect_rarely
+from neardup_daemon.gc_tuning import keep_what_is_loaded
 from neardup_daemon.kept_rows import kept_rows
 from neardup_daemon.local_stores import local_stores
 from neardup_daemon.logs import log_event
@@ -180,7 +180,7 @@ async def run_over_files(
             pages = PageRecords(stores.judged.records, stores.judged.handle_key)
             publication = notes.noting(line_publication(outputs.events, outputs.dead_letters), pages)
             stop.is_watched = True
-            collect_rarely()
+            keep_what_is_loaded()
             loop = build_loop(settings, stores, source, publication, preparation, runtime, archives=archives)
             await loop.run(stop.requested)
             has_read_all = source.is_exhausted or not stop.requested.is_set()

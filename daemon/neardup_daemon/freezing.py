@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from neardup_daemon.archives import archive_schema, text_schema
 from neardup_daemon.failpoints import failing_steps
-from neardup_daemon.gc_tuning import collect_rarely
+from neardup_daemon.gc_tuning import keep_what_is_loaded
 from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.page_freezing import Filled, PageFreezer, PlaceOf
 from neardup_daemon.preparing import forked_parents, open_parallel_preparation, sketch_config
@@ -141,7 +141,7 @@ async def write_archive(
         directory = run.output.absolute().parent
         parts = _part_writers(run, settings, directory)
         builder = stack.enter_context(ArchiveBuilder(writer, directory, run.memory_bytes, parts))
-        collect_rarely()
+        keep_what_is_loaded()
         filled = await _fills(run, settings, stop, on_pages, forked)(builder)
         if not stop.requested.is_set():
             facts: dict[str, Any] = {"schema": schema, "inputs": dict(filled.inputs)}

@@ -14,7 +14,7 @@ from pathlib import Path
 from neardup_daemon.embedded import EmbeddedServer
 from neardup_daemon.exit_codes import OK
 from neardup_daemon.failpoints import failing_stages
-from neardup_daemon.gc_tuning import collect_rarely
+from neardup_daemon.gc_tuning import keep_what_is_loaded
 from neardup_daemon.health import Health, serve_health
 from neardup_daemon.held_decisions import NotingPreparation, holding_decisions
 from neardup_daemon.kafka_wiring import message_publication, open_kafka
@@ -103,7 +103,7 @@ async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Sto
         on_stage = failing_stages(settings.failpoints.points())
         runtime = Runtime(loop_config(settings), retries, metrics, tracing.tracer, gate, on_stage)
         loop = build_loop(settings, stores, streams.source, publication, noting, runtime, archives=archives)
-        collect_rarely()
+        keep_what_is_loaded()
         metrics.process.service(settings, stores.namespace.schema_id)
         health.become("ready")
         log_event(_logger, "started", store=stores.server_name, schema=stores.namespace.schema_id)

@@ -61,6 +61,9 @@ half for the results of the other items of the request."""
 
 _STATUS_BYTES: Final = 4
 
+_COLLECTED_AT: Final = (700, 10, 10)
+"""Python's own, whatever the process that forks a worker has set: garbage of pages may be large."""
+
 
 class Job(NamedTuple):
     """What a worker is started for; it crosses in a pickle.
@@ -82,6 +85,7 @@ def pack_status(exit_code: int) -> bytes:
 def main(control: socket.socket, item: WorkerItem) -> None:
     """Serve the job that is written to standard input until the daemon closes its end."""
     ignore_signals()
+    gc.disable()  # until all is loaded, which stays
     serve(control, item, pickle.load(sys.stdin.buffer))  # noqa: S301 - the daemon wrote it
 
 
@@ -95,8 +99,9 @@ def serve(control: socket.socket, item: WorkerItem, job: Job) -> None:
     """Load the job, and serve until the daemon closes its end."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     work = job.load()
-    gc.collect()
     gc.freeze()
+    gc.set_threshold(*_COLLECTED_AT)
+    gc.enable()
     with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # the daemon is gone
         control.sendall(pack_status(0))
         while True:
@@ -168,17 +173,17 @@ class _Limiter:
         Cost: 1 µs.
         """
         signal.setitimer(signal.ITIMER_PROF, self._limits.cpu_seconds)
+        self._item.write(item)  # last: time that is used up before is that of the item noted before
 
     def end(self) -> None:
         """Note that no item is worked on, and count no CPU time until the next one begins."""
         signal.setitimer(signal.ITIMER_PROF, 0)
+        self._item.write(None)
 
-        self._item.write(item)  # last: time that is used up before is that of the item noted before
 
 def _data_bytes() -> int:
     """Return what counts for RLIMIT_DATA. Cost: 20 µs."""
     with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123 - one line of the kernel's
-        self._item.write(None)
         return int(file.read().split()[5]) * resource.getpagesize()
 
 
