@@ -21,8 +21,8 @@ from neardup_daemon.loop_wiring import (
     build_consultation,
     build_loop,
     build_retries,
+    files_loop_config,
     line_publication,
-    loop_config,
 )
 from neardup_daemon.policy import policy
 from neardup_daemon.preparing import open_spread_preparation
@@ -172,7 +172,7 @@ async def run_over_files(
     source = _ReadableSource(run.files, settings.limits.max_page_bytes, run_name)
     notes = FilesRunNotes(source.place_of, for_report=bool(run.report), for_warc=bool(run.warc))
     retries = build_retries(settings, meters, lambda _error: None)
-    runtime = Runtime(loop_config(settings, is_kept=run.is_kept), retries, meters)
+    runtime = Runtime(files_loop_config(settings, is_kept=run.is_kept), retries, meters)
     stop, is_complete = Stop(), False
     with stop.on_signals(), _reporting_kept_outputs(outputs):
         async with _open(run, settings, runtime, (source, *outputs), forked) as opened:

@@ -1,7 +1,7 @@
 """Build the loop over opened stores and streams, by the settings."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from neardup_daemon.archives import ReloadedArchives
@@ -22,6 +22,7 @@ from neardup_stream.pipeline.loop_config import LoopConfig
 from neardup_stream.pipeline.preparation import Prepares
 from neardup_stream.pipeline.retries import Retries, RetryPolicy
 from neardup_stream.pipeline.short_path import ArrayStores
+from neardup_stream.pipeline.spread_preparation import BATCHES_AT_ONCE
 from neardup_stream.pipeline.stages import PageWork, Runtime, StoreWork
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import ClusterStore
@@ -39,6 +40,7 @@ __all__ = [
     "build_consultation",
     "build_loop",
     "build_retries",
+    "files_loop_config",
     "line_publication",
     "loop_config",
 ]
@@ -92,14 +94,24 @@ def build_retries(
     return Retries(RetryPolicy(settings.pipeline.retry_deadline_seconds), meters, on_unavailable)
 
 
-def loop_config(settings: Settings, *, is_kept: bool = False) -> LoopConfig:
-    """Return how the loop paces itself; `is_kept` means files, and stores that outlive the run."""
+def loop_config(settings: Settings) -> LoopConfig:
+    """Return how the loop paces itself over a stream."""
     pipeline = settings.pipeline
     return LoopConfig(
         limits=pipeline.limits(),
         commit_interval_seconds=pipeline.commit_interval_seconds,
         drain_seconds=pipeline.drain_seconds,
+    )
+
+
+def files_loop_config(settings: Settings, *, is_kept: bool) -> LoopConfig:
+    """Return the same over files, prepared by `SpreadPreparation`; `is_kept`: the stores outlive it."""
+    config = loop_config(settings)
+    return replace(
+        config,
+        limits=replace(config.limits, is_room_whole=True),
         is_read_again=lambda partition: is_kept and is_regular(partition),
+        prepared_at_once=BATCHES_AT_ONCE,
     )
 
 

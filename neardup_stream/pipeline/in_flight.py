@@ -31,12 +31,15 @@ class InFlightLimits:
         max_batch_bytes: most bytes of one batch, but for a single record larger than it.
         max_in_flight_pages: reading waits while this many are in flight.
         max_in_flight_bytes: reading waits while this much is in flight.
+        is_room_whole: whether reading waits until there is room for a whole batch. Then time does not decide
+            where the batches of a file end, and so when its pages teach frames.
     """
 
     max_batch_pages: int = 256
     max_batch_bytes: int = 16 << 20
     max_in_flight_pages: int = 2048
     max_in_flight_bytes: int = 128 << 20
+    is_room_whole: bool = False
 
     def __post_init__(self) -> None:
         """Refuse limits under which nothing could be read.
@@ -107,8 +110,11 @@ class InFlight:
 
     def _has_room(self) -> bool:
         limits = self._limits
+        pages, size_bytes = (
+            (limits.max_batch_pages, limits.max_batch_bytes) if limits.is_room_whole else (1, 1)
+        )
         return (
-            self._pages < limits.max_in_flight_pages
-            and self._size_bytes < limits.max_in_flight_bytes
+            self._pages + pages <= limits.max_in_flight_pages
+            and self._size_bytes + size_bytes <= limits.max_in_flight_bytes
             and not (self._newest_is_small and self._batches >= _SMALL_BATCHES)
         )

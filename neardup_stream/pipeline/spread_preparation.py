@@ -14,19 +14,23 @@ from neardup_stream.pipeline.arrival import Prepared
 from neardup_stream.pipeline.column_items import joined
 from neardup_stream.pipeline.guarded_preparation import GuardedPreparation
 
-__all__ = ["SpreadPreparation"]
+__all__ = ["BATCHES_AT_ONCE", "SpreadPreparation"]
 
 _logger = logging.getLogger(__name__)
+
+BATCHES_AT_ONCE: Final = 3
+"""Batches that may be prepared at once: while the loop takes one in, the workers have another, and one more
+where the loop is slow to ask."""
 
 _PIECE_RECORDS: Final = 64
 """What a worker is given at once: enough that handing it over costs little."""
 
+_PIECES_AT_ONCE: Final = 2
+"""Pieces that each worker has: while it prepares one, the next waits in its socket."""
+
 _RECORDS_ALONE: Final = 512
 """The first worker prepares so many records before the others start: a small input ends before they would
 have loaded."""
-
-_PIECES_AT_ONCE: Final = 2
-"""Pieces that each worker has: while it prepares one, the next waits in its socket."""
 
 
 class SpreadPreparation:
@@ -69,7 +73,7 @@ class SpreadPreparation:
         self._starting[0].result()
 
     def prepare(self, records: Sequence[Record]) -> Prepared:
-        """See `Prepares`."""
+        """See `Prepares`; batches may be prepared at once."""
         self._record_count += len(records)
         if self._record_count > _RECORDS_ALONE:
             self._start_others()

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from neardup_stream.clusters.protocol import KnownVersion
 from neardup_stream.message import Position
 from neardup_stream.meters import PipelineMeters, Stage
+from neardup_stream.pipeline.ahead_task import AheadTask
 from neardup_stream.pipeline.batch import InFlightBatch, Run
 from neardup_stream.pipeline.classification import VerdictConfig
 from neardup_stream.pipeline.commit import Commit
@@ -47,7 +48,7 @@ __all__ = ["PageWork", "Runtime", "Stages", "StoreWork", "build_long_path", "bui
 
 _NO_TRACER = NoTracer()
 
-_Task = StageTask[InFlightBatch] | StageTask[Run]
+_Task = AheadTask | StageTask[InFlightBatch] | StageTask[Run]
 
 
 class PageWork(NamedTuple):
@@ -155,7 +156,7 @@ def build_stages(
     steps = (StageStep(("deliver",), deliver.run), StageStep(("commit",), commit.run, commit.is_due))
     prepare = StageStep(("decode", "extract"), _prepare(pages.preparation, meters))
     tasks: tuple[_Task, ...] = (
-        StageTask((prepare,), batches, reports),
+        AheadTask(StageTask((prepare,), batches, reports), config.prepared_at_once),
         StageTask((StageStep(("fingerprint",), fingerprint.run),), batches, reports),
         *_compare_and_decide(work, publication, runtime),
     )

@@ -1,4 +1,6 @@
 import asyncio
+from dataclasses import replace
+from typing import Any
 
 import msgspec
 import pytest
@@ -42,6 +44,22 @@ async def test_the_last_batch_gets_what_room_is_left(
     flight.add(pages, size_bytes)
 
     assert await flight.wait_for_room() == room
+
+
+@pytest.mark.parametrize(
+    ("pages", "size_bytes", "waits"), [(6, 150, False), (7, 0, True), (1, 151, True)], ids=str
+)
+async def test_where_batches_of_files_are_to_end_alike_reading_waits_for_room_for_a_whole_one(
+    pages: int,
+    size_bytes: int,
+    waits: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    flight = InFlight(replace(LIMITS, is_room_whole=True), NoMeters())
+    flight.add(pages, size_bytes)
+
+    assert await has_to_wait(flight) == waits
+    if not waits:
+        assert await flight.wait_for_room() == (4, 100)
 
 
 @pytest.mark.parametrize(("pages", "size_bytes"), [(10, 0), (11, 0), (1, 250), (1, 251)])
@@ -118,14 +136,16 @@ async def test_emptiness_is_waited_for() -> None:
     ],
     ids=["no-pages", "no-bytes", "batch-over-pages", "batch-over-bytes"],
 )
-def test_limits_that_let_nothing_through_are_refused(limits: dict[str, int]) -> None:
+def test_limits_that_let_nothing_through_are_refused(limits: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"pipeline\.max_batch"):
         InFlightLimits(**limits)
 
 
 @pytest.mark.parametrize("unit", ["pages", "bytes"])
 def test_a_batch_may_be_all_that_is_in_flight(unit: str) -> None:
-    InFlightLimits(**{f"max_batch_{unit}": 1, f"max_in_flight_{unit}": 1})
+    all_: dict[str, Any] = {f"max_batch_{unit}": 1, f"max_in_flight_{unit}": 1}
+
+    InFlightLimits(**all_)
 
 
 class ByteMeters(CountingMeters):

@@ -126,8 +126,7 @@ def test_defaults_of_connections_are_those_of_the_clients() -> None:
 
     assert kafka.connection() == KafkaConnection(bootstrap_servers=kafka.bootstrap_servers)
     assert redis.config() == RedisConfig(redis.url)
-    paced = loop_config(settings)
-    assert paced == LoopConfig(is_read_again=paced.is_read_again)
+    assert loop_config(settings) == LoopConfig()
 
 
 def test_clients_get_what_is_set_for_their_security() -> None:
