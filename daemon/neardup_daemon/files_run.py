@@ -6,12 +6,12 @@ import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
 from neardup_daemon.cluster_files import ClusterOutput, cluster_output, cluster_rows
 from neardup_daemon.files_run_notes import FilesRunNotes
+from neardup_daemon.files_run_options import FilesRun
 from neardup_daemon.gc_tuning import keep_what_is_loaded
 from neardup_daemon.kept_rows import kept_rows
 from neardup_daemon.local_stores import local_stores
@@ -46,53 +46,9 @@ from neardup_stream.streams.files.source import FileSource
 from neardup_stream.streams.files.warc_revisits import RevisitTally
 from neardup_stream.streams.protocol import EndOfStream
 
-__all__ = ["FilesRun", "FilesRunEnd", "run_over_files"]
+__all__ = ["FilesRunEnd", "run_over_files"]
 
 _logger = logging.getLogger(__name__)
-
-
-class FilesRun(NamedTuple):
-    """What to read and where to write.
-
-    Attributes:
-        files: paths, or `-` for standard input.
-        events: path, or `-` for standard output.
-        dead_letters: path, or None to drop them once they are counted.
-        clusters: path for the clusters at the end, or None not to write them.
-        corpus: path for the pages that are kept, at the end, or None not to write them.
-        state_dir: where a private Redis keeps its data; None for stores that end with the run.
-        uses_redis: whether the stores are in the Redis of the settings.
-        workers: processes that prepare pages.
-        warc: path for the records of WARC files with revisit records for duplicates; None not to write them.
-        report: path of a report, which is not written here; None not to note what it needs.
-    """
-
-    files: tuple[str, ...]
-    events: str
-    dead_letters: str | None
-    clusters: str | None
-    corpus: str | None
-    state_dir: Path | None
-    uses_redis: bool
-    workers: int = 1
-    warc: str | None = None
-    report: str | None = None
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The paths that are written."""
-        paths = (self.events, self.dead_letters, self.clusters, self.corpus, self.warc, self.report)
-        return tuple(path for path in paths if path is not None)
-
-    @property
-    def is_kept(self) -> bool:
-        """Whether the store outlives the run."""
-        return self.uses_redis or self.state_dir is not None
-
-    @property
-    def continues(self) -> bool:
-        """Whether the same run continues where it was stopped: the index is kept, no output needs all."""
-        return self.is_kept and self.corpus is None and self.warc is None
 
 
 class FilesRunEnd(NamedTuple):

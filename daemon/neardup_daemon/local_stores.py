@@ -28,7 +28,9 @@ def local_stores(settings: Settings) -> LoopStores:
     """Return the stores of a new index in the memory of this process."""
     points = settings.failpoints.points()
     layout, sketch = index_layout(settings), sketch_config(settings)
-    index = PermutedIndex(ArrayTables(), layout)
+    tables = ArrayTables()
+    tables.load_kernel()
+    index = PermutedIndex(tables, layout)
     records = ArrayRecords(
         layout.shard_bits + layout.slot_bits, sketch.sketch_bytes if sketch else 0, layout.config.bands
     )

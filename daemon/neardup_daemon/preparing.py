@@ -250,7 +250,7 @@ def forked_parents(
     """Fork the processes of `open_spread_preparation`, in columns, or of `open_parallel_preparation`.
 
     Call it while this process has one thread. The kernel of pages is loaded before, so that no other process
-    loads it.
+    loads it. The first one begins to load the rest at once, while this process loads what it needs itself.
     """
     build = partial(build_preparation, settings, text_parts=text_parts, in_columns=in_columns)
     build(NoMeters())
@@ -261,6 +261,7 @@ def forked_parents(
             for _ in range(min(count, _MOST_FORKED)):
                 parents.append(fork_preparation(build, settings.limits.worker()))
                 stack.callback(parents[-1].close)
+                parents[0].load()
         yield parents
 
 

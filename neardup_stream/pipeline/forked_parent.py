@@ -31,12 +31,15 @@ class ForkedParent:
         self.pid = pid
         self.control = control
         self.item = item
+        self._is_loading = False
         self._is_reaped = False
 
     def load(self) -> None:
-        """Let the process load its job; it then sends its status."""
-        with contextlib.suppress(OSError):  # it has ended: no status
-            self.control.send(_LOAD)
+        """Let the process load its job, unless it does; it then sends its status."""
+        if not self._is_loading:
+            self._is_loading = True
+            with contextlib.suppress(OSError):  # it has ended: no status
+                self.control.send(_LOAD)
 
     def wait(self) -> None:
         """Wait until the process has ended; from then on its id may be that of another one."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
-from neardup_daemon.files_run import FilesRun, run_over_files
+from neardup_daemon.files_run_options import FilesRun
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.preparing import forked_parents
 from neardup_daemon.progress import page_progress
@@ -117,6 +117,8 @@ def dedup(
     start = perf_counter()
     with OutputFile(files_run.report) if files_run.report else nullcontext() as page:
         with _forked_workers(settings, files_run.workers) as forked, page_progress() as on_pages:
+            from neardup_daemon.files_run import run_over_files  # noqa: PLC0415 - the first worker loads meanwhile
+
             tally = Tally(on_pages)
             end = asyncio.run(run_over_files(files_run, settings, tally, forked))
         seconds = perf_counter() - start

@@ -108,6 +108,16 @@ class ArrayTables:
         self._used = np.zeros(4, np.int64)  # range groups, members, words, links
         self._open_bits = np.full(_TABLES, _UNKNOWN, np.int64)
 
+    def load_kernel(self) -> None:
+        """Load the compiled functions, which takes 50 ms; else the first calls do."""
+        nothing, no_bytes = np.empty(0, np.uint64), np.empty(0, np.uint8)
+        members = TableMembers(
+            no_bytes, no_bytes, np.empty(0, np.uint32), nothing, no_bytes, nothing, no_bytes
+        )
+        entries = TableEntries(np.empty(0, np.uint32), members, nothing, nothing)
+        self._run(entries, ProbeLimits(1, 1, 1, 1, 1), insert=False)
+        _Groups.empty(2).with_room(1, 1)
+
     @property
     def size_bytes(self) -> int:
         """What the arrays take."""

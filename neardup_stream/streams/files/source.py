@@ -91,7 +91,7 @@ class FileSource(FiniteSource):
         self._next_block: asyncio.Future[list[Record] | None] | None = None
 
     async def __aenter__(self) -> Self:
-        """Check every path before reading the first.
+        """Check every path, then begin to read the first.
 
         Raises:
             ConfigError: one is missing, unreadable, or of an unknown type, or its reader is not installed.
@@ -99,13 +99,13 @@ class FileSource(FiniteSource):
         readers = [(path, _reader_of(path)) for path in self._paths]
         self._ready.clear()
         self._blocks = _read_blocks(readers, self._max_page_bytes, self._run_name, self._digests, self._units)
-        self._next_block = None
+        self._read_ahead()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
         """Wait for the chunk being read, then close the files."""
         if self._next_block is not None:
-            with suppress(CorruptData):
+            with suppress(ConfigError, CorruptData):  # of what nothing has read
                 await self._next_block
         self._blocks = iter(())
 
@@ -147,9 +147,7 @@ class FileSource(FiniteSource):
         return f"{self._units[position.partition]} {position.offset + 1}"
 
     async def _fill(self) -> None:
-        if self._next_block is None:
-            self._read_ahead()
-        assert self._next_block is not None  # noqa: S101 - just set
+        assert self._next_block is not None  # noqa: S101 - set when this was opened
         await asyncio.wait(
             {self._next_block}
         )  # unlike awaiting the future, a cancelled wait does not cancel it

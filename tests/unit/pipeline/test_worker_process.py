@@ -200,6 +200,18 @@ def test_a_daemon_that_is_killed_leaves_no_process(forked: str) -> None:
     assert done.stderr == b""
 
 
+def test_a_forked_parent_that_loads_before_it_is_used_serves_its_job() -> None:
+    job = Job(load, LIMITS)
+    parent = fork_parent(job)
+    parent.load()
+    worker = WorkerProcess(job, parent)
+
+    worker.start()
+
+    assert worker.call(b"a") == b"a"
+    worker.close()
+
+
 def test_a_forked_parent_that_is_not_used_ends_with_its_owner() -> None:
     parent = fork_parent(Job(load, LIMITS))
 

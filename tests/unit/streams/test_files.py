@@ -23,6 +23,13 @@ async def read_files(*paths: Path, max_page_bytes: int = MAX_PAGE_BYTES) -> Sequ
         return await read_records(source)
 
 
+async def test_files_that_were_opened_and_not_read_are_closed_whatever_is_in_them(tmp_path: Path) -> None:
+    damaged = write(tmp_path / "pages.jsonl.gz", gzip.compress(b"a\n" * 1000)[:-20])
+
+    async with FileSource([str(damaged)], MAX_PAGE_BYTES):
+        pass
+
+
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
