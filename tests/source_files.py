@@ -1,4 +1,4 @@
-"""The Python files of the project, parsed, for tests that hold rules about code."""
+"""The Python files of the project, for tests that hold rules about code."""
 
 import ast
 import subprocess
@@ -21,12 +21,15 @@ class SourceFile(NamedTuple):
     Attributes:
         path: from the root of the project.
         text: the whole file.
-        tree: the same, parsed.
     """
 
     path: str
     text: str
-    tree: ast.Module
+
+    @property
+    def tree(self) -> ast.Module:
+        """The file, parsed once."""
+        return _parsed(self.text)
 
     @property
     def line_count(self) -> int:
@@ -41,5 +44,9 @@ def source_files(
     listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *folders]
     names = subprocess.run(listed, cwd=_ROOT, capture_output=True, text=True, check=True).stdout.split()
     paths = [name for name in names if name.endswith(".py") and (_ROOT / name).exists()]
-    texts = [(path, (_ROOT / path).read_text(encoding="utf-8")) for path in paths]
-    return tuple(SourceFile(path, text, ast.parse(text)) for path, text in texts)
+    return tuple(SourceFile(path, (_ROOT / path).read_text(encoding="utf-8")) for path in paths)
+
+
+@cache
+def _parsed(text: str) -> ast.Module:
+    return ast.parse(text)

@@ -4,7 +4,7 @@ import asyncio
 import json
 import secrets
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from neardup_stream.message import Message
 from neardup_stream.wire.events import from_message
 from tests.servers.kafka import KafkaBroker
 from tests.servers.program import run_program
-from tests.servers.redis import RedisServer
+from tests.servers.redis import RedisServer, start_redis
 
 COMMAND_SECONDS = 90
 POLL_MILLISECONDS = 200
@@ -138,6 +138,13 @@ def new_site(broker: KafkaBroker, server: RedisServer, namespace: str, topic_pre
 @pytest.fixture
 def index(redis_server: RedisServer) -> StoredIndex:
     return new_index(redis_server)
+
+
+@pytest.fixture
+def only_index() -> Iterator[StoredIndex]:
+    """An index that a server holds alone, so that reading every key takes no time."""
+    with start_redis() as server:
+        yield new_index(server)
 
 
 @pytest.fixture

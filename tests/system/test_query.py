@@ -82,17 +82,18 @@ def test_a_short_page_is_equal_to_nothing(held: StoredIndex) -> None:
         assert (answer["page"]["state"], answer["matches"], answer["cluster"]) == ("short", [], None)
 
 
-def test_nothing_is_written_whatever_is_asked(held: StoredIndex) -> None:
+def test_nothing_is_written_whatever_is_asked(only_index: StoredIndex) -> None:
     """A query must not create keys for pages that it asks for."""
-    before = held.keys()
+    only_index.hold(*PAGES)
+    before = only_index.keys()
 
     for name, page in ((A, b""), ("no such page", b""), ("-", page_json("new", essay(1)))):
-        held.call("query", name, stdin=page)
-    held.call("query", A, "--redis-namespace", "unknown")
-    held.call("explain", A, B)
-    held.call("explain", A, "no such page")
+        only_index.call("query", name, stdin=page)
+    only_index.call("query", A, "--redis-namespace", "unknown")
+    only_index.call("explain", A, B)
+    only_index.call("explain", A, "no such page")
 
-    assert held.keys() == before
+    assert only_index.keys() == before
 
 
 def test_a_state_directory_is_asked_as_well(tmp_path: Path) -> None:

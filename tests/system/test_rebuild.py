@@ -49,14 +49,14 @@ def test_lost_tables_are_rebuilt_as_they_were(index: StoredIndex) -> None:
     assert [match["id"] for match in index.json_of("query", A)["matches"]] == [B]
 
 
-def test_a_whole_index_is_left_as_it_is(index: StoredIndex) -> None:
-    index.hold(*PAGES)
-    before = index.keys()
+def test_a_whole_index_is_left_as_it_is(only_index: StoredIndex) -> None:
+    only_index.hold(*PAGES)
+    before = only_index.keys()
 
-    run = index.call("rebuild")
+    run = only_index.call("rebuild")
 
     assert (run.returncode, run.stdout) == (0, OUTPUT)
-    assert index.keys() == before
+    assert only_index.keys() == before
 
 
 def test_a_redis_cluster_is_repaired_too(redis_cluster: RedisCluster, namespace: str) -> None:

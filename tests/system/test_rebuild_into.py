@@ -146,15 +146,15 @@ def test_the_index_is_not_rebuilt_while_its_tables_are_laid_out(index: StoredInd
     assert index.call("rebuild", "--set", "index.expected_pages=200000").returncode == 0
 
 
-def test_fewer_pages_than_the_index_holds_are_refused_and_change_nothing(index: StoredIndex) -> None:
-    index.hold(*(page_json(name, essay(number)) for number, name in enumerate("abc")))
-    before = index.keys()
+def test_fewer_pages_than_the_index_holds_are_refused_and_change_nothing(only_index: StoredIndex) -> None:
+    only_index.hold(*(page_json(name, essay(number)) for number, name in enumerate("abc")))
+    before = only_index.keys()
 
-    refused = lay_out(index.settings, 2)
+    refused = lay_out(only_index.settings, 2)
 
     assert refused.returncode == 2
     assert b"holds some 3 page records" in refused.stderr
-    assert index.keys() == before
+    assert only_index.keys() == before
 
 
 def test_more_pages_than_six_times_the_plan_of_creation_are_laid_out_with_a_warning(

@@ -59,12 +59,19 @@ def counted() -> Counted:
     return Counted()
 
 
-@pytest.fixture
-def preparation(counted: Counted) -> Iterator[GuardedPreparation]:
-    guarded = GuardedPreparation(build, LIMITS, counted)
+@pytest.fixture(scope="module")
+def started() -> Iterator[GuardedPreparation]:
+    guarded = GuardedPreparation(build, LIMITS, NoMeters())
     guarded.start()
     yield guarded
     guarded.close()
+
+
+@pytest.fixture
+def preparation(started: GuardedPreparation, counted: Counted) -> GuardedPreparation:
+    """One process for all tests, as for all batches of a daemon; what it counts is this test's."""
+    started._meters = counted
+    return started
 
 
 PARTITION = Partition("pages", 0)
