@@ -24,8 +24,8 @@ RETENTION_SECONDS = int(os.environ.get("RETENTION_SECONDS", "120"))
 that as many hashes are due in a second."""
 
 SOAK_SECONDS = 2.5 * RETENTION_SECONDS
-AHEAD = 30_000
-"""Records that wait for the daemon after each look at Redis."""
+AHEAD = 100_000
+"""Records that wait for the daemon after each look at Redis, which takes half a minute where it is loaded."""
 
 KEPT_AT_MOST = 1.2
 """Of the retention: a round takes a tenth of it, and a page that just missed one is met by the next."""
