@@ -1,5 +1,6 @@
 """However much is asked at once, every call of a script does a bounded amount of work."""
 
+import random
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from importlib.resources import files
 from itertools import chain, pairwise
@@ -150,11 +151,31 @@ async def test_a_call_of_the_tables_takes_few_entries(client: RecordingClient, k
     pages = [IndexedPage(spread(number), 1, Fingerprint64(spread(number))) for number in range(500)]
 
     await index.probe_and_insert(pages)
-    assert max(done for _, _, _, done in client.answers) == ENTRIES_PER_CALL
+    assert max(done for _, _, _, done, _ in client.answers) == ENTRIES_PER_CALL
 
     client.calls.clear()
     await index.remove(pages)
     assert client.most_keys == REMOVED_PER_CALL
+
+
+async def test_no_call_is_cut_where_all_ranges_have_grown_alike(client: RecordingClient, keys: Keys) -> None:
+    index = PermutedIndex(RedisTables(client, keys), LAYOUT)
+    draw = random.Random(7)
+    blocks = [draw.sample(range(1 << 16), 64) for _ in range(4)]
+    pages = [IndexedPage(spread(number), 1, Fingerprint64(_joined(blocks, draw))) for number in range(1500)]
+    await index.probe_and_insert(pages)
+    for _ in range(12):
+        client.answers.clear()
+        await index.probe(pages)
+
+    entry_count = len(pages) * LAYOUT.table_count
+    assert sum(done for *_, done, _ in client.answers) == entry_count
+    assert sum(work for *_, work in client.answers) > entry_count * WORK_PER_CALL // ENTRIES_PER_CALL
+
+
+def _joined(blocks: Sequence[Sequence[int]], draw: random.Random) -> int:
+    """Return a fingerprint with one of the values of each block."""
+    return sum(draw.choice(values) << 16 * place for place, values in enumerate(blocks))
 
 
 async def test_a_call_reads_few_records(client: RecordingClient, keys: Keys) -> None:

@@ -12,9 +12,10 @@
 -- ARGV[9]  of each entry with suffix_bytes, one behind the other: "[" and low rest | "[", high rest, and 9 bytes
 --          255 | rest, handle, version byte; a rest has suffix_bytes bytes, and zeros before it, or before its
 --          "[", as if it had 8
--- returns  { found, truncated, cap_hits, done }; found is packed (entry (4), rest (8), handle (8),
+-- returns  { found, truncated, cap_hits, done, work }; found is packed (entry (4), rest (8), handle (8),
 --          version byte (1)) for each member that is reported, truncated is packed (entry (4)); entries are counted
---          from 0; done is how many were probed: one, and more until they come to @WORK@ units of work
+--          from 0; done is how many were probed: one, and more until they come to @WORK@ units of work;
+--          work is how many units they came to
 --
 -- Where only equal rests match, suffix_bytes is 0 and the bucket is a hash: the rest, in two bytes, is the field,
 -- and its value all members (handle, version byte) that have it, the oldest first. A word that no page has yet
@@ -276,4 +277,4 @@ while done < count and work < @WORK@ do
   done, work = done + 1, work + ENTRY_WORK
 end
 
-return { table.concat(found), table.concat(truncated), cap_hits, done }
+return { table.concat(found), table.concat(truncated), cap_hits, done, work }

@@ -14,6 +14,7 @@ from neardup_stream.stores.protocol import (
     TableEntries,
     TableMembers,
 )
+from neardup_stream.stores.redis.call_sizes import CallSize
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import Keys
 from neardup_stream.stores.redis.lanes import Lane, Rows, portions
@@ -50,7 +51,7 @@ _HIGH_AT, _ABOVE_AT, _MEMBER_AT = 9, 18, 27
 _REMOVED = np.dtype([("suffix_bytes", "u1"), *_MEMBER])
 _FOUND = np.dtype([("entry", ">u4"), *_MEMBER])
 
-_Answer = tuple[bytes, bytes, int, int]
+_Answer = tuple[bytes, bytes, int, int, int]
 """As `probe_insert` returns it."""
 
 
@@ -65,13 +66,14 @@ class RedisTables:
     def __init__(self, client: RedisClient, keys: Keys) -> None:
         self._client = client
         self._keys = keys
+        self._call_size = CallSize(ENTRIES_PER_CALL, WORK_PER_CALL)
 
     async def probe_and_insert(self, entries: TableEntries, limits: ProbeLimits) -> ProbeAnswer:
         """See the contract.
 
-        Cost: a script call for 400 entries, in a cluster one for each shard; all in one round trip, except
-        where buckets are large: those take a round trip for each `WORK_PER_CALL`, and the calls behind them
-        some more, see `Lane`.
+        Cost: a script call for 400 entries, for fewer where ranges are long (`CallSize`), in a cluster one
+        for each shard; all in one round trip, except where some buckets are much larger than others: those
+        take a round trip for each `WORK_PER_CALL`, and the calls behind them some more, see `Lane`.
         """
         return await self._probe(entries, limits, insert=True)
 
@@ -112,7 +114,7 @@ class RedisTables:
 
         done: list[Rows] = []
         answers: list[_Answer] = []
-        lanes = [Lane(rows, ENTRIES_PER_CALL) for rows in self._lanes(entries.members)]
+        lanes = [Lane(rows, self._call_size.entries) for rows in self._lanes(entries.members)]
         while lanes:
             sent = [lane.parts() for lane in lanes]
             given = iter(await self._client.run(_PROBE, [call(part) for parts in sent for part in parts]))
@@ -122,6 +124,7 @@ class RedisTables:
                 done += counted
                 answers += some[: len(counted)]
             lanes = [lane for lane in lanes if lane]
+        self._call_size.observe(sum(answer[3] for answer in answers), sum(answer[4] for answer in answers))
         return _collect(entries.members, done, answers)
 
     def _names(self, members: TableMembers) -> list[str]:
