@@ -1,6 +1,6 @@
 """Predicts processor time, and how many Redis masters, daemons and partitions a rate of pages takes."""
 
-from math import ceil
+from math import ceil, exp, lgamma, log
 from typing import Final
 
 import msgspec
@@ -20,10 +20,17 @@ _REDIS_MICROSECONDS: Final = 34.0
 _TABLE_MICROSECONDS: Final = 8.6
 _BAND_MICROSECONDS: Final = 3.3
 
+_MEMBER_MICROSECONDS: Final = 0.5
+"""Of each member of a range that a probe reads; they are compared one by one."""
+
 _COMMANDS: Final = 7.2
 """Of Redis for each page: its record, its decision, its place, and its share of the calls of a batch."""
 
 _TABLE_COMMANDS: Final = 2
+_LONG_RANGE: Final = 16
+"""Members from which on a range is counted and read whole, by `_LONG_RANGE_COMMANDS` more."""
+
+_LONG_RANGE_COMMANDS: Final = 2
 _BAND_COMMANDS: Final = 1
 _MET_BAND_COMMANDS: Final = 0.7
 """More for each band of a page in a cluster, on average: of two, the second one meets the first."""
@@ -73,22 +80,26 @@ class Machines(msgspec.Struct, frozen=True):
     shards: int
 
 
-def cost_per_page(layout: IndexLayout, *, words: float, html_bytes: float, linked_share: float) -> Cost:
+def cost_per_page(
+    layout: IndexLayout, *, range_entries: float, words: float, html_bytes: float, linked_share: float
+) -> Cost:
     """Predict the commands of a page, and its processor time on a core like that of docs/performance.md.
 
     Args:
         layout: of the index.
+        range_entries: that a probe of a permuted table reads on average.
         words: of an average page.
         html_bytes: of its markup; 0 for pages that arrive as text.
         linked_share: of the pages, those that are in a cluster with others, in [0, 1].
     """
+    table_commands = _TABLE_COMMANDS + _LONG_RANGE_COMMANDS * _share_at_least(_LONG_RANGE, range_entries)
     band_commands = _BAND_COMMANDS + linked_share * _MET_BAND_COMMANDS
     return Cost(
         daemon=_DAEMON_MICROSECONDS + words * _WORD_MICROSECONDS + html_bytes * _HTML_BYTE_MICROSECONDS,
         redis=_REDIS_MICROSECONDS
-        + len(layout.tables) * _TABLE_MICROSECONDS
+        + len(layout.tables) * (_TABLE_MICROSECONDS + range_entries * _MEMBER_MICROSECONDS)
         + layout.config.bands * _BAND_MICROSECONDS,
-        commands=_COMMANDS + len(layout.tables) * _TABLE_COMMANDS + layout.config.bands * band_commands,
+        commands=_COMMANDS + len(layout.tables) * table_commands + layout.config.bands * band_commands,
     )
 
 
@@ -113,6 +124,12 @@ def machines_for(cost: Cost, pages_per_second: float, index_bytes: float, master
         partitions=_PARTITIONS_PER_DAEMON * daemons,
         shards=min(_MOST_SHARDS, max(16, _power_of_two(_SHARDS_PER_MASTER * masters))),
     )
+
+
+def _share_at_least(least: int, mean: float) -> float:
+    """Return the share of ranges that have so many members or more, if pages are spread by chance."""
+    fewer = (exp(count * log(mean) - mean - lgamma(count + 1)) for count in range(least))
+    return 1 - sum(fewer)
 
 
 def _power_of_two(least: int) -> int:

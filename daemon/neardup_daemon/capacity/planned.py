@@ -110,13 +110,18 @@ def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
         linked_share=corpus.linked_share,
         framed_share=corpus.framed_share,
     )
+    range_entries = _range_entries(corpus.pages, layout)
     cost = cost_per_page(
-        layout, words=corpus.words, html_bytes=corpus.html_bytes, linked_share=corpus.linked_share
+        layout,
+        range_entries=range_entries,
+        words=corpus.words,
+        html_bytes=corpus.html_bytes,
+        linked_share=corpus.linked_share,
     )
     machines = machines_for(cost, corpus.rate, page.total * corpus.pages, corpus.master_bytes)
     return IndexPlan(
         blocks=blocks,
-        range_entries=_range_entries(corpus.pages, layout),
+        range_entries=range_entries,
         range_entries_with_fewer=_range_entries_with(corpus.pages, settings, blocks - 1),
         bytes_per_page=page,
         index_bytes=round(page.total * corpus.pages),

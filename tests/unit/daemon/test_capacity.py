@@ -6,6 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from neardup_daemon.capacity.machines import cost_per_page
 from neardup_daemon.capacity.planned import Corpus, IndexPlan, plan_index
 from neardup_daemon.capacity.recall import recall_of_edits, resemblance_after_edits
 from neardup_daemon.capacity.report import readable
@@ -15,6 +16,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.fingerprints.sketch import SketchConfig, containments, estimate_resemblances
+from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 
 WORDS, PAIRS = 500, 1000
 SKETCH = SketchConfig()
@@ -70,6 +72,23 @@ def test_a_larger_frame_leaves_fewer_words_to_edit() -> None:
     assert recalls == sorted(recalls, reverse=True)
     assert recalls[0] > 0.99
     assert recalls[-1] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("range_entries", "more_commands", "more_microseconds"),
+    [(2, 0, 2), (8.5, 0.2, 15), (17, 5, 36), (34, 8, 73)],
+)
+def test_long_ranges_take_the_commands_and_the_time_that_redis_was_measured_to_take(
+    range_entries: float, more_commands: float, more_microseconds: float
+) -> None:
+    layout = IndexLayout(IndexConfig(bands=12))
+    short, long = (
+        cost_per_page(layout, range_entries=each, words=500, html_bytes=0, linked_share=0)
+        for each in (0.1, range_entries)
+    )
+
+    assert long.commands - short.commands == pytest.approx(more_commands, abs=0.2)
+    assert long.redis - short.redis == pytest.approx(more_microseconds, abs=6)
 
 
 @pytest.mark.parametrize(("pages", "blocks"), [(1, 4), (8_388_608, 4), (8_388_609, 5), (500_000_000, 5)])
