@@ -82,6 +82,8 @@ bench: packages jars ## Measure fingerprints, Kafka to Redis to Kafka, find-all,
 	$(BIN)/python -m benchmarks.hostile
 	$(BIN)/python -m benchmarks.hot_clusters
 	$(BIN)/python -m benchmarks.empty_layouts
+	$(BIN)/python -m benchmarks.growth --sizes 50000,200000 --window 40000
+	$(BIN)/python -m benchmarks.layout_switch --held 50000 --pages 200000 --into 300000
 	$(BIN)/python -m benchmarks.find_all
 	$(BIN)/python -m benchmarks.peers
 	$(BIN)/python -m benchmarks.corpus

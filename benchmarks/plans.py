@@ -11,7 +11,7 @@ import argparse
 import json
 from typing import NamedTuple
 
-from neardup_daemon.capacity.planned import Corpus, plan_index
+from neardup_daemon.capacity.planned import Corpus, IndexPlan, plan_index
 from neardup_daemon.settings.settings import Settings
 from rich.console import Console
 from rich.table import Table
@@ -76,6 +76,24 @@ def compare(page_count: int) -> list[Row]:
         Row("microseconds a page: daemon", plan.cost.daemon, measured.daemon_cpu_us),
         Row("microseconds a page: Redis", plan.cost.redis, measured.redis_cpu_us),
     ]
+
+
+def plan_of(
+    settings: Settings, *, pages: int, rate: float, words: int, url_bytes: float, linked_share: float
+) -> IndexPlan:
+    """Plan an index of plain texts, whose sites have no frames."""
+    corpus = Corpus(
+        pages=pages,
+        rate=rate,
+        words=words,
+        html_bytes=0,
+        url_bytes=url_bytes,
+        linked_share=linked_share,
+        framed_share=0.0,
+        recall_at=2,
+        master_bytes=MASTER_BYTES,
+    )
+    return plan_index(corpus, settings)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,23 @@
+"""`benchmarks.growth` grows an index on a real Redis, and counts for a page what `plan` predicts."""
+
+import asyncio
+
+import pytest
+
+from benchmarks.growth import grow
+from tests.servers.redis import find_redis, start_redis
+
+SIZES = [2_000, 8_000]
+WINDOW = 4_000
+
+
+def test_an_index_that_grows_finds_every_copy_and_takes_the_commands_of_its_plan() -> None:
+    with start_redis(find_redis, {}) as server:
+        points = asyncio.run(grow(server, SIZES, WINDOW))
+
+    assert [point.pages for point in points] == SIZES
+    for point in points:
+        assert (point.measured["copies_found"], point.measured["false_pairs"]) == (1, 0)
+        assert point.measured["commands"] == pytest.approx(point.planned["commands"], rel=0.1)
+    full = points[-1]
+    assert full.measured["index_bytes"] == pytest.approx(full.planned["index_bytes"], rel=0.1)
