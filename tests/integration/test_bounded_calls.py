@@ -68,7 +68,7 @@ BOUNDED_HERE = (
     "walk_hashes",
     "write_ranks",
 )
-CONSTANT = ("claim_slots", "missing_rights", "raise_input_epoch", "take_turn")
+CONSTANT = ("claim_slots", "end_lease", "missing_rights", "raise_input_epoch", "take_lease", "take_turn")
 BOUNDED_ELSEWHERE = (
     "count_records",  # tests/integration/test_redis_usage.py
     "due_clusters",  # tests/contracts/clusters.py, by its limit
