@@ -46,7 +46,7 @@ def redis_cluster() -> Iterator[RedisCluster]:
 
 @pytest.fixture(scope="session")
 def kafka_broker() -> Iterator[KafkaBroker]:
-    with start_kafka() as broker:
+    with start_kafka(is_brief=True) as broker:
         yield broker
 
 

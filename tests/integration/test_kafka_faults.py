@@ -40,6 +40,7 @@ def road() -> Iterator[Road]:
             {"listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,FAR:PLAINTEXT"},
             listeners={"FAR": port},
             proxies={"FAR": proxy.port},
+            is_brief=True,
         ) as broker,
     ):
         yield Road(broker, proxy)

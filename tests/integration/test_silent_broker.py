@@ -24,7 +24,7 @@ Answer = TypeVar("Answer")
 @pytest.fixture
 def frozen_broker() -> Iterator[KafkaBroker]:
     """A broker of its own, because the tests stop it in its tracks."""
-    with start_kafka() as broker:
+    with start_kafka(is_brief=True) as broker:
         yield broker
 
 

@@ -47,7 +47,7 @@ CLUSTER_CONFIGS = {
     "controller.quorum.election.timeout.ms": "500",
 }
 QUIET = ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-XX:-UsePerfData"]
-QUICK = "-XX:TieredStopAtLevel=1"  # for a program that is over before compiling it would pay
+QUICK = ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # less to start, and more for each of many requests
 
 
 @dataclass(slots=True)
@@ -152,6 +152,8 @@ def start_kafka(
     listeners: Mapping[str, int] | None = None,
     scram_users: Sequence[str] = (),
     proxies: Mapping[str, int] | None = None,
+    *,
+    is_brief: bool = False,
 ) -> Iterator[KafkaBroker]:
     """Run a broker until the block ends; its topics are removed with it.
 
@@ -160,15 +162,17 @@ def start_kafka(
         listeners: ports of more listeners by name; `configs` says how they are spoken to.
         proxies: the port of a listener that clients are referred to, where that is another.
         scram_users: as `kafka-storage format --add-scram` takes them.
+        is_brief: whether so little is asked of it that optimizing its code does not pay.
     """
-    with _brokers(1, configs or {}, listeners or {}, scram_users, proxies or {}) as (broker,):
+    options = QUICK if is_brief else []
+    with _brokers(1, configs or {}, listeners or {}, scram_users, proxies or {}, options) as (broker,):
         yield broker
 
 
 @contextmanager
 def start_kafka_cluster() -> Iterator[KafkaCluster]:
     """Run three brokers until the block ends; a dead one is missed within two seconds."""
-    with _brokers(3, CLUSTER_CONFIGS, {}, (), {}) as brokers:
+    with _brokers(3, CLUSTER_CONFIGS, {}, (), {}, QUICK) as brokers:
         yield KafkaCluster(brokers)
 
 
@@ -179,6 +183,7 @@ def _brokers(
     listeners: Mapping[str, int],
     scram_users: Sequence[str],
     proxies: Mapping[str, int],
+    java_options: Sequence[str],
 ) -> Iterator[list[KafkaBroker]]:
     ports = free_ports(2 * count)
     controllers = ports[count:]
@@ -198,7 +203,7 @@ def _brokers(
             prepared.append((port, Path(directory), properties))
         with ThreadPoolExecutor(count) as threads:
             list(threads.map(lambda each: _format_storage(each[1], each[2], scram_users), prepared))
-        brokers = [_start(*each) for each in prepared]
+        brokers = [_start(*each, java_options) for each in prepared]
         for broker in brokers:
             # Nothing of it is kept, so there is nothing to finish.
             stack.callback(broker.kill)
@@ -207,8 +212,8 @@ def _brokers(
         yield brokers
 
 
-def _start(port: int, directory: Path, properties: Path) -> KafkaBroker:
-    command = [*_java(directory), HEAP, "kafka.Kafka", str(properties)]
+def _start(port: int, directory: Path, properties: Path, java_options: Sequence[str]) -> KafkaBroker:
+    command = [*_java(directory), *java_options, HEAP, "kafka.Kafka", str(properties)]
     return KafkaBroker(f"127.0.0.1:{port}", command, directory, ServerProcess(command, directory))
 
 
@@ -239,7 +244,7 @@ def _addresses(listeners: Mapping[str, int]) -> str:
 
 
 def _format_storage(directory: Path, properties: Path, scram_users: Sequence[str]) -> None:
-    storage = [*_java(directory), QUICK, "kafka.tools.StorageTool", "format"]
+    storage = [*_java(directory), *QUICK, "kafka.tools.StorageTool", "format"]
     users = [word for user in scram_users for word in ("--add-scram", user)]
     subprocess.run(
         [*storage, "--cluster-id", CLUSTER_ID, "--config", str(properties), *users],

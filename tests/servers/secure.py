@@ -141,6 +141,7 @@ def start_secure_kafka(directory: Path) -> Iterator[SecureKafka]:
         configs,
         listeners={"LOGIN": login_port, "CERTIFICATE": certificate_port},
         scram_users=[f"SCRAM-SHA-256=[name={USER},password={KAFKA_PASSWORD}]"],
+        is_brief=True,
     ) as broker:
         yield SecureKafka(broker, f"127.0.0.1:{login_port}", f"127.0.0.1:{certificate_port}", authority)
 

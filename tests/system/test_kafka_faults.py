@@ -95,7 +95,7 @@ def test_a_pages_topic_that_is_deleted_ends_the_daemon_with_its_name(site: Site)
 
 
 def test_a_broker_that_stays_unavailable_costs_readiness_and_then_ends_the_daemon_with_3(site: Site) -> None:
-    with start_kafka() as broker:
+    with start_kafka(is_brief=True) as broker:
         own = Site(
             broker, (*site.settings, f"kafka.bootstrap_servers={broker.bootstrap_servers}"), site.topics
         )
