@@ -9,6 +9,10 @@ PYTEST := $(BIN)/python -m pytest
 WORKERS ?= 2
 SUITE := $(PYTEST) -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=25
 
+# Where the environment forbids bytecode, as images of containers do, each of the thousand processes that tests start
+# would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 # The supported Pythons beside the oldest, by name or path.
 PYTHONS ?= python3.12 python3.13
 
