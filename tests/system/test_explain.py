@@ -113,7 +113,7 @@ def test_a_missing_file_is_reported_where_no_index_can_be_asked(tmp_path: Path) 
 
     run = call("explain", str(given), "missing.json", "--redis-url", "redis://127.0.0.1:1")
 
-    assert run.returncode == 2
+    assert run.returncode == 3
     assert b"there is no file 'missing.json'" in run.stderr
     assert b"given.json" not in run.stderr
 
