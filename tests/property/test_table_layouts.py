@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from neardup_daemon.repair.rebuilding import rebuild_slots
@@ -28,6 +29,7 @@ from tests.pipelines import Pipeline, essay, page_json
 
 INDEX = "0193a0b1"
 TOPICS, COPIES, DAEMONS = 16, 2, 2
+SEEDS = 200
 DELAYS = (0, 1, 2, 40)
 """Turns of others around a call; one in four takes longer than a whole batch of the other daemon."""
 LAYOUTS = (
@@ -144,11 +146,11 @@ class Unchecked(TableLayouts):
 
 
 async def test_matches_are_missed_where_pages_probed_before_a_change_are_decided() -> None:
-    found = [
-        await clusters_after(Shared(Random(seed), new_layouts=Unchecked), [30, 0, 30]) for seed in range(8)
-    ]
-
-    assert any(each != WHOLE for each in found)
+    """In one seed in a few, or in many where the machine is loaded: fingerprints are made in threads."""
+    for seed in range(SEEDS):
+        if await clusters_after(Shared(Random(seed), new_layouts=Unchecked), [30, 0, 30]) != WHOLE:
+            return
+    pytest.fail("no seed shows the defect")
 
 
 async def clusters_after(shared: Shared, waits: list[int]) -> set[frozenset[Handle]]:
