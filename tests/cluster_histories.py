@@ -85,7 +85,7 @@ class _KnowingRecords(MemoryRecords):
     """Records that know every version."""
 
     async def fetch(self, handles: Sequence[Handle]) -> list[bytes | None]:
-        """Return a record of each page, above any version."""
+        """Return a record of each page, decided above any version."""
         record = PageRecord.first(
             page_id=PageId("id"),
             url="url",
@@ -94,7 +94,7 @@ class _KnowingRecords(MemoryRecords):
             seen_seconds=0,
             floor=2**31,
         )
-        return [record.pack()] * len(handles)
+        return [msgspec.structs.replace(record, rank=1).pack()] * len(handles)
 
 
 KNOWING = _KnowingRecords()

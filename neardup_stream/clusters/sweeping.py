@@ -10,6 +10,7 @@ would ignore it:
     lacks the rank                  is removed after the rank was written
     none, and the page is gone      is removed after the version floor of its slot was raised
     none, or an older one           is kept, marked as unrecorded, until the page is decided again
+    a newer one, not decided yet    is kept likewise: the record may have begun again since Redis lost it
 """
 
 import logging
@@ -30,7 +31,7 @@ __all__ = ["knowledge_of", "sweep_aged"]
 
 _logger = logging.getLogger(__name__)
 
-_Knowledge = Literal["known", "unmarked", "dropped", "lost"]
+_Knowledge = Literal["known", "unmarked", "dropped", "lost", "undecided"]
 
 
 async def sweep_aged(
@@ -62,8 +63,10 @@ def knowledge_of(cell: PageCell, record: PageRecord | None) -> _Knowledge:
     """Return what the page's record knows of the version that its cell knows."""
     if record is None:
         return "lost" if cell.is_living else "dropped"
-    if record.version != cell.version:
-        return "known" if record.version > cell.version else "lost"
+    if record.version > cell.version:
+        return "known" if record.rank else "undecided"
+    if record.version < cell.version:
+        return "lost"
     is_other_text = cell.content and record.content and cell.content != record.content
     if is_other_text or (record.is_kept and not cell.is_living):
         return "lost"  # Redis lost the record, and the page came again and is not decided yet
@@ -96,12 +99,11 @@ async def _keep_open(
     raw = dict(zip(handles, values, strict=True))
     cells = {handle: PageCell.unpack(value) for handle, value in raw.items()}
     going = {aged.handle: cells[aged.handle] for aged in due if _is_removable(cells[aged.handle], aged)}
-    lost = await _unrecorded(records, going, found)
-    if not lost:
+    staying = await _unrecorded(records, going, found)
+    if not staying:
         return True
-    _logger.warning("page_records_lost", extra={"fields": {"pages": len(lost)}})
-    kept = {places[each]: msgspec.structs.replace(cells[each], is_unrecorded=True).pack() for each in lost}
-    expected: dict[Cell, bytes | None] = {places[each]: raw[each] for each in lost}
+    kept = {places[each]: msgspec.structs.replace(cells[each], is_unrecorded=True).pack() for each in staying}
+    expected: dict[Cell, bytes | None] = {places[each]: raw[each] for each in staying}
     return await store.commit(Transaction(floors={}, expected=expected, writes=kept)) is not None
 
 
@@ -127,4 +129,6 @@ async def _unrecorded(
     if dropped := [handle for handle, knowledge in known.items() if knowledge == "dropped"]:
         are_gone = await records.drop([RecordDrop(each, None, going[each].version) for each in dropped])
         lost += [handle for handle, is_gone in zip(dropped, are_gone, strict=True) if not is_gone]
-    return lost
+    if lost:
+        _logger.warning("page_records_lost", extra={"fields": {"pages": len(lost)}})
+    return lost + [handle for handle, knowledge in known.items() if knowledge == "undecided"]

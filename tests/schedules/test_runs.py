@@ -90,6 +90,10 @@ def test_a_transaction_of_a_former_lease_is_not_repeated_by_the_new_one() -> Non
     assert run(1052, FAULT_PROFILES["exactly once"]).violations == []
 
 
+def test_a_page_that_begins_again_twice_before_it_is_decided_keeps_what_was_published() -> None:
+    assert run(9_800_324, FAULT_PROFILES["lost records"]).violations == []
+
+
 def test_nothing_is_lost_once_a_run_is_over() -> None:
     """The daemons leave, and no operator comes any more."""
     assert run(8_000_411, FAULT_PROFILES["lost clusters"]).violations == []

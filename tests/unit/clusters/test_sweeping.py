@@ -36,7 +36,8 @@ def record(version: int, *, content: int = 1, rank: int = 5) -> PageRecord:
     ("cell", "stored", "knowledge"),
     [
         pytest.param(LIVING, record(3), "known", id="the same version"),
-        pytest.param(LIVING, record(4, content=2, rank=0), "known", id="a later version"),
+        pytest.param(LIVING, record(4, content=2), "known", id="a later version"),
+        pytest.param(LIVING, record(4, content=2, rank=0), "undecided", id="a later version, not decided"),
         pytest.param(LIVING, record(3, rank=0), "unmarked", id="the same version, never marked"),
         pytest.param(LIVING, record(2), "lost", id="an earlier version"),
         pytest.param(LIVING, record(3, content=2), "lost", id="the same number, another text"),
@@ -66,7 +67,11 @@ async def swept(cell: PageCell, stored: PageRecord | None, records: MemoryRecord
     return PageCell.unpack(value)
 
 
-@pytest.mark.parametrize("stored", [None, record(2)], ids=["no record", "an earlier one"])
+@pytest.mark.parametrize(
+    "stored",
+    [None, record(2), record(4, content=2, rank=0)],
+    ids=["no record", "an earlier one", "a later one, that may have begun again"],
+)
 async def test_a_cell_that_alone_knows_its_version_stays(stored: PageRecord | None) -> None:
     kept = await swept(LIVING, stored)
 
