@@ -23,6 +23,7 @@ from monitoring.grafana import BOARDS
 from monitoring.panels import panels_of
 from monitoring.pictures import fill_in
 from tests.servers.kafka import KafkaBroker
+from tests.servers.process import wait_until
 from tests.servers.prometheus import Prometheus, start_prometheus
 from tests.servers.redis import RedisServer, start_redis
 from tests.watched.faults import (
@@ -42,6 +43,7 @@ pytestmark = pytest.mark.timeout(600)
 RULES = Path(__file__).parents[2] / "deploy" / "prometheus" / "alerts.yml"
 MINUTE_MS = 750
 QUIET_SECONDS = 8
+TARGETS_SECONDS = 30
 FAULT_SECONDS = 150
 WINDOW_SECONDS = 60
 
@@ -124,6 +126,7 @@ def watched(kafka_broker: KafkaBroker) -> Iterator[Watched]:
         for group in groups.values():
             for daemon in group.daemons:
                 daemon.wait_until_ready()
+        wait_until(lambda: has_found(prometheus, set(groups)), TARGETS_SECONDS)
         for group in groups.values():
             group.portion = crawl
         groups["neardup-slow"].portion = old_and_skewed
@@ -134,6 +137,15 @@ def watched(kafka_broker: KafkaBroker) -> Iterator[Watched]:
             after = collect(prometheus, FAULT_SECONDS, has_all, {job: before[job] for job in EARLY})
         yield Watched(prometheus, idle, before, after)
         groups["neardup-hung"].redis.process.thaw()
+
+
+def has_found(prometheus: Prometheus, jobs: set[str]) -> bool:
+    """Return whether it has scraped every job, and no longer misses them.
+
+    It looks at its targets some five seconds after its start, which these rules take for minutes.
+    """
+    found = {each.labels["job"] for each in prometheus.query("up")}
+    return found >= jobs and ("", "NeardupAbsent") not in prometheus.firing()
 
 
 def start_all(groups: Mapping[str, Group], stack: ExitStack) -> None:
