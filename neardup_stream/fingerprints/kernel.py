@@ -51,6 +51,14 @@ _LAST_SLOT = np.uint64(_SLOTS - 1)
 _BYTE_LIMIT = 255
 _LINE_FEED = 10
 
+_HIGH_BIT_OF_EACH_BYTE = _LOW_BIT_OF_EACH_BYTE << np.uint64(7)
+_LOW_BITS_OF_EACH_BYTE = ~_HIGH_BIT_OF_EACH_BYTE
+_BYTE_NUMBERS = np.uint64(0x0001020304050607)  # number k is in byte 7 - k
+_UNCLEAR = np.uint8(0x80)
+_WORD_BYTES = 8
+_READ_AHEAD_BYTES = 24  # behind a page: two words from its last byte on, each read across a boundary
+_SAMPLED_BYTE = 16
+
 _NOTHING = np.uint64(0xFFFFFFFFFFFFFFFF)  # in place of a shingle's hash, which is even
 _EVEN = _NOTHING - np.uint64(1)
 _HALF_BITS = np.uint64(32)
@@ -151,10 +159,69 @@ def _encode(point: np.int64) -> tuple[np.uint64, int]:
 
 
 @_compiled
-def _hash_tokens(  # noqa: C901, PLR0912 - one thought: the state of a token is a handful of registers
+def _classify_ascii(alphabet: NDArray[np.int32], classes: NDArray[np.uint8]) -> None:
+    """Write as what each byte is hashed; 0 if it separates tokens, _UNCLEAR if it alone does not decide."""
+    classes[:] = _UNCLEAR
+    for byte in range(0x80):
+        if 0 <= alphabet[byte] < 0x80:
+            classes[byte] = np.uint8(alphabet[byte])
+
+
+@_compiled
+def _classify(page: NDArray[np.uint8], classes: NDArray[np.uint8], letters: NDArray[np.uint8]) -> bool:
+    """Write the classes of all bytes, unless a sample of them says that too few are ASCII for it to pay."""
+    others = 0
+    for i in range(0, page.size, _SAMPLED_BYTE):
+        others += page[i] > 0x7F
+    if 2 * others * _SAMPLED_BYTE >= page.size:
+        return False
+    for i in range(page.size):
+        letters[i] = classes[page[i]]
+    letters[page.size : page.size + _READ_AHEAD_BYTES] = 0
+    return True
+
+
+@_inlined
+def _read_word(words: NDArray[np.uint64], at: np.uint64) -> np.uint64:
+    """Return the eight bytes from there, the first one lowest."""
+    index, shift = at >> np.uint64(3), (at & np.uint64(7)) << np.uint64(3)
+    return (words[index] >> shift) | (words[index + np.uint64(1)] << np.uint64(1) << (np.uint64(63) - shift))
+
+
+@_inlined
+def _leading_letters(letters: np.uint64) -> tuple[np.uint64, np.uint64, bool]:
+    """Return the letters before the first byte that is none, how many, and whether that byte is clear.
+
+    Of eight letters there are eight, and it is clear.
+    """
+    stops = (~(letters + _LOW_BITS_OF_EACH_BYTE) | letters) & _HIGH_BIT_OF_EACH_BYTE
+    if stops == np.uint64(0):
+        return letters, np.uint64(_WORD_BYTES), True
+    stop = stops & (~stops + np.uint64(1))
+    first_bit = stop >> np.uint64(7)
+    count = (first_bit * _BYTE_NUMBERS) >> np.uint64(56)
+    return letters & (first_bit - np.uint64(1)), count, letters & stop == np.uint64(0)
+
+
+@_inlined
+def _read_token(words: NDArray[np.uint64], at: int) -> tuple[np.uint64, np.uint64, int]:
+    """Return the letters of a token as two words, and how many; none of a longer token, or one not clear."""
+    rest = np.uint64(0)
+    first, length, is_clear = _leading_letters(_read_word(words, np.uint64(at)))
+    if length == np.uint64(_WORD_BYTES):
+        rest, rest_length, is_clear = _leading_letters(_read_word(words, np.uint64(at + _WORD_BYTES)))
+        is_clear = is_clear and rest_length < np.uint64(_WORD_BYTES)
+        length += rest_length
+    return first, rest, np.int64(length) if is_clear else np.int64(0)
+
+
+@_compiled
+def _hash_tokens(  # noqa: C901, PLR0912, PLR0915 - one thought: the state of a token is a handful of registers
     page: NDArray[np.uint8],
     alphabet: NDArray[np.int32],
+    classes: NDArray[np.uint8],
     max_token_characters: int,
+    words: NDArray[np.uint64],
     hashes: NDArray[np.uint64],
     line_ends: NDArray[np.int64],
 ) -> tuple[int, int]:
@@ -163,13 +230,23 @@ def _hash_tokens(  # noqa: C901, PLR0912 - one thought: the state of a token is 
     A line without tokens does not count. The token count is UNSETTLED_PAGE if the alphabet does not decide.
 
     The state stays in registers: the current token is (h1, h2) of its full blocks of 16 bytes, the bytes
-    since then in `low` and `high`, and its length; there is no buffer of its letters.
+    since then in `low` and `high`, and its length. A token of up to 15 letters of ASCII, which most are, is
+    read as two words of eight.
     """
+    letters = words.view(np.uint8)
+    reads_words = _classify(page, classes, letters)
     nothing = np.uint64(0)
     past_end = np.int64(alphabet.size - 1)
     h1 = h2 = low = high = nothing
     count = length_bytes = characters = at = line_count = line_start = 0
     while at < page.size:
+        if reads_words and characters == 0 and 0 < letters[at] < _UNCLEAR:
+            first, rest, length = _read_token(words, at)
+            if 0 < length <= max_token_characters:
+                hashes[count] = _finish(nothing, nothing, first, rest, length)
+                count += 1
+                at += length
+                continue
         point, size = np.int64(page[at]), 1
         if point > 0x7F:
             point, size = _decode(page, at)
@@ -425,8 +502,9 @@ def fingerprint_pages(
             `token_hashes`.
         line_hashes: out, 32 bits over the sequence of tokens of each line; room like `token_hashes`.
 
-    Cost: 18 µs for a page of 3.5 KB, and 5 µs more with a sketch. Scratch memory of 24 bytes, or 72 with a
-    sketch, per byte of the longest page, of which only what its tokens need is touched.
+    Cost: 11 µs for a page of 3.5 KB of ASCII, 16 of other text, and 4 µs more with a sketch. Scratch memory
+    of 33 bytes, or 81 with a sketch, per byte of the longest page, of which only what its tokens need is
+    touched.
     """
     longest = 0
     for page in range(offsets.size - 1):
@@ -439,10 +517,15 @@ def fingerprint_pages(
     minima = np.empty(bins, np.uint64)
     band_minima = np.empty(bands.shape[1] * band_bins, np.uint64)
     ends = np.empty(longest + 1, np.int64)
+    words = np.empty((longest + _READ_AHEAD_BYTES) // _WORD_BYTES + 1, np.uint64)
+    classes = np.empty(256, np.uint8)
+    _classify_ascii(alphabet, classes)
     token_start = line_start = 0
     for page in range(offsets.size - 1):
         text = utf8[offsets[page] : offsets[page + 1]]
-        token_count, line_count = _hash_tokens(text, alphabet, max_token_characters, tokens, ends)
+        token_count, line_count = _hash_tokens(
+            text, alphabet, classes, max_token_characters, words, tokens, ends
+        )
         token_counts[page] = token_count
         line_counts[page] = line_count
         if token_count != UNSETTLED_PAGE:

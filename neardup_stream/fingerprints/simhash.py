@@ -166,11 +166,11 @@ def fingerprint_texts(
     """Return the fingerprints of visible texts, canonical or not; also sketches and bands if `sketch` is set.
 
     Two texts with one canonical form have the same fingerprints. The first call of a process loads the
-    kernel: 0.3 s, or some 3 s if it must be compiled.
+    kernel: 0.3 s, or some 8 s if it must be compiled.
 
-    Cost: 20 µs a page of 3.5 KB, 5 µs more with a sketch, and some 80 µs more if it must be canonicalized
-    first. The GIL is released except for that. Scratch memory: up to 24 bytes per byte of the longest page,
-    72 with a sketch.
+    Cost: 12 µs a page of 3.5 KB, 4 µs more with a sketch, and some 80 µs more if it must be canonicalized
+    first. The GIL is released except for that. Scratch memory: up to 33 bytes per byte of the longest page,
+    81 with a sketch.
     """
     return _fingerprint(texts, config, sketch, with_lines=False)[0]
 

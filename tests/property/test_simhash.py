@@ -36,6 +36,16 @@ long_runs = st.builds(
     st.integers(100, 150),
     st.text(),
 )
+words = st.builds(
+    "".join,
+    st.lists(
+        st.builds(
+            lambda length, behind: "letterswithoutend"[:length] + behind,
+            st.integers(1, 17),
+            st.sampled_from([" ", " ", ", ", "\n", "\u00e9 ", "\u2019s ", "\u6771"]),
+        )
+    ),
+)
 texts = (
     st.text(st.characters(exclude_categories=()))
     | few_letters
@@ -43,6 +53,7 @@ texts = (
     | pointed
     | repetitive
     | long_runs
+    | words
 )
 
 

@@ -60,6 +60,21 @@ def test_kernel_equals_the_reference(text: str) -> None:
     assert tuple(int(values[0]) for values in computed[:3]) == fingerprint_page(text, THREE)
 
 
+@pytest.mark.parametrize(
+    "behind",
+    ["", " ", "\n", "-", "\0", "é", "\u2019", "東", "\u0301"],
+    ids=["end", "space", "line-feed", "hyphen", "nul", "letter", "quote", "solo", "mark"],
+)
+def test_a_token_is_the_same_at_any_length_and_place_whatever_is_behind_it(behind: str) -> None:
+    texts = [f"{'a ' * start}{'bc' * length}{behind}" for start in range(8) for length in range(1, 20)]
+    texts += [f"{'a' * start} {'b' * length}{behind}c\nd" for start in range(1, 9) for length in range(6, 18)]
+
+    computed = fingerprint_texts(texts, THREE)
+
+    rows = zip(*(values.tolist() for values in computed[:3]), strict=True)
+    assert list(rows) == [fingerprint_page(text, THREE) for text in texts]
+
+
 def test_a_batch_is_its_pages_one_by_one() -> None:
     texts = list(CASES.values())
 
