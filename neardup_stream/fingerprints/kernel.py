@@ -185,7 +185,8 @@ def _classify(page: NDArray[np.uint8], classes: NDArray[np.uint8], letters: NDAr
 def _read_word(words: NDArray[np.uint64], at: np.uint64) -> np.uint64:
     """Return the eight bytes from there, the first one lowest."""
     index, shift = at >> np.uint64(3), (at & np.uint64(7)) << np.uint64(3)
-    return (words[index] >> shift) | (words[index + np.uint64(1)] << np.uint64(1) << (np.uint64(63) - shift))
+    low, high = words[index], words[index + np.uint64(1)]
+    return np.uint64((low >> shift) | (high << np.uint64(1) << (np.uint64(63) - shift)))
 
 
 @_inlined
@@ -200,19 +201,18 @@ def _leading_letters(letters: np.uint64) -> tuple[np.uint64, np.uint64, bool]:
     stop = stops & (~stops + np.uint64(1))
     first_bit = stop >> np.uint64(7)
     count = (first_bit * _BYTE_NUMBERS) >> np.uint64(56)
-    return letters & (first_bit - np.uint64(1)), count, letters & stop == np.uint64(0)
+    return letters & (first_bit - np.uint64(1)), count, bool(letters & stop == np.uint64(0))
 
 
 @_inlined
 def _read_token(words: NDArray[np.uint64], at: int) -> tuple[np.uint64, np.uint64, int]:
     """Return the letters of a token as two words, and how many; none of a longer token, or one not clear."""
-    rest = np.uint64(0)
     first, length, is_clear = _leading_letters(_read_word(words, np.uint64(at)))
-    if length == np.uint64(_WORD_BYTES):
-        rest, rest_length, is_clear = _leading_letters(_read_word(words, np.uint64(at + _WORD_BYTES)))
-        is_clear = is_clear and rest_length < np.uint64(_WORD_BYTES)
-        length += rest_length
-    return first, rest, np.int64(length) if is_clear else np.int64(0)
+    if length < np.uint64(_WORD_BYTES):
+        return first, np.uint64(0), int(np.int64(length)) if is_clear else 0
+    rest, rest_length, is_clear = _leading_letters(_read_word(words, np.uint64(at + _WORD_BYTES)))
+    is_whole = is_clear and rest_length < np.uint64(_WORD_BYTES)
+    return first, rest, int(np.int64(length + rest_length)) if is_whole else 0
 
 
 @_compiled
