@@ -31,7 +31,8 @@ class StoredLayouts(NamedTuple):
 
     def tables(self, number: int) -> TableSettings:
         """Return the settings of a layout."""
-        return self.known.get(number) or TableSettings(self.base.index.expected_pages, self.base.index.blocks)
+        index = self.base.index
+        return self.known.get(number) or TableSettings(index.expected_pages, index.blocks, index.substrings)
 
     def settings(self, number: int) -> Settings:
         """Return the settings, with those of a layout."""
@@ -52,9 +53,10 @@ async def stored_layouts(client: RedisClient, settings: Settings) -> StoredLayou
         latest = known[max(known)]
         raise ConfigError(
             f"the tables under redis.namespace {settings.redis.namespace!r} are laid out by"
-            f" index.expected_pages = {latest.expected_pages} and index.blocks = {latest.blocks}, and not by"
-            f" {settings.index.expected_pages} and {settings.index.blocks}: set these; 'rebuild --into'"
-            " changes them"
+            f" index.expected_pages = {latest.expected_pages}, index.blocks = {latest.blocks} and"
+            f" index.substrings = {latest.substrings}, and not by {settings.index.expected_pages},"
+            f" {settings.index.blocks} and {settings.index.substrings}: set these; 'rebuild --into' changes"
+            " them"
         )
     return StoredLayouts(with_tables(settings, known[0]), known)
 

@@ -70,7 +70,7 @@ class IndexConfig:
     table, 3 for each band.
 
     Attributes:
-        permuted: blocks and distance; 4 blocks at 3 bits are 4 tables, some 100 bytes a page.
+        permuted: blocks, distance and substrings; 4 blocks at 3 bits are 4 tables, some 100 bytes a page.
         expected_pages: the largest number of pages that the index will hold; sets the width of the buckets.
         bucket_cap: a range of at most this many entries is read whole, so that every page of a cluster is
             reported. A larger one is an oversized bucket and only sampled; a metric counts the probes with

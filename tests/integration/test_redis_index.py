@@ -17,7 +17,11 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.keys import Keys
 from neardup_stream.stores.redis.tables import RedisTables
 
-LAYOUTS = [(blocks, bits) for blocks in range(4, 9) for bits in range(1, 6) if blocks > bits]
+LAYOUTS = [
+    *(PermutedConfig(blocks, bits) for blocks in range(4, 9) for bits in range(1, 6) if blocks > bits),
+    PermutedConfig(blocks=3, distance_bits=3, substrings=2),
+    PermutedConfig(blocks=4, distance_bits=3, substrings=2),
+]
 BATCH_PAGES = 50
 
 
@@ -46,12 +50,13 @@ def index_on(client: RedisClient, namespace: str, layout: IndexLayout) -> Permut
 
 
 @pytest.mark.parametrize("server", ["redis_server", "valkey_server", "redis_cluster"])
-@pytest.mark.parametrize(("blocks", "distance_bits"), LAYOUTS)
+@pytest.mark.parametrize("permuted", LAYOUTS, ids=str)
 async def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
-    request: pytest.FixtureRequest, server: str, namespace: str, blocks: int, distance_bits: int
+    request: pytest.FixtureRequest, server: str, namespace: str, permuted: PermutedConfig
 ) -> None:
-    words = planted_words(64 * blocks + distance_bits, distance_bits)
-    layout = IndexLayout(IndexConfig(PermutedConfig(blocks, distance_bits), expected_pages=10**7))
+    distance_bits = permuted.distance_bits
+    words = planted_words(64 * permuted.blocks + distance_bits, distance_bits)
+    layout = IndexLayout(IndexConfig(permuted, expected_pages=10**7))
     pages = [IndexedPage(Handle(row), 1, Fingerprint64(word)) for row, word in enumerate(words)]
     found: list[set[int]] = []
 

@@ -27,13 +27,22 @@ LAYOUTS = [
     ]
 ]
 
-layouts = st.sampled_from(LAYOUTS)
+SUBSTRINGS = [
+    PermutedConfig(blocks, distance_bits, substrings)
+    for distance_bits in range(7)
+    for substrings in range(2, distance_bits + 2)
+    for blocks in range(distance_bits // substrings + 1, 6)
+]
+
+layouts = st.sampled_from([*LAYOUTS, *SUBSTRINGS])
 words = st.integers(0, 2**WORD_BITS - 1)
 
 
 @st.composite
-def matching_pairs(draw: st.DrawFn) -> tuple[PermutedConfig, Words, Words]:
-    config = draw(layouts)
+def matching_pairs(
+    draw: st.DrawFn, configs: st.SearchStrategy[PermutedConfig]
+) -> tuple[PermutedConfig, Words, Words]:
+    config = draw(configs)
     word = draw(words)
     flipped_bits = draw(st.sets(st.integers(0, WORD_BITS - 1), max_size=config.distance_bits))
     other = word ^ sum(1 << bit for bit in flipped_bits)
@@ -59,14 +68,14 @@ def test_permutations_preserve_distance_and_count_of_bits(
         assert distances(permuted, permuted[:, None]).tolist() == distances(pair, pair[:, None]).tolist()
 
 
-@given(matching_pairs())
+@given(matching_pairs(layouts))
 def test_every_match_shares_a_prefix_in_some_table(case: tuple[PermutedConfig, Words, Words]) -> None:
     config, left, right = case
 
     assert any(shares_prefix(table, left, right) for table in permutations(config))
 
 
-@given(matching_pairs())
+@given(matching_pairs(st.sampled_from(LAYOUTS)))
 def test_every_match_is_found_first_in_exactly_one_table(case: tuple[PermutedConfig, Words, Words]) -> None:
     config, left, right = case
     finding = [table for table in permutations(config) if shares_prefix(table, left, right)]

@@ -18,10 +18,15 @@ from neardup_stream.stores.memory.tables import MemoryTables
 WORD = st.integers(0, 2**64 - 1)
 LOW_BITS = st.sampled_from([0, 1, 2, 4, 0x80, 0x100])
 LAYOUTS = [
-    (blocks, distance_bits)
-    for blocks in range(4, 9)
-    for distance_bits in range(1, 6)
-    if blocks > distance_bits
+    *(
+        PermutedConfig(blocks, distance_bits)
+        for blocks in range(4, 9)
+        for distance_bits in range(1, 6)
+        if blocks > distance_bits
+    ),
+    PermutedConfig(blocks=3, distance_bits=3, substrings=2),
+    PermutedConfig(blocks=4, distance_bits=3, substrings=2),
+    PermutedConfig(blocks=2, distance_bits=4, substrings=3),
 ]
 
 
@@ -71,19 +76,19 @@ async def candidates(index: PermutedIndex, batches: list[list[IndexedPage]]) -> 
     return found
 
 
-@pytest.mark.parametrize(("blocks", "distance_bits"), LAYOUTS)
+@pytest.mark.parametrize("permuted", LAYOUTS, ids=str)
 @settings(max_examples=25)
 @given(data=st.data())
 def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
-    data: st.DataObject, blocks: int, distance_bits: int
+    data: st.DataObject, permuted: PermutedConfig
 ) -> None:
-    words = data.draw(near_words(distance_bits))
+    words = data.draw(near_words(permuted.distance_bits))
     expected_pages = data.draw(st.sampled_from([1, 10**6, 10**9]))
     shards = data.draw(st.sampled_from([1, 16, 256]))
     cut = data.draw(st.integers(0, len(words)))
     layout = IndexLayout(
         IndexConfig(
-            PermutedConfig(blocks, distance_bits),
+            permuted,
             expected_pages=expected_pages,
             shards=shards,
         )
@@ -96,7 +101,7 @@ def test_every_stored_fingerprint_within_distance_is_found_and_no_other(
         )
     )
 
-    assert found == brute_force(words, distance_bits)
+    assert found == brute_force(words, permuted.distance_bits)
 
 
 @settings(max_examples=50)

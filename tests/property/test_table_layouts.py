@@ -34,7 +34,7 @@ DELAYS = (0, 1, 2, 40)
 """Turns of others around a call; one in four takes longer than a whole batch of the other daemon."""
 LAYOUTS = (
     IndexLayout(IndexConfig(bands=12)),
-    IndexLayout(IndexConfig(PermutedConfig(blocks=5), expected_pages=20_000_000, bands=12)),
+    IndexLayout(IndexConfig(PermutedConfig(3, substrings=2), expected_pages=20_000_000, bands=12)),
 )
 
 

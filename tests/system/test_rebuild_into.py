@@ -39,7 +39,7 @@ STEPS = (
     "before cluster_store.commit",  # filled
     "after cluster_store.commit",  # switched
 )
-NEW_SETTINGS = "index.expected_pages = 20000000\nindex.blocks = 5\n"
+NEW_SETTINGS = "index.expected_pages = 20000000\nindex.blocks = 3\nindex.substrings = 2\n"
 URL = "https://example.com/{}"
 NAMESPACE = "redis.namespace="
 PLANNED = 'neardup_limit{setting="index.expected_pages"}'
@@ -108,7 +108,7 @@ def test_tables_change_while_two_daemons_run_and_the_command_is_killed_at_each_s
 
 def test_daemons_start_with_the_settings_of_either_layout_and_with_no_other(index: StoredIndex) -> None:
     index.hold(*(page_json(name, essay(1)) for name in "ab"))
-    larger = (*index.settings, "index.expected_pages=20000000", "index.blocks=5")
+    larger = (*index.settings, *NEW_SETTINGS.replace(" ", "").splitlines())
     other = (*index.settings, "index.expected_pages=3000000")
     assert StoredIndex(index.server, larger).call("query", "https://example.com/a").returncode == 2
 
@@ -118,7 +118,7 @@ def test_daemons_start_with_the_settings_of_either_layout_and_with_no_other(inde
         found = StoredIndex(index.server, settings).json_of("query", "https://example.com/a")
         assert [match["id"] for match in found["matches"]] == ["https://example.com/b"]
         explained = StoredIndex(index.server, settings).json_of("explain", *map(URL.format, "ab"))
-        assert explained["tables"]["simhash_count"] == 10  # of 5 blocks
+        assert explained["tables"]["simhash_count"] == 6  # of 2 substrings
     refused = StoredIndex(index.server, other).call("query", "https://example.com/a")
     assert refused.returncode == 2
     assert b"set these" in refused.stderr

@@ -7,7 +7,7 @@ import msgspec
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexLayout
 
-__all__ = ["BytesPerPage", "bytes_per_page", "tombstone_bytes"]
+__all__ = ["BytesPerPage", "bytes_per_page", "table_bytes", "tombstone_bytes"]
 
 _TABLE_BYTES: Final = 26.0
 """Of a page in one permuted table, buckets filled as planned; `benchmarks.end_to_end` measures these."""
@@ -59,7 +59,7 @@ def bytes_per_page(
     """
     sketch_bytes = sketch.bins * sketch.code_bits / 8
     return BytesPerPage(
-        tables=len(layout.tables) * _TABLE_BYTES + layout.config.bands * _BAND_BYTES,
+        tables=table_bytes(layout),
         record=_RECORD_BYTES
         + url_bytes
         + sketch_bytes
@@ -67,6 +67,11 @@ def bytes_per_page(
         + framed_share * _FRAME_BYTES,
         clusters=linked_share * _LINKED_PAGE_BYTES,
     )
+
+
+def table_bytes(layout: IndexLayout) -> float:
+    """Predict the bytes of a page in the permuted tables and the bands."""
+    return len(layout.tables) * _TABLE_BYTES + layout.config.bands * _BAND_BYTES
 
 
 def tombstone_bytes(pages_per_second: float, ttl_seconds: float) -> float:

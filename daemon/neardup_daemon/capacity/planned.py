@@ -4,25 +4,23 @@ from math import ceil
 from typing import Final, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
+from neardup_daemon.capacity.layouts import LayoutCost, layout_costs, layout_for, range_entries
 from neardup_daemon.capacity.machines import Cost, Machines, cost_per_page, machines_for
 from neardup_daemon.capacity.memory import BytesPerPage, bytes_per_page, tombstone_bytes
 from neardup_daemon.capacity.recall import recall_of_edits
-from neardup_daemon.preparing import index_layout, sketch_config
+from neardup_daemon.preparing import sketch_config
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.sketch import SketchConfig
-from neardup_stream.indexes.layout import IndexLayout
 from neardup_stream.pipeline.classification import SMALL_FRAME
 
-__all__ = ["FRAME_SHARES", "Corpus", "IndexPlan", "RecallRow", "layout_for", "plan_index"]
+__all__ = ["FRAME_SHARES", "Corpus", "IndexPlan", "RecallRow", "plan_index"]
 
 FRAME_SHARES: Final = (0.0, 0.5, 0.8)
 """For which recall is predicted."""
 
 _EDITED_WORDS: Final = (0, 1, 2, 5, 10, 20, 50, 100)
-_MORE_BLOCKS: Final = 4
 
 
 class Corpus(NamedTuple):
@@ -67,9 +65,10 @@ class IndexPlan(msgspec.Struct, frozen=True):
     """A plan.
 
     Attributes:
-        blocks: of a fingerprint.
+        substrings: of a fingerprint.
+        blocks: of each substring.
         range_entries: entries that a probe of a permuted table reads on average.
-        range_entries_with_fewer: with a block less; None where there can be none.
+        layouts: what this layout and others cost a usual page.
         bytes_per_page: by what they hold.
         index_bytes: of all pages, at rest.
         tombstone_bytes: that come on top while pages flow.
@@ -79,9 +78,10 @@ class IndexPlan(msgspec.Struct, frozen=True):
         settings: to paste.
     """
 
+    substrings: int
     blocks: int
     range_entries: float
-    range_entries_with_fewer: float | None
+    layouts: tuple[LayoutCost, ...]
     bytes_per_page: BytesPerPage
     index_bytes: int
     tombstone_bytes: int
@@ -92,7 +92,7 @@ class IndexPlan(msgspec.Struct, frozen=True):
 
 
 def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
-    """Plan an index with these settings; its blocks, shards and expected pages follow from the corpus.
+    """Plan an index with these settings; its layout, shards and expected pages follow from the corpus.
 
     Raises:
         ConfigError: no layout keeps the ranges of so many pages within `index.bucket_cap`, or pages are
@@ -102,7 +102,7 @@ def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
     if sketch is None:
         raise ConfigError("recall is predicted for sketches: set verdict.scheme to sketch")
     layout = layout_for(corpus.pages, settings)
-    blocks = layout.config.permuted.blocks
+    permuted = layout.config.permuted
     page = bytes_per_page(
         layout,
         sketch,
@@ -110,19 +110,20 @@ def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
         linked_share=corpus.linked_share,
         framed_share=corpus.framed_share,
     )
-    range_entries = _range_entries(corpus.pages, layout)
+    entries = range_entries(corpus.pages, layout)
     cost = cost_per_page(
         layout,
-        range_entries=range_entries,
+        range_entries=entries,
         words=corpus.words,
         html_bytes=corpus.html_bytes,
         linked_share=corpus.linked_share,
     )
     machines = machines_for(cost, corpus.rate, page.total * corpus.pages, corpus.master_bytes)
     return IndexPlan(
-        blocks=blocks,
-        range_entries=range_entries,
-        range_entries_with_fewer=_range_entries_with(corpus.pages, settings, blocks - 1),
+        substrings=permuted.substrings,
+        blocks=permuted.blocks,
+        range_entries=entries,
+        layouts=tuple(layout_costs(corpus.pages, settings)),
         bytes_per_page=page,
         index_bytes=round(page.total * corpus.pages),
         tombstone_bytes=round(tombstone_bytes(corpus.rate, settings.clusters.tombstone_ttl_seconds)),
@@ -131,49 +132,11 @@ def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
         recall=tuple(_recall_rows(corpus, sketch, settings)),
         settings={
             "index.expected_pages": corpus.pages,
-            "index.blocks": blocks,
+            "index.blocks": permuted.blocks,
+            "index.substrings": permuted.substrings,
             "index.shards": machines.shards,
         },
     )
-
-
-def layout_for(pages: int, settings: Settings) -> IndexLayout:
-    """Return the layout with the fewest blocks whose average range is within the bucket cap.
-
-    Raises:
-        ConfigError: none has.
-    """
-    fewest = settings.index.distance_bits + 1
-    for blocks in range(fewest, fewest + _MORE_BLOCKS):
-        layout = _layout_with(pages, settings, blocks)
-        if layout is not None and _range_entries(pages, layout) <= settings.index.bucket_cap:
-            return layout
-    raise ConfigError(
-        f"no layout of fewer than {fewest + _MORE_BLOCKS} blocks keeps the ranges of {pages:,} pages within"
-        f" index.bucket_cap ({settings.index.bucket_cap}); split the corpus by verdict.scope or over several"
-        " namespaces"
-    )
-
-
-def _layout_with(pages: int, settings: Settings, blocks: int) -> IndexLayout | None:
-    """Return the layout; None where its prefix is too short for tables keyed by leading byte."""
-    index = replace(settings.index, expected_pages=pages)
-    try:
-        return index_layout(replace(settings, index=replace(index, blocks=blocks)))
-    except ConfigError:
-        return None
-
-
-def _range_entries(pages: int, layout: IndexLayout) -> float:
-    """Return how many of such fingerprints share a prefix on average, in the table with the shortest."""
-    return float(pages / 2 ** min(table.prefix_bits for table in layout.tables))
-
-
-def _range_entries_with(pages: int, settings: Settings, blocks: int) -> float | None:
-    if blocks <= settings.index.distance_bits:
-        return None
-    layout = _layout_with(pages, settings, blocks)
-    return None if layout is None else _range_entries(pages, layout)
 
 
 def _recall_rows(corpus: Corpus, sketch: SketchConfig, settings: Settings) -> list[RecallRow]:

@@ -25,12 +25,17 @@ def readable(corpus: Corpus, plan: IndexPlan) -> str:
 
 def _layout(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
     yield _title("Layout")
-    yield f"  {plan.blocks} blocks: a probe of a table reads {plan.range_entries:,.1f} entries on average"
-    if plan.range_entries_with_fewer is not None:
-        yield (
-            f"  {plan.blocks - 1} blocks would read {plan.range_entries_with_fewer:,.0f}, more than"
-            " index.bucket_cap, so that matches are missed"
+    parts = f"{counted(plan.substrings, 'substring')} of {counted(plan.blocks, 'block')}"
+    yield f"  {parts}: a probe of a table reads {plan.range_entries:,.1f} entries on average"
+    yield "  the least product of time and bytes of Redis for a usual page is taken; index.bucket_cap allows"
+    yield "  substrings  blocks  tables  entries read  us a page  bytes a page"
+    for each in plan.layouts:
+        line = (
+            f"  {each.substrings:>10}  {each.blocks:>6}  {each.tables:>6}  {each.range_entries:>12,.1f}"
+            f"  {each.redis:>9,.0f}  {each.bytes:>12,.0f}"
         )
+        is_taken = (each.substrings, each.blocks) == (plan.substrings, plan.blocks)
+        yield click.style(f"{line}  taken", bold=True) if is_taken else line
     yield f"  assumed: {corpus.linked_share:.0%} of pages in clusters, {corpus.framed_share:.0%} with a frame"
 
 

@@ -68,4 +68,5 @@ def _lay_out(settings: Settings, state_dir: Path | None, expected_pages: int) ->
         )
     where = "in all daemons' settings" if state_dir is None else "wherever this directory is used"
     click.echo(f"{counted(done.removed_count, 'bucket')} of other layouts removed; set {where}:")
-    click.echo(f"index.expected_pages = {done.tables.expected_pages}\nindex.blocks = {done.tables.blocks}")
+    for name, value in done.tables._asdict().items():
+        click.echo(f"index.{name} = {value}")

@@ -51,7 +51,8 @@ def judge_layout(settings: Settings) -> Finding:
     layout = IndexLayout(index.config())
     fill = index.expected_pages / 2 ** (8 + layout.bucket_bits)
     facts = (
-        f"index: {len(layout.tables)} tables for {index.blocks} blocks at {index.distance_bits} bits, "
+        f"index: {counted(len(layout.tables), 'table')} for {counted(index.substrings, 'substring')} of"
+        f" {counted(index.blocks, 'block')} at {counted(index.distance_bits, 'bit')}, "
         f"{fill:,.0f} entries a bucket at {counted(index.expected_pages, 'page')}"
     )
     if fill > MEAN_FILL:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from neardup_daemon.capacity.planned import layout_for
+from neardup_daemon.capacity.layouts import layout_for
 from neardup_daemon.logs import log_event
 from neardup_daemon.loop_wiring import build_retries
 from neardup_daemon.repair.rebuilding import Rebuilt, fill
@@ -58,7 +58,7 @@ async def lay_out(
     expected_pages: int,
     on_slots: Callable[[int, int], None] | None,
 ) -> LaidOut:
-    """Lay the tables out for so many pages, with the blocks that `plan` recommends.
+    """Lay the tables out for so many pages, with the blocks and substrings that `plan` recommends.
 
     Safe while daemons run. Ended at any moment, the next call does the rest: fills the same layout again, or
     another one in its place, or removes what is left of those not in force.
@@ -78,7 +78,8 @@ async def lay_out(
     Cost: as `rebuild`; the memory of both layouts until the former one is removed.
     """
     layout = layout_for(expected_pages, settings)
-    wanted = TableSettings(expected_pages, layout.config.permuted.blocks)
+    permuted = layout.config.permuted
+    wanted = TableSettings(expected_pages, permuted.blocks, permuted.substrings)
     retries = build_retries(settings, NoMeters(), lambda _error: None)
     async with open_stored_index(settings, state_dir) as stores:
         if not stores.namespace.is_created:

@@ -22,9 +22,19 @@ class Index(Section, frozen=True):
         Meta(
             ge=2,
             le=64,
-            description="Parts a fingerprint is split into; at 3 bits, 4 parts make 4 tables and 5 make 10.",
+            description="Parts that each substring of a fingerprint is split into; at 3 bits and one"
+            " substring, 4 parts make 4 tables and 5 make 10. More make ranges shorter, and tables more.",
         ),
     ] = 4
+    substrings: Annotated[
+        int,
+        Meta(
+            ge=1,
+            le=64,
+            description="Parts of a fingerprint that are searched on their own, at most one more than"
+            " `index.distance_bits`; at 3 bits, 2 of 3 blocks make 6 tables. `plan` names the best.",
+        ),
+    ] = 1
     distance_bits: Annotated[
         int,
         Meta(ge=0, le=63, description="Fingerprints that differ in at most this many bits are candidates."),
@@ -72,7 +82,7 @@ class Index(Section, frozen=True):
     def config(self) -> IndexConfig:
         """Return these settings for the index."""
         return IndexConfig(
-            permuted=PermutedConfig(self.blocks, self.distance_bits),
+            permuted=PermutedConfig(self.blocks, self.distance_bits, self.substrings),
             bands=self.bands,
             expected_pages=self.expected_pages,
             bucket_cap=self.bucket_cap,

@@ -21,10 +21,12 @@ class TableSettings(NamedTuple):
     Attributes:
         expected_pages: `index.expected_pages`.
         blocks: `index.blocks`.
+        substrings: `index.substrings`; layouts of releases before there were any have one.
     """
 
     expected_pages: int
     blocks: int
+    substrings: int = 1
 
 
 async def read_layouts(client: RedisClient, namespace: str) -> Mapping[int, TableSettings]:

@@ -43,6 +43,20 @@ def test_the_prefix_is_as_wide_as_the_leading_blocks() -> None:
     assert tables[-1].prefix_bits == 11 + 10 + 10
 
 
+def test_the_tables_of_a_substring_lead_with_its_blocks() -> None:
+    tables = permutations(PermutedConfig(blocks=3, distance_bits=3, substrings=2))
+
+    assert [table.order for table in tables] == [
+        (0, 1, 2, 3, 4, 5),
+        (0, 2, 1, 3, 4, 5),
+        (1, 2, 0, 3, 4, 5),
+        (3, 4, 0, 1, 2, 5),
+        (3, 5, 0, 1, 2, 4),
+        (4, 5, 0, 1, 2, 3),
+    ]
+    assert [table.prefix_bits for table in tables] == [22, 21, 21, 22, 21, 21]
+
+
 def test_the_blocks_a_table_passed_over_are_those_before_its_last_leading_one() -> None:
     tables = permutations(PermutedConfig(blocks=4, distance_bits=2))
 
@@ -92,6 +106,20 @@ def test_a_config_within_the_limits_is_accepted(blocks: int, distance_bits: int)
 def test_a_config_beyond_a_limit_names_the_numbers(blocks: int, distance_bits: int, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         PermutedConfig(blocks, distance_bits)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "substrings", "message"),
+    [
+        pytest.param(3, 0, r"substrings \(0\) must be in \[1, 4\]", id="no-substring"),
+        pytest.param(3, 5, r"substrings \(5\) must be in \[1, 4\]", id="more-than-a-match-needs"),
+        pytest.param(1, 2, r"blocks \(1\) must be in \[2, 32\] with distance_bits \(3\)", id="few-blocks"),
+        pytest.param(33, 2, r"blocks \(33\) must be in \[2, 32\]", id="more-blocks-than-bits"),
+    ],
+)
+def test_substrings_beyond_a_limit_name_the_numbers(blocks: int, substrings: int, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        PermutedConfig(blocks, 3, substrings)
 
 
 @pytest.mark.parametrize("table_count_offset", [-1, 0, 1], ids=["limit-1", "limit", "limit+1"])

@@ -5,7 +5,9 @@ import random
 import msgspec
 import numpy as np
 import pytest
+from click import unstyle
 from click.testing import CliRunner
+from neardup_daemon.capacity.layouts import layout_costs, layout_for
 from neardup_daemon.capacity.machines import cost_per_page
 from neardup_daemon.capacity.planned import Corpus, IndexPlan, plan_index
 from neardup_daemon.capacity.recall import recall_of_edits, resemblance_after_edits
@@ -91,13 +93,42 @@ def test_long_ranges_take_the_commands_and_the_time_that_redis_was_measured_to_t
     assert long.redis - short.redis == pytest.approx(more_microseconds, abs=6)
 
 
-@pytest.mark.parametrize(("pages", "blocks"), [(1, 4), (8_388_608, 4), (8_388_609, 5), (500_000_000, 5)])
-def test_the_fewest_blocks_are_taken_that_keep_ranges_within_the_bucket_cap(pages: int, blocks: int) -> None:
+@pytest.mark.parametrize(
+    ("pages", "substrings", "blocks"),
+    [
+        (1, 1, 4),
+        (500_000, 1, 4),
+        (2_000_000, 2, 3),
+        (20_000_000, 2, 3),
+        (40_000_000, 2, 4),
+        (500_000_000, 1, 5),
+    ],
+)
+def test_the_layout_is_the_one_with_the_least_product_of_time_and_bytes(
+    pages: int, substrings: int, blocks: int
+) -> None:
     plan = plan_index(CORPUS._replace(pages=pages), Settings())
 
-    assert plan.blocks == blocks
+    assert (plan.substrings, plan.blocks) == (substrings, blocks)
     assert plan.range_entries <= Settings().index.bucket_cap
-    assert plan.range_entries_with_fewer is None or blocks == 5
+    taken = min(plan.layouts, key=lambda each: each.redis * each.bytes)
+    assert (taken.substrings, taken.blocks) == (substrings, blocks)
+
+
+@pytest.mark.parametrize("pages", [1_000, 1_000_000, 10_000_000, 10**9])
+def test_more_tables_are_considered_only_where_they_take_less_time(pages: int) -> None:
+    layouts = layout_costs(pages, Settings())
+
+    assert [each.tables for each in layouts] == sorted({each.tables for each in layouts})
+    assert [each.redis for each in layouts] == sorted({each.redis for each in layouts}, reverse=True)
+    assert all(each.range_entries <= Settings().index.bucket_cap for each in layouts)
+
+
+@pytest.mark.parametrize("distance_bits", range(1, 7))
+def test_there_is_a_layout_for_every_distance_up_to_six_bits(distance_bits: int) -> None:
+    layout = layout_for(1_000_000, settings_of(f"index.distance_bits={distance_bits}", "index.blocks=8"))
+
+    assert layout.config.permuted.distance_bits == distance_bits
 
 
 def test_the_settings_of_a_plan_are_valid_settings() -> None:
@@ -105,7 +136,7 @@ def test_the_settings_of_a_plan_are_valid_settings() -> None:
 
     planned = settings_of(*(f"{name}={value}" for name, value in plan.settings.items())).index
 
-    assert (planned.expected_pages, planned.blocks) == (500_000_000, 5)
+    assert (planned.expected_pages, planned.blocks, planned.substrings) == (500_000_000, 5, 1)
     assert planned.shards >= 4 * plan.machines.masters
 
 
@@ -135,10 +166,14 @@ def test_the_command_prints_the_plan_as_json_for_programs() -> None:
 
 
 def test_a_person_reads_the_reasons_and_settings_to_paste() -> None:
-    text = readable(CORPUS, plan_index(CORPUS, Settings()))
+    corpus = CORPUS._replace(pages=2_000_000)
+    text = readable(corpus, plan_index(corpus, Settings()))
 
-    assert "4 blocks would read 7,629, more than index.bucket_cap" in text
-    assert "expected_pages = 500_000_000" in text
+    rows = [line.split() for line in unstyle(text).splitlines()]
+    assert ["1", "4", "4", "30.5", "169", "658"] in rows
+    assert ["2", "3", "6", "1.0", "128", "710", "taken"] in rows
+    assert "expected_pages = 2_000_000" in text
+    assert "substrings = 2" in text
 
 
 @pytest.mark.parametrize("pages", ["x", "0", "2000G", "-5", "nan"])

@@ -30,6 +30,12 @@ def test_plans_of_one_schema_give_the_same_keys(one: int, other: int, shards: in
         assert numbers(index_layout(first)) == numbers(index_layout(second))
 
 
+def test_an_index_of_one_substring_has_the_schema_it_had_before_there_were_more() -> None:
+    assert "substrings" not in schema(Settings())
+    halves = replace(Settings(), index=replace(Settings().index, blocks=3, substrings=2))
+    assert schema(halves)["substrings"] == 2
+
+
 def test_plans_that_differ_in_the_hashes_of_clusters_alone_have_different_schemas() -> None:
     small, larger = (settings(each, shards=16, blocks=4) for each in (100, 500))
 

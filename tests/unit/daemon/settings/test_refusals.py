@@ -128,6 +128,7 @@ def test_a_value_that_is_not_allowed_is_refused_in_words(override: str, message:
     ("overrides", "message"),
     [
         pytest.param(["index.blocks=3"], "blocks (3) must be greater than", id="blocks-and-distance"),
+        pytest.param(["index.substrings=5"], "substrings (5) must be in [1, 4]", id="substrings"),
         pytest.param(["index.shards=3"], "power of two", id="shards"),
         pytest.param(
             ["pipeline.max_batch_pages=2049"], "pipeline.max_in_flight_pages (2048)", id="batch-too-big"

@@ -1,0 +1,114 @@
+"""Choose how the tables of an index are laid out: the blocks and substrings that cost a page the least.
+
+More tables take memory, and time for each of them; fewer have shorter prefixes, so that a probe reads more
+entries. A Redis master is full by time or by memory, so the layout with the least product of both is taken.
+"""
+
+from itertools import product
+from typing import Final
+
+import msgspec
+from msgspec.structs import replace
+
+from neardup_daemon.capacity.machines import cost_per_page
+from neardup_daemon.capacity.memory import table_bytes
+from neardup_daemon.preparing import index_layout
+from neardup_daemon.settings.settings import Settings
+from neardup_stream.errors import ConfigError
+from neardup_stream.indexes.layout import IndexLayout
+
+__all__ = ["LayoutCost", "layout_costs", "layout_for", "range_entries"]
+
+_OTHER_BYTES: Final = 350.0
+"""Of a usual page outside the tables: its record and its place in the clusters."""
+
+_MORE_BLOCKS: Final = 4
+
+
+class LayoutCost(msgspec.Struct, frozen=True):
+    """What a usual page takes of Redis in one layout.
+
+    Attributes:
+        substrings: `index.substrings`.
+        blocks: `index.blocks`.
+        tables: permuted tables.
+        range_entries: entries that a probe of a table reads on average.
+        redis: microseconds of one core.
+        bytes: of tables, record and clusters.
+    """
+
+    substrings: int
+    blocks: int
+    tables: int
+    range_entries: float
+    redis: float
+    bytes: float
+
+
+def layout_for(pages: int, settings: Settings) -> IndexLayout:
+    """Return the layout that costs the least at so many pages.
+
+    Raises:
+        ConfigError: none keeps the ranges of so many pages within `index.bucket_cap`.
+    """
+    layouts = _layouts(pages, settings)
+    if not layouts:
+        raise ConfigError(
+            f"no layout keeps the ranges of {pages:,} pages within index.bucket_cap"
+            f" ({settings.index.bucket_cap}); split the corpus by verdict.scope or over several namespaces"
+        )
+    _, best = min(layouts, key=lambda each: each[0].redis * each[0].bytes)
+    return best
+
+
+def layout_costs(pages: int, settings: Settings) -> list[LayoutCost]:
+    """Return what the layouts cost whose ranges are within `index.bucket_cap` on average.
+
+    The fewest tables come first. Layouts that take more time than one of as many tables, or fewer, are left
+    out.
+    """
+    costs = sorted(
+        (cost for cost, _ in _layouts(pages, settings)), key=lambda cost: (cost.tables, cost.redis)
+    )
+    return [cost for at, cost in enumerate(costs) if all(cost.redis < each.redis for each in costs[:at])]
+
+
+def range_entries(pages: int, layout: IndexLayout) -> float:
+    """Return how many of such fingerprints share a prefix on average, in the table with the shortest."""
+    return float(pages / 2 ** min(table.prefix_bits for table in layout.tables))
+
+
+def _layouts(pages: int, settings: Settings) -> list[tuple[LayoutCost, IndexLayout]]:
+    """Return the layouts whose ranges are within the cap, with what they cost; fewest substrings first."""
+    distance_bits = settings.index.distance_bits
+    layouts = (
+        _layout_with(pages, settings, substrings, distance_bits // substrings + more)
+        for substrings, more in product(range(1, distance_bits + 2), range(1, _MORE_BLOCKS + 1))
+    )
+    return [
+        (_cost(pages, layout), layout)
+        for layout in layouts
+        if layout is not None and range_entries(pages, layout) <= settings.index.bucket_cap
+    ]
+
+
+def _layout_with(pages: int, settings: Settings, substrings: int, blocks: int) -> IndexLayout | None:
+    """Return the layout; None where it cannot be: too short a prefix, or too many tables."""
+    index = replace(settings.index, expected_pages=pages)
+    try:
+        return index_layout(replace(settings, index=replace(index, substrings=substrings, blocks=blocks)))
+    except ConfigError:
+        return None
+
+
+def _cost(pages: int, layout: IndexLayout) -> LayoutCost:
+    permuted, entries = layout.config.permuted, range_entries(pages, layout)
+    cost = cost_per_page(layout, range_entries=entries, words=0, html_bytes=0, linked_share=0)
+    return LayoutCost(
+        substrings=permuted.substrings,
+        blocks=permuted.blocks,
+        tables=len(layout.tables),
+        range_entries=entries,
+        redis=cost.redis,
+        bytes=table_bytes(layout) + _OTHER_BYTES,
+    )
