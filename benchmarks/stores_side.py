@@ -100,7 +100,7 @@ class Stores:
             schema_id="bench0",
             shard_bits=layout.shard_bits,
             table_count=layout.table_count,
-            bucket_bits=layout.bucket_bits,
+            bucket_bits=layout.key_bucket_bits,
             slot_bits=layout.slot_bits,
         )
         cluster_slot_bits = (expected_pages // CLUSTER_FILL).bit_length()
