@@ -13,7 +13,6 @@ before a figure is printed: every page has one outcome, every duplicate one even
 import argparse
 import asyncio
 import json
-import os
 import statistics
 import time
 from collections.abc import Mapping, Sequence
@@ -28,6 +27,8 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.crawls import CRAWLS, Crawl, text_pages
+from benchmarks.process_times import cpu_seconds, started_cpu_seconds
+from benchmarks.redis_readings import kind_of
 from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from neardup_stream.message import Message, Record
@@ -46,7 +47,6 @@ KERNEL_RUNS = 5
 POLL_SECONDS = 0.2
 """One metric is asked for: to render all of them costs the daemon milliseconds."""
 _DUPLICATE = ("ce_type", event_type("duplicate").encode())
-TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 
 VARIANTS = {
@@ -61,22 +61,20 @@ FRAME_VARIANTS = {
     "frames on": ["frames.scope=host", "clusters.tombstone_ttl_seconds=5"],
 }
 
-KINDS = {
-    "index": "pages:*:t*",
-    "records": "pages:*:p[0-9a-f]*",
-    "clusters": "pages:*:{c}:*",
-    "frames": "pages:*:f[0-9a-f]*",
-}
-"""Keys of what is stored."""
+KINDS = ("index", "records", "clusters", "frames")
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What was measured of one variant, medians over the rounds; CPU in microseconds a page."""
+    """What was measured of one variant, medians over the rounds; CPU in microseconds a page.
+
+    The CPU of the daemon is that of all its processes; of it, that of the worker and what started it.
+    """
 
     pages_per_second: float
     share_of_bare_kernel: float
     daemon_cpu_us: float
+    worker_cpu_us: float
     redis_cpu_us: float
     broker_cpu_us: float
     index_bytes_per_page: float
@@ -175,24 +173,25 @@ def _measured_run(
     empty_bytes = _used_bytes(client)
     with _daemon(broker, store, "pages", page_count, settings, group) as daemon:
         daemon.wait_until_ready()
-        pids = (daemon.pid, store.pid, broker.pid)
         first_pages, started = _wait_for_pages(daemon, 1)
-        cpu_before = [_cpu_seconds(pid) for pid in pids]
+        cpu_before = _spent(daemon.pid, store.pid, broker.pid)
         _, ended = _wait_for_pages(daemon, page_count)
-        cpu = [_cpu_seconds(pid) - before for pid, before in zip(pids, cpu_before, strict=True)]
+        cpu_after = _spent(daemon.pid, store.pid, broker.pid)
         outcomes = daemon.outcomes()
         archive_candidates = daemon.metrics().get("neardup_archive_candidates_total", 0)
         assert daemon.stop() == 0
     assert sum(outcomes.values()) == page_count, outcomes
     recall = asyncio.run(_check_events(broker, page_count, group, outcomes["duplicate"], crawl))
     all_bytes = _used_bytes(client) - empty_bytes
-    kind_bytes = {kind: _freed_bytes(client, pattern) for kind, pattern in KINDS.items()}
+    kind_bytes = {kind: _freed_bytes(client, kind) for kind in KINDS}
     pages_per_second = (page_count - first_pages) / (ended - started)
-    daemon_us, redis_us, broker_us = (seconds / (page_count - first_pages) * 1e6 for seconds in cpu)
+    seconds = (after - before for before, after in zip(cpu_before, cpu_after, strict=True))
+    main_us, worker_us, redis_us, broker_us = (each / (page_count - first_pages) * 1e6 for each in seconds)
     return Figures(
         pages_per_second=pages_per_second,
         share_of_bare_kernel=pages_per_second / _bare_kernel_pages_per_second(),
-        daemon_cpu_us=daemon_us,
+        daemon_cpu_us=main_us + worker_us,
+        worker_cpu_us=worker_us,
         redis_cpu_us=redis_us,
         broker_cpu_us=broker_us,
         index_bytes_per_page=kind_bytes["index"] / page_count,
@@ -270,17 +269,17 @@ def _wait_for_pages(daemon: Daemon, count: int) -> tuple[float, float]:
     return pages, time.perf_counter()
 
 
-def _cpu_seconds(pid: int) -> float:
-    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:  # noqa: PTH123 - one line
-        user, system = stat.read().rpartition(")")[2].split()[11:13]
-    return (int(user) + int(system)) / TICKS_PER_SECOND
+def _spent(daemon_pid: int, *server_pids: int) -> list[float]:
+    """Return the processor time of the daemon, of the processes that it started, and of each server."""
+    return [cpu_seconds(daemon_pid), started_cpu_seconds(daemon_pid), *map(cpu_seconds, server_pids)]
 
 
-def _freed_bytes(client: redis.Redis, pattern: str) -> int:
-    """Delete these keys, and return how many bytes that frees."""
+def _freed_bytes(client: redis.Redis, kind: str) -> int:
+    """Delete the keys of a kind, and return how many bytes that frees."""
     before = _used_bytes(client)
-    for key in client.scan_iter(pattern, count=10_000):
-        client.delete(key)
+    for key in client.scan_iter(count=10_000):
+        if kind_of(key) == kind:
+            client.delete(key)
     return before - _used_bytes(client)
 
 

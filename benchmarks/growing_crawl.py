@@ -56,6 +56,10 @@ class GrowingCrawl:
         are_copies = self._are_copies()
         return int(are_copies.sum()) + len(np.unique(np.array(self.origins)[are_copies]))
 
+    def is_copy(self, number: int) -> bool:
+        """Return whether a page is a near copy."""
+        return self.origins[number] != number
+
     def next_records(self, count: int) -> list[Record]:
         """Return the next pages as a crawler sends them; `count` is a multiple of `BLOCK_PAGES`.
 

@@ -15,6 +15,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally
 from neardup_daemon.wiring import Stores, open_stores
 
+from benchmarks.direct_fill import fill_with_lone_pages
 from benchmarks.growing_crawl import GrowingCrawl, number_of
 from neardup_stream.events import DuplicateFound, event_type
 from neardup_stream.message import Message, Record
@@ -98,6 +99,11 @@ class GrowingIndex:
         decided = self._tally.outcomes.total() - before
         assert decided == len(records), (decided, self._tally.outcomes)
         return sink.messages
+
+    async def fill(self, originals: Sequence[Record]) -> None:
+        """Store pages that match no page so far, as they are once they are decided; no event is made."""
+        now_seconds = int(self._stores.clock())
+        await fill_with_lone_pages(self._stores, self._preparation, originals, now_seconds)
 
     async def rest(self) -> None:
         """Wait until tombstones are due, and remove them, as the daemon does after its commits."""

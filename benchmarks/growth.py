@@ -2,16 +2,17 @@
 
     python -m benchmarks.growth [--sizes 100000,1000000,5000000] [--window 60000] [--json]
 
-An index laid out for the largest of the sizes, with the default settings, is filled with generated pages
-of 80 words, one in five a near copy of a page of any age. The pages go from memory through the pipeline of
-the daemon, its worker process and a Redis, and their events back to memory: without Kafka, whose cost does
-not depend on the index. They go in portions, each to its last commit, and every portion is made and checked
-while no page flows. The last one before each size is the window that is measured: it takes the same path as
-all others, and the tombstones of the portions before it, which are kept for five seconds, are removed
-meanwhile. Bytes are measured once no tombstone is left.
+An index laid out as `plan` recommends for the largest of the sizes, with the default settings, is filled
+with generated pages of 80 words, one in five a near copy of a page of any age. The pages go from memory
+through the pipeline of the daemon, its worker process and a Redis, and their events back to memory: without
+Kafka, whose cost does not depend on the index. They go in portions, each to its last commit, and every
+portion is made and checked while no page flows. The last one before each size is the window that is
+measured; the tombstones of the portion before it, which are kept for five seconds, are removed meanwhile. Of
+earlier portions only the near copies take the same path; the originals, which match nothing, are stored as
+they are once they are decided (`direct_fill`). Bytes are measured once no tombstone is left.
 
-Every page must have one outcome and every duplicate one event. `plan` is asked for an index of so many pages;
-beneath the largest size the layout is larger than that, and its buckets are emptier.
+Every page must have one outcome and every duplicate one event. `plan` predicts what each size takes in the
+one layout; beneath the largest size its buckets are emptier than it assumes.
 """
 
 import argparse
@@ -20,30 +21,40 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import redis
-from neardup_daemon.capacity.planned import IndexPlan
+from neardup_daemon.capacity.layouts import layout_for, range_entries
+from neardup_daemon.capacity.machines import cost_per_page
+from neardup_daemon.capacity.memory import bytes_per_page
+from neardup_daemon.preparing import index_layout, sketch_config
 from neardup_daemon.settings.settings import Settings
 from rich.console import Console
 from rich.table import Table
 
 from benchmarks.growing_crawl import BLOCK_PAGES, WORDS, GrowingCrawl, url_of
 from benchmarks.growing_index import GrowingIndex, check_events, open_growing_index
-from benchmarks.plans import plan_of
-from benchmarks.redis_readings import bytes_by_kind, log_slow_calls, slow_calls, spent, used_bytes
+from benchmarks.process_times import cpu_seconds, started_cpu_seconds
+from benchmarks.redis_readings import bytes_by_kind, log_slow_calls, slow_calls, spent, stored_bytes
 from tests.servers.redis import RedisServer, start_redis
 
 TOMBSTONE_SECONDS = 5
-TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+LEAST_FOUND = 0.999
+"""Of the copies among pages that are not measured: one in 200,000 shares no band with its original."""
+
+Path = Literal["filled", "decided", "measured"]
+"""Of a portion: stored directly but for copies; decided by the daemon; the same as a window."""
 
 
 class Flow(NamedTuple):
-    """What a window of pages took; CPU in microseconds a page, the longest call in milliseconds."""
+    """What a window of pages took; CPU in microseconds a page, the longest call in milliseconds.
+
+    The daemon is this process, which also hands out the records; the worker prepares pages for it.
+    """
 
     pages_per_second: float
-    process_cpu_us: float
+    daemon_cpu_us: float
+    worker_cpu_us: float
     redis_cpu_us: float
     commands: float
     longest_call_ms: float
@@ -96,39 +107,66 @@ def sizes_of(text: str) -> list[int]:
     return sizes
 
 
-def portions(sizes: Sequence[int], window: int) -> Iterator[tuple[int, bool]]:
-    """Yield how many pages come next, and whether they are the window before a size."""
+def portions(sizes: Sequence[int], window: int) -> Iterator[tuple[int, Path]]:
+    """Yield how many pages come next, and on which path, up to the last size."""
     held = 0
     for size in sizes:
-        while held < size:
-            before_window = size - min(window, size - held) - held
-            portion = min(window, before_window) or size - held
-            held += portion
-            yield portion, held == size
+        measured = min(window, size - held)
+        warming = min(window, size - held - measured)
+        filled = size - held - measured - warming
+        for _ in range(filled // window):
+            yield window, "filled"
+        if filled % window:
+            yield filled % window, "filled"
+        if warming:
+            yield warming, "decided"
+        yield measured, "measured"
+        held = size
 
 
 async def grow(server: RedisServer, sizes: Sequence[int], window: int) -> list[Point]:
     """Fill one index up to the largest size, and measure at each."""
-    overrides = (
-        f"redis.url={server.url}",
-        f"index.expected_pages={sizes[-1]}",
-        f"clusters.tombstone_ttl_seconds={TOMBSTONE_SECONDS}",
-    )
-    settings = Settings.load(None, overrides)
+    settings = settings_for(sizes[-1], server.url)
     crawl = GrowingCrawl()
     points: list[Point] = []
     with redis.Redis.from_url(server.url) as client:
-        empty_bytes = used_bytes(client)
+        empty_bytes = stored_bytes(client)
         async with open_growing_index(settings) as index:
-            for count, is_window in portions(sizes, window):
+            for count, path in portions(sizes, window):
+                if path == "filled":
+                    await fill(index, crawl, count)
+                    continue
                 flow = await take(index, crawl, count, server, client)
-                if is_window:
-                    await index.rest()
-                    size = len(crawl.origins)
-                    at_rest = rest(client, empty_bytes, size)
-                    plan = planned(crawl, flow.pages_per_second, settings)
-                    points.append(Point(size, {**flow._asdict(), **at_rest._asdict()}, plan))
+                if path == "decided":
+                    continue
+                await index.rest()
+                size = len(crawl.origins)
+                at_rest = rest(client, empty_bytes, size)
+                points.append(Point(size, {**flow._asdict(), **at_rest._asdict()}, planned(crawl, settings)))
     return points
+
+
+def settings_for(pages: int, redis_url: str) -> Settings:
+    """Return the default settings, with the layout that `plan` recommends for so many pages."""
+    permuted = layout_for(pages, Settings()).config.permuted
+    overrides = (
+        f"redis.url={redis_url}",
+        f"index.expected_pages={pages}",
+        f"index.blocks={permuted.blocks}",
+        f"index.substrings={permuted.substrings}",
+        f"clusters.tombstone_ttl_seconds={TOMBSTONE_SECONDS}",
+    )
+    return Settings.load(None, overrides)
+
+
+async def fill(index: GrowingIndex, crawl: GrowingCrawl, count: int) -> None:
+    """Store the originals of the next pages directly, then decide the copies, and check what is reported."""
+    first = len(crawl.origins)
+    records = crawl.next_records(count)
+    copies = [record for number, record in enumerate(records, first) if crawl.is_copy(number)]
+    await index.fill([record for number, record in enumerate(records, first) if not crawl.is_copy(number)])
+    found = check_events(await index.take(copies), crawl)
+    assert found.copies >= LEAST_FOUND * len(copies), found
 
 
 async def take(
@@ -139,14 +177,17 @@ async def take(
     records = crawl.next_records(count)
     copy_count = crawl.copies_from(first)
     log_slow_calls(client)
-    before, cpu_before, began = spent(client), _own_cpu_seconds(server), time.perf_counter()
+    before, own_before, worker_before = spent(client), *_cpu_seconds(server)
+    began = time.perf_counter()
     events = await index.take(records)
     seconds = time.perf_counter() - began
-    own_cpu, after, slow = _own_cpu_seconds(server) - cpu_before, spent(client), slow_calls(client)
+    own_after, worker_after = _cpu_seconds(server)
+    after, slow = spent(client), slow_calls(client)
     found = check_events(events, crawl)
     return Flow(
         pages_per_second=count / seconds,
-        process_cpu_us=own_cpu / count * 1e6,
+        daemon_cpu_us=(own_after - own_before) / count * 1e6,
+        worker_cpu_us=(worker_after - worker_before) / count * 1e6,
         redis_cpu_us=(after.cpu_seconds - before.cpu_seconds) / count * 1e6,
         commands=(after.commands - before.commands) / count,
         longest_call_ms=slow.longest_ms,
@@ -163,38 +204,39 @@ def rest(client: redis.Redis, empty_bytes: int, pages: int) -> Rest:
         index_bytes=kinds["index"] / pages,
         record_bytes=kinds["records"] / pages,
         cluster_bytes=kinds["clusters"] / pages,
-        all_bytes=(used_bytes(client) - empty_bytes) / pages,
+        all_bytes=(stored_bytes(client) - empty_bytes) / pages,
     )
 
 
-def planned(crawl: GrowingCrawl, pages_per_second: float, settings: Settings) -> dict[str, float]:
-    """Return what `plan` says of an index of so many pages, by the names of what is measured."""
+def planned(crawl: GrowingCrawl, settings: Settings) -> dict[str, float]:
+    """Return what `plan` predicts for the pages so far in this layout, by the names of what is measured."""
     pages = len(crawl.origins)
-    plan: IndexPlan = plan_of(
-        settings,
-        pages=pages,
-        rate=pages_per_second,
+    linked_share = crawl.linked_count / pages
+    layout, sketch = index_layout(settings), sketch_config(settings)
+    assert sketch is not None
+    cost = cost_per_page(
+        layout,
+        range_entries=range_entries(pages, layout),
         words=WORDS,
-        url_bytes=len(url_of(pages - 1)),
-        linked_share=crawl.linked_count / pages,
+        html_bytes=0,
+        linked_share=linked_share,
+    )
+    stored = bytes_per_page(
+        layout, sketch, url_bytes=len(url_of(pages - 1)), linked_share=linked_share, framed_share=0.0
     )
     return {
-        "redis_cpu_us": plan.cost.redis,
-        "commands": plan.cost.commands,
-        "index_bytes": plan.bytes_per_page.tables,
-        "record_bytes": plan.bytes_per_page.record,
-        "cluster_bytes": plan.bytes_per_page.clusters,
-        "all_bytes": plan.bytes_per_page.total,
+        "redis_cpu_us": cost.redis,
+        "commands": cost.commands,
+        "index_bytes": stored.tables,
+        "record_bytes": stored.record,
+        "cluster_bytes": stored.clusters,
+        "all_bytes": stored.total,
     }
 
 
-def _own_cpu_seconds(server: RedisServer) -> float:
-    """Return the processor time of this process and of its children, but for the server."""
-    tasks = Path("/proc/self/task").iterdir()
-    children = {int(pid) for task in tasks for pid in (task / "children").read_text().split()}
-    stats = (Path(f"/proc/{pid}/stat").read_text() for pid in children - {server.pid})
-    ticks = [sum(map(int, stat.rpartition(")")[2].split()[11:13])) for stat in stats]
-    return time.process_time() + sum(ticks) / TICKS_PER_SECOND
+def _cpu_seconds(server: RedisServer) -> tuple[float, float]:
+    """Return the processor time of this process, and of those it has started but for the server."""
+    return cpu_seconds(os.getpid()), started_cpu_seconds(os.getpid(), but=server.pid)
 
 
 def print_table(points: Sequence[Point]) -> None:

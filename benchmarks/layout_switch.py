@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.growing_crawl import BLOCK_PAGES, GrowingCrawl
-from benchmarks.redis_readings import used_bytes
+from benchmarks.redis_readings import stored_bytes
 from neardup_stream.message import Message
 from neardup_stream.streams.kafka.config import KafkaConnection, KafkaSinkConfig
 from neardup_stream.streams.kafka.sink import KafkaSink
@@ -88,7 +88,7 @@ def switch(broker: KafkaBroker, store: RedisServer, held: int, pages: int, into:
     with redis.Redis.from_url(store.url) as client, start_daemon(settings) as daemon:
         half, since = wait_for_pages(daemon, held // 2)
         count, began = wait_for_pages(daemon, held)
-        rate_before, bytes_before = (count - half) / (began - since), used_bytes(client) / count
+        rate_before, bytes_before = (count - half) / (began - since), stored_bytes(client) / count
         most_bytes = rebuild(settings, into, client)
         count_then, ended = pages_of(daemon), time.perf_counter()
         assert count_then < pages, "all pages were decided before the switch: publish more"
@@ -96,7 +96,7 @@ def switch(broker: KafkaBroker, store: RedisServer, held: int, pages: int, into:
         finished = time.perf_counter()
         assert pages_of(daemon) == pages
         assert daemon.stop() == 0
-        bytes_after = used_bytes(client) / pages
+        bytes_after = stored_bytes(client) / pages
     began_verify = time.perf_counter()
     output = succeed("verify", settings)
     assert f'"pages":{pages},' in output, output
@@ -141,7 +141,7 @@ def rebuild(settings: Sequence[str], into: int, client: redis.Redis) -> int:
     process = subprocess.Popen(command("rebuild", settings, "--into", str(into)), stdout=subprocess.DEVNULL)
     most_bytes = 0
     while process.poll() is None:
-        most_bytes = max(most_bytes, used_bytes(client))
+        most_bytes = max(most_bytes, stored_bytes(client))
         time.sleep(POLL_SECONDS)
     assert process.returncode == 0, process.returncode
     return most_bytes

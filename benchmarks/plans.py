@@ -11,7 +11,7 @@ import argparse
 import json
 from typing import NamedTuple
 
-from neardup_daemon.capacity.planned import Corpus, IndexPlan, plan_index
+from neardup_daemon.capacity.planned import Corpus, plan_index
 from neardup_daemon.settings.settings import Settings
 from rich.console import Console
 from rich.table import Table
@@ -19,10 +19,6 @@ from rich.table import Table
 from benchmarks.crawls import text_pages
 from benchmarks.end_to_end import VARIANTS, measure
 
-NEAR_DUPLICATES = 0.2
-"""Of the pages that are generated; each has an original, so twice as many are in clusters, or a few less."""
-
-SAMPLE_PAGES = 1000
 MASTER_BYTES = 32 << 30
 
 
@@ -55,14 +51,14 @@ def main() -> None:
 def compare(page_count: int) -> list[Row]:
     """Return the figures that both have."""
     (measured,) = measure(page_count, 1, {"everything": VARIANTS["everything"]}).values()
-    sample = list(text_pages(SAMPLE_PAGES))
+    words, url_bytes, linked_share = _facts(page_count)
     corpus = Corpus(
         pages=page_count,
         rate=measured.pages_per_second,
-        words=round(sum(len(page.text.split()) for page in sample) / SAMPLE_PAGES),
+        words=words,
         html_bytes=0,
-        url_bytes=sum(len(page.url) for page in sample) / SAMPLE_PAGES,
-        linked_share=measured.duplicates / page_count * 2,
+        url_bytes=url_bytes,
+        linked_share=linked_share,
         framed_share=0.0,
         recall_at=2,
         master_bytes=MASTER_BYTES,
@@ -73,27 +69,21 @@ def compare(page_count: int) -> list[Row]:
         Row("bytes a page: records", plan.bytes_per_page.record, measured.record_bytes_per_page),
         Row("bytes a page: clusters", plan.bytes_per_page.clusters, measured.cluster_bytes_per_page),
         Row("bytes a page: all", plan.bytes_per_page.total, measured.all_bytes_per_page),
-        Row("microseconds a page: daemon", plan.cost.daemon, measured.daemon_cpu_us),
+        Row("microseconds a page: daemon", plan.cost.daemon, measured.daemon_cpu_us - measured.worker_cpu_us),
         Row("microseconds a page: Redis", plan.cost.redis, measured.redis_cpu_us),
     ]
 
 
-def plan_of(
-    settings: Settings, *, pages: int, rate: float, words: int, url_bytes: float, linked_share: float
-) -> IndexPlan:
-    """Plan an index of plain texts, whose sites have no frames."""
-    corpus = Corpus(
-        pages=pages,
-        rate=rate,
-        words=words,
-        html_bytes=0,
-        url_bytes=url_bytes,
-        linked_share=linked_share,
-        framed_share=0.0,
-        recall_at=2,
-        master_bytes=MASTER_BYTES,
-    )
-    return plan_index(corpus, settings)
+def _facts(page_count: int) -> tuple[int, float, float]:
+    """Return the words and the bytes of the URL of an average page, and the share of pages in clusters."""
+    word_count = url_bytes = 0
+    linked: set[str] = set()
+    for page in text_pages(page_count):
+        word_count += len(page.text.split())
+        url_bytes += len(page.url)
+        if page.near_duplicate_of:
+            linked |= {page.id, page.near_duplicate_of}
+    return round(word_count / page_count), url_bytes / page_count, len(linked) / page_count
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ __all__ = [
     "log_slow_calls",
     "slow_calls",
     "spent",
-    "used_bytes",
+    "stored_bytes",
 ]
 
 LOGGED_MS = 3
@@ -29,7 +29,7 @@ SAMPLED_KEYS = 100_000
 
 KEYS_AT_ONCE = 1_000
 _TAGGED = re.compile(rb"\{([^}]+)\}:([a-z])")
-_KINDS = {b"t": "index", b"p": "records"}
+_KINDS = {b"t": "index", b"p": "records", b"f": "frames"}
 
 
 class Spent(NamedTuple):
@@ -67,21 +67,29 @@ def slow_calls(client: redis.Redis) -> SlowCalls:
     return SlowCalls(max(took_ms, default=0.0), sum(each > LONG_MS for each in took_ms))
 
 
-def used_bytes(client: redis.Redis) -> int:
-    """Return all memory that the server has allocated."""
-    return int(client.info("memory")["used_memory"])
+def stored_bytes(client: redis.Redis) -> int:
+    """Return the bytes of all keys with the server's table of them, and forget logged calls.
+
+    It is `dataset.bytes` of `MEMORY STATS`, which counts the slow log but no client, script or buffer, and
+    `overhead.hashtable` of each database.
+    """
+    client.slowlog_reset()
+    stats = client.memory_stats()
+    databases = (each for name, each in stats.items() if str(name).startswith("db."))
+    tables = sum(each["overhead.hashtable.main"] + each["overhead.hashtable.expires"] for each in databases)
+    return int(stats["dataset.bytes"] + tables)
 
 
 def bytes_by_kind(client: redis.Redis) -> dict[str, float]:
-    """Return the bytes of the keys of an index: `index`, `records`, `clusters`, and `other`.
+    """Return the bytes of the keys of an index: `index`, `records`, `clusters`, `frames`, `other`.
 
-    Of a kind with more than `SAMPLED_KEYS` keys, evenly many of them stand for all. The server's own table of
-    keys is left out.
+    Of a kind with more than `SAMPLED_KEYS` keys, one in two, four or more stands for all. The server's own
+    table of keys is left out.
     """
-    keys: defaultdict[str, list[bytes]] = defaultdict(list)
+    samples: defaultdict[str, _Sample] = defaultdict(_Sample)
     for key in client.scan_iter(count=10_000):
-        keys[kind_of(key)].append(key)
-    return {kind: _bytes_of(client, each) for kind, each in keys.items()}
+        samples[kind_of(key)].take(key)
+    return {kind: _bytes_of(client, each.keys) * each.step for kind, each in samples.items()}
 
 
 def kind_of(key: bytes) -> str:
@@ -92,12 +100,28 @@ def kind_of(key: bytes) -> str:
     return "clusters" if tagged[1] == b"c" else _KINDS.get(tagged[2], "other")
 
 
-def _bytes_of(client: redis.Redis, keys: list[bytes]) -> float:
-    sample = keys[:: -(-len(keys) // SAMPLED_KEYS)]
+class _Sample:
+    """Every `step`th of some keys: as many as there is room for."""
+
+    def __init__(self) -> None:
+        self.keys: list[bytes] = []
+        self.step = 1
+        self._count = 0
+
+    def take(self, key: bytes) -> None:
+        if self._count % self.step == 0:
+            self.keys.append(key)
+        self._count += 1
+        if len(self.keys) > SAMPLED_KEYS:
+            del self.keys[1::2]
+            self.step *= 2
+
+
+def _bytes_of(client: redis.Redis, keys: list[bytes]) -> int:
     total = 0
-    for some in in_chunks(sample, KEYS_AT_ONCE):
+    for some in in_chunks(keys, KEYS_AT_ONCE):
         pipe = client.pipeline(transaction=False)
         for key in some:
             pipe.memory_usage(key, samples=0)
         total += sum(each or 0 for each in pipe.execute())
-    return total / len(sample) * len(keys)
+    return total

@@ -13,15 +13,16 @@ _TABLE_BYTES: Final = 26.0
 """Of a page in one permuted table, buckets filled as planned; `benchmarks.end_to_end` measures these."""
 
 _BAND_BYTES: Final = 17.0
-_RECORD_BYTES: Final = 113.0
+_RECORD_BYTES: Final = 95.0
 """Of a page record and its place in a hash, without its URL, its sketch and its bands."""
 
 _BAND_RECORD_BYTES: Final = 4.0
 _FRAME_BYTES: Final = 54.0
 """Of a record whose page has a frame: samples of its whole text, beside those of its content."""
 
-_LINKED_PAGE_BYTES: Final = 75.0
-"""Of a page that is in a cluster with others."""
+_LINKED_PAGE_BYTES: Final = 120.0
+"""Of a page that is in a cluster with others: its cell, its place, and its share of the cluster's cell, which
+two or three pages have on average."""
 
 _TOMBSTONE_BYTES: Final = 60.0
 

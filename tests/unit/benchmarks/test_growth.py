@@ -88,13 +88,13 @@ def test_a_page_is_reported_once(crawl: GrowingCrawl) -> None:
 @pytest.mark.parametrize(
     ("sizes", "window", "expected"),
     [
-        ([10], 4, [(4, False), (2, False), (4, True)]),
-        ([4, 10], 4, [(4, True), (2, False), (4, True)]),
-        ([3, 8], 4, [(3, True), (1, False), (4, True)]),
+        ([10], 4, [(2, "filled"), (4, "decided"), (4, "measured")]),
+        ([4, 20], 4, [(4, "measured"), (4, "filled"), (4, "filled"), (4, "decided"), (4, "measured")]),
+        ([3, 8], 4, [(3, "measured"), (1, "decided"), (4, "measured")]),
     ],
 )
-def test_the_last_portion_before_a_size_is_a_window(
-    sizes: list[int], window: int, expected: list[tuple[int, bool]]
+def test_the_last_portion_before_a_size_is_a_window_and_the_one_before_it_is_decided(
+    sizes: list[int], window: int, expected: list[tuple[int, str]]
 ) -> None:
     assert list(portions(sizes, window)) == expected
 
@@ -113,7 +113,7 @@ def test_sizes_are_growing_multiples_of_a_block(text: str) -> None:
         (b"nd:ab12:{3.0}:t1.0:0f", "index"),
         (b"nd:ab12:{3.0}:p1f", "records"),
         (b"nd:ab12:{c}:pages:1", "clusters"),
-        (b"nd:ab12:{3.0}:f0f", "other"),
+        (b"nd:ab12:{3.0}:f0f", "frames"),
         (b"nd:meta", "other"),
     ],
 )
