@@ -10,8 +10,12 @@ from typing import Final
 
 __all__ = ["collect_rarely", "keep_what_is_loaded"]
 
-_THRESHOLDS: Final = (100_000, 50, 100)
-"""About once a batch; the oldest generation once in some thousand batches."""
+_THRESHOLDS: Final = (100_000, 5, 20)
+"""About once a batch; the oldest generation once in some hundred batches.
+
+Connections are full of cycles. Clients that break off thousands a second leave what is alive at each turn to
+the older generations, so few turns may pass between their walks: 50 made one of two seconds.
+"""
 
 
 def collect_rarely() -> None:
