@@ -49,4 +49,7 @@ def test_an_events_topic_that_may_do_harm_is_warned_about(facts: TopicFacts | No
 def test_buckets_that_would_overflow_are_warned_about(expected_pages: int, grade: str) -> None:
     settings = Settings.load(overrides=[f"index.expected_pages={expected_pages}"])
 
-    assert judge_layout(settings).grade == grade
+    finding = judge_layout(settings)
+
+    assert finding.grade == grade
+    assert (f"'neardup-stream plan --pages {expected_pages}'" in finding.sentence) == (grade == "warning")

@@ -56,7 +56,10 @@ def judge_layout(settings: Settings) -> Finding:
         f"{fill:,.0f} entries a bucket at {counted(index.expected_pages, 'page')}"
     )
     if fill > MEAN_FILL:
-        remedy = f"the fullest take several times the memory: set index.blocks to {index.blocks + 1}"
+        remedy = (
+            "the fullest take several times the memory, and probes of them time:"
+            f" 'neardup-stream plan --pages {index.expected_pages}' names a layout for so many"
+        )
         return Finding("warning", f"{facts}; {remedy}")
     return Finding("good", facts)
 
