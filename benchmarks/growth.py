@@ -240,22 +240,22 @@ def _cpu_seconds(server: RedisServer) -> tuple[float, float]:
 
 
 def print_table(points: Sequence[Point]) -> None:
-    """Print the sizes side by side, each beside its plan where there is one."""
+    """Print the sizes side by side, each with what it is of its plan where there is one."""
     table = Table(title=f"An index that grows to {points[-1].pages:,} pages", title_justify="left")
     table.add_column("figure", no_wrap=True)
     for point in points:
         table.add_column(f"{point.pages:,}", justify="right")
-        table.add_column("plan", justify="right")
-        table.add_column("of it", justify="right")
+        table.add_column("of plan", justify="right")
     for name in points[0].measured:
         cells = (cell for point in points for cell in _cells(point.measured[name], point.planned.get(name)))
         table.add_row(name.replace("_", " "), *cells)
     Console().print(table)
 
 
-def _cells(measured: float, plan: float | None) -> tuple[str, str, str]:
-    shown = f"{measured:,.1f}" if 1 < measured < 100 else f"{measured:,.4g}"
-    return (shown, "", "") if not plan else (shown, f"{plan:,.1f}", f"{measured / plan:.2f}")
+def _cells(measured: float, plan: float | None) -> tuple[str, str]:
+    digits = 2 if measured < 1 else 1 if measured < 1000 else 0
+    shown = f"{measured:,.{digits}f}"
+    return (shown, f"{measured / plan:.2f}" if plan else "")
 
 
 if __name__ == "__main__":
