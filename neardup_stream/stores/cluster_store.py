@@ -251,15 +251,27 @@ class ClusterStore(Protocol):
         """Let these page cells begin to age."""
         ...
 
-    async def trim(self, partition: Partition, offset: int, cursor: int = 0) -> int:
+    async def trim(
+        self,
+        partition: Partition,
+        offset: int,
+        cursor: int = 0,
+        expected: Mapping[Cell, bytes] | None = None,
+    ) -> int | None:
         """Raise `TRIMMED` to this offset, never lower, and remove blocks of rows below it, about one.
 
         The pages that they decided begin to age. A block is removed once all its offsets are below, or if no
         row of the partition is at this offset or above. Blocks that are stored throughout are all seen by the
         calls from cursor 0 until 0 is returned.
 
+        Args:
+            partition: of the rows.
+            offset: from which on they stay.
+            cursor: 0 at first.
+            expected: values that cells must have for anything to be done.
+
         Returns:
-            The cursor of the next call; 0 where every block was seen.
+            The cursor of the next call; 0 where every block was seen; None where a cell has another value.
         """
         ...
 

@@ -146,11 +146,24 @@ class GuardedClusters:
         await self.check()
         await self._store.age(cells)
 
-    async def trim(self, partition: Partition, offset: int, cursor: int = 0) -> int:
-        """See the contract."""
+    async def trim(
+        self,
+        partition: Partition,
+        offset: int,
+        cursor: int = 0,
+        expected: Mapping[Cell, bytes] | None = None,
+    ) -> int | None:
+        """See the contract. An offset left in an emptied index would hide the first pages of a later one."""
         if not cursor:
             await self.check()
-        return await self._store.trim(partition, offset, cursor)
+        while True:
+            stored = self._stored
+            left = await self._store.trim(partition, offset, cursor, {INDEX: stored, **(expected or {})})
+            if left is not None:
+                return left
+            await self.check()
+            if self._stored == stored:
+                return None
 
     async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:
         """See the contract."""

@@ -19,11 +19,13 @@ from neardup_stream.stores.cluster_store import (
     partition_name,
 )
 from tests.contracts.cluster_cells import (
+    HELD,
     HIGH,
     LOW,
     PARTITION,
     appending,
     deciding,
+    page,
     ranked,
     trim,
     value,
@@ -119,12 +121,28 @@ async def a_trim_of_many_rows_is_many_small_ones(store: ClusterStore) -> None:
 
     counts, cursor, calls = [len(offsets)], 0, 0
     while cursor or not calls:
-        cursor, calls = await store.trim(PARTITION, end, cursor), calls + 1
+        cursor, calls = await store.trim(PARTITION, end, cursor) or 0, calls + 1
         counts.append(sum(block is not None for block in await blocks(store, *offsets)))
 
     assert counts[-1] == 1
     assert all(before - after <= 4 for before, after in pairwise(counts))
     assert len(await store.due(0, len(offsets))) == len(offsets) - 1
+
+
+async def a_trim_does_nothing_where_a_cell_has_not_the_expected_value(store: ClusterStore) -> None:
+    mark, floor = page(HIGH), Cell(TRIMMED, partition_name(PARTITION))
+    await store.commit(deciding(appending(3), below=4))
+    before = [await store.trim(PARTITION, 4, expected={mark: HELD})]
+    await store.commit(writing((mark, ranked(1, HELD))))
+    before += [await store.trim(PARTITION, 4, expected={mark: each}) for each in (HELD, b"")]
+    kept = [*await blocks(store, 3), await value(store, floor)]
+    after = await store.trim(PARTITION, 4, expected={mark: ranked(1, HELD)})
+
+    assert before == [None, None, None]
+    assert kept[0] is not None
+    assert kept[1] is None
+    assert after is not None
+    assert await value(store, floor) == b"4"
 
 
 async def trimmed_offsets_never_fall(store: ClusterStore) -> None:
@@ -196,6 +214,7 @@ DECISION_ROW_CLAIMS = [
     a_trim_takes_the_blocks_that_lie_below_its_offset,
     a_trim_behind_the_last_row_takes_every_block,
     a_trim_of_many_rows_is_many_small_ones,
+    a_trim_does_nothing_where_a_cell_has_not_the_expected_value,
     trimmed_offsets_never_fall,
     a_trimmed_offset_is_never_decided_again,
     the_partitions_of_which_something_was_decided_are_found,

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left, bisect_right
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from neardup_stream.message import Partition
@@ -128,9 +128,17 @@ class MemoryClusters:
         """See the contract."""
         self._age([(cell,) for cell in cells])
 
-    async def trim(self, partition: Partition, offset: int, cursor: int = 0) -> int:
+    async def trim(
+        self,
+        partition: Partition,
+        offset: int,
+        cursor: int = 0,
+        expected: Mapping[Cell, bytes] | None = None,
+    ) -> int | None:
         """See the contract."""
         del cursor  # what was seen is gone
+        if any(self._value(cell) != value for cell, value in (expected or {}).items()):
+            return None
         floor = Cell(TRIMMED, partition_name(partition))
         self._write(floor, b"%d" % max(self._count(floor), offset))
         ceiling = int((self._value(Cell(DECIDED, floor.field)) or b"")[RANK_BYTES:] or 0)

@@ -167,13 +167,30 @@ class RedisClusters:
         ]
         await self._client.run(_AGE, calls)
 
-    async def trim(self, partition: Partition, offset: int, cursor: int = 0) -> int:
+    async def trim(
+        self,
+        partition: Partition,
+        offset: int,
+        cursor: int = 0,
+        expected: Mapping[Cell, bytes] | None = None,
+    ) -> int | None:
         """See the contract."""
-        cells = (Cell(rows_table(partition), b""), Cell(DECIDED, b""))
+        required = expected or {}
+        cells = (Cell(rows_table(partition), b""), Cell(DECIDED, b""), *required)
         keys = [self._keys.trimmed, self._keys.aging, *map(self._keys.of, cells)]
         # One more than that of the scan: which is 0 at its beginning, to which a call may return.
-        args = (partition_name(partition), offset, max(cursor - 1, 0), BLOCK_OFFSETS)
-        ((scanned, is_left),) = await self._client.run(_TRIM, [ScriptCall(keys, args)])
+        args: list[bytes | str | int] = [
+            partition_name(partition),
+            offset,
+            max(cursor - 1, 0),
+            BLOCK_OFFSETS,
+        ]
+        for cell, value in required.items():
+            args += [cell.field, value]
+        (answer,) = await self._client.run(_TRIM, [ScriptCall(keys, args)])
+        if answer is None:
+            return None
+        scanned, is_left = answer
         return int(scanned) + 1 if is_left or int(scanned) else 0
 
     async def due(self, tombstone_ttl_seconds: float, limit: int) -> list[Aged]:

@@ -38,5 +38,7 @@ while first < page_count do
   end
   swept, first = swept + 1, first + count
 end
-call('LTRIM', KEYS[2], swept, -1)
-call('HINCRBY', KEYS[1], 'swept', swept)
+if swept > 0 then
+  call('LTRIM', KEYS[2], swept, -1)
+  call('HINCRBY', KEYS[1], 'swept', swept)
+end

@@ -1,10 +1,17 @@
 -- Raises the offset below which the rows of a partition are gone, and removes about one block of rows below
 -- it; the pages that they decided begin to age.
 -- KEYS[1] hash of trimmed offsets and counts, KEYS[2] list of aging pages, KEYS[3] rows of the partition,
--- KEYS[4] hash of the offsets below which all rows lie
--- ARGV[1] the partition's name, ARGV[2] the offset, ARGV[3] the cursor, ARGV[4] the offsets of a block
--- Returns the next cursor, '0' where every block was seen; and 1 where some are left at the same cursor.
+-- KEYS[4] hash of the offsets below which all rows lie, KEYS[4 + i] the hash of expected cell i
+-- ARGV[1] the partition's name, ARGV[2] the offset, ARGV[3] the cursor, ARGV[4] the offsets of a block; then two
+-- for each expected cell: its field, its value
+-- Returns the next cursor, '0' where every block was seen; and 1 where some are left at the same cursor. Returns
+-- false where an expected cell has another value: nothing is done.
 local call, sub, unpack_struct = redis.call, string.sub, struct.unpack
+for i = 5, #KEYS do
+  if call('HGET', KEYS[i], ARGV[2 * i - 5]) ~= ARGV[2 * i - 4] then
+    return false
+  end
+end
 local offset = tonumber(ARGV[2])
 local stamp = struct.pack('>I4', call('TIME')[1])
 local HEAD, PAGE = 12, 14

@@ -1,7 +1,7 @@
 """What daemons notice of an index that lost what was decided, and that they write nothing more to it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from typing import Any
 
@@ -9,7 +9,7 @@ import pytest
 
 from neardup_stream.message import Partition
 from neardup_stream.page import Handle
-from neardup_stream.stores.cluster_store import DECIDED, Aged, Cell, Transaction, partition_name
+from neardup_stream.stores.cluster_store import DECIDED, TRIMMED, Aged, Cell, Transaction, partition_name
 from neardup_stream.stores.guarded_clusters import (
     INDEX,
     GuardedClusters,
@@ -176,6 +176,33 @@ async def test_pages_are_decided_only_by_a_daemon_that_uses_the_layout_in_force(
 
     layouts.adopt()
     assert await daemon.commit(decision()) is not None
+
+
+class EmptiedBeforeTheTrim(MemoryClusters):
+    """Loses everything at the last moment: what a trim reads first is there still."""
+
+    async def trim(
+        self,
+        partition: Partition,
+        offset: int,
+        cursor: int = 0,
+        expected: Mapping[Cell, bytes] | None = None,
+    ) -> int | None:
+        """See the contract."""
+        emptied = MemoryClusters()
+        answer = await emptied.trim(partition, offset, cursor, expected)
+        self.__dict__ |= emptied.__dict__
+        return answer
+
+
+async def test_a_trim_writes_nothing_to_a_store_that_is_emptied_before_it() -> None:
+    store = EmptiedBeforeTheTrim()
+    daemon = await created(store)
+
+    with pytest.raises(IndexLost, match="is not there any more"):
+        await daemon.trim(PARTITION, 7)
+
+    assert await store.read([Cell(TRIMMED, partition_name(PARTITION))]) == ([None], [])
 
 
 async def test_what_decides_no_page_needs_no_layout() -> None:
