@@ -56,8 +56,15 @@ def back_off_seconds(retry_policy: RetryPolicy) -> Iterator[float]:
         pause = min(2 * pause, retry_policy.longest_pause_seconds)
 
 
+@dataclass(eq=False)
+class _Wait:
+    """A step that is repeated, and why it failed last."""
+
+    failure: tuple[Dependency, str] | None = None
+
+
 class Retries:
-    """Runs steps until they succeed.
+    """Runs steps until they succeed; of those that wait for the same reason, one is logged.
 
     Args:
         retry_policy: the pauses, and the deadline.
@@ -75,7 +82,7 @@ class Retries:
         self._retry_policy = retry_policy
         self._meters = meters
         self._on_unavailable = on_unavailable
-        self._waiting_count = 0
+        self._waits: list[_Wait] = []
 
     async def retry(self, step: Callable[[], Awaitable[T]]) -> T:
         """Await `step()`, again and again while it raises Unavailable; it must be safe to repeat.
@@ -87,18 +94,22 @@ class Retries:
             return await _uncancelled(step)
         except Unavailable as error:
             first_error = error
-        self._report(first_error)
-        self._waiting_count += 1
+        wait = _Wait()
+        self._waits.append(wait)
         try:
-            result = await self._retry_until_deadline(step, first_error)
+            self._report(wait, first_error)
+            result = await self._retry_until_deadline(wait, step, first_error)
         finally:
-            self._waiting_count -= 1
-        _logger.info("dependency_back")
-        if not self._waiting_count:
+            self._waits.remove(wait)
+        if not self._is_waited_for(wait.failure):
+            _logger.info("dependency_back")
+        if not self._waits:
             self._on_unavailable(None)
         return result
 
-    async def _retry_until_deadline(self, step: Callable[[], Awaitable[T]], latest: Unavailable) -> T:
+    async def _retry_until_deadline(
+        self, wait: _Wait, step: Callable[[], Awaitable[T]], latest: Unavailable
+    ) -> T:
         now_seconds = asyncio.get_running_loop().time
         deadline = now_seconds() + self._retry_policy.retry_deadline_seconds
         for pause in back_off_seconds(self._retry_policy):
@@ -109,21 +120,28 @@ class Retries:
             try:
                 return await _uncancelled(step)
             except Unavailable as error:
-                self._report(error, former=latest)
+                self._report(wait, error)
                 latest = error
         raise DependencyLost(
             f"no progress for {self._retry_policy.retry_deadline_seconds:g} seconds"
             f" (pipeline.retry_deadline_seconds): {latest}"
         ) from latest
 
-    def _report(self, error: Unavailable, former: Unavailable | None = None) -> None:
-        """Count every failure; log and publish it only if its dependency or reason is new."""
-        dependency = _dependency(error)
-        self._meters.dependency_error(dependency, error.reason)
-        if former is None or (_dependency(former), former.reason) != (dependency, error.reason):
-            fields = {"dependency": dependency, "reason": error.reason, "error": str(error)}
+    def _is_waited_for(self, failure: tuple[Dependency, str] | None) -> bool:
+        return any(each.failure == failure for each in self._waits)
+
+    def _report(self, wait: _Wait, error: Unavailable) -> None:
+        """Count every failure; publish it if its reason is new to the step, log it if it is new to all."""
+        failure = dependency, reason = _dependency(error), error.reason
+        self._meters.dependency_error(dependency, reason)
+        if failure == wait.failure:
+            return
+        is_logged = self._is_waited_for(failure)
+        wait.failure = failure
+        if not is_logged:
+            fields = {"dependency": dependency, "reason": reason, "error": str(error)}
             _logger.warning("dependency_unavailable", extra={"fields": fields})
-            self._on_unavailable(error)
+        self._on_unavailable(error)
 
 
 async def _uncancelled(step: Callable[[], Awaitable[T]]) -> T:

@@ -70,6 +70,24 @@ async def test_every_failure_is_counted_and_only_another_reason_is_news(
     assert [record.__dict__["fields"]["reason"] for record in caplog.records] == ["out_of_memory", "loading"]
 
 
+async def test_steps_that_wait_for_the_same_reason_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    condition: list[Unavailable | None] = []
+    retries = Retries(QUICK, NoMeters(), condition.append)
+    full = StoreUnavailable("full", "out_of_memory")
+    steps = [Flaky(*[full] * 3).step, Flaky(*[full] * 50).step, Flaky(StreamUnavailable("other"), full).step]
+
+    with caplog.at_level(logging.INFO):
+        await asyncio.gather(*map(retries.retry, steps))
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "dependency_unavailable",
+        "dependency_unavailable",
+        "dependency_back",
+    ]
+    assert [record.__dict__["fields"]["dependency"] for record in caplog.records[:2]] == ["store", "stream"]
+    assert condition[-1] is None
+
+
 async def test_a_step_that_succeeds_says_nothing() -> None:
     condition: list[Unavailable | None] = []
 
