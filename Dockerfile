@@ -16,7 +16,7 @@ RUN /build/pip/bin/pip --python /opt/neardup-stream/bin/python install --quiet -
 # Compiled here, for every processor since 2013, so that no start has to. The source files that the cache is checked
 # against stay as they are.
 ENV NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES="" NUMBA_CACHE_DIR=/opt/neardup-stream/kernels
-RUN printf '{"url": "https://example.com/", "text": "%s"}\n' "$(seq -s ' ' 100)" \
+RUN printf '{"url": "https://example.com/", "html": "<p>%s"}\n' "$(seq -s ' ' 100)" \
     | /opt/neardup-stream/bin/neardup-stream fingerprint > /dev/null \
  && /opt/neardup-stream/bin/python -m compileall -q /opt/neardup-stream/lib
 

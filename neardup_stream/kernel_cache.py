@@ -8,8 +8,8 @@ Here the directory's name is a hash of every source file of the kernel, and of w
 any of them gives an empty cache, as another installation does.
 
 Numba also fails at import if it can write neither beside the source nor into the user's home, as in a
-read-only container. Then a temporary directory is used, for this process and its children. If the read-only
-directory holds the compiled kernel, as in an image that was built with it, the kernel is copied from there.
+read-only container. Then a temporary directory is used, for this process and its children. Each kernel that a
+read-only directory holds, as in an image that was built with it, is copied from there.
 """
 
 import atexit
@@ -37,6 +37,9 @@ _NUMBA_SETTING = "NUMBA_CACHE_DIR"
 
 _NAME = re.compile(rf"{re.escape(__version__)}-[0-9a-f]{{16}}")
 """The form of a kernel directory's name."""
+
+_REPLACED = "replaced"
+"""In a temporary directory, a link to the read-only one in place of which it is used."""
 
 _loading = Lock()
 """Serializes loading: a second thread could import Numba half initialized, or with another kernel's
@@ -73,8 +76,8 @@ def prepare_kernel_cache(sources: Sequence[Path]) -> Path:
     """Set Numba's cache directory for the kernels of these files, and return it.
 
     Must be called before Numba is first imported. The directory is in `NUMBA_CACHE_DIR` if that is set, else
-    in the user's cache directory, else temporary and removed at exit: a copy of the former if that is
-    read-only, or, with a warning, empty. It is empty if the kernel is not yet compiled for this version,
+    in the user's cache directory, else temporary and removed at exit: with a copy of the kernel if one of
+    them holds it, or, with a warning, empty. It is empty if the kernel is not yet compiled for this version,
     source and processor.
 
     Args:
@@ -84,8 +87,14 @@ def prepare_kernel_cache(sources: Sequence[Path]) -> Path:
         OSError: a source cannot be read, or no temporary directory can be created.
     """
     name = _cache_name(sources)
-    places = [place / name for place in (_operators_cache(), _user_cache()) if place is not None]
-    directory = next(filter(_is_writable, places), None) or _temporary(places, name)
+    places = [place for place in (_operators_cache(), _user_cache()) if place is not None]
+    writable = next((place for place in places if _is_writable(place / name)), None)
+    place = writable or _temporary(places[:1])
+    directory = place / name
+    directory.mkdir(exist_ok=True)
+    read_only = [each / name for each in (place / _REPLACED, *places)] if _is_temporary(place) else []
+    if not holds_kernel(directory) and not _copy_kernel(read_only, directory) and writable is None:
+        _log.warning("no writable cache directory: compiled kernels go to %s and are lost at exit", directory)
     os.environ[_NUMBA_SETTING] = str(directory)
     if (numba := sys.modules.get("numba")) is not None:
         numba.config.CACHE_DIR = str(directory)  # Numba read the environment when it was imported
@@ -130,21 +139,34 @@ def _is_writable(directory: Path) -> bool:
         return False
 
 
-def _temporary(read_only: Sequence[Path], name: str) -> Path:
-    """Return a copy of the first of these directories that holds a kernel, else an empty directory."""
-    parent = tempfile.mkdtemp(prefix="neardup-stream-kernels-")
-    atexit.register(shutil.rmtree, parent, ignore_errors=True)
-    directory = Path(parent) / name
-    filled = next((each for each in read_only if holds_kernel(each)), None)
-    if filled is not None:
-        shutil.copytree(filled, directory)
-        for copied in (directory, *directory.rglob("*")):
-            copied.chmod(0o700)
-        _log.info("compiled kernels are copied from %s", filled)
-    else:
-        directory.mkdir()
-        _log.warning("no writable cache directory: compiled kernels go to %s and are lost at exit", directory)
+def _temporary(replaced: Sequence[Path]) -> Path:
+    """Make a temporary directory, with a link to the one it replaces, if there is one."""
+    directory = Path(tempfile.mkdtemp(prefix="neardup-stream-kernels-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    for each in replaced:
+        (directory / _REPLACED).symlink_to(each.absolute())
     return directory
+
+
+def _is_temporary(place: Path) -> bool:
+    return (place / _REPLACED).is_symlink()
+
+
+def _copy_kernel(read_only: Sequence[Path], directory: Path) -> bool:
+    """Copy the first of these directories that holds a kernel; return whether there is one."""
+    filled = next((each for each in read_only if holds_kernel(each)), None)
+    if filled is None:
+        return False
+    copy = Path(tempfile.mkdtemp(dir=directory.parent))
+    shutil.copytree(filled, copy, dirs_exist_ok=True)
+    for copied in (copy, *copy.rglob("*")):
+        copied.chmod(0o700)
+    try:
+        copy.rename(directory)  # at once: another process may load it
+    except OSError:  # one has copied it meanwhile
+        shutil.rmtree(copy)
+    _log.info("a compiled kernel is copied from %s", filled)
+    return True
 
 
 def holds_kernel(directory: Path) -> bool:

@@ -3,6 +3,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,17 @@ import pytest
 from neardup_stream.kernel_cache import prepare_kernel_cache
 
 NOWHERE = "/dev/null/nothing-can-be-made-here"
+COPY_A_KERNEL_AND_LET_A_CHILD_COPY_THE_OTHERS = """
+import subprocess, sys
+from pathlib import Path
+from neardup_stream.kernel_cache import prepare_kernel_cache
+
+cache = prepare_kernel_cache([Path(sys.argv[1])])
+print((cache / "kernel_1" / "page.nbc").read_text(), cache, sep="\\n", flush=True)
+(cache / "kernel_1" / "more.nbc").touch()
+if sys.argv[2:]:
+    subprocess.run([sys.executable, __file__, *sys.argv[2:]], check=True)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -118,31 +130,38 @@ def test_the_temporary_directory_is_removed_at_exit(sources: list[Path]) -> None
     assert not Path(done.stdout.strip()).parent.exists()
 
 
-def test_a_kernel_that_was_compiled_where_nothing_can_be_written_is_copied(
-    sources: list[Path], tmp_path: Path
+def test_kernels_that_were_compiled_where_nothing_can_be_written_are_copied(
+    sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As an image does that holds the kernel, in a container with a read-only root."""
-    compiled = prepare_kernel_cache(sources) / "kernel_1" / "page.nbc"
-    compiled.parent.mkdir()
-    compiled.write_bytes(b"machine code")
-    program = (
-        "import sys, pathlib; from neardup_stream.kernel_cache import prepare_kernel_cache\n"
-        "cache = prepare_kernel_cache([pathlib.Path(name) for name in sys.argv[1:]])\n"
-        "print((cache / 'kernel_1' / 'page.nbc').read_text(), cache)\n"
-        "(cache / 'kernel_1' / 'more.nbc').touch()"
-    )
+    """As an image does that holds them, in a container with a read-only root; a child copies the second."""
+    places = {"NUMBA_CACHE_DIR": str(tmp_path / "image"), "XDG_CACHE_HOME": NOWHERE}
+    for source in sources:
+        source.write_text(source.name)
+        monkeypatch.setenv("NUMBA_CACHE_DIR", places["NUMBA_CACHE_DIR"])
+        compiled = prepare_kernel_cache([source]) / "kernel_1" / "page.nbc"
+        compiled.parent.mkdir()
+        compiled.write_text(f"machine code of {source.name}")
+    program = tmp_path / "program.py"
+    program.write_text(COPY_A_KERNEL_AND_LET_A_CHILD_COPY_THE_OTHERS)
 
-    done = run_without_write_access(tmp_path, [sys.executable, "-c", program, *map(str, sources)])
+    done = run_without_write_access(tmp_path, [sys.executable, program, *sources], places)
 
-    code, cache = done.stdout.rsplit(" ", 1)
-    assert (done.returncode, code) == (0, "machine code"), done.stderr
-    assert not Path(cache.strip()).exists()
+    assert done.returncode == 0, done.stderr
+    codes, caches = done.stdout.splitlines()[::2], done.stdout.splitlines()[1::2]
+    assert codes == [f"machine code of {source.name}" for source in sources]
+    assert not any(Path(cache).parent.exists() for cache in caches)
 
 
-def run_without_write_access(directory: Path, command: list[str]) -> "subprocess.CompletedProcess[str]":
+def run_without_write_access(
+    directory: Path, command: Sequence[str | Path], environ: Mapping[str, str]
+) -> "subprocess.CompletedProcess[str]":
     """Run a command in a name space of its own, in which a directory is mounted read-only."""
     script = f'mount --bind {directory} {directory} && mount -o remount,bind,ro {directory} && exec "$@"'
     own = ["unshare", *([] if os.geteuid() == 0 else ["--user", "--map-root-user"]), "--mount"]
     return subprocess.run(
-        [*own, "sh", "-c", script, "sh", *command], capture_output=True, text=True, check=False
+        [*own, "sh", "-c", script, "sh", *command],
+        env={**os.environ, **environ},
+        capture_output=True,
+        text=True,
+        check=False,
     )
