@@ -39,6 +39,7 @@ __all__ = [
     "build_viewer",
     "cluster_rule",
     "connecting",
+    "forked_parent",
     "forked_parents",
     "index_layout",
     "open_parallel_preparation",
@@ -190,10 +191,13 @@ def build_preparation(
 
 @asynccontextmanager
 async def open_preparation(
-    settings: Settings, meters: PipelineMeters, text_parts: TextParts = frozenset()
+    settings: Settings,
+    meters: PipelineMeters,
+    text_parts: TextParts = frozenset(),
+    forked: ForkedParent | None = None,
 ) -> AsyncIterator[GuardedPreparation]:
     """Open the same in a process that can be ended, for untrusted pages; ready once all is compiled."""
-    preparation = _guarded(settings, meters, text_parts)
+    preparation = _guarded(settings, meters, text_parts, forked)
     try:
         await _start(preparation)
         yield preparation
@@ -241,6 +245,19 @@ def text_preparation(settings: Settings) -> Iterator[GuardedPreparation]:
         yield preparation
     finally:
         preparation.close()
+
+
+@contextmanager
+def forked_parent(settings: Settings, text_parts: TextParts = frozenset()) -> Iterator[ForkedParent | None]:
+    """Fork the process of `open_preparation`; call it while this process has one thread.
+
+    None where the kernel of pages is not compiled yet: the caller compiles it while it serves its port.
+    """
+    if not is_kernel_compiled():
+        yield None
+        return
+    with forked_parents(settings, 1, text_parts, in_columns=False) as parents:
+        yield next(iter(parents), None)
 
 
 @contextmanager

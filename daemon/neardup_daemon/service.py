@@ -14,6 +14,7 @@ from pathlib import Path
 from neardup_daemon.embedded import EmbeddedServer
 from neardup_daemon.exit_codes import OK
 from neardup_daemon.failpoints import failing_stages
+from neardup_daemon.forked_workers import ForkedWorkers
 from neardup_daemon.gc_tuning import keep_what_is_loaded
 from neardup_daemon.health import Health, serve_health
 from neardup_daemon.held_decisions import NotingPreparation, holding_decisions
@@ -38,8 +39,13 @@ __all__ = ["redis_url", "run_service"]
 _logger = logging.getLogger(__name__)
 
 
-async def run_service(settings: Settings, *, embedded: bool) -> int:
+async def run_service(settings: Settings, forked: ForkedWorkers, *, embedded: bool) -> int:
     """Run the daemon until a signal stops it.
+
+    Args:
+        settings: all of them.
+        forked: its workers.
+        embedded: whether a private Redis runs as long.
 
     Returns:
         The exit code of a stop: 0, or 128 + signal after a second signal.
@@ -62,7 +68,7 @@ async def run_service(settings: Settings, *, embedded: bool) -> int:
                 lambda: health.condition,
                 metrics.registry.prometheus,
             ):
-                await _serve(settings, tracing, health, stop, embedded=embedded)
+                await _serve(settings, forked, tracing, health, stop, embedded=embedded)
         finally:
             health.become("stopped")
             if stop.exit_code == OK:  # a second signal waits for no collector, nor does one while this waits
@@ -70,7 +76,9 @@ async def run_service(settings: Settings, *, embedded: bool) -> int:
     return stop.exit_code
 
 
-async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Stop, *, embedded: bool) -> None:
+async def _serve(
+    settings: Settings, forked: ForkedWorkers, tracing: Tracing, health: Health, stop: Stop, *, embedded: bool
+) -> None:
     metrics = tracing.metrics
 
     def on_unavailable(error: Unavailable | None) -> None:
@@ -89,9 +97,13 @@ async def _serve(settings: Settings, tracing: Tracing, health: Health, stop: Sto
         if settings.api.enabled:
             from neardup_daemon.query_api.opening import serving_queries  # noqa: PLC0415 - 0.2 s of aiohttp that commands do not pay
 
-            await stack.enter_async_context(serving_queries(settings, stores, metrics.api))
+            await stack.enter_async_context(
+                serving_queries(settings, stores, metrics.api, forked=forked.queries)
+            )
         # What has to be compiled is, before partitions are ours and wait.
-        preparation = await stack.enter_async_context(open_preparation(settings, metrics, text_parts))
+        preparation = await stack.enter_async_context(
+            open_preparation(settings, metrics, text_parts, forked.pages)
+        )
         streams = await stack.enter_async_context(open_kafka(settings, stores.epochs, retries, metrics))
         held = await stack.enter_async_context(
             holding_decisions(stores.judged.clusters, settings.api.decision_kept_seconds)

@@ -45,6 +45,8 @@ def run(settings: Settings, *, embedded: bool) -> int:
     configure_command_logs(settings.log.level, settings.log.format)
     if ignored := ignored_variables(os.environ, known_settings(Settings)):
         log_event(_logger, "environment_ignored", level=logging.WARNING, variables=ignored)
-    from neardup_daemon.service import run_service  # noqa: PLC0415 - Kafka, Redis and Numba load only for a valid run
+    from neardup_daemon.forked_workers import forked_workers  # noqa: PLC0415 - Kafka, Redis and Numba load only for a valid run
+    from neardup_daemon.service import run_service  # noqa: PLC0415 - the same
 
-    return asyncio.run(run_service(settings, embedded=embedded))
+    with forked_workers(settings) as forked:
+        return asyncio.run(run_service(settings, forked, embedded=embedded))

@@ -37,6 +37,8 @@ def serve(settings: Settings, state_dir: Path | None, *, waits_for_index: bool) 
     if waits_for_index and state_dir is not None:
         raise click.UsageError("--wait is for the Redis of redis.url; a directory of --state has its index")
     configure_command_logs(settings.log.level, settings.log.format)
-    from neardup_daemon.query_api.service import run_query_service  # noqa: PLC0415 - Redis and Numba load only for a valid run
+    from neardup_daemon.forked_workers import forked_query_worker  # noqa: PLC0415 - Redis and Numba load only for a valid run
+    from neardup_daemon.query_api.service import run_query_service  # noqa: PLC0415 - the same
 
-    return asyncio.run(run_query_service(settings, state_dir, waits_for_index=waits_for_index))
+    with forked_query_worker(settings) as forked:
+        return asyncio.run(run_query_service(settings, state_dir, forked, waits_for_index=waits_for_index))

@@ -8,6 +8,7 @@ from http import HTTPStatus
 from prometheus_client import CollectorRegistry
 
 from neardup_daemon.archives import ReloadedArchives
+from neardup_daemon.forked_workers import QUERIED_PARTS
 from neardup_daemon.policy import agreed_archive_ids, policy
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.query_api.asking import Asking, OpenIndex
@@ -30,9 +31,8 @@ from neardup_daemon.query_api.survey import Surveys
 from neardup_daemon.query_api.threads import Threads
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
-from neardup_stream.archive.texts import TEXTS
 from neardup_stream.meters import NoMeters
-from neardup_stream.pipeline.kept_text import PREFIXES
+from neardup_stream.pipeline.forked_parent import ForkedParent
 
 __all__ = ["serving_queries"]
 
@@ -44,6 +44,7 @@ async def serving_queries(
     metrics: ApiMetrics,
     registry: CollectorRegistry | None = None,
     *,
+    forked: ForkedParent | None,
     has_kafka: bool = True,
 ) -> AsyncIterator[None]:
     """Serve the query API over an open index while the block runs.
@@ -53,6 +54,7 @@ async def serving_queries(
         stores: of the index.
         metrics: where each answer is counted.
         registry: see `serve_api`.
+        forked: the worker that reads pages that are asked about; None starts one as a program of its own.
         has_kafka: whether the topics in the settings are those of the index; without, what needs them is
             answered with 501.
 
@@ -63,7 +65,7 @@ async def serving_queries(
     agreed_ids = agreed_archive_ids(policy(settings))
     archives = await asyncio.to_thread(ReloadedArchives, settings, agreed_ids)
     surveys = Surveys(stores.clusters, stores.judged.records, settings) if stores.clusters else None
-    async with open_preparation(settings, NoMeters(), frozenset({PREFIXES, TEXTS})) as preparation:
+    async with open_preparation(settings, NoMeters(), QUERIED_PARTS, forked) as preparation:
         threads = Threads(settings.api.max_threads)
         index = OpenIndex(settings, stores, archives.current, preparation, surveys, threads)
         deciding = Deciding(settings, stores, metrics)

@@ -17,6 +17,7 @@ from neardup_daemon.telemetry.metric_registry import MetricRegistry
 from neardup_daemon.telemetry.process_metrics import ProcessMetrics
 from neardup_daemon.telemetry.watching import watching_limits
 from neardup_stream.errors import StoreUnavailable
+from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.version import __version__
 
 __all__ = ["run_query_service"]
@@ -27,13 +28,18 @@ _PAUSE_SECONDS: Final = 1.0
 
 
 async def run_query_service(
-    settings: Settings, state_dir: Path | None, *, waits_for_index: bool = False
+    settings: Settings,
+    state_dir: Path | None,
+    forked: ForkedParent | None,
+    *,
+    waits_for_index: bool = False,
 ) -> int:
     """Serve the query API until a signal stops the process.
 
     Args:
         settings: of the index.
         state_dir: what `dedup --state` keeps; None for the Redis in the settings.
+        forked: see `serving_queries`.
         waits_for_index: whether to wait, live but not ready, while Redis is unavailable or nothing is stored.
 
     Returns:
@@ -56,7 +62,9 @@ async def run_query_service(
                 await _index_stored(settings, state_dir)
         async with (
             open_stored_index(settings, state_dir) as stores,
-            serving_queries(settings, stores, metrics, registry.prometheus, has_kafka=state_dir is None),
+            serving_queries(
+                settings, stores, metrics, registry.prometheus, forked=forked, has_kafka=state_dir is None
+            ),
             watching_limits(stores.tables, process),
         ):
             process.service(settings, stores.namespace.schema_id)
