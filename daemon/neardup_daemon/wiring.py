@@ -24,6 +24,7 @@ from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.guarded_clusters import GuardedClusters, create_index, stored_layout
+from neardup_stream.stores.guarded_sweep_rounds import GuardedSweepRounds
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.clusters import RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
@@ -147,7 +148,8 @@ def build_stores(
     keys = tables.keys(0)
     index = with_failpoints("index", SwitchingIndex(tables.state, tables.index), points)
     records = with_failpoints("records", RedisRecords(client, keys), points)
-    cluster_store = _cluster_store(settings, cells, namespace, tables.state)
+    guarded = GuardedClusters(cells, namespace.token, tables.state) if namespace.is_created else None
+    cluster_store = with_failpoints("cluster_store", guarded or cells, points)
     clusters = build_clusters(settings, cluster_store, records)
     decider = with_failpoints("clusters", clusters or Unclustered(cluster_store), points)
     judged = PageStores(
@@ -155,6 +157,7 @@ def build_stores(
     )
     epochs = InputEpochs(client, settings.redis.namespace, cluster_store, cluster_keys, namespace.token)
     frames = with_failpoints("frames", RedisFrames(client, keys), points)
+    rounds = RedisSweepRounds(client, settings.redis.namespace, namespace.schema_id)
     return Stores(
         judged=judged,
         frames=frames,
@@ -165,7 +168,7 @@ def build_stores(
         tables=tables,
         epochs=epochs,
         usage=RedisUsage(client, keys),
-        sweep_rounds=RedisSweepRounds(client, settings.redis.namespace, namespace.schema_id),
+        sweep_rounds=GuardedSweepRounds(rounds, guarded) if guarded else rounds,
     )
 
 
@@ -176,12 +179,3 @@ def _cluster_keys(settings: Settings, namespace: Namespace) -> ClusterKeys:
         schema_id=namespace.schema_id,
         slot_bits=layout.cluster_slot_bits,
     )
-
-
-def _cluster_store(
-    settings: Settings, cells: ClusterStore, namespace: Namespace, layouts: TableLayouts
-) -> ClusterStore:
-    store = cells
-    if namespace.is_created:
-        store = GuardedClusters(store, namespace.token, layouts)
-    return with_failpoints("cluster_store", store, settings.failpoints.points())

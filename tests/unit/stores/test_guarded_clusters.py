@@ -18,12 +18,16 @@ from neardup_stream.stores.guarded_clusters import (
     create_index,
     stored_layout,
 )
+from neardup_stream.stores.guarded_sweep_rounds import GuardedSweepRounds
 from neardup_stream.stores.memory.clusters import MemoryClusters
+from neardup_stream.stores.memory.sweep_rounds import MemorySweepRounds
 from neardup_stream.stores.table_layouts import LayoutChanged, LayoutState, TableLayouts
 from tests.contracts.clusters import CLUSTER_STORE_CLAIMS
+from tests.contracts.sweep_rounds import SWEEP_ROUNDS_CLAIMS, SweepRoundsClaim
 
 PARTITION = Partition("pages", 3)
 INDEX_A = "0193a0b1"
+NOW = 1_790_000_000.0
 CEILING = Cell(DECIDED, partition_name(PARTITION))
 SOMETHING = Cell("pages", b"12345678")
 
@@ -78,6 +82,20 @@ async def test_an_emptied_store_is_noticed_before_anything_is_written(
 
     assert caught.value.reason == "index_lost"
     assert not any(store._tables.values())
+
+
+async def test_an_emptied_store_is_noticed_before_slots_are_claimed() -> None:
+    store = MemoryClusters()
+    rounds = GuardedSweepRounds(MemorySweepRounds(lambda: NOW), await created(store))
+    store._tables.clear()
+
+    with pytest.raises(IndexLost, match="index 0193a0b1 is not there any more"):
+        await rounds.claim(10, 100, 60.0)
+
+
+@pytest.mark.parametrize("claim", SWEEP_ROUNDS_CLAIMS, ids=lambda claim: claim.__name__)
+async def test_guarded_rounds_keep_the_contract(claim: SweepRoundsClaim) -> None:
+    await claim(GuardedSweepRounds(MemorySweepRounds(lambda: NOW), await created(MemoryClusters())))
 
 
 async def test_a_commit_to_an_emptied_store_changes_nothing() -> None:

@@ -1,0 +1,30 @@
+"""Guard the rounds of the sweep: nothing is claimed where the index lost what was decided."""
+
+from neardup_stream.stores.guarded_clusters import GuardedClusters
+from neardup_stream.stores.sweep_rounds import Claim, SweepRounds
+
+__all__ = ["GuardedSweepRounds"]
+
+
+class GuardedSweepRounds:
+    """A SweepRounds over another one; a claim raises IndexLost where the index lost what was decided.
+
+    Args:
+        rounds: remembers how far the sweep has come.
+        clusters: of the index.
+
+    Cost: one round trip more for each claim.
+    """
+
+    def __init__(self, rounds: SweepRounds, clusters: GuardedClusters) -> None:
+        self._rounds = rounds
+        self._clusters = clusters
+
+    async def now_seconds(self) -> float:
+        """See the contract."""
+        return await self._rounds.now_seconds()
+
+    async def claim(self, slot_limit: int, slot_count: int, round_seconds: float) -> Claim:
+        """See the contract."""
+        await self._clusters.check()
+        return await self._rounds.claim(slot_limit, slot_count, round_seconds)
