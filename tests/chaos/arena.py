@@ -74,9 +74,8 @@ def build_arena(
     """
     name = f"t{secrets.token_hex(6)}"
     topics = {each: f"{name}-{each}" for each in ("pages", "events", "dead_letters")}
-    for kind, topic in topics.items():
-        own = event_partitions if kind == "events" else None
-        broker.create_topic(topic, own or partitions, topic_configs)
+    counts = dict.fromkeys(topics.values(), partitions)
+    broker.create_topics(counts | {topics["events"]: event_partitions or partitions}, topic_configs)
     return Arena(
         broker,
         (

@@ -52,8 +52,8 @@ class Site:
 
     async def prepare(self) -> None:
         """Create the topics, with one page."""
-        for what in ("pages", "events", "dead_letters"):
-            self.kafka.broker.create_topic(self.name(what))
+        topics = map(self.name, ("pages", "events", "dead_letters"))
+        self.kafka.broker.create_topics(dict.fromkeys(topics, 1))
         plain = KafkaConnection(bootstrap_servers=self.kafka.broker.bootstrap_servers)
         async with KafkaSink(KafkaSinkConfig(connection=plain, topic=self.name("pages"))) as pages:
             await pages.send([PAGE])

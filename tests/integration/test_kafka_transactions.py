@@ -32,8 +32,8 @@ class KafkaStage:
     request_timeout_seconds: float = 15
 
     def create_topics(self) -> None:
-        for name, partitions in (("pages", 2), ("events", 3), ("letters", 1)):
-            self.broker.create_topic(f"{self.prefix}-{name}", partitions)
+        counts = {"pages": 2, "events": 3, "letters": 1}
+        self.broker.create_topics({f"{self.prefix}-{name}": count for name, count in counts.items()})
 
     @property
     def partitions(self) -> Sequence[Partition]:

@@ -33,8 +33,7 @@ class Site:
 
     def create_topics(self, partitions: int = 1) -> None:
         """All three."""
-        for topic in self.topics:
-            self.broker.create_topic(topic, partitions)
+        self.broker.create_topics(dict.fromkeys(self.topics, partitions))
 
     def call(
         self, *words: str, settings: Sequence[str] = (), stdin: bytes = b""

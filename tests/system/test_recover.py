@@ -80,9 +80,7 @@ def own(site: Site) -> Iterator[Own]:
     pages, events, dead_letters = site.topics
     with start_redis() as server, redis.Redis.from_url(server.url) as client:
         site = replace(site, settings=(*site.settings, f"redis.url={server.url}"))
-        site.broker.create_topic(pages, 4)
-        site.broker.create_topic(events, 1)
-        site.broker.create_topic(dead_letters, 1)
+        site.broker.create_topics({pages: 4, events: 1, dead_letters: 1})
         yield Own(site, client)
 
 

@@ -88,8 +88,7 @@ def site(
     tmp_path: Path,
 ) -> Iterator[SecureSite]:
     topics = (f"{topic_prefix}-pages", f"{topic_prefix}-events", f"{topic_prefix}-dead")
-    for topic in topics:
-        secure_kafka.broker.create_topic(topic)
+    secure_kafka.broker.create_topics(dict.fromkeys(topics, 1))
     secure_kafka.allow(deployed_kafka_rights(*topics, topic_prefix))
     password_file = tmp_path / "kafka.password"
     password_file.write_text(f"{KAFKA_PASSWORD}\n")

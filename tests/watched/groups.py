@@ -87,8 +87,7 @@ class Group:
 
     def create_topics(self, dead_letter_bytes: int = 1 << 20) -> None:
         """All three."""
-        self.broker.create_topic(self.pages_topic, self.partitions)
-        self.broker.create_topic(f"{self.job}-events")
+        self.broker.create_topics({self.pages_topic: self.partitions, f"{self.job}-events": 1})
         dead_letters = {"max.message.bytes": str(dead_letter_bytes)}
         self.broker.create_topic(f"{self.job}-dead-letters", configs=dead_letters)
 

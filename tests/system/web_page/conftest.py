@@ -37,8 +37,7 @@ def shown(kafka_broker: KafkaBroker, redis_server: RedisServer) -> Iterator[Show
         f"kafka.group_id={name}",
         *(f"kafka.{topic}_topic={topics[topic]}" for topic in topics),
     )
-    for topic in topics.values():
-        kafka_broker.create_topic(topic)
+    kafka_broker.create_topics(dict.fromkeys(topics.values(), 1))
     fed = [*records_of(crawl), *syndicated(24), *hostile_pages(), *HOSTILE_RECORDS]
     publish(kafka_broker.bootstrap_servers, topics["pages"], fed)
     with ExitStack() as stack:
