@@ -3,7 +3,8 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka.admin import AIOKafkaAdminClient
@@ -47,13 +48,7 @@ def wait_until_quiet(settings: Sequence[str], timeout_seconds: float) -> None:
     Raises:
         TimeoutError: nothing more was committed for so long.
     """
-    least = 0
-    while count := uncommitted_count(settings):
-        if not least or count < least:
-            least, deadline = count, time.monotonic() + timeout_seconds
-        elif time.monotonic() > deadline:
-            raise TimeoutError(f"{count} records are not committed, and no more were for {timeout_seconds} s")
-        time.sleep(POLL_SECONDS)
+    asyncio.run(_wait_until_quiet(Settings.load(overrides=settings), timeout_seconds))
 
 
 def stored_partition(settings: Sequence[str]) -> frozenset[frozenset[str]]:
@@ -88,23 +83,63 @@ async def _record_states(settings: Settings) -> Counter[PageState]:
         )
 
 
+async def _wait_until_quiet(settings: Settings, timeout_seconds: float) -> None:
+    least = 0
+    async with _counting(settings) as count_uncommitted:
+        while count := await count_uncommitted():
+            if not least or count < least:
+                least, deadline = count, time.monotonic() + timeout_seconds
+            elif time.monotonic() > deadline:
+                raise TimeoutError(
+                    f"{count} records are not committed, and no more were for {timeout_seconds} s"
+                )
+            await asyncio.sleep(POLL_SECONDS)
+
+
 async def _uncommitted_count(settings: Settings) -> int:
+    async with _counting(settings) as count_uncommitted:
+        return await count_uncommitted()
+
+
+@asynccontextmanager
+async def _counting(settings: Settings) -> AsyncIterator[Callable[[], Awaitable[int]]]:
+    """Connect, and yield a function that returns how many records are not committed."""
     kafka = settings.kafka
-    async with AIOKafkaConsumer(kafka.pages_topic, bootstrap_servers=kafka.bootstrap_servers) as consumer:
-        numbers = consumer.partitions_for_topic(kafka.pages_topic)
-        ends = await consumer.end_offsets([TopicPartition(kafka.pages_topic, number) for number in numbers])
-    committed = await _committed_offsets(settings)
-    return sum(end - committed.get(each.partition, 0) for each, end in ends.items())
+    async with (
+        AIOKafkaConsumer(
+            bootstrap_servers=kafka.bootstrap_servers
+        ) as consumer,  # of nothing: it fetches nothing
+        _admin(settings) as admin,
+    ):
+        (topic,) = await admin.describe_topics([kafka.pages_topic])
+        partitions = [TopicPartition(kafka.pages_topic, each["partition"]) for each in topic["partitions"]]
+
+        async def count() -> int:
+            ends = await consumer.end_offsets(partitions)
+            committed = await _offsets_of_group(admin, kafka.group_id)
+            return sum(end - committed.get(each.partition, 0) for each, end in ends.items())
+
+        yield count
 
 
 async def _committed_offsets(settings: Settings) -> dict[int, int]:
+    async with _admin(settings) as admin:
+        return await _offsets_of_group(admin, settings.kafka.group_id)
+
+
+async def _offsets_of_group(admin: AIOKafkaAdminClient, group_id: str) -> dict[int, int]:
+    committed = await admin.list_consumer_group_offsets(group_id)
+    return {partition.partition: found.offset for partition, found in committed.items()}
+
+
+@asynccontextmanager
+async def _admin(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
     admin = AIOKafkaAdminClient(bootstrap_servers=settings.kafka.bootstrap_servers)
     await admin.start()
     try:
-        committed = await admin.list_consumer_group_offsets(settings.kafka.group_id)
+        yield admin
     finally:
         await admin.close()
-    return {partition.partition: found.offset for partition, found in committed.items()}
 
 
 async def _stored_partition(settings: Settings) -> frozenset[frozenset[str]]:
