@@ -11,8 +11,9 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple, Protocol
 
@@ -22,8 +23,10 @@ __all__ = [
     "Child",
     "ForkedProgram",
     "Invocation",
+    "PipedProgram",
     "environment",
     "pack_number",
+    "piped_program",
     "run_program",
     "start_program",
 ]
@@ -173,6 +176,38 @@ def start_program(
     return _forker.fork(Invocation(list(words), environment(environ), str(Path.cwd())), streams)
 
 
+class PipedProgram(NamedTuple):
+    """A run of the program with pipes as its standard streams."""
+
+    child: Child
+    stdin: BinaryIO
+    stdout: BinaryIO
+    stderr: BinaryIO
+
+
+@contextmanager
+def piped_program(words: Sequence[str], environ: Mapping[str, str] | None = None) -> Iterator[PipedProgram]:
+    """Start the program; kill it at the end. See `start_program`."""
+    pipes = [os.pipe() for _ in range(3)]
+    (read_in, write_in), (read_out, write_out), (read_error, write_error) = pipes
+    theirs = (read_in, write_out, write_error)
+    with (
+        os.fdopen(write_in, "wb") as stdin,
+        os.fdopen(read_out, "rb") as stdout,
+        os.fdopen(read_error, "rb") as stderr,
+    ):
+        try:
+            child = start_program(words, environ or {}, theirs)
+        finally:
+            for descriptor in theirs:
+                os.close(descriptor)
+        try:
+            yield PipedProgram(child, stdin, stdout, stderr)
+        finally:
+            child.kill()
+            child.wait()
+
+
 def run_program(
     words: Sequence[str], stdin: bytes, environ: Mapping[str, str], timeout_seconds: float
 ) -> subprocess.CompletedProcess[bytes]:
@@ -181,26 +216,13 @@ def run_program(
     Raises:
         subprocess.TimeoutExpired: it did not end in time, and was killed.
     """
-    pipes = [os.pipe() for _ in range(3)]
-    (read_in, write_in), (read_out, write_out), (read_error, write_error) = pipes
-    theirs = (read_in, write_out, write_error)
-    try:
-        child = start_program(words, environ, theirs)
-    finally:
-        for descriptor in theirs:
-            os.close(descriptor)
-    with (
-        os.fdopen(write_in, "wb") as given,
-        os.fdopen(read_out, "rb") as out,
-        os.fdopen(read_error, "rb") as error,
-        ThreadPoolExecutor(3) as threads,
-    ):
-        threads.submit(_feed, given, stdin)
-        printed, complaints = threads.submit(out.read), threads.submit(error.read)
+    with piped_program(words, environ) as run, ThreadPoolExecutor(3) as threads:
+        threads.submit(_feed, run.stdin, stdin)
+        printed, complaints = threads.submit(run.stdout.read), threads.submit(run.stderr.read)
         try:
-            exit_code = child.wait(timeout_seconds)
+            exit_code = run.child.wait(timeout_seconds)
         finally:
-            child.kill()
+            run.child.kill()
         return subprocess.CompletedProcess(list(words), exit_code, printed.result(), complaints.result())
 
 

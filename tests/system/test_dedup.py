@@ -12,7 +12,7 @@ import pytest
 
 from tests.pipelines import essay, page_json
 from tests.servers.process import HEARING_SIGNALS, is_paused, wait_until
-from tests.servers.program import environment
+from tests.servers.program import environment, piped_program
 from tests.system.conftest import call
 
 
@@ -197,16 +197,11 @@ def test_two_outputs_are_two_files(tmp_path: Path) -> None:
 def test_a_killed_run_leaves_the_files_of_the_earlier_one(tmp_path: Path) -> None:
     events = tmp_path / "events.jsonl"
     events.write_bytes(b"of the earlier run")
-    command = [sys.executable, "-m", "neardup_daemon", "dedup", "-", "--events", str(events)]
 
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as run:
-        assert run.stdin
-        try:
-            run.stdin.write(MONDAY)
-            run.stdin.flush()
-            wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("*.partial")), 60)
-        finally:
-            run.kill()
+    with piped_program(["dedup", "-", "--events", str(events)]) as run:
+        run.stdin.write(MONDAY)
+        run.stdin.flush()
+        wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("*.partial")), 60)
 
     assert events.read_bytes() == b"of the earlier run"
 
@@ -255,20 +250,15 @@ def test_a_signal_after_everything_was_read_changes_nothing(tmp_path: Path) -> N
     crawl, events, clusters = (tmp_path / name for name in ("crawl.jsonl", "events.jsonl", "clusters.jsonl"))
     kept = tmp_path / "kept.jsonl"
     crawl.write_bytes(MONDAY)
-    command = [sys.executable, "-m", "neardup_daemon", "dedup", str(crawl), "--events", str(events)]
-    command += ["--clusters", str(clusters), "--keep-representatives", str(kept)]
-    command += ["--set", "failpoints.stop=before cluster_store.walk"]
+    outputs = ["--events", str(events), "--clusters", str(clusters), "--keep-representatives", str(kept)]
+    stopping = ["--set", "failpoints.stop=before cluster_store.walk"]
 
-    with subprocess.Popen([*HEARING_SIGNALS, *command], stderr=subprocess.PIPE, env=environment({})) as run:
-        assert run.stderr
-        try:
-            wait_until(lambda: is_paused(run.pid), 60)
-            run.send_signal(signal.SIGTERM)
-            run.send_signal(signal.SIGCONT)
-            ended = run.wait(60)
-            errors = run.stderr.read()
-        finally:
-            run.kill()
+    with piped_program(["dedup", str(crawl), *outputs, *stopping]) as run:
+        wait_until(lambda: is_paused(run.child.pid), 60)
+        run.child.send_signal(signal.SIGTERM)
+        run.child.send_signal(signal.SIGCONT)
+        ended = run.child.wait(60)
+        errors = run.stderr.read()
 
     assert ended == 0
     assert b"stopped before" not in errors
@@ -314,18 +304,10 @@ def test_a_reader_that_leaves_ends_the_run_quietly(tmp_path: Path) -> None:
     crawl = tmp_path / "many.jsonl"
     crawl.write_bytes(lines(*(page_json(f"p{number}", essay(1)) for number in range(3000))))
 
-    with subprocess.Popen(
-        [sys.executable, "-m", "neardup_daemon", "dedup", str(crawl)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    ) as run:
-        assert run.stdout
-        assert run.stderr
+    with piped_program(["dedup", str(crawl)]) as run:
         run.stdout.close()
-        try:
-            said = run.stderr.read()
-        finally:
-            run.kill()  # harmless when it has ended; a run that hangs must fail, not hang the tests
+        said = run.stderr.read()
+        code = run.child.wait(60)
 
-    assert run.returncode == 128 + signal.SIGPIPE
+    assert code == 128 + signal.SIGPIPE
     assert b"Traceback" not in said

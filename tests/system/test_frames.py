@@ -2,16 +2,14 @@
 
 import json
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.pages_of_sites import framed_page, framed_site
-from tests.servers.process import HEARING_SIGNALS, is_paused, wait_until
-from tests.servers.program import environment
+from tests.servers.process import is_paused, wait_until
+from tests.servers.program import piped_program
 from tests.system.conftest import StoredIndex, call
 
 SITE = "shop.example"
@@ -30,45 +28,27 @@ def renamed(page: bytes, path: str) -> bytes:
 
 
 def test_a_signal_ends_learning_with_its_exit_code(tmp_path: Path) -> None:
-    log, state = tmp_path / "log", str(tmp_path / "state")
-    command = [sys.executable, "-m", "neardup_daemon", "frames", "learn", "-", "--state", state, *SMALL]
-    with (
-        log.open("wb") as stderr,
-        subprocess.Popen([*HEARING_SIGNALS, *command], stdin=subprocess.PIPE, stderr=stderr) as run,
-    ):
-        try:
-            wait_until(lambda: b"embedded_server_started" in log.read_bytes(), 60)
-            run.send_signal(signal.SIGINT)
-            code = run.wait(60)
-        finally:
-            run.kill()
+    state = str(tmp_path / "state")
 
-    assert code == 130, log.read_text()
+    with piped_program(["frames", "learn", "-", "--state", state, *SMALL]) as run:
+        assert any(b"embedded_server_started" in line for line in run.stderr)
+        run.child.send_signal(signal.SIGINT)
+
+        assert run.child.wait(60) == 130, run.stderr.read()
 
 
 def test_a_signal_after_every_page_was_counted_changes_nothing(tmp_path: Path, index: StoredIndex) -> None:
-    crawl, log = file_of(tmp_path, *framed_site(SITE, 0, 20)), tmp_path / "log"
+    crawl = file_of(tmp_path, *framed_site(SITE, 0, 20))
     settings = (*index.settings, "failpoints.stop=after frames.replace")
     overrides = [word for setting in settings for word in ("--set", setting)]
-    command = [sys.executable, "-m", "neardup_daemon", "frames", "learn", crawl, *overrides]
-    with (
-        log.open("wb") as stderr,
-        subprocess.Popen(
-            [*HEARING_SIGNALS, *command], stdout=subprocess.PIPE, stderr=stderr, env=environment({})
-        ) as run,
-    ):
-        assert run.stdout
-        try:
-            wait_until(lambda: is_paused(run.pid), 60)
-            run.send_signal(signal.SIGTERM)
-            run.send_signal(signal.SIGCONT)
-            code = run.wait(60)
-            output = run.stdout.read()
-        finally:
-            run.kill()
 
-    assert code == 0, log.read_text()
-    assert b"20 pages of 1 site: 20 learned from" in output
+    with piped_program(["frames", "learn", crawl, *overrides]) as run:
+        wait_until(lambda: is_paused(run.child.pid), 60)
+        run.child.send_signal(signal.SIGTERM)
+        run.child.send_signal(signal.SIGCONT)
+
+        assert run.child.wait(60) == 0, run.stderr.read()
+        assert b"20 pages of 1 site: 20 learned from" in run.stdout.read()
 
 
 def json_lines(*words: str, stdin: bytes = b"") -> list[Any]:

@@ -2,13 +2,12 @@
 
 import os
 import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.pipelines import essay, page_json
+from tests.servers.program import start_program
 from tests.system.conftest import StoredIndex
 
 
@@ -62,15 +61,14 @@ def test_logs_on_a_terminal_are_text(tmp_path: Path) -> None:
 def on_terminal(*words: str) -> tuple[int, bytes]:
     """Exit code of a command of ours, and what it writes to a terminal for its standard error."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(
-        [sys.executable, "-m", "neardup_daemon", *words], stdout=subprocess.DEVNULL, stderr=theirs
-    ) as run:
-        os.close(theirs)
-        said = b""
-        try:
-            while chunk := os.read(ours, 4096):
-                said += chunk
-        except OSError:  # what Linux answers once the other end of a terminal is closed
-            pass
-        os.close(ours)
-    return run.returncode, said
+    with Path(os.devnull).open("r+b") as nothing:
+        run = start_program(words, {}, (nothing.fileno(), nothing.fileno(), theirs))
+    os.close(theirs)
+    said = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            said += chunk
+    except OSError:  # what Linux answers once the other end of a terminal is closed
+        pass
+    os.close(ours)
+    return run.wait(), said

@@ -5,10 +5,8 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 import redis
@@ -25,7 +23,7 @@ from tests.pipelines import essay, page_json
 from tests.servers.daemon import Daemon
 from tests.servers.kafka import KafkaBroker
 from tests.servers.process import is_paused, wait_until
-from tests.servers.program import environment
+from tests.servers.program import piped_program
 from tests.servers.proxy import start_proxy
 from tests.servers.redis import RedisCluster, RedisServer
 from tests.system.conftest import StoredIndex, call
@@ -184,27 +182,20 @@ def test_the_tables_of_a_redis_cluster_change_twice(redis_cluster: RedisCluster,
 
 
 @pytest.mark.parametrize("step", ["before cluster_store.commit", "before cluster_store.commit 2"])
-def test_it_continues_where_redis_is_unavailable_around_the_fill(
-    index: StoredIndex, tmp_path: Path, step: str
-) -> None:
+def test_it_continues_where_redis_is_unavailable_around_the_fill(index: StoredIndex, step: str) -> None:
     index.hold(*(page_json(name, essay(1)) for name in "ab"))
-    log = tmp_path / "log"
-    with start_proxy(index.server.port) as proxy, log.open("wb") as stderr:
+    with start_proxy(index.server.port) as proxy:
         settings = (*index.settings, f"redis.url=redis://127.0.0.1:{proxy.port}", f"failpoints.stop={step}")
         overrides = [word for setting in settings for word in ("--set", setting)]
-        command = [sys.executable, "-m", "neardup_daemon", "rebuild", "--into", "200000", *overrides]
-        with subprocess.Popen(command, stderr=stderr, env=environment({})) as run:
-            try:
-                wait_until(lambda: is_paused(run.pid), 60)
-                proxy.refuse()
-                run.send_signal(signal.SIGCONT)
-                wait_until(lambda: b"dependency_unavailable" in log.read_bytes(), 60)
-                proxy.heal()
-                code = run.wait(60)
-            finally:
-                run.kill()
+        with piped_program(["rebuild", "--into", "200000", *overrides]) as run:
+            wait_until(lambda: is_paused(run.child.pid), 60)
+            proxy.refuse()
+            run.child.send_signal(signal.SIGCONT)
+            assert any(b"dependency_unavailable" in line for line in run.stderr)
+            proxy.heal()
+            code, log = run.child.wait(60), run.stderr.read()
 
-    assert code == 0, log.read_text()
+    assert code == 0, log.decode()
     assert layouts(index.server, index.settings) == {b"t1."}
 
 
@@ -224,27 +215,22 @@ async def test_a_second_one_is_refused_while_the_first_is_at_work(index: StoredI
     assert (await asyncio.to_thread(lay_out, index.settings, 200_000)).returncode == 0
 
 
-def test_one_that_was_paused_while_another_began_ends_with_an_error(
-    index: StoredIndex, tmp_path: Path
-) -> None:
+def test_one_that_was_paused_while_another_began_ends_with_an_error(index: StoredIndex) -> None:
     index.hold(*(page_json(name, essay(1)) for name in "ab"))
-    log = tmp_path / "log"
     settings = (*index.settings, "failpoints.stop=before cluster_store.commit")
     overrides = [word for setting in settings for word in ("--set", setting)]
-    command = [sys.executable, "-m", "neardup_daemon", "rebuild", "--into", "200000", *overrides]
-    with log.open("wb") as stderr, subprocess.Popen(command, stderr=stderr, env=environment({})) as run:
-        try:
-            wait_until(lambda: is_paused(run.pid), 60)
-            (lease,) = keys_of(index.server, "*:laying")
-            with redis.Redis.from_url(index.server.url) as client:
-                wait_until(lambda: not client.exists(lease), 60)
-                client.set(lease, "process 1 on host 0 0")
-                run.send_signal(signal.SIGCONT)
-                code = run.wait(60)
-                left = client.getdel(lease)
-        finally:
-            run.kill()
+    with (
+        piped_program(["rebuild", "--into", "200000", *overrides]) as run,
+        redis.Redis.from_url(index.server.url) as client,
+    ):
+        wait_until(lambda: is_paused(run.child.pid), 60)
+        (lease,) = keys_of(index.server, "*:laying")
+        wait_until(lambda: not client.exists(lease), 60)
+        client.set(lease, "process 1 on host 0 0")
+        run.child.send_signal(signal.SIGCONT)
+        code, log = run.child.wait(60), run.stderr.read()
+        left = client.getdel(lease)
 
     assert (code, left) == (2, b"process 1 on host 0 0")
-    assert b"has lost its lease to process 1 on host" in log.read_bytes()
+    assert b"has lost its lease to process 1 on host" in log
     assert lay_out(index.settings, 200_000).returncode == 0

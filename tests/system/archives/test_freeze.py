@@ -11,8 +11,8 @@ import pytest
 
 from neardup_stream.archive.frozen import FrozenIndex
 from tests.pipelines import essay, page_json
-from tests.servers.process import HEARING_SIGNALS, wait_until
-from tests.servers.program import environment
+from tests.servers.process import wait_until
+from tests.servers.program import piped_program
 from tests.system.archives.frozen_pages import json_of
 from tests.system.conftest import Site, call
 from tests.system.test_full_disk import MOUNT_AND_RUN, PRIVATE_MOUNTS
@@ -67,19 +67,12 @@ def test_dead_letters_are_reported_with_their_file_and_line(crawl: Path) -> None
 def test_a_signal_leaves_no_archive_and_is_named_by_the_exit_code(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    command = [sys.executable, "-m", "neardup_daemon", "freeze", "-", "-o", str(tmp_path / "x.nda")]
+    with piped_program(["freeze", "-", "-o", str(tmp_path / "x.nda")]) as run:
+        wait_until(lambda: any(tmp_path.iterdir()), 60)
+        run.child.send_signal(number)
+        code, errors = run.child.wait(60), run.stderr.read()
 
-    with subprocess.Popen(
-        [*HEARING_SIGNALS, *command], stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment({})
-    ) as run:
-        try:
-            wait_until(lambda: any(tmp_path.iterdir()), 60)
-            run.send_signal(number)
-            _, errors = run.communicate(timeout=60)
-        finally:
-            run.kill()
-
-    assert run.returncode == 128 + number
+    assert code == 128 + number
     assert b"no archive was written" in errors
     assert not list(tmp_path.iterdir())
 
@@ -129,19 +122,8 @@ def test_a_killed_freeze_leaves_the_old_archive_or_a_whole_new_one(archive: Path
     crawl.write_bytes(b"".join(page_json(f"a/{n}", essay(n)) + b"\n" for n in range(2000)))
 
     for seconds in KILLED_AFTER_SECONDS:
-        command = [
-            sys.executable,
-            "-m",
-            "neardup_daemon",
-            "freeze",
-            str(crawl),
-            "-o",
-            str(archive),
-            "--force",
-        ]
-        with subprocess.Popen(command, env=environment({}), stderr=subprocess.DEVNULL) as process:
+        with piped_program(["freeze", str(crawl), "-o", str(archive), "--force"]):
             time.sleep(seconds)  # the fault is a kill at some moment
-            process.kill()
         assert archive.read_bytes() == old or FrozenIndex(archive).header.page_count == 2000
         FrozenIndex(archive).file.check_all()
     left = {path.suffix for path in archive.parent.iterdir()}
