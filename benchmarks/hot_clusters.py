@@ -39,7 +39,7 @@ from benchmarks.hot_buckets import fill_buckets, round_of_retention, store_due_p
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import Placement
 from neardup_stream.clusters.requests import PageVersion, PlaceRequest, Request
-from neardup_stream.clusters.snapshot import Description
+from neardup_stream.clusters.snapshot import DescribedPage, Description
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
@@ -122,9 +122,10 @@ def clusters_of(client: RedisClient, namespace: str) -> Clusters:
     return Clusters(RedisClusters(client, keys), describe, config=ClusterConfig(tombstone_ttl_seconds=0))
 
 
-async def describe(handles: Sequence[Handle]) -> dict[Handle, Description]:
+async def describe(pages: Sequence[DescribedPage]) -> dict[DescribedPage, Description]:
     """Return the id and URL of every page."""
-    return {handle: Description(node(handle).id, node(handle).url) for handle in handles}
+    named = {page: node(page[0]) for page in pages}
+    return {page: Description(found.id, found.url) for page, found in named.items()}
 
 
 def spread(number: int) -> Handle:

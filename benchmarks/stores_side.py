@@ -23,7 +23,7 @@ import redis
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import Decided, Placement
 from neardup_stream.clusters.requests import PageVersion, PlaceRequest, Request
-from neardup_stream.clusters.snapshot import Description
+from neardup_stream.clusters.snapshot import DescribedPage, Description
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
@@ -162,8 +162,8 @@ class Stores:
         await self.clusters.tidy(self.records)
 
 
-async def _describe(handles: Sequence[Handle]) -> dict[Handle, Description]:
-    return {handle: Description(PageId(str(handle)), str(handle)) for handle in handles}
+async def _describe(pages: Sequence[DescribedPage]) -> dict[DescribedPage, Description]:
+    return {page: Description(PageId(str(page[0])), str(page[0])) for page in pages}
 
 
 def _node(page: Page) -> PageVersion:

@@ -38,6 +38,7 @@ from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.extract import Extract, ExtractedPage
 from neardup_stream.pipeline.fingerprint import Fingerprint
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.probe import ProbingPage, probe
 from neardup_stream.pipeline.register import plan
 from neardup_stream.pipeline.retries import Retries, RetryPolicy
@@ -134,9 +135,10 @@ class Detector:
         config = config or DetectorConfig()
         layout = IndexLayout(IndexConfig(expected_pages=config.expected_pages, bands=config.sketch.bands))
         records = MemoryRecords(layout.shard_bits + layout.slot_bits)
-        self._clusters = Clusters(MemoryClusters(time), Descriptions(records), config.rule)
+        former = FormerVersions()
+        self._clusters = Clusters(MemoryClusters(time), Descriptions(records, former), config.rule)
         index, key = PermutedIndex(ArrayTables(), layout), secrets.token_bytes(KEY_BYTES)
-        self._stores = PageStores(index, records, self._clusters, key, outlives_run=False)
+        self._stores = PageStores(index, records, self._clusters, key, outlives_run=False, former=former)
         self._verdict = config.verdict or VerdictConfig(config.sketch, layout.config.permuted.distance_bits)
         self._extract = Extract("all_text")
         self._fingerprint = Fingerprint(config.simhash, self._verdict.sketch, scope_by(EVERYTHING))

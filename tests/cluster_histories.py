@@ -16,7 +16,7 @@ from neardup_stream.clusters.placements import ClusterState, Decided, Placement
 from neardup_stream.clusters.planning import stands_alone
 from neardup_stream.clusters.requests import ForgetRequest, LoneRequest, PageVersion, PlaceRequest, Request
 from neardup_stream.clusters.rules import Rule, components
-from neardup_stream.clusters.snapshot import Description
+from neardup_stream.clusters.snapshot import DescribedPage, Description
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
@@ -76,9 +76,10 @@ def match_with(number: int, version: int = 1, rank: int = 0) -> Match:
     return Match(handle, page_id, url, version, 0, "near", rank=rank, containment=0.5, contained_in=1.0)
 
 
-async def describe(handles: Sequence[Handle]) -> dict[Handle, Description]:
+async def describe(pages: Sequence[DescribedPage]) -> dict[DescribedPage, Description]:
     """Return the id and URL of every page."""
-    return {handle: Description(node(handle).id, node(handle).url) for handle in handles}
+    named = {page: node(page[0]) for page in pages}
+    return {page: Description(found.id, found.url) for page, found in named.items()}
 
 
 class _KnowingRecords(MemoryRecords):

@@ -31,6 +31,7 @@ from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.extract import Extract
 from neardup_stream.pipeline.fingerprint import Fingerprint
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlightLimits
@@ -188,6 +189,7 @@ class Pipeline:
         """A loop over this pipeline's stores and sinks; `meters` take the place of the pipeline's own."""
         meters = meters or self.meters
         retries = Retries(self.retry_policy, meters, lambda _error: None)
+        former = FormerVersions()
         return Loop(
             source=source,
             publication=Publication(
@@ -204,11 +206,18 @@ class Pipeline:
                 and Consultation(self.archives, self.verdict, 8, meters, skips_matches=self.skips_matches),
             ),
             work=StoreWork(
-                PageStores(self.index(), self.records, self.decider(), bytes(16), layouts=self.layouts),
+                PageStores(
+                    self.index(),
+                    self.records,
+                    self.decider(former),
+                    bytes(16),
+                    layouts=self.layouts,
+                    former=former,
+                ),
                 self.verdict,
                 self.event_config,
                 lambda: self.now_seconds,
-                self._array_stores(),
+                self._array_stores(former),
             ),
             runtime=Runtime(
                 LoopConfig(
@@ -221,13 +230,13 @@ class Pipeline:
             ),
         )
 
-    def _array_stores(self) -> ArrayStores | None:
+    def _array_stores(self, former: FormerVersions) -> ArrayStores | None:
         """Return the stores of `in_arrays`, for pages that come for the first time."""
         if not self.has_short_path:
             return None
         assert isinstance(self.records, ArrayRecords)
         assert isinstance(self.clusters, MemoryClusters)
-        placing = Placing(self.clusters, Descriptions(self.records), self.rule, PENDING_EDGES)
+        placing = Placing(self.clusters, Descriptions(self.records, former), self.rule, PENDING_EDGES)
         return ArrayStores(PermutedIndex(self.tables, self.layout), self.records, placing)
 
     def _frames(self, retries: Retries) -> Frames | None:
@@ -249,10 +258,13 @@ class Pipeline:
         assert isinstance(source, MemorySource)
         return MemoryTransactions(source, self.events, self.dead_letters)
 
-    def decider(self) -> Clusters:
+    def decider(self, former: FormerVersions | None = None) -> Clusters:
         """Who decides in every loop of this pipeline."""
         return Clusters(
-            self.clusters, Descriptions(self.records), self.rule, ClusterConfig(self.tombstone_ttl_seconds)
+            self.clusters,
+            Descriptions(self.records, former or FormerVersions()),
+            self.rule,
+            ClusterConfig(self.tombstone_ttl_seconds),
         )
 
     def pairs(self) -> list[tuple[str, list[str]]]:

@@ -12,6 +12,7 @@ from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.hashing.handles import KEY_BYTES
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.short_path import ArrayStores
 from neardup_stream.pipeline.short_placing import Placing
 from neardup_stream.pipeline.stores import PageStores
@@ -37,11 +38,12 @@ def local_stores(settings: Settings) -> LoopStores:
     cluster_store = MemoryClusters(time)
     guarded_records = with_failpoints("records", records, points)
     guarded_store = with_failpoints("cluster_store", cluster_store, points)
-    clusters = build_clusters(settings, guarded_store, guarded_records)
+    former = FormerVersions()
+    clusters = build_clusters(settings, guarded_store, Descriptions(guarded_records, former))
     decider = with_failpoints("clusters", clusters or Unclustered(guarded_store), points)
     rule, in_arrays = cluster_rule(settings), None
     if rule is not None and not points:
-        placing = Placing(cluster_store, Descriptions(records), rule, settings.clusters.pending_edges)
+        placing = Placing(cluster_store, Descriptions(records, former), rule, settings.clusters.pending_edges)
         in_arrays = ArrayStores(index, records, placing)
     return LoopStores(
         judged=PageStores(
@@ -50,6 +52,7 @@ def local_stores(settings: Settings) -> LoopStores:
             decider,
             secrets.token_bytes(KEY_BYTES),
             outlives_run=False,
+            former=former,
         ),
         frames=with_failpoints("frames", MemoryFrames(), points),
         clusters=clusters,

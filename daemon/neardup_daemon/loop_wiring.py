@@ -28,7 +28,6 @@ from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import ClusterStore
 from neardup_stream.stores.frame_store import FrameStore
 from neardup_stream.stores.index_identity import Policy
-from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.streams.files.inputs import is_regular
 from neardup_stream.streams.protocol import Sink, Source
 from neardup_stream.wire.dead_letters import dead_letter, to_json_line
@@ -71,14 +70,14 @@ class LoopStores:
     in_arrays: ArrayStores | None = None
 
 
-def build_clusters(settings: Settings, store: ClusterStore, records: RecordStore) -> Clusters | None:
+def build_clusters(settings: Settings, store: ClusterStore, descriptions: Descriptions) -> Clusters | None:
     """Return the clusters over a store, by the settings; None where they are switched off."""
     rule = cluster_rule(settings)
     if rule is None:
         return None
     return Clusters(
         store,
-        Descriptions(records),
+        descriptions,
         rule,
         ClusterConfig(
             tombstone_ttl_seconds=settings.clusters.tombstone_ttl_seconds,

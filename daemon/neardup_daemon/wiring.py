@@ -20,6 +20,8 @@ from neardup_daemon.table_settings import StoredLayouts, stored_layouts
 from neardup_daemon.tables import Tables
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.indexes.switching import SwitchingIndex
+from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stores import PageStores
 from neardup_stream.stores.cluster_store import ClusterStore
@@ -150,10 +152,17 @@ def build_stores(
     records = with_failpoints("records", RedisRecords(client, keys), points)
     guarded = GuardedClusters(cells, namespace.token, tables.state) if namespace.is_created else None
     cluster_store = with_failpoints("cluster_store", guarded or cells, points)
-    clusters = build_clusters(settings, cluster_store, records)
+    former = FormerVersions()
+    clusters = build_clusters(settings, cluster_store, Descriptions(records, former))
     decider = with_failpoints("clusters", clusters or Unclustered(cluster_store), points)
     judged = PageStores(
-        index, records, decider, namespace.handle_key, namespace.version_floor, layouts=tables.state
+        index,
+        records,
+        decider,
+        namespace.handle_key,
+        namespace.version_floor,
+        layouts=tables.state,
+        former=former,
     )
     epochs = InputEpochs(client, settings.redis.namespace, cluster_store, cluster_keys, namespace.token)
     frames = with_failpoints("frames", RedisFrames(client, keys), points)

@@ -79,7 +79,7 @@ def _with_next_representative(overlay: Overlay, key: ClusterKey, cluster: Cluste
     while cluster.size:
         member = overlay.first_member(key)
         successor = _cell_of_member(overlay, key, member.handle)
-        description = overlay.description(member.handle)
+        description = overlay.description(member.handle, successor.version)
         if description is not None:
             return msgspec.structs.replace(
                 cluster,

@@ -86,12 +86,13 @@ class Overlay:
             raise StaleSnapshot(f"cluster {key.id} has no members")
         return member
 
-    def description(self, handle: Handle) -> Description | None:
-        """Return the id and URL of a page; None where it has no record."""
-        if handle not in self._snapshot.descriptions:
-            self.needs.descriptions.add(handle)
+    def description(self, handle: Handle, version: int) -> Description | None:
+        """Return the id and URL of a page, of this version if it is known; None where it has no record."""
+        page = handle, version
+        if page not in self._snapshot.descriptions:
+            self.needs.descriptions.add(page)
             raise _Missing
-        return self._snapshot.descriptions[handle]
+        return self._snapshot.descriptions[page]
 
     def know(self, handles: Iterable[Handle], clusters: Iterable[ClusterKey] = ()) -> None:
         """Make sure that all these pages and clusters are known, so that what lacks is read at once."""

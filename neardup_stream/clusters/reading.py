@@ -3,14 +3,20 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from neardup_stream.clusters.rows import block_cells, bound_cells, continued_blocks
-from neardup_stream.clusters.snapshot import Description, Needs, Snapshot, cluster_cells, page_cells
+from neardup_stream.clusters.snapshot import (
+    DescribedPage,
+    Description,
+    Needs,
+    Snapshot,
+    cluster_cells,
+    page_cells,
+)
 from neardup_stream.message import Position
-from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import Cell, ClusterStore, MemberRange
 
 __all__ = ["Describe", "Reader"]
 
-Describe = Callable[[Sequence[Handle]], Awaitable[Mapping[Handle, Description]]]
+Describe = Callable[[Sequence[DescribedPage]], Awaitable[Mapping[DescribedPage, Description]]]
 """Fetches how pages are named, from their records; a page without a record is left out."""
 
 
@@ -50,4 +56,4 @@ class Reader:
             await self.read(cells, ranges)
         if needs.descriptions:
             found = await self._describe(sorted(needs.descriptions))
-            self.snapshot.describe({handle: found.get(handle) for handle in needs.descriptions})
+            self.snapshot.describe({page: found.get(page) for page in needs.descriptions})

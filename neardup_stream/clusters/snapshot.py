@@ -27,16 +27,28 @@ from neardup_stream.stores.cluster_store import (
     partition_name,
 )
 
-__all__ = ["Description", "Needs", "Snapshot", "StaleSnapshot", "cluster_cells", "page_cells"]
+__all__ = [
+    "DescribedPage",
+    "Description",
+    "Needs",
+    "Snapshot",
+    "StaleSnapshot",
+    "cluster_cells",
+    "page_cells",
+]
+
+
+DescribedPage = tuple[Handle, int]
+"""A page to be described, and its version that was decided."""
 
 
 class Description(NamedTuple):
-    """How a page is named in events, and which version its page record has.
+    """How a page is named in events, and which version is known of it.
 
     Attributes:
         id: of the page.
-        url: as it was crawled last.
-        version: that of the record, which may be later than the one that was decided.
+        url: as that version was crawled last.
+        version: the one that was decided, or a later one where that is not known any more.
         content: digest of the text of that version.
         fingerprint: simhash of that version.
     """
@@ -59,7 +71,7 @@ class Needs:
         self.pages: set[Handle] = set()
         self.clusters: set[ClusterKey] = set()
         self.ranges: dict[ClusterKey, int] = {}
-        self.descriptions: set[Handle] = set()
+        self.descriptions: set[DescribedPage] = set()
 
     def __bool__(self) -> bool:
         """Return whether anything is missing."""
@@ -79,7 +91,7 @@ class Snapshot:
         self.pages: dict[Handle, PageCell] = {}
         self.clusters: dict[ClusterKey, ClusterCell | AbsorbedCell | None] = {}
         self.members: dict[ClusterKey, tuple[Member, ...]] = {}
-        self.descriptions: dict[Handle, Description | None] = {}
+        self.descriptions: dict[DescribedPage, Description | None] = {}
         self._limits: dict[ClusterKey, int] = {}
         self._floors: dict[bytes, int] = {}
         self._ceilings: dict[bytes, int] = {}
@@ -117,7 +129,7 @@ class Snapshot:
         """Take in that nothing is stored there, unread; a commit finds out whether that is true."""
         self.add(cells, [None] * len(cells), (), ())
 
-    def describe(self, descriptions: Mapping[Handle, Description | None]) -> None:
+    def describe(self, descriptions: Mapping[DescribedPage, Description | None]) -> None:
         """Take in the names of pages; None for a page without a record."""
         self.descriptions.update(descriptions)
 

@@ -34,9 +34,8 @@ from neardup_stream.clusters.rows import (
     settled_in,
     trim_rows,
 )
-from neardup_stream.clusters.snapshot import Description, Snapshot
+from neardup_stream.clusters.snapshot import DescribedPage, Description, Snapshot
 from neardup_stream.message import Partition, Position
-from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import ClusterStore, Transaction
 from neardup_stream.stores.protocol import RecordStore
 
@@ -169,7 +168,7 @@ async def _read_rows(store: ClusterStore, positions: Sequence[Position]) -> Snap
     return reader.snapshot
 
 
-async def _describe_none(_handles: Sequence[Handle]) -> dict[Handle, Description]:
+async def _describe_none(_pages: Sequence[DescribedPage]) -> dict[DescribedPage, Description]:
     return {}
 
 

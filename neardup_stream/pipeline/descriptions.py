@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 
-from neardup_stream.clusters.snapshot import Description
-from neardup_stream.page import Handle
+from neardup_stream.clusters.snapshot import DescribedPage, Description
 from neardup_stream.pipeline.fetching import fetch_records
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.stores.protocol import RecordStore
 
 __all__ = ["Descriptions"]
@@ -15,15 +15,20 @@ class Descriptions:
 
     Args:
         records: keeps the page records.
+        former: the versions that clusters hold of pages in flight.
     """
 
-    def __init__(self, records: RecordStore) -> None:
+    def __init__(self, records: RecordStore, former: FormerVersions) -> None:
         self._records = records
+        self._former = former
 
-    async def __call__(self, handles: Sequence[Handle]) -> Mapping[Handle, Description]:
+    async def __call__(self, pages: Sequence[DescribedPage]) -> Mapping[DescribedPage, Description]:
         """Describe each page that has a record, a stub included; others are left out. One round trip."""
+        former = {page: record for page in pages if (record := self._former.version(*page))}
+        handles = sorted({handle for handle, version in pages if (handle, version) not in former})
         records = await fetch_records(handles, self._records)
+        known = {page: record for page in pages if (record := former.get(page) or records.get(page[0]))}
         return {
-            handle: Description(record.id, record.url, record.version, record.content, record.fingerprint)
-            for handle, record in records.items()
+            page: Description(record.id, record.url, record.version, record.content, record.fingerprint)
+            for page, record in known.items()
         }

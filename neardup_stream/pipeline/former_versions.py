@@ -2,7 +2,8 @@
 
 A run is registered as a whole before its pages are compared, and while the run before it is verified. So a
 record may change or forget a page that is a candidate of a page that came earlier. For that one the candidate
-is what it was then, the former version. The clusters still hold it, because decisions are in order.
+is what it was then, the former version. The clusters still hold it, because decisions are in order; if it
+becomes a representative, it is published as it was.
 """
 
 from collections import deque
@@ -48,6 +49,11 @@ class FormerVersions:
         if replaced is None or (run.number, run.row_of(position)) > (replaced.run, replaced.row):
             return None
         return replaced.record
+
+    def version(self, handle: Handle, version: int) -> PageRecord | None:
+        """Return the record of this version of a page, if a run that is not decided yet replaced it."""
+        replaced = self._replaced.get((handle, version_byte(version)))
+        return replaced.record if replaced and replaced.record.version == version else None
 
     def is_kept(self, candidate: Candidate) -> bool:
         """Return whether a candidate was replaced by a run that is not decided yet."""

@@ -25,7 +25,6 @@ from neardup_stream.pipeline.delivery_guarantees import Delivery
 from neardup_stream.pipeline.event_building import RenderEvent
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.fingerprint_content import FingerprintContent
-from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlight
 from neardup_stream.pipeline.loop_config import LoopConfig
@@ -174,7 +173,7 @@ def build_long_path(
         retries: while the store is unavailable.
         meters: receives the times and counts.
     """
-    stores, locks, former = work.stores, PageLocks(), FormerVersions()
+    stores, locks, former = work.stores, PageLocks(), work.stores.former
     register = Register(stores, locks, former, retries, meters, work.now_seconds)
     probe = Probe(stores.index, retries, meters)
     verify = Verify(stores, work.verdict, locks, former, retries, meters)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from neardup_stream.clusters.protocol import Decider
 from neardup_stream.indexes.protocol import Index
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.stores.table_layouts import TableLayouts
 
@@ -22,6 +23,7 @@ class PageStores:
         version_floor: first versions of pages are above it.
         outlives_run: whether earlier runs may have filled the stores, and may not have delivered all events.
         layouts: which layout of the tables is in use.
+        former: the versions that pages in flight replace.
     """
 
     index: Index
@@ -31,3 +33,4 @@ class PageStores:
     version_floor: int = 0
     outlives_run: bool = True
     layouts: TableLayouts = field(default_factory=TableLayouts)
+    former: FormerVersions = field(default_factory=FormerVersions)

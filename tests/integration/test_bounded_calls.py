@@ -13,6 +13,7 @@ from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.portions import CELLS_AT_ONCE, ROW_BYTES_AT_ONCE
 from neardup_stream.clusters.protocol import Decider
 from neardup_stream.clusters.requests import PageVersion, PlaceRequest
+from neardup_stream.clusters.snapshot import DescribedPage, Description
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
@@ -227,7 +228,7 @@ async def test_a_commit_of_pages_that_match_many_others_expects_few_cells(
     requests = [
         place(Position(partition, each), range(10**6 * each, 10**6 * each + matched)) for each in range(count)
     ]
-    deciding = Clusters(clusters, lambda _handles: no_descriptions())
+    deciding = Clusters(clusters, lambda _pages: no_descriptions())
 
     decided = await decide_requests(deciding, requests, lambda _request, _placement: b"", 0)
 
@@ -238,7 +239,7 @@ async def test_a_commit_of_pages_that_match_many_others_expects_few_cells(
 
 @pytest.mark.parametrize(
     "made_of",
-    [lambda store: Clusters(store, lambda _handles: no_descriptions()), Unclustered],
+    [lambda store: Clusters(store, lambda _pages: no_descriptions()), Unclustered],
     ids=["clusters", "no clusters"],
 )
 async def test_a_commit_stores_few_bytes_of_decisions_and_copies_few_that_are_stored(
@@ -332,7 +333,7 @@ async def block_sizes(client: RedisClient, clusters: RedisClusters, partition: P
     return [len(value) for value in await client.execute("HVALS", key)]
 
 
-async def no_descriptions() -> dict[Handle, Any]:
+async def no_descriptions() -> dict[DescribedPage, Description]:
     """Of pages that represent no others."""
     return {}
 

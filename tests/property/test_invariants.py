@@ -81,7 +81,7 @@ class NoClusters(Unclustered):
 
 
 class UnclusteredPipeline(Pipeline):
-    def decider(self) -> NoClusters:  # type: ignore[override] # it decides, and stands in no cluster
+    def decider(self, _former: object = None) -> NoClusters:  # type: ignore[override] # it decides, and stands in no cluster
         return NoClusters(self.clusters)
 
 

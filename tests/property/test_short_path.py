@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Callable
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.pipeline.event_config import EventConfig
 from tests.generated_crawls import Crawled, crawls, events, outcome_of
-from tests.page_histories import RULES, SKETCH
+from tests.page_histories import RULES, SKETCH, Content
 from tests.pipelines import Pipeline, SlowFetches, in_arrays
 
 
@@ -17,7 +17,19 @@ def slowly_fetching(event_config: EventConfig) -> Pipeline:
     return Pipeline(records=SlowFetches(), event_config=event_config)
 
 
+TEXT, OTHER = Content(2, 0, is_edited=True), Content(0, 0, is_edited=True)
+THE_NEXT_REPRESENTATIVE_CHANGES = [
+    Crawled(0, "one", TEXT, is_framed=False),
+    Crawled(1, "one", TEXT, is_framed=False),
+    Crawled(2, "one", None, is_framed=False),
+    Crawled(0, "one", OTHER, is_framed=False),
+    Crawled(2, "two", Content(1, 2, is_edited=True), is_framed=False),
+    Crawled(1, "two", OTHER, is_framed=False),
+]
+
+
 @settings(max_examples=60, deadline=None)
+@example(THE_NEXT_REPRESENTATIVE_CHANGES, 3, EventConfig(unique=True), "linked", "everything", SKETCH, None)
 @given(
     crawls,
     st.sampled_from([1, 3, 16, 64]),

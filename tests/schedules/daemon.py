@@ -26,6 +26,7 @@ from neardup_stream.pipeline.descriptions import Descriptions
 from neardup_stream.pipeline.event_config import EventConfig
 from neardup_stream.pipeline.extract import Extract
 from neardup_stream.pipeline.fingerprint import Fingerprint
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.pipeline.frame_views import FrameViewer
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.in_flight import InFlightLimits
@@ -196,13 +197,13 @@ class Shared:
             return WITHOUT_FRAMES
         return BY_SKETCH if self.fault_profile.archive_use else BY_SIMHASH
 
-    def decider(self, stores: Stores) -> Clusters | Unclustered:
+    def decider(self, stores: Stores, former: FormerVersions | None = None) -> Clusters | Unclustered:
         """Who decides, over these stores."""
         if not self.fault_profile.has_clusters:
             return Unclustered(stores.clusters)
         return Clusters(
             stores.clusters,
-            Descriptions(stores.records),
+            Descriptions(stores.records, former or FormerVersions()),
             config=ClusterConfig(self.fault_profile.tombstone_ttl_seconds),
             jitter=lambda: 0.5,
         )
@@ -276,6 +277,7 @@ def _loop(
     reading = shared.reading
     protocol = shared.protocol
     broker, network, batch_pages = shared.broker, shared.network, shared.story.batch_pages
+    former = FormerVersions()
     return Loop(
         source=protocol.source(member),
         pages=PageWork(
@@ -287,8 +289,9 @@ def _loop(
             PageStores(
                 PermutedIndex(stores.tables, reading.layout),
                 stores.records,
-                shared.decider(stores),
+                shared.decider(stores, former),
                 shared.handle_key,
+                former=former,
             ),
             reading.verdict,
             EventConfig(index=shared.index),

@@ -6,7 +6,7 @@ from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.placements import ClusterState, Merge, Placement
 from neardup_stream.clusters.requests import ForgetRequest
 from neardup_stream.clusters.rules import Choice, Support, anchored
-from neardup_stream.clusters.snapshot import Description
+from neardup_stream.clusters.snapshot import DescribedPage, Description
 from neardup_stream.errors import ConfigError, InvariantBroken
 from neardup_stream.page import Handle
 from neardup_stream.pipeline.decide import decide_requests
@@ -248,7 +248,7 @@ async def test_a_rule_must_let_the_older_cluster_survive() -> None:
 
 
 async def test_a_cluster_ends_where_no_member_that_is_left_has_a_page_record() -> None:
-    async def describe_none(_handles: Sequence[Handle]) -> dict[Handle, Description]:
+    async def describe_none(_pages: Sequence[DescribedPage]) -> dict[DescribedPage, Description]:
         return {}
 
     store = MemoryClusters()

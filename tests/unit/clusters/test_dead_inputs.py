@@ -9,6 +9,7 @@ from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.pipeline.descriptions import Descriptions
+from neardup_stream.pipeline.former_versions import FormerVersions
 from neardup_stream.stores.cluster_store import PAGES, rows_table
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
@@ -29,7 +30,9 @@ class World:
     def __init__(self) -> None:
         self.store = MemoryClusters()
         self.clusters = Clusters(
-            self.store, Descriptions(MemoryRecords()), config=ClusterConfig(tombstone_ttl_seconds=0)
+            self.store,
+            Descriptions(MemoryRecords(), FormerVersions()),
+            config=ClusterConfig(tombstone_ttl_seconds=0),
         )
         self.page_count = 0
 

@@ -16,7 +16,7 @@ from neardup_stream.clusters.rows import (
     raised_ceilings,
     settled_in,
 )
-from neardup_stream.clusters.snapshot import Description, Snapshot
+from neardup_stream.clusters.snapshot import DescribedPage, Description, Snapshot
 from neardup_stream.errors import CorruptData
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
@@ -53,7 +53,7 @@ async def snapshot(store: MemoryClusters, positions: list[Position]) -> Snapshot
     return reader.snapshot
 
 
-async def no_descriptions(_handles: Sequence[Handle]) -> dict[Handle, Description]:
+async def no_descriptions(_pages: Sequence[DescribedPage]) -> dict[DescribedPage, Description]:
     """Of pages that represent no others."""
     return {}
 

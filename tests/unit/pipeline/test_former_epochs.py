@@ -137,7 +137,7 @@ async def test_all_partitions_of_a_former_epoch_are_sent_though_the_topic_has_fe
 @pytest.mark.parametrize("has_clusters", [True, False])
 async def test_a_daemon_that_reads_a_former_epoch_decides_nothing_more(*, has_clusters: bool) -> None:
     class Loose(Pipeline):
-        def decider(self) -> Unclustered:  # type: ignore[override]
+        def decider(self, _former: object = None) -> Unclustered:  # type: ignore[override]
             return Unclustered(self.clusters)
 
     pipeline = sharp_pipeline() if has_clusters else Loose()

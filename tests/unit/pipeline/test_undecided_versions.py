@@ -90,7 +90,7 @@ async def test_a_page_that_waits_for_no_other_is_decided_only_once() -> None:
 
 async def test_without_clusters_it_is_decided_once_as_well() -> None:
     class Loose(Pipeline):
-        def decider(self) -> Unclustered:  # type: ignore[override]
+        def decider(self, _former: object = None) -> Unclustered:  # type: ignore[override]
             return Unclustered(self.clusters)
 
     pages = [page_json("a", essay(1)), page_json("b", essay(1))]
