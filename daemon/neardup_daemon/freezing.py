@@ -12,7 +12,7 @@ from neardup_daemon.archives import archive_schema, text_schema
 from neardup_daemon.failpoints import failing_steps
 from neardup_daemon.gc_tuning import keep_what_is_loaded
 from neardup_daemon.loop_wiring import build_retries
-from neardup_daemon.page_freezing import Filled, PageFreezer, PlaceOf
+from neardup_daemon.page_freezing import Filled, PageFreezer
 from neardup_daemon.preparing import forked_parents, open_parallel_preparation, sketch_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
@@ -39,7 +39,7 @@ from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.streams.files.digests import LateDigests
 from neardup_stream.streams.files.inputs import settled_ids
 from neardup_stream.streams.files.outputs import check_outputs
-from neardup_stream.streams.files.source import FileSource
+from neardup_stream.streams.files.source import FileSource, PlaceOf
 
 __all__ = ["PARTS", "FreezeRun", "Frozen", "Origin", "Stopped", "forked_workers", "write_archive"]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from neardup_daemon.loop_wiring import build_retries
@@ -11,16 +11,15 @@ from neardup_daemon.settings.settings import Settings
 from neardup_stream.archive.building import ArchiveBuilder
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
 from neardup_stream.hashing.handles import KEY_BYTES
-from neardup_stream.message import Position
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Forget, Prepared
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.freezing import freeze_arrivals
 from neardup_stream.pipeline.preparation import ReadsLandmarks
 from neardup_stream.stores.memory.frames import MemoryFrames
-from neardup_stream.streams.files.source import record_number
+from neardup_stream.streams.files.source import PlaceOf, record_number
 
-__all__ = ["Filled", "PageFreezer", "PlaceOf"]
+__all__ = ["Filled", "PageFreezer"]
 
 _FRAMES_KEY = bytes(KEY_BYTES)
 """Frame tables are in memory for one run, out of reach of an attacker."""
@@ -29,10 +28,6 @@ _FIRST_DEAD_LETTERS = 5
 
 _MOST_LESSONS: Final = 512
 """Of one site; its frame is known by then, and to compare a page with the latest ones costs ten views."""
-
-
-PlaceOf = Callable[[Position], str]
-"""Names the place of a record, for a person."""
 
 
 class Filled:

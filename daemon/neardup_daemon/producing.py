@@ -12,9 +12,9 @@ import msgspec
 from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import BadPage, ConfigError
-from neardup_stream.message import Message, Position, Record, Skipped
+from neardup_stream.message import Message, Record, Skipped
 from neardup_stream.page import Page
-from neardup_stream.streams.files.source import FileSource, record_number
+from neardup_stream.streams.files.source import FileSource, PlaceOf, record_number
 from neardup_stream.wire.foreign_fields import ForeignFields
 from neardup_stream.wire.pages import OWN_FIELDS, foreign_fields, is_header
 
@@ -54,7 +54,7 @@ class Produced:
     skipped: Counter[str] = field(default_factory=Counter)
     bad: Counter[str] = field(default_factory=Counter)
     first_bad: list[str] = field(default_factory=list)
-    place_of: Callable[[Position], str] = record_number
+    place_of: PlaceOf = record_number
 
     def refuse(self, record: Record, error: BadPage) -> None:
         """Count a page that is not published."""

@@ -21,7 +21,7 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.streams.files.inputs import has_ending
-from neardup_stream.streams.files.source import FileSource, record_number
+from neardup_stream.streams.files.source import FileSource, PlaceOf
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["FoundOverlap", "FoundPassage", "OverlapRequest", "PageOverlaps", "find_overlaps", "readable"]
@@ -132,9 +132,9 @@ async def find_overlaps(
     for path, index in archives:
         require_text_fit(path, index.archive.facts.get("schema"), settings)
     async with open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation:
-        async for records in _records(request.files, settings):
+        async for records, place_of in _records(request.files, settings):
             prepared = await asyncio.to_thread(preparation.prepare, records)
-            for complaint in _complaints(prepared):
+            for complaint in _complaints(prepared, place_of):
                 yield complaint
             for arrival in prepared.arrivals:
                 text = arrival.kept.text.decode("utf-8", "surrogatepass") if arrival.kept else ""
@@ -146,16 +146,21 @@ def readable(found: PageOverlaps, text: str) -> str:
     return "\n".join(_lines(found, text))
 
 
-async def _records(files: Sequence[str], settings: Settings) -> AsyncIterator[Sequence[Record]]:
+async def _records(
+    files: Sequence[str], settings: Settings
+) -> AsyncIterator[tuple[Sequence[Record], PlaceOf]]:
+    """Yield the records of all files, and what names their places for a person."""
     limits = settings.pipeline.limits()
     crawls = [name for name in files if not has_ending(name, (*_TEXT_SUFFIXES, *_MARKUP_SUFFIXES))]
-    for number, name in enumerate(name for name in files if name not in crawls):
-        yield [_file_record(name, number, settings.limits.max_page_bytes)]
+    pages = [name for name in files if name not in crawls]
+    for number, name in enumerate(pages):
+        record = _file_record(name, number, settings.limits.max_page_bytes)
+        yield [record], lambda position: utf8_name(pages[position.offset])
     if not crawls:
         return
     async with FileSource(crawls, settings.limits.max_page_bytes) as source:
         async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
-            yield records
+            yield records, source.place_of
 
 
 def _file_record(name: str, number: int, max_page_bytes: int) -> Record:
@@ -179,11 +184,11 @@ def _file_record(name: str, number: int, max_page_bytes: int) -> Record:
     return Record(position=Position(Partition("files", 0), number), key=None, value=b"", decoded=page)
 
 
-def _complaints(prepared: Prepared) -> Iterator[str]:
+def _complaints(prepared: Prepared, place_of: PlaceOf) -> Iterator[str]:
     for rejected in prepared.rejected:
-        yield f"dead letter: {record_number(rejected.record.position)}: {rejected.error}"
+        yield f"dead letter: {place_of(rejected.record.position)}: {rejected.error}"
     for skipped in prepared.skipped:
-        yield f"skipped: {record_number(skipped.record.position)}: {skipped.reason}"
+        yield f"skipped: {place_of(skipped.record.position)}: {skipped.reason}"
 
 
 def _page_overlaps(

@@ -27,7 +27,10 @@ from neardup_stream.streams.files.warc import read_warc
 from neardup_stream.streams.finite import FiniteSource
 from neardup_stream.streams.protocol import EndOfStream
 
-__all__ = ["FileSource", "read_again", "record_number"]
+__all__ = ["FileSource", "PlaceOf", "read_again", "record_number"]
+
+PlaceOf = Callable[[Position], str]
+"""Names the place of a record, for a person."""
 
 _Reader = Callable[[Input, int], Iterator[list[Record]]]
 

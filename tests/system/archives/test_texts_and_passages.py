@@ -75,6 +75,25 @@ def test_overlaps_escape_file_names_that_are_not_utf_8(crawl: Path) -> None:
     assert {each["archive"] for each in answer["overlaps"]} == {"caf\\xe9.nda"}
 
 
+def test_overlaps_name_the_places_of_what_is_no_page(crawl: Path) -> None:
+    path, pages = crawl.with_name("passages.nda"), crawl.with_name("pages.jsonl")
+    deep, other = crawl.with_name("deep.html"), crawl.with_name("other.jsonl")
+    deep.write_text("<div>" * 30)
+    pages.write_bytes(PAGES[0] + b"\nnone\n")
+    other.write_bytes(b"none\n")
+    call("freeze", str(crawl), "-o", str(path), "--with", "passages")
+
+    files = map(str, (deep, pages, other))
+    run = call("overlap", *files, "--against", str(path), "--set", "limits.max_depth=20")
+
+    places = [line.split(": ")[:3] for line in run.stderr.decode().splitlines()]
+    assert places == [
+        ["dead letter", str(deep), "over_limit"],
+        ["dead letter", f"{pages}, line 2", "not_json"],
+        ["dead letter", f"{other}, line 1", "not_json"],
+    ]
+
+
 def test_an_archive_without_passages_says_how_to_freeze_them(archive: Path) -> None:
     run = call("overlap", "-", "--against", str(archive), stdin=PAGES[0])
 
