@@ -11,8 +11,8 @@ import time
 from collections.abc import Collection, Iterator
 
 from tests.schedules.broken import BROKEN
-from tests.schedules.daemon import Protocol
 from tests.schedules.run import run
+from tests.schedules.shared import Protocol
 from tests.schedules.story import FAULT_PROFILES
 
 _PROGRESS_SECONDS = 30.0

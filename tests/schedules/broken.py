@@ -31,7 +31,7 @@ from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import ProbeAnswer, ProbeLimits, TableEntries, TableMembers
 from neardup_stream.wire.events import event_id, merge_event_id, to_message
 from tests.schedules.broker import Broker
-from tests.schedules.daemon import Protocol, Stores
+from tests.schedules.shared import Protocol, Stores
 
 __all__ = ["BROKEN"]
 

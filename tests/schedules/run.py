@@ -13,8 +13,8 @@ from neardup_stream.invariants.inputs import read_inputs
 from neardup_stream.invariants.judging import judge
 from neardup_stream.message import Position, Record
 from neardup_stream.stores.page_record import PageRecord
-from tests.schedules.daemon import DEAD_LETTERS, EVENTS, Protocol, Shared
 from tests.schedules.losses import judge_topics, without_stale
+from tests.schedules.shared import DEAD_LETTERS, EVENTS, Protocol, Shared
 from tests.schedules.sites import page_of
 from tests.schedules.stage import Stage
 from tests.schedules.story import FaultProfile, draw_story

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from neardup_stream.errors import ConfigError, DependencyLost, EpochEnded
 from tests.schedules.broker import Broker
 from tests.schedules.clock_jumps import Clocks, host_clock
-from tests.schedules.daemon import EVENTS, Protocol, Shared, live
+from tests.schedules.daemon import live
 from tests.schedules.losses import Loss, flush, restore, snapshot, written_since
 from tests.schedules.network import Network
+from tests.schedules.shared import EVENTS, Protocol, Shared
 from tests.schedules.sites import site_hashes
 from tests.schedules.story import Fault, FaultProfile, Story
 from tests.schedules.virtual_loop import Process, Stuck, VirtualLoop
