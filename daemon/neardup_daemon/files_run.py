@@ -140,6 +140,8 @@ async def run_over_files(
             loop = build_loop(settings, stores, source, publication, preparation, runtime, archives=archives)
             await loop.run(stop.requested)
             has_read_all = source.is_exhausted or not stop.requested.is_set()
+            if has_read_all and stop.requested.is_set():
+                await loop.end()
             if run.clusters or run.report:
                 await _write_clusters(stores, outputs.clusters, notes.findings)
             if has_read_all:

@@ -68,7 +68,15 @@ class Loop:
         async with asyncio.TaskGroup() as group:
             self._start(group, stop)
         if not stop.is_set():
-            await self._stages.commit.end()
+            await self.end()
+
+    async def end(self) -> None:
+        """Trim what is left, once all of the source was read; `run` does it unless `stop` was set.
+
+        Raises:
+            DependencyLost: the store stayed unavailable.
+        """
+        await self._stages.commit.end()
 
     def _start(self, group: asyncio.TaskGroup, stop: asyncio.Event) -> None:
         """Start a task for each row of the table, and the housekeeping beside them."""

@@ -246,11 +246,13 @@ def test_a_signal_finishes_what_was_read_and_says_in_the_code_whether_the_next_r
     assert not list(temporary.iterdir())
 
 
-def test_a_signal_after_everything_was_read_changes_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_kept", [False, True], ids=["in-memory", "with-state"])
+def test_a_signal_after_everything_was_read_changes_nothing(tmp_path: Path, *, is_kept: bool) -> None:
     crawl, events, clusters = (tmp_path / name for name in ("crawl.jsonl", "events.jsonl", "clusters.jsonl"))
     kept = tmp_path / "kept.jsonl"
     crawl.write_bytes(MONDAY)
     outputs = ["--events", str(events), "--clusters", str(clusters), "--keep-representatives", str(kept)]
+    outputs += ["--state", str(tmp_path / "state")] if is_kept else []
     stopping = ["--set", "failpoints.stop=before cluster_store.walk"]
 
     with piped_program(["dedup", str(crawl), *outputs, *stopping]) as run:
@@ -265,6 +267,8 @@ def test_a_signal_after_everything_was_read_changes_nothing(tmp_path: Path) -> N
     assert pairs(events.read_bytes()) == [("c", "a")]
     assert clusters.read_bytes()
     assert kept.read_bytes()
+    if is_kept:
+        assert call("dedup", str(crawl), "--state", str(tmp_path / "state")).stdout == b""
 
 
 def test_a_hangup_that_is_ignored_stops_nothing() -> None:
