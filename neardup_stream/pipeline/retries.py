@@ -60,6 +60,7 @@ def back_off_seconds(retry_policy: RetryPolicy) -> Iterator[float]:
 class _Wait:
     """A step that is repeated, and why it failed last."""
 
+    error: Unavailable
     failure: tuple[Dependency, str] | None = None
 
 
@@ -70,7 +71,7 @@ class Retries:
         retry_policy: the pauses, and the deadline.
         meters: where each retry is counted.
         on_unavailable: called with the error when a dependency becomes unavailable or stays so for another
-            reason, with None when no step waits any more.
+            reason; when a step succeeds, with the error of another one that still waits, None if none does.
     """
 
     def __init__(
@@ -94,7 +95,7 @@ class Retries:
             return await _uncancelled(step)
         except Unavailable as error:
             first_error = error
-        wait = _Wait()
+        wait = _Wait(first_error)
         self._waits.append(wait)
         try:
             self._report(wait, first_error)
@@ -103,8 +104,7 @@ class Retries:
             self._waits.remove(wait)
         if not self._is_waited_for(wait.failure):
             _logger.info("dependency_back")
-        if not self._waits:
-            self._on_unavailable(None)
+        self._on_unavailable(self._waits[-1].error if self._waits else None)
         return result
 
     async def _retry_until_deadline(
@@ -132,6 +132,7 @@ class Retries:
 
     def _report(self, wait: _Wait, error: Unavailable) -> None:
         """Count every failure; publish it if its reason is new to the step, log it if it is new to all."""
+        wait.error = error
         failure = dependency, reason = _dependency(error), error.reason
         self._meters.dependency_error(dependency, reason)
         if failure == wait.failure:

@@ -88,6 +88,16 @@ async def test_steps_that_wait_for_the_same_reason_are_logged_once(caplog: pytes
     assert condition[-1] is None
 
 
+async def test_when_one_of_two_dependencies_is_back_the_other_is_the_reason() -> None:
+    condition: list[Unavailable | None] = []
+    retries = Retries(QUICK, NoMeters(), condition.append)
+    kafka, redis = StreamUnavailable("no broker"), StoreUnavailable("no server")
+
+    await asyncio.gather(*map(retries.retry, [Flaky(*[kafka] * 9).step, Flaky(*[redis] * 3).step]))
+
+    assert condition == [kafka, redis, kafka, None]
+
+
 async def test_a_step_that_succeeds_says_nothing() -> None:
     condition: list[Unavailable | None] = []
 
