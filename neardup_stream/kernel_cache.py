@@ -41,6 +41,9 @@ _NAME = re.compile(rf"{re.escape(__version__)}-[0-9a-f]{{16}}")
 _REPLACED = "replaced"
 """In a temporary directory, a link to the read-only one in place of which it is used."""
 
+_COMPLETE = "complete"
+"""A file beside the compiled functions, made once all are there: a process may end while it compiles."""
+
 _loading = Lock()
 """Serializes loading: a second thread could import Numba half initialized, or with another kernel's
 directory.
@@ -64,12 +67,15 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
     """
     with _loading:
         cache = prepare_kernel_cache(sources)
-        if not holds_kernel(cache):
-            level = logging.DEBUG if _listeners else logging.INFO
-            _log.log(level, "compiling the %s kernel, once, up to a minute", name)
-            for listener in _listeners:
-                listener()
-        return importlib.import_module(module)
+        if holds_kernel(cache) or module in sys.modules:
+            return importlib.import_module(module)
+        level = logging.DEBUG if _listeners else logging.INFO
+        _log.log(level, "compiling the %s kernel, once, up to a minute", name)
+        for listener in _listeners:
+            listener()
+        kernel = importlib.import_module(module)
+        (cache / _COMPLETE).touch()
+        return kernel
 
 
 def prepare_kernel_cache(sources: Sequence[Path]) -> Path:
@@ -170,5 +176,5 @@ def _copy_kernel(read_only: Sequence[Path], directory: Path) -> bool:
 
 
 def holds_kernel(directory: Path) -> bool:
-    """Return whether a cache directory holds compiled code."""
-    return any(directory.rglob("*.nbc"))
+    """Return whether a cache directory holds each compiled function of a kernel."""
+    return (directory / _COMPLETE).exists()

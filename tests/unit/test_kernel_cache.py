@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neardup_stream.kernel_cache import prepare_kernel_cache
+from neardup_stream.kernel_cache import holds_kernel, load_compiled, prepare_kernel_cache
 
 NOWHERE = "/dev/null/nothing-can-be-made-here"
 COPY_A_KERNEL_AND_LET_A_CHILD_COPY_THE_OTHERS = """
@@ -19,6 +19,7 @@ from neardup_stream.kernel_cache import prepare_kernel_cache
 cache = prepare_kernel_cache([Path(sys.argv[1])])
 print((cache / "kernel_1" / "page.nbc").read_text(), cache, sep="\\n", flush=True)
 (cache / "kernel_1" / "more.nbc").touch()
+(cache / "complete").touch()
 if sys.argv[2:]:
     subprocess.run([sys.executable, __file__, *sys.argv[2:]], check=True)
 """
@@ -141,6 +142,7 @@ def test_kernels_that_were_compiled_where_nothing_can_be_written_are_copied(
         compiled = prepare_kernel_cache([source]) / "kernel_1" / "page.nbc"
         compiled.parent.mkdir()
         compiled.write_text(f"machine code of {source.name}")
+        (compiled.parent.parent / "complete").touch()
     program = tmp_path / "program.py"
     program.write_text(COPY_A_KERNEL_AND_LET_A_CHILD_COPY_THE_OTHERS)
 
@@ -150,6 +152,24 @@ def test_kernels_that_were_compiled_where_nothing_can_be_written_are_copied(
     codes, caches = done.stdout.splitlines()[::2], done.stdout.splitlines()[1::2]
     assert codes == [f"machine code of {source.name}" for source in sources]
     assert not any(Path(cache).parent.exists() for cache in caches)
+
+
+def test_a_kernel_that_was_compiled_in_part_is_compiled_to_its_end(
+    sources: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As by a process that was killed, or by one that still compiles."""
+    monkeypatch.syspath_prepend(tmp_path)
+    cache = prepare_kernel_cache(sources)
+    (cache / "kernel.one-of-three.nbc").touch()
+
+    with caplog.at_level(logging.DEBUG):
+        was_complete = holds_kernel(cache)
+        for _ in range(2):
+            load_compiled("small", "inlined", sources)
+
+    assert not was_complete
+    assert holds_kernel(cache)
+    assert caplog.text.count("compiling the small kernel") == 1
 
 
 def run_without_write_access(

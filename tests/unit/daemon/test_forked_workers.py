@@ -4,6 +4,7 @@ import pytest
 from neardup_daemon.forked_workers import forked_query_worker, forked_workers
 from neardup_daemon.settings.settings import Settings
 
+from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.kernel_cache import _NUMBA_SETTING
 
 
@@ -25,6 +26,8 @@ def empty_kernel_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_each_worker_is_forked_whose_work_is_known_from_the_settings(
     overrides: list[str], is_forked: tuple[bool, bool]
 ) -> None:
+    load_kernel()
+
     with forked_workers(Settings.load(overrides=overrides)) as workers:
         assert tuple(worker is not None for worker in workers) == is_forked
         pids = [worker.pid for worker in workers if worker]
