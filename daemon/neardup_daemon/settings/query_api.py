@@ -58,7 +58,7 @@ class Api(Section, frozen=True):
             ge=1,
             le=65_536,
             description="Most connections at once, TLS handshakes included; at the limit the oldest without a"
-            " request makes room.",
+            " request makes room, or an idle one where more than half are idle.",
         ),
     ] = 256
     head_timeout_seconds: Annotated[
