@@ -48,7 +48,7 @@ from neardup_stream.stores.redis.tables import (
     REMOVED_PER_CALL,
     WORK_PER_CALL,
     RedisTables,
-    remove_tables,
+    remove_named_buckets,
 )
 from neardup_stream.stores.redis.walking import WALKED_BYTES, WALKED_FIELDS, walk_hashes
 from tests.servers.redis import RedisServer
@@ -312,7 +312,7 @@ async def test_tables_are_removed_few_buckets_at_a_time(client: RecordingClient,
     )
     client.calls.clear()
 
-    assert await remove_tables(client, keys, [cut.bucket_bits for cut in LAYOUT.cuts]) > 0
+    assert await remove_named_buckets(client, keys, [cut.bucket_bits for cut in LAYOUT.cuts]) > 0
 
     assert client.most_keys == BUCKETS_PER_CALL
 

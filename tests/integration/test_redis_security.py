@@ -15,7 +15,9 @@ from neardup_stream.credentials import Login, TlsFiles
 from neardup_stream.errors import ConfigError, NeardupError, StoreUnavailable
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.config import RedisConfig
+from neardup_stream.stores.redis.keys import Keys
 from neardup_stream.stores.redis.rights import REPLICA_RIGHTS, RIGHTS, require_rights
+from neardup_stream.stores.redis.tables import remove_tables
 from tests.servers.certificates import Authority
 from tests.servers.process import free_ports, wait_until
 from tests.servers.redis import RedisServer, find_redis, find_valkey, start_redis
@@ -23,8 +25,8 @@ from tests.servers.secure import SecureRedis, deployed_redis_rules, start_secure
 
 HIDDEN = "of-redis-4711"
 WRONG = Login(username="unknown", password="wrong-4711")  # noqa: S106 - not a real one
-OPTIONAL = {"config", "scan"}
-"""`recover` does without `scan`, and then says what to remove by hand."""
+OPTIONAL = {"config", "dbsize", "scan"}
+"""Without `scan` `recover` says what to remove by hand, and `rebuild --into` names all buckets there may be."""
 CLUSTER_RIGHTS = ("cluster|slots", "command")
 
 
@@ -115,6 +117,26 @@ async def test_a_right_that_a_script_comes_to_lack_is_no_riddle(find_server: Cal
                 ConfigError, match="give this user the right that is named, or that check names"
             ):
                 await client.run(script, [ScriptCall(["k"], [])])
+
+
+async def test_buckets_are_removed_by_their_names_where_keys_may_not_be_scanned(account: Account) -> None:
+    namespace = account.name
+    keys = Keys(
+        namespace=namespace,
+        schema_id="abc",
+        shard_bits=0,
+        table_count=4,
+        bucket_bits=4,
+        slot_bits=0,
+        layout=1,
+    )
+    (bucket,) = keys.buckets([2], [3], [1])
+    account.admin.set(bucket, "x")
+
+    async with RedisClient(account.config) as client:
+        assert await remove_tables(client, keys, [4] * 4) == 1
+
+    assert not account.admin.exists(bucket)
 
 
 def test_the_listed_rights_are_those_that_the_code_uses(redis_server: RedisServer) -> None:

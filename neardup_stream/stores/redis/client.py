@@ -96,11 +96,26 @@ class RedisClient:
         async with self._supervisor.client() as client:
             return [await client.execute_command(*command, target_nodes=node) for node in client.get_nodes()]
 
-    async def delete_matching(self, pattern: str, kept_prefixes: Sequence[str]) -> int:
+    async def key_count(self) -> int:
+        """Return how many keys the server holds, or all masters of a cluster together.
+
+        Raises:
+            ConfigError: the user may not ask (`dbsize`).
+        """
+        if not self.is_cluster:
+            return int(await self.execute("DBSIZE"))
+        async with self._supervisor.client() as client:
+            nodes = client.get_primaries()
+            return sum([int(await client.execute_command("DBSIZE", target_nodes=node)) for node in nodes])
+
+    async def delete_matching(self, pattern: str, kept_prefixes: Sequence[str] = ()) -> int:
         """Remove the keys that match a pattern, but for those that begin with one of some prefixes.
 
         Returns:
             How many were removed.
+
+        Raises:
+            ConfigError: the user may not (`scan`, `unlink`).
         Cost: the whole keyspace is scanned, some hundred keys at a time.
         """
         kept = tuple(prefix.encode() for prefix in kept_prefixes)

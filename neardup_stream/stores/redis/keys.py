@@ -172,6 +172,12 @@ class Keys:
             )
         ]
 
+    @property
+    def bucket_patterns(self) -> list[str]:
+        """Patterns that match the buckets of all tables of this layout, and no other key."""
+        digits = range(1, 1 + len(str(self._table_count)))
+        return [f"{self._prefix}{{*}}:{self._tables}{'[0-9]' * count}:*" for count in digits]
+
     def packed_buckets(
         self, tables: NDArray[np.uint8], leading_bytes: NDArray[np.uint8], numbers: NDArray[np.uint32]
     ) -> NDArray[np.uint8]:

@@ -1,12 +1,14 @@
 """Store the tables in Redis: a sorted set per table, leading byte and bucket; of a table of words a hash."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import product, repeat
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.chunks import in_chunks
+from neardup_stream.errors import ConfigError
 from neardup_stream.stores.protocol import (
     WORD_TURNOVER,
     ProbeAnswer,
@@ -19,7 +21,7 @@ from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import Keys
 from neardup_stream.stores.redis.lanes import Lane, Rows, portions
 
-__all__ = ["RedisTables", "remove_tables"]
+__all__ = ["RedisTables", "remove_named_buckets", "remove_tables"]
 
 ENTRIES_PER_CALL = 400
 """One script call holds its server for some 2 ms: 4 to 6 µs an entry were measured."""
@@ -151,6 +153,19 @@ async def remove_tables(client: RedisClient, keys: Keys, bucket_bits: Sequence[i
 
     Returns:
         How many buckets there were.
+
+    Cost: all keys of the server are scanned; where those are more, or our user may not (`dbsize`, `scan`), as
+    `remove_named_buckets`.
+    """
+    patterns, possible_count = keys.bucket_patterns, sum(256 << bits for bits in bucket_bits)
+    with suppress(ConfigError):
+        if len(patterns) * await client.key_count() < possible_count:
+            return sum([await client.delete_matching(pattern) for pattern in patterns])
+    return await remove_named_buckets(client, keys, bucket_bits)
+
+
+async def remove_named_buckets(client: RedisClient, keys: Keys, bucket_bits: Sequence[int]) -> int:
+    """Do the same by name.
 
     Cost: every bucket that there may be is named, `BUCKETS_PER_CALL` a call.
     """
