@@ -21,7 +21,7 @@ __all__ = ["check"]
     "--partitions",
     default=4,
     show_default=True,
-    type=click.IntRange(min=1),
+    type=click.IntRange(1, 100_000),
     help="Of a pages or events topic created.",
 )
 def check(settings: Settings, partitions: int, *, create_topics: bool) -> int:

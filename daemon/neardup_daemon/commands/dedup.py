@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 import click
 from msgspec.structs import replace
 
-from neardup_daemon.commands.options import with_settings
+from neardup_daemon.commands.options import used_files, with_settings
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
 from neardup_daemon.files_run_options import FilesRun
 from neardup_daemon.logs import configure_command_logs
@@ -23,7 +23,7 @@ from neardup_daemon.tally import Tally
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.errors import ConfigError
 from neardup_stream.pipeline.forked_parent import ForkedParent
-from neardup_stream.streams.files.outputs import OutputFile
+from neardup_stream.streams.files.outputs import OutputFile, check_outputs
 from neardup_stream.streams.files.warc_revisits import RevisitTally
 
 __all__ = ["dedup"]
@@ -110,9 +110,9 @@ def dedup(
     files_run = FilesRun(
         files=files, workers=default_workers() if workers is None else check_workers(workers), **options
     )
-    _check(files_run, settings)
     if archives:
         settings = replace(settings, archive=replace(settings.archive, files=archives))
+    _check(files_run, settings)
     configure_command_logs(settings.log.level, settings.log.format)
     start = perf_counter()
     with OutputFile(files_run.report) if files_run.report else nullcontext() as page:
@@ -145,7 +145,8 @@ def _forked_workers(settings: Settings, count: int) -> AbstractContextManager[Se
 
 
 def _check(run: FilesRun, settings: Settings) -> None:
-    """Refuse options that contradict each other."""
+    """Refuse options that contradict each other, and outputs that would destroy what is read."""
+    check_outputs(used_files(settings), run.outputs)
     if run.uses_redis and run.state_dir is not None:
         raise click.UsageError("--state keeps a private Redis, --redis uses another one: choose")
     if run.clusters is not None and settings.clusters.rule == "off":

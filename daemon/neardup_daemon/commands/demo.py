@@ -15,7 +15,13 @@ __all__ = ["demo"]
 
 @click.command()
 @with_settings("index.distance_bits", "index.blocks")
-@click.option("--pages", default=1_800, show_default=True, help="How many records to generate.")
+@click.option(
+    "--pages",
+    type=click.IntRange(max=1_000_000),
+    default=1_800,
+    show_default=True,
+    help="How many records to generate.",
+)
 @click.option("--seed", default=1, show_default=True, help="Another seed is another crawl.")
 @click.option(
     "--write",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast, get_args
 
 import click
 
-from neardup_daemon.commands.options import with_settings, with_state
+from neardup_daemon.commands.options import Number, with_settings, with_state
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import page_progress
@@ -41,7 +41,7 @@ class _Options(TypedDict):
 @click.option("--index", "is_index", is_flag=True, help="Freeze what an index knows, instead of files.")
 @click.option(
     "--unseen-days",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=0.0,
     metavar="DAYS",
     help="Of an index only pages that were not seen for so long.  [default: all]",

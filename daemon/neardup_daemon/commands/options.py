@@ -1,8 +1,10 @@
 """The flags that every command with settings has."""
 
 import functools
+import math
 import os
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,11 +13,12 @@ import click
 from neardup_daemon.settings.loading import known_settings
 from neardup_daemon.settings.settings import Settings
 
-__all__ = ["Count", "flags_as_settings", "with_json", "with_settings", "with_state"]
+__all__ = ["Count", "Number", "flags_as_settings", "used_files", "with_json", "with_settings", "with_state"]
 
 Command = Callable[..., Any]
 
 _KNOWN: Final = known_settings(Settings)
+_SETTINGS_FILE: Final = "neardup_daemon.settings_file"
 
 
 class Count(click.ParamType[int]):
@@ -35,6 +38,17 @@ class Count(click.ParamType[int]):
         if not 1 <= number <= 10**12:
             self.fail(f"{value!r} must be a number from 1 to 1000G, like 200000, 500k or 20M", param, ctx)
         return round(number)
+
+
+class Number(click.FloatRange):
+    """A finite number within bounds."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number", param, ctx)
+        return number
 
 
 def flags_as_settings(*names: str) -> Callable[[Command], Command]:
@@ -65,11 +79,19 @@ def with_settings(*names: str) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_loaded(*args: Any, config: Path | None, overrides: list[str], **rest: Any) -> Any:
+            click.get_current_context().meta[_SETTINGS_FILE] = config
             return command(*args, settings=Settings.load(config, overrides, os.environ), **rest)
 
         return flags_as_settings(*names)(with_loaded)
 
     return decorate
+
+
+def used_files(settings: Settings) -> list[str]:
+    """Return what a command reads beside its pages: the file of its settings, and the files that they name."""
+    config = click.get_current_context().meta[_SETTINGS_FILE]
+    named = [attrgetter(name)(settings) for name in _KNOWN if name.endswith("_file")]
+    return [str(path) for path in (config, *settings.archive.files, *named) if path]
 
 
 with_state: Final = click.option(

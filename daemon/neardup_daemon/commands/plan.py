@@ -5,7 +5,7 @@ import sys
 import click
 import msgspec
 
-from neardup_daemon.commands.options import Count, with_json, with_settings
+from neardup_daemon.commands.options import Count, Number, with_json, with_settings
 from neardup_daemon.settings.settings import Settings
 
 __all__ = ["plan"]
@@ -20,7 +20,7 @@ __all__ = ["plan"]
 )
 @click.option(
     "--html-bytes",
-    type=int,
+    type=click.IntRange(0, 10**12),
     default=0,
     metavar="N",
     help="Bytes of its markup; 0 where pages arrive as text.",
@@ -30,7 +30,7 @@ __all__ = ["plan"]
 )
 @click.option(
     "--near-duplicates",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=0.3,
     show_default=True,
     metavar="SHARE",
@@ -38,7 +38,7 @@ __all__ = ["plan"]
 )
 @click.option(
     "--framed",
-    type=click.FloatRange(0, 1),
+    type=Number(0, 1),
     default=1.0,
     show_default=True,
     metavar="SHARE",
@@ -49,7 +49,7 @@ __all__ = ["plan"]
 )
 @click.option(
     "--master-gib",
-    type=click.FloatRange(0, min_open=True),
+    type=Number(0.1, 1_000_000),
     default=32.0,
     show_default=True,
     metavar="GIB",
@@ -98,14 +98,20 @@ def plan(
 
 
 @plan.command()
-@click.option("--pages", type=int, required=True, metavar="N", help="Pages to be searched.")
-@click.option("--terms", type=float, required=True, metavar="N", help="Distinct words of an average page.")
+@click.option("--pages", type=Count(), required=True, metavar="N", help="Pages to be searched.")
+@click.option(
+    "--terms",
+    type=Number(0, 10**12, min_open=True),
+    required=True,
+    metavar="N",
+    help="Distinct words of an average page.",
+)
 @click.option(
     "--slices", type=int, default=8, show_default=True, metavar="N", help="Bits that a word sets: 1 to 64."
 )
 @click.option(
     "--false-drops",
-    type=float,
+    type=Number(0, 10**12, min_open=True),
     default=1.0,
     show_default=True,
     metavar="N",
@@ -113,7 +119,7 @@ def plan(
 )
 @click.option(
     "--spread",
-    type=click.FloatRange(min=0, max=3),
+    type=Number(0, 3),
     default=0.5,
     show_default=True,
     metavar="X",

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from neardup_daemon.commands.options import with_json, with_settings, with_state
+from neardup_daemon.commands.options import Number, with_json, with_settings, with_state
 from neardup_daemon.exit_codes import CORRUPT_DATA, OK
 from neardup_daemon.progress import part_progress
 from neardup_daemon.settings.settings import Settings
@@ -23,7 +23,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--wait",
     "wait_seconds",
-    type=click.FloatRange(min=0),
+    type=Number(min=0),
     default=0.0,
     metavar="SECONDS",
     help="Wait so long at most for the group to finish what is on the pages topic.",

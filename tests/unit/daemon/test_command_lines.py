@@ -1,0 +1,74 @@
+"""Commands refuse what they cannot do before they begin."""
+
+import json
+from pathlib import Path
+
+import pytest
+from neardup_daemon.cli import main
+from neardup_daemon.exit_codes import USAGE
+
+LONG_NUMBER = "9" * 5000
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["plan", "--pages", "1M", "--near-duplicates", "nan"],
+        ["plan", "--pages", "1M", "--framed", "nan"],
+        ["plan", "--pages", "1M", "--master-gib", "nan"],
+        ["plan", "--pages", "1M", "--master-gib", "5e-324"],
+        ["plan", "--pages", "1M", "--master-gib", "inf"],
+        ["plan", "--pages", "1M", "--html-bytes", LONG_NUMBER],
+        ["plan", "--pages", "1M", "--html-bytes", "-1"],
+        ["plan", "search", "--pages", LONG_NUMBER, "--terms", "100"],
+        ["plan", "search", "--pages", "10", "--terms", "nan"],
+        ["plan", "search", "--pages", "10", "--terms", "100", "--false-drops", "inf"],
+        ["check", "--create-topics", "--partitions", "2147483648"],
+        ["tail", "--idle-seconds", "nan"],
+        ["verify", "--wait", "nan"],
+        ["freeze", "crawl.jsonl", "-o", "a.nda", "--unseen-days", "nan"],
+        ["demo", "--pages", LONG_NUMBER],
+    ],
+    ids=lambda command: " ".join(word[:12] for word in command),
+)
+def test_numbers_that_no_machine_has_are_refused(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command) == USAGE
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_the_largest_numbers_have_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
+    largest = ["--pages", "1000G", "--rate", "1000G", "--words", "1000G", "--url-bytes", "1000G"]
+
+    assert main(["plan", *largest, "--master-gib", "0.1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("output", ["--events", "--clusters", "--dead-letters", "--report"])
+@pytest.mark.parametrize("used", ["archive", "settings", "secret"])
+def test_an_output_does_not_take_the_place_of_what_the_run_reads(
+    output: str, used: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    crawl, archive, settings, secret = (
+        tmp_path / name for name in ("crawl.jsonl", "october.nda", "neardup.toml", "password")
+    )
+    for path in (crawl, archive, secret):
+        path.write_bytes(b"as it was")
+    settings.write_text(f'[redis]\nusername = "me"\npassword_file = "{secret}"\n')
+    before = settings.read_bytes()
+    target = {"archive": archive, "settings": settings, "secret": secret}[used]
+    link = tmp_path / "link"
+    link.symlink_to(target)
+
+    code = main(
+        ["dedup", str(crawl), "--config", str(settings), "--archive", str(archive), output, str(link)]
+    )
+
+    assert code == USAGE
+    assert "is an input and an output" in capsys.readouterr().err
+    assert (archive.read_bytes(), settings.read_bytes(), secret.read_bytes()) == (
+        b"as it was",
+        before,
+        b"as it was",
+    )
