@@ -26,7 +26,7 @@ from tests.servers.secure import SecureRedis, deployed_redis_rules, start_secure
 HIDDEN = "of-redis-4711"
 WRONG = Login(username="unknown", password="wrong-4711")  # noqa: S106 - not a real one
 OPTIONAL = {"config", "dbsize", "scan"}
-"""Without `scan` `recover` says what to remove by hand, and `rebuild --into` names all buckets there may be."""
+"""Without `scan` `recover` says what to remove by hand, and `rebuild --into` names all possible buckets."""
 CLUSTER_RIGHTS = ("cluster|slots", "command")
 
 

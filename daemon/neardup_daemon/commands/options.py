@@ -88,7 +88,7 @@ def with_settings(*names: str) -> Callable[[Command], Command]:
 
 
 def used_files(settings: Settings) -> list[str]:
-    """Return what a command reads beside its pages: the file of its settings, and the files that they name."""
+    """Return what a command reads beside its pages: the file of its settings, and files that they name."""
     config = click.get_current_context().meta[_SETTINGS_FILE]
     named = [attrgetter(name)(settings) for name in _KNOWN if name.endswith("_file")]
     return [str(path) for path in (config, *settings.archive.files, *named) if path]
