@@ -37,6 +37,7 @@ __all__ = [
     "kafka_source",
     "message_publication",
     "open_kafka",
+    "pages_source_config",
 ]
 
 _LONGEST_HEARTBEAT_SECONDS = 3.0
@@ -70,11 +71,11 @@ def kafka_source(settings: Settings, topic: str, group_id: str, first_start: Fir
     return KafkaSource(_source_config(settings, topic, group_id, first_start))
 
 
-def _pages_source(settings: Settings, history: InputHistory, meters: PipelineMeters) -> KafkaSource:
+def pages_source_config(settings: Settings) -> KafkaSourceConfig:
+    """Return how daemons read the pages topic."""
     kafka = settings.kafka
     config = _source_config(settings, kafka.pages_topic, kafka.group_id, kafka.first_start)
-    config = replace(config, input_epoch=kafka.input_epoch, group_instance_id=kafka.group_instance_id)
-    return KafkaSource(config, history, meters)
+    return replace(config, input_epoch=kafka.input_epoch, group_instance_id=kafka.group_instance_id)
 
 
 def _source_config(
@@ -136,7 +137,7 @@ async def open_kafka(
                 _transactions(settings, history, events, dead_letters)
             )
         source = await retries.retry(
-            lambda: stack.enter_async_context(_pages_source(settings, history, meters))
+            lambda: stack.enter_async_context(KafkaSource(pages_source_config(settings), history, meters))
         )
         points = settings.failpoints.points()
         yield KafkaStreams(

@@ -10,6 +10,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.table_settings import stored_layouts
 from neardup_daemon.wiring import Stores, open_tables, redis_config
 from neardup_stream.errors import ConfigError, StoreUnavailable
+from neardup_stream.stores.guarded_clusters import REMEDY
 from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.namespace import read_namespace
 
@@ -49,8 +50,9 @@ async def open_stored_index(
         layouts = await stored_layouts(client, settings)
         namespace = await read_namespace(client, settings.redis.namespace, schema(layouts.base))
         if namespace is None:
+            lost = "" if state_dir else f". If Redis has lost the index of a daemon, {REMEDY}"
             raise NoIndex(
                 f"nothing is stored under redis.namespace {settings.redis.namespace!r} in"
-                f" {state_dir or settings.redis.url}; set --redis-url and --redis-namespace{state}"
+                f" {state_dir or settings.redis.url}; set --redis-url and --redis-namespace{state}{lost}"
             )
         yield await open_tables(layouts, client, namespace)

@@ -46,6 +46,7 @@ __all__ = [
     "Stores",
     "build_stores",
     "create_stores",
+    "index_cells",
     "open_stores",
     "open_tables",
     "redis_config",
@@ -102,7 +103,7 @@ async def open_stores(settings: Settings, redis_url: str, retries: Retries) -> A
         namespace = await retries.retry(
             partial(open_namespace, client, settings.redis.namespace, schema(layouts.base), agreed)
         )
-        clusters = RedisClusters(client, _cluster_keys(layouts.base, namespace))
+        clusters = index_cells(layouts.base, client, namespace)
         namespace = await retries.retry(
             partial(enter_index, client, settings.redis.namespace, namespace, clusters)
         )
@@ -120,13 +121,13 @@ def redis_config(settings: Settings, redis_url: str) -> RedisConfig:
 
 async def create_stores(settings: Settings, client: RedisClient, namespace: Namespace) -> Stores:
     """Create the stores of a new index, with its token stored."""
-    await create_index(RedisClusters(client, _cluster_keys(settings, namespace)), namespace.token)
+    await create_index(index_cells(settings, client, namespace), namespace.token)
     return build_stores(StoredLayouts(settings, {}), LayoutState(), client, namespace)
 
 
 async def open_tables(layouts: StoredLayouts, client: RedisClient, namespace: Namespace) -> Stores:
     """Return the stores of a namespace over an open client, in the state that is stored of its tables."""
-    cells = RedisClusters(client, _cluster_keys(layouts.base, namespace))
+    cells = index_cells(layouts.base, client, namespace)
     return build_stores(layouts, await stored_layout(cells, namespace.token), client, namespace)
 
 
@@ -179,6 +180,11 @@ def build_stores(
         usage=RedisUsage(client, keys),
         sweep_rounds=GuardedSweepRounds(rounds, guarded) if guarded else rounds,
     )
+
+
+def index_cells(settings: Settings, client: RedisClient, namespace: Namespace) -> RedisClusters:
+    """Return what is decided under a namespace, without the guard against its loss."""
+    return RedisClusters(client, _cluster_keys(settings, namespace))
 
 
 def _cluster_keys(settings: Settings, namespace: Namespace) -> ClusterKeys:

@@ -111,3 +111,29 @@ def test_a_new_group_may_begin_with_a_new_index(own: Own) -> None:
     with start_daemon((*own.settings, f"kafka.group_id={own.site.topics[0]}-anew")) as daemon:
         daemon.wait_until_ready()
         daemon.wait_for_pages(COUNT + 1)
+
+
+def test_check_and_status_name_the_remedy_of_an_index_that_was_emptied(own: Own) -> None:
+    finish(own)
+    before = own.site.call("check")
+    own.client.flushall()
+
+    check, status = own.site.call("check"), own.site.call("status")
+
+    assert (before.returncode, check.returncode, status.returncode) == (0, 2, 2)
+    assert b"index: agrees with the committed offsets of group" in before.stdout
+    (bad,) = [line for line in check.stdout.decode().splitlines() if "BAD" in line]
+    assert "the group has committed offsets with index" in bad
+    assert "is not there; stop all daemons and run 'neardup-stream recover'" in bad
+    assert b"'neardup-stream recover'" in status.stderr
+    assert own.client.dbsize() == 0
+
+
+def test_check_names_the_remedy_where_the_clusters_alone_are_lost(own: Own) -> None:
+    finish(own)
+    own.client.delete(*own.client.scan_iter("*{c}*"))
+
+    check = own.site.call("check")
+
+    assert check.returncode == 2
+    assert b"is not there any more; stop all daemons and run 'neardup-stream recover'" in check.stdout

@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from neardup_daemon.archives import open_archive
 from neardup_daemon.index_schema import schema
+from neardup_daemon.inspect.committed_offsets import check_committed
+from neardup_daemon.inspect.findings import Finding
 from neardup_daemon.kafka_wiring import kafka_connection
 from neardup_daemon.policy import policy
 from neardup_daemon.settings.settings import Settings
@@ -24,13 +26,6 @@ __all__ = ["Finding", "TopicRole", "judge_archives", "judge_layout", "judge_topi
 TopicRole = Literal["pages", "events", "dead_letters"]
 
 
-class Finding(NamedTuple):
-    """One thing that was looked at."""
-
-    grade: Literal["good", "warning", "bad"]
-    sentence: str
-
-
 async def run_checks(settings: Settings, create_partitions: int | None) -> list[Finding]:
     """Look at everything; one thing that is bad hides nothing else.
 
@@ -39,10 +34,11 @@ async def run_checks(settings: Settings, create_partitions: int | None) -> list[
         create_partitions: create missing topics, the pages topic with so many partitions; None to create
             nothing.
     """
-    findings = [judge_layout(settings), *judge_archives(settings)]
-    findings += [finding async for finding in _check_redis(settings)]
-    findings += [finding async for finding in _check_kafka(settings, create_partitions)]
-    return findings
+    redis = [finding async for finding in _check_redis(settings)]
+    kafka = [finding async for finding in _check_kafka(settings, create_partitions)]
+    is_redis_sound = all(finding.grade != "bad" for finding in redis)
+    committed = [finding async for finding in check_committed(settings)] if is_redis_sound else []
+    return [judge_layout(settings), *judge_archives(settings), *redis, *kafka, *committed]
 
 
 def judge_layout(settings: Settings) -> Finding:

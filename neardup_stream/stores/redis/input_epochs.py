@@ -54,7 +54,7 @@ class InputEpochs:
         namespace: what the operator calls this index.
         clusters: holds the offsets below which everything is finished; none, where clusters are off.
         keys: of the clusters.
-        token: of the index.
+        token: of the index; empty where there is none.
     """
 
     def __init__(
@@ -128,9 +128,9 @@ class InputEpochs:
         ceilings = await self._ceilings(list(counting))
         for partition, (token, ceiling, input_id) in counting.items():
             if token and token != self._token:
+                found = f"is another one, {self._token}" if self._token else "is not there"
                 raise ConfigError(
-                    f"the group has committed offsets with index {token}, and {self._where} is another one,"
-                    f" {self._token}; {REMEDY}"
+                    f"the group has committed offsets with index {token}, and {self._where} {found}; {REMEDY}"
                 )
             if input_id == partition.input_id and ceilings[partition] < ceiling:
                 raise ConfigError(

@@ -28,6 +28,7 @@ from neardup_stream.version import __version__
 
 __all__ = [
     "Namespace",
+    "check_index",
     "check_policy",
     "enter_index",
     "found_successor",
@@ -180,11 +181,20 @@ async def enter_index(
     if not found.is_created:
         await create_index(clusters, found.token)
         await client.execute("HSET", meta_key(namespace), _IS_CREATED, "1")
+    await check_index(found, clusters)
+    return replace(found, is_created=True)
+
+
+async def check_index(found: Namespace, clusters: ClusterStore) -> None:
+    """Require the token of an index beside its clusters.
+
+    Raises:
+        ConfigError: it lost what was decided; the message names the remedy.
+    """
     try:
         await GuardedClusters(clusters, found.token).check()
     except IndexLost as error:
         raise ConfigError(str(error)) from error
-    return replace(found, is_created=True)
 
 
 async def found_successor(client: RedisClient, namespace: str, schema: Schema, above: str) -> Namespace:

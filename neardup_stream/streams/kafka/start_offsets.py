@@ -19,10 +19,11 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.message import Partition, input_id
 from neardup_stream.streams.kafka.admin import committed, committed_offsets
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
+from neardup_stream.streams.kafka.consumer import close_consumer, open_consumer
 from neardup_stream.streams.kafka.errors import kafka_errors
 from neardup_stream.streams.kafka.partitions import name_of
 
-__all__ = ["Beginnings", "InputHistory", "NoHistory"]
+__all__ = ["Beginnings", "InputHistory", "NoHistory", "check_offsets"]
 
 _log = logging.getLogger(__name__)
 
@@ -108,7 +109,15 @@ class Beginnings:
         """
         with kafka_errors("looking up offsets", "Read"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
-                await self._check(consumer, assigned)
+                for topic in {one.topic for one in assigned}:
+                    await self._history.enter(topic, self._config.input_epoch)
+                await self._compare(consumer, assigned)
+
+    async def compare(self, consumer: AIOKafkaConsumer, partitions: Collection[TopicPartition]) -> None:
+        """Raise as `check` does, without registering as a reader; nothing is written."""
+        with kafka_errors("looking up offsets", "Read"):
+            async with asyncio.timeout(self._config.connection.request_timeout_seconds):
+                await self._compare(consumer, partitions)
 
     async def next_offsets(
         self, assignment: Collection[TopicPartition], ends: Mapping[TopicPartition, int]
@@ -170,9 +179,7 @@ class Beginnings:
         gone = f"offset {offset}, which is not there: deleted unread, or the topic was made anew"
         return await self._choose(consumer, topic_partition, self._config.out_of_range, gone, "out_of_range")
 
-    async def _check(self, consumer: AIOKafkaConsumer, assigned: Collection[TopicPartition]) -> None:
-        for topic in {one.topic for one in assigned}:
-            await self._history.enter(topic, self._config.input_epoch)
+    async def _compare(self, consumer: AIOKafkaConsumer, assigned: Collection[TopicPartition]) -> None:
         await self._check_witnesses(consumer, assigned)
         floors = await self._finished_below(assigned)
         known = [one for one in assigned if floors[one]]
@@ -225,3 +232,25 @@ class Beginnings:
                 f"{self._config.input_epoch + 1} in every daemon to have it judged as a new input, or set "
                 f"the offsets of group {self._config.group_id} to {floor} to go on"
             )
+
+
+async def check_offsets(config: KafkaSourceConfig, history: InputHistory, partition_count: int) -> None:
+    """Compare the committed offsets of a group with an index, as a daemon does at its start.
+
+    Args:
+        config: names one topic and the group, which is not joined.
+        history: finished positions of the index; nothing is written there.
+        partition_count: of the topic.
+
+    Raises:
+        ConfigError: they contradict each other, or the index was lost; the message names the remedy.
+        StreamUnavailable: ends or committed offsets cannot be read now.
+        StoreUnavailable: finished positions cannot be read now.
+    """
+    (topic,) = config.topics
+    consumer = await open_consumer(config)
+    try:
+        partitions = [TopicPartition(topic, number) for number in range(partition_count)]
+        await Beginnings(config, history).compare(consumer, partitions)
+    finally:
+        await close_consumer(consumer)

@@ -1,0 +1,60 @@
+"""Compare the committed offsets of the group with the index, for `check`: a lost index has none of theirs."""
+
+from collections.abc import AsyncIterator
+from typing import Final
+
+from neardup_daemon.index_schema import schema
+from neardup_daemon.inspect.findings import Finding
+from neardup_daemon.kafka_wiring import kafka_connection, pages_source_config
+from neardup_daemon.settings.settings import Settings
+from neardup_daemon.table_settings import stored_layouts
+from neardup_daemon.wiring import index_cells, open_tables
+from neardup_stream.errors import NeardupError
+from neardup_stream.hashing.handles import KEY_BYTES
+from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.namespace import Namespace, check_index, read_namespace, schema_id
+from neardup_stream.streams.kafka.admin import describe_topics
+from neardup_stream.streams.kafka.start_offsets import InputHistory, check_offsets
+
+__all__ = ["check_committed"]
+
+_NO_HANDLES: Final = bytes(KEY_BYTES)
+
+
+async def check_committed(settings: Settings) -> AsyncIterator[Finding]:
+    """Yield whether a daemon could continue from the committed offsets; nothing is written.
+
+    Yields nothing where Kafka is unavailable or the topic is missing: other findings say so.
+    """
+    kafka = settings.kafka
+    try:
+        topics = await describe_topics(kafka_connection(settings), [kafka.pages_topic], "Read")
+    except NeardupError:
+        return
+    facts = topics[kafka.pages_topic]
+    if facts is None:
+        return
+    try:
+        async with RedisClient(settings.redis.config()) as client:
+            history = await _history(settings, client)
+            await check_offsets(pages_source_config(settings), history, facts.partitions)
+    except NeardupError as error:
+        yield Finding("bad", f"index: {str(error).removeprefix('Redis: ')}")
+    else:
+        yield Finding("good", f"index: agrees with the committed offsets of group {kafka.group_id}")
+
+
+async def _history(settings: Settings, client: RedisClient) -> InputHistory:
+    """Return what the index knows of its inputs: nothing where there is no index.
+
+    Raises:
+        ConfigError: the index lost what was decided.
+        StoreUnavailable: Redis is unavailable.
+    """
+    layouts = await stored_layouts(client, settings)
+    fields = schema(layouts.base)
+    stored = await read_namespace(client, settings.redis.namespace, fields)
+    if stored is not None and stored.is_created:
+        await check_index(stored, index_cells(layouts.base, client, stored))
+    namespace = stored or Namespace(schema_id(fields), _NO_HANDLES)
+    return (await open_tables(layouts, client, namespace)).epochs
