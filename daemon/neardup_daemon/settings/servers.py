@@ -159,7 +159,8 @@ class Redis(Section, frozen=True):
         str,
         Meta(
             pattern=r"^[A-Za-z0-9_-]{1,32}$",
-            description="First part of every key; two corpora can share a server.",
+            description="First part of every key: crawls with different ones can share a server and its"
+            " database.",
         ),
     ] = "nd"
     socket_timeout_seconds: Annotated[Seconds, Meta(description="Timeout of one response, in seconds.")] = (

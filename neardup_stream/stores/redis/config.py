@@ -32,6 +32,7 @@ class UrlParts(NamedTuple):
 
 _BLANK = re.compile(r"[\s\x00-\x1f\x7f]")
 _ADDRESS = re.compile(r"(\[[^\[\]]*\]|[^\[\]:]*)(:[0-9]{0,5})?")
+_DATABASE = re.compile(r"/?[0-9]{0,5}/?")
 _URL = re.compile(r"[^:/?#]*://([^/?#]*)([^?#]*)\??([^#]*)")
 
 
@@ -119,10 +120,27 @@ class RedisConfig:
             )
         if self.is_watched and not parts.path.strip("/"):
             raise ConfigError("redis.url names sentinels and no service: end it with /<service>")
+        self._check_database(parts)
         if "ssl_" in parts.query:
             raise ConfigError("redis.url has ssl_… parameters: use redis.tls_ca_file and its neighbors")
         if self.tls is not None and not self.has_tls:
             raise ConfigError(f"redis.tls_… files are set for {self.scheme}://, which has no TLS: use rediss")
+
+    def _check_database(self, parts: UrlParts) -> None:
+        """Refuse what the client would ignore, without quoting it: it may be part of a password."""
+        path = parts.path.lstrip("/").partition("/")[2] if self.is_watched else parts.path
+        if self.scheme == "unix":
+            return
+        if not _DATABASE.fullmatch(path):
+            raise ConfigError(
+                "redis.url ends with a database that is no number: write /0, or leave it out, and keep crawls"
+                " apart by redis.namespace"
+            )
+        if self.is_cluster and path.strip("/0"):
+            raise ConfigError(
+                "redis.url names a database, and a Redis Cluster has database 0 alone: leave it out, and keep"
+                " crawls apart by redis.namespace"
+            )
 
     def _has_readable_addresses(self, parts: UrlParts) -> bool:
         """Without a host, the password would be taken for the port."""

@@ -40,7 +40,6 @@ def test_the_scheme_says_how_a_server_is_reached(url: str, *, is_cluster: bool, 
         pytest.param(f"redis+cluster://me:{HIDDEN}@a:1,b", id="cluster-node-without-port"),
         pytest.param(f"redis+cluster://a:{HIDDEN}", id="cluster-port-that-is-none"),
         pytest.param(f"redis+sentinel://me:{HIDDEN}@a:1,b/pages", id="sentinel-without-port"),
-        pytest.param(f"redis+sentinel://me:{HIDDEN}@a:1/pages/first", id="database-that-is-no-number"),
     ],
 )
 def test_a_url_that_cannot_be_read_is_refused_without_being_quoted(url: str) -> None:
@@ -48,6 +47,32 @@ def test_a_url_that_cannot_be_read_is_refused_without_being_quoted(url: str) -> 
         connect(RedisConfig(url))
 
     assert HIDDEN not in "".join(traceback.format_exception(raised.value))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"redis://cache:6379/{HIDDEN}",
+        f"rediss://cache/{HIDDEN}/0",
+        "redis://cache/1/2",
+        f"redis+cluster://a:1,b:2/{HIDDEN}",
+        "redis+cluster://a:1,b:2/1",
+        f"redis+sentinel://me:pw@a:1/pages/{HIDDEN}",
+    ],
+)
+def test_a_database_that_no_client_would_use_is_refused_without_being_quoted(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"keep crawls apart by redis\.namespace") as raised:
+        RedisConfig(url)
+
+    assert HIDDEN not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["redis://a", "redis://a/", "redis://a/15", "redis+cluster://a:1/0", "redis+sentinel://a:1/pages/2"],
+)
+def test_a_database_is_a_number_or_left_out(url: str) -> None:
+    assert RedisConfig(url).url == url
 
 
 def test_a_config_is_printed_without_its_passwords() -> None:
