@@ -3,6 +3,13 @@
 import json
 from pathlib import Path
 
+from neardup_daemon.kafka_wiring import kafka_sink
+from neardup_daemon.repair.dead_letters_topic import open_dead_letters
+from neardup_daemon.settings.settings import Settings
+
+from neardup_stream.message import Message
+from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.streams.protocol import Sink
 from tests.pipelines import essay, page_json
 from tests.servers.daemon import start_daemon
 from tests.system.conftest import Site, call
@@ -65,6 +72,27 @@ def test_a_record_that_fails_again_and_again_is_left_after_so_many_attempts(
             "1 left, put back 1 times before (--max-attempts)",
         ],
     ]
+
+
+async def test_a_letter_that_comes_while_letters_are_read_is_left_to_the_next_run(site: Site) -> None:
+    site.create_topics()
+    settings = Settings.load(overrides=site.settings)
+    async with kafka_sink(settings, site.topics[2]) as sink:
+        await sink.send([Message(key=None, value=b"first")])
+        runs = [await values_read(settings, sink) for _ in range(2)]
+
+    assert runs == [[b"first"], [b"came during the run"]]
+
+
+async def values_read(settings: Settings, sink: Sink) -> list[bytes | None]:
+    """Read the topic as `replay` does, while each letter makes another one."""
+    found = []
+    async with open_dead_letters(settings, from_start=False) as letters:
+        async for records in letters.records():
+            found += [record.value for record in records]
+            await sink.send([Message(key=None, value=b"came during the run")])
+            await letters.source.commit(next_offsets(records))
+    return found
 
 
 def test_letters_are_saved_corrected_and_put_back(site: Site, tmp_path: Path) -> None:

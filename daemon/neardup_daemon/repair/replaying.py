@@ -1,21 +1,19 @@
 """Publish dead letters again: from their topic, or corrected from files."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import monotonic, time
+from time import time
 
-from neardup_daemon.kafka_wiring import kafka_connection, kafka_sink, kafka_source
+from neardup_daemon.kafka_wiring import kafka_sink
+from neardup_daemon.repair.dead_letters_topic import open_dead_letters
 from neardup_daemon.settings.settings import Settings
-from neardup_stream.errors import ConfigError, CorruptData, StreamUnavailable
-from neardup_stream.message import Message, Partition, Record
+from neardup_stream.errors import ConfigError, CorruptData
+from neardup_stream.message import Message, Record
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.files.inputs import STDIN
 from neardup_stream.streams.files.jsonl import JsonLinesSink
-from neardup_stream.streams.kafka.admin import require_topics
-from neardup_stream.streams.kafka.snapshot import open_snapshot
-from neardup_stream.streams.kafka.source import KafkaSource
 from neardup_stream.streams.protocol import Sink
 from neardup_stream.wire.dead_letters import to_json_line
 from neardup_stream.wire.replays import Fate, fate, from_json_line, reason_of, replayed
@@ -23,9 +21,6 @@ from neardup_stream.wire.replays import Fate, fate, from_json_line, reason_of, r
 __all__ = ["Choice", "replay_files", "replay_topic", "save_topic"]
 
 _BATCH_RECORDS = 500
-_BATCH_BYTES = 8 << 20
-_TIMEOUT_SECONDS = 30.0
-"""How long the group may take to give us partitions: longer, and another replay has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +37,9 @@ class Choice:
 
 
 async def replay_topic(settings: Settings, choice: Choice, *, from_start: bool) -> Counter[Fate]:
-    """Replay the letters of the topic; the next run continues after them.
+    """Replay the letters that the topic has now; the next run continues after them.
+
+    A record that becomes a dead letter again meanwhile is left to the next run.
 
     Returns:
         How many letters met each fate.
@@ -55,12 +52,12 @@ async def replay_topic(settings: Settings, choice: Choice, *, from_start: bool) 
     fates: Counter[Fate] = Counter()
     async with (
         kafka_sink(settings, settings.kafka.pages_topic) as sink,
-        await _dead_letters(settings, from_start=from_start) as source,
+        open_dead_letters(settings, from_start=from_start) as topic,
     ):
-        async for records in _until_end(settings, source):
+        async for records in topic.records():
             letters = [_letter(record) for record in records]
             fates += await _put_back(letters, choice, sink)
-            await source.commit(next_offsets(records))
+            await topic.source.commit(next_offsets(records))
     return fates
 
 
@@ -74,16 +71,16 @@ async def save_topic(settings: Settings, choice: Choice, path: Path, *, from_sta
     fates: Counter[Fate] = Counter()
     async with (
         JsonLinesSink(str(path)) as sink,
-        await _dead_letters(settings, from_start=from_start) as source,
+        open_dead_letters(settings, from_start=from_start) as topic,
     ):
-        async for records in _until_end(settings, source):
+        async for records in topic.records():
             wanted = [
                 letter
                 for letter in map(_letter, records)
                 if not choice.reasons or reason_of(letter) in choice.reasons
             ]
             await sink.send([Message(key=None, value=to_json_line(letter)) for letter in wanted])
-            await source.commit(next_offsets(records))
+            await topic.source.commit(next_offsets(records))
             fates["replayed"] += len(wanted)
             fates["other_reason"] += len(records) - len(wanted)
     return fates
@@ -121,41 +118,6 @@ async def _put_back(letters: Sequence[Message], choice: Choice, sink: Sink) -> C
         )
     await sink.send(records)
     return Counter(fates)
-
-
-async def _dead_letters(settings: Settings, *, from_start: bool) -> KafkaSource:
-    """Return a consumer with a group of its own, which commits what was replayed."""
-    kafka = settings.kafka
-    source = kafka_source(settings, kafka.dead_letters_topic, f"{kafka.group_id}-replay", "earliest")
-    if from_start:
-        topic = kafka.dead_letters_topic
-        async with open_snapshot(kafka_connection(settings), topic, topic) as snapshot:
-            beginnings = snapshot.beginnings
-
-        async def from_their_beginnings(partitions: Sequence[Partition]) -> Mapping[Partition, int]:
-            return {each: beginnings[each] for each in partitions}
-
-        source.on_assign(from_their_beginnings)
-    return source
-
-
-async def _until_end(settings: Settings, source: KafkaSource) -> AsyncIterator[Sequence[Record]]:
-    """Yield the records of the topic, batch by batch, until its end."""
-    topic = settings.kafka.dead_letters_topic
-    facts = await require_topics(kafka_connection(settings), [topic], right="Read")
-    started = monotonic()
-    while True:
-        records = await source.read(_BATCH_RECORDS, _BATCH_BYTES)
-        if records:
-            yield records
-            continue
-        lag = source.lag()
-        if len(lag) == facts[topic].partitions and not any(lag.values()):
-            return
-        if len(lag) < facts[topic].partitions and monotonic() - started > _TIMEOUT_SECONDS:
-            raise StreamUnavailable(
-                f"the group {settings.kafka.group_id}-replay has other members: another replay is at work"
-            )
 
 
 def _letter(record: Record) -> Message:

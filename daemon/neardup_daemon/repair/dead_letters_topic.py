@@ -1,0 +1,85 @@
+"""Read the dead letters that their topic has now, for `replay`: those that come meanwhile are left."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from time import monotonic
+
+from neardup_daemon.kafka_wiring import kafka_connection, kafka_source
+from neardup_daemon.settings.settings import Settings
+from neardup_stream.errors import StreamUnavailable
+from neardup_stream.message import Partition, Record
+from neardup_stream.streams.kafka.snapshot import open_snapshot
+from neardup_stream.streams.kafka.source import KafkaSource
+
+__all__ = ["DeadLetters", "open_dead_letters"]
+
+_BATCH_RECORDS = 500
+_BATCH_BYTES = 8 << 20
+_TIMEOUT_SECONDS = 30.0
+"""How long the group may take to give us partitions: longer, and another replay has them."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetters:
+    """The dead letters topic as it was when it was opened.
+
+    Attributes:
+        source: reads and commits in that group.
+        group_id: of `replay` alone; its offsets are those of what was replayed.
+        ends: offset after the last letter, by partition.
+    """
+
+    source: KafkaSource
+    group_id: str
+    ends: Mapping[Partition, int]
+
+    async def records(self) -> AsyncIterator[Sequence[Record]]:
+        """Yield the records below the ends, batch by batch.
+
+        Raises:
+            StreamUnavailable: Kafka cannot be reached, or another replay has some of the partitions.
+        """
+        unread, started = set(self.ends), monotonic()
+        while unread:
+            records = await self.source.read(_BATCH_RECORDS, _BATCH_BYTES)
+            if wanted := [each for each in records if self._is_wanted(each)]:
+                yield wanted
+            unread -= {each.position.partition for each in records if self._is_last(each)}
+            lag = self.source.lag()
+            unread -= {one for one, count in lag.items() if count == 0}
+            if not records and len(lag) < len(self.ends) and monotonic() - started > _TIMEOUT_SECONDS:
+                raise StreamUnavailable(
+                    f"the group {self.group_id} has other members: another replay is at work"
+                )
+
+    def _is_wanted(self, record: Record) -> bool:
+        return record.position.offset < self.ends.get(record.position.partition, 0)
+
+    def _is_last(self, record: Record) -> bool:
+        """Return whether no wanted record of the partition follows."""
+        return record.position.offset + 1 >= self.ends.get(record.position.partition, 0)
+
+
+@asynccontextmanager
+async def open_dead_letters(settings: Settings, *, from_start: bool) -> AsyncIterator[DeadLetters]:
+    """Open the topic where the last run ended, or at its beginning.
+
+    Raises:
+        StreamUnavailable: Kafka cannot be reached.
+        ConfigError: the topic does not exist or refuses us.
+    """
+    kafka = settings.kafka
+    topic = kafka.dead_letters_topic
+    async with open_snapshot(kafka_connection(settings), topic, topic) as snapshot:
+        beginnings, ends = snapshot.beginnings, snapshot.ends
+    group_id = f"{kafka.group_id}-replay"
+    source = kafka_source(settings, topic, group_id, "earliest")
+    if from_start:
+
+        async def from_their_beginnings(partitions: Sequence[Partition]) -> Mapping[Partition, int]:
+            return {each: beginnings[each] for each in partitions}
+
+        source.on_assign(from_their_beginnings)
+    async with source:
+        yield DeadLetters(source, group_id, ends)
