@@ -20,7 +20,7 @@ PYTHONS ?= python3.12 python3.13
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 .PHONY: help demo test check lint types floors unit property schedules integration system chaos interleavings soak fuzz bench
-.PHONY: pythons release docs monitoring pictures fmt schemas dashboards constraints clean packages jars
+.PHONY: pythons release kit docs monitoring pictures fmt schemas dashboards constraints clean packages jars
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z ]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,6 +105,9 @@ fmt: .venv/.stamp-dev ## Format the code and apply ruff's fixes
 
 release: .venv/.stamp-dev ## Build the distributions, use the wheels in fresh environments, write notes and bill
 	$(BIN)/python -m release
+
+kit: .venv/.stamp-dev ## Build the wheel of neardup-events, for subscribers and crawlers, into dist/
+	$(BIN)/python -m release.kit
 
 docs: .venv/.stamp-dev ## Build the documentation as a site, strictly, into .cache/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

@@ -48,7 +48,7 @@ Printed = Mapping[str, str]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_kit(tmp_path_factory.mktemp("kit"), is_isolated=False)
+    return build_kit(tmp_path_factory.mktemp("kit"), is_isolated=False, is_wheel_alone=True)
 
 
 @pytest.fixture(scope="module")
