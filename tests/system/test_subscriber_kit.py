@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import signal
 import subprocess
 import sys
 import venv
@@ -187,9 +188,31 @@ def test_the_documented_subscriber_is_right_after_twenty_kills(
         while not later.items() <= again.items():
             running.read_line()
 
-    assert sum(bool(line.strip()) for line in PROGRAM.splitlines()) <= 25
+    assert sum(bool(line.strip()) for line in PROGRAM.splitlines()) <= 30
     assert len(right) > KILLS
     assert read > len(messages) // 2  # the last life did not read the topic from its beginning
+
+
+def test_the_documented_subscriber_ends_silently_at_ctrl_c(
+    python: Path, kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path
+) -> None:
+    (tmp_path / "subscriber.py").write_text(PROGRAM, encoding="utf-8")
+    kafka_broker.create_topic(topic_prefix)
+    send(kafka_broker, topic_prefix, [to_message(written_event(LATER))])
+    command = [str(python), str(tmp_path / "subscriber.py"), kafka_broker.bootstrap_servers, topic_prefix]
+    command.append(str(tmp_path / "state.sqlite"))
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        first = running.stdout.readline()
+        running.send_signal(signal.SIGINT)
+        _, complaint = running.communicate()
+    with Subscription(tmp_path / "state.sqlite") as state:
+        due = list(state.due())
+
+    assert first == "https://later.example/b https://later.example/a\n"
+    assert (running.returncode, complaint) == (0, "")
+    assert due == []
 
 
 def test_the_confluent_kafka_example_prints_the_same(
