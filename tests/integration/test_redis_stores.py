@@ -164,7 +164,7 @@ async def test_a_daemon_with_another_schema_is_shown_every_difference(
     await used(client, namespace, {"blocks": 4, "window_tokens": 3, "shards": 16})
 
     with pytest.raises(
-        ConfigError, match=r"blocks is 4 there and 6 here; window_tokens is 3 there and 2 here"
+        ConfigError, match=r"index\.blocks is 4 there and 6 here; text\.window_tokens is 3 there and 2 here"
     ):
         await open_namespace(client, namespace, {"blocks": 6, "window_tokens": 2, "shards": 16}, POLICY)
 

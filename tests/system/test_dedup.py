@@ -70,7 +70,7 @@ def test_a_state_refuses_a_plan_by_which_its_clusters_would_be_elsewhere(tmp_pat
     first, changed, again = (dedup(expected_pages) for expected_pages in (100, 500, 100))
 
     assert (first.returncode, changed.returncode, again.returncode) == (0, 2, 0)
-    assert b"cluster_slot_bits is 1 there and 3 here" in changed.stderr
+    assert b"index.expected_pages is 65 to 128 there and 257 to 512 here" in changed.stderr
 
 
 def test_a_state_directory_remembers_the_crawl_before(tmp_path: Path) -> None:
