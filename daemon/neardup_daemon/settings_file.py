@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from neardup_stream.errors import ConfigError
 
-__all__ = ["MAX_FILE_BYTES", "MAX_KEY_PARTS", "line_numbers", "read_settings_file"]
+__all__ = ["MAX_FILE_BYTES", "MAX_KEY_PARTS", "line_numbers", "line_of", "read_settings_file"]
 
 MAX_FILE_BYTES: Final = 1 << 17
 """Most bytes of a settings file."""
@@ -27,8 +27,11 @@ _STRING_OR_COMMENT = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _KEY = re.compile(r"[\w-]++ (?: [ \t]*+ \. [ \t]*+ [\w-]++ )*+", re.VERBOSE | re.ASCII)
-_TABLE_LINE = re.compile(r"[ \t]*\[[ \t]*([\w.-]+)[ \t]*\]")
-_KEY_LINE = re.compile(r"[ \t]*([\w.-]+)[ \t]*=")
+_PART = r"(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')"
+_NAME = rf"[ \t]*+({_PART}(?:[ \t]*+\.[ \t]*+{_PART})*+)[ \t]*+"
+_TABLE_LINE = re.compile(rf"[ \t]*+\[\[?{_NAME}\]")
+_KEY_LINE = re.compile(rf"{_NAME}=")
+_PARTS = re.compile(_PART)
 _FIXED_QUOTES = ("Expected ", "Found invalid character ", "Illegal character ", "Unescaped ")
 _QUOTED_KEYS = re.compile(r"\(.*\)|'.*'|\".*\"", re.DOTALL)
 _PLACE = re.compile(r" \(at (?:line [0-9]+, column [0-9]+|end of document)\)\Z")
@@ -82,12 +85,25 @@ def _without_keys(message: str) -> str:
 
 
 def line_numbers(text: str) -> dict[str, int]:
-    """Return where each setting stands that is written as a line for its table and a line for its key."""
+    """Return where each table and key stands that has a line of its own, by its dotted name."""
     table, numbers = "", dict[str, int]()
     for number, line in enumerate(text.splitlines(), 1):
         if found := _TABLE_LINE.match(line):
-            table = f"{found[1]}."
-            numbers.setdefault(found[1], number)
+            name = _dotted(found[1])
+            table = f"{name}."
+            numbers.setdefault(name, number)
         elif found := _KEY_LINE.match(line):
-            numbers.setdefault(table + found[1], number)
+            numbers.setdefault(table + _dotted(found[1]), number)
     return numbers
+
+
+def line_of(name: str, numbers: Mapping[str, int]) -> int | None:
+    """Return the line of a setting, or that of the table inside whose braces it stands."""
+    while name not in numbers and "." in name:
+        name = name.rpartition(".")[0]
+    return numbers.get(name)
+
+
+def _dotted(key: str) -> str:
+    """Return a key as it is written, without quotes and blanks between its parts."""
+    return ".".join(part.strip("\"'") for part in _PARTS.findall(key))

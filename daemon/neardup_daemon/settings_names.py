@@ -13,6 +13,7 @@ _MAX_SHOWN_CHARACTERS: Final = 100
 _DOTTED = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*")
 _VARIABLE = re.compile(r"[A-Z0-9_]+")
 _START = re.compile(r"[A-Za-z0-9_.]+")
+_PLAIN_WORDS = re.compile(r"[a-z]{1,20}(_[a-z]{1,20}){0,5}")
 _SECRET = re.compile("pass|pwd|secret|token|auth|cred|redis.url", re.IGNORECASE)
 _MIN_LIKENESS: Final = 0.75
 _MAX_LONGER: Final = 3
@@ -33,15 +34,23 @@ def closest_name(name: str, known: Iterable[str]) -> str | None:
     )
 
 
-def shown_name(name: str, known: Iterable[str]) -> str:
-    """Return `name` if it is a setting or misspells one, else the section that it begins with and `***`.
+def shown_name(name: str, known: Iterable[str], *, is_key: bool = False) -> str:
+    """Return `name` if it is a setting, misspells one or is plain words, else its section and `***`.
 
     A URL or a password may stand where a name belongs. So a name is shown only if it is short, holds nothing
-    but dots, hyphens, letters and digits, and resembles a setting or a section.
+    but dots, hyphens, letters and digits, and resembles a setting or a section; or if it is a section and
+    words of small letters with `_` between them, as names of settings are; in a file, such words alone too.
+
+    Args:
+        name: what stands where a name belongs.
+        known: the settings.
+        is_key: it is a key of a settings file.
     """
     names = frozenset(known)
     sections = {each.rpartition(".")[0] for each in names}
     if name in names or name in sections or _is_misspelled(name, names, sections):
+        return name
+    if _is_plain(name, names, sections | {""} if is_key else sections):
         return name
     start = _START.match(name)
     word = start[0].rstrip(".") if start else ""
@@ -59,6 +68,14 @@ def _is_misspelled(name: str, names: frozenset[str], sections: set[str]) -> bool
     lacks_section = "." not in name and any(known.endswith(f".{name}") for known in names)
     close = difflib.get_close_matches(name, names | sections, n=1, cutoff=_MIN_LIKENESS)
     return lacks_section or any(abs(len(name) - len(each)) <= _MAX_LONGER for each in close)
+
+
+def _is_plain(name: str, names: frozenset[str], sections: set[str]) -> bool:
+    """Return whether a name in a section is spelled as settings are, and begins with none that is secret."""
+    section, _, word = name.rpartition(".")
+    if section not in sections or not _PLAIN_WORDS.fullmatch(word):
+        return False
+    return not any(name.startswith(known) and _SECRET.search(known) for known in names)
 
 
 def shown_variable(variable: str) -> str:

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import subprocess
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
@@ -37,7 +38,7 @@ STEPS = (
     "before cluster_store.commit",  # filled
     "after cluster_store.commit",  # switched
 )
-NEW_SETTINGS = "index.expected_pages = 20000000\nindex.blocks = 3\nindex.substrings = 2\n"
+NEW_SETTINGS = "[index]\nexpected_pages = 20_000_000\nblocks = 3\nsubstrings = 2\n"
 URL = "https://example.com/{}"
 NAMESPACE = "redis.namespace="
 PLANNED = 'neardup_limit{setting="index.expected_pages"}'
@@ -106,9 +107,13 @@ def test_tables_change_while_two_daemons_run_and_the_command_is_killed_at_each_s
 
 def test_daemons_start_with_the_settings_of_either_layout_and_with_no_other(index: StoredIndex) -> None:
     index.hold(*(page_json(name, essay(1)) for name in "ab"))
-    larger = (*index.settings, *NEW_SETTINGS.replace(" ", "").splitlines())
+    tables = tomllib.loads(NEW_SETTINGS)["index"]
+    larger = (*index.settings, *(f"index.{name}={value}" for name, value in tables.items()))
     other = (*index.settings, "index.expected_pages=3000000")
-    assert StoredIndex(index.server, larger).call("query", "https://example.com/a").returncode == 2
+    early = StoredIndex(index.server, larger).call("query", "https://example.com/a")
+    assert early.returncode == 2
+    assert b"index.expected_pages is 8193 to 16384 there and 16777217 to 33554432 here" in early.stderr
+    assert b"'neardup-stream rebuild --into PAGES'" in early.stderr
 
     assert lay_out(index.settings, 20_000_000).returncode == 0
 

@@ -66,7 +66,11 @@ def _lay_out(settings: Settings, state_dir: Path | None, expected_pages: int) ->
             f"{counted(done.counts.total(), 'record')}: {counted(done.counts['indexed'], 'page')}"
             " in new tables"
         )
-    where = "in all daemons' settings" if state_dir is None else "wherever this directory is used"
-    click.echo(f"{counted(done.removed_count, 'bucket')} of other layouts removed; set {where}:")
+    where = "of all daemons" if state_dir is None else "wherever this directory is used"
+    click.echo(
+        f"{counted(done.removed_count, 'bucket')} of other layouts removed; set these in the table [index] of"
+        f" the settings {where}:"
+    )
+    click.echo("[index]")
     for name, value in done.tables._asdict().items():
-        click.echo(f"index.{name} = {value}")
+        click.echo(f"{name} = {value:_}")

@@ -14,7 +14,7 @@ import msgspec
 
 from neardup_daemon.redaction import redact_setting
 from neardup_daemon.settings.environment import PREFIX, setting_variables
-from neardup_daemon.settings_file import line_numbers, read_settings_file
+from neardup_daemon.settings_file import line_numbers, line_of, read_settings_file
 from neardup_daemon.settings_names import HIDDEN, closest_name, shown_name, shown_variable
 from neardup_stream.errors import ConfigError
 
@@ -143,8 +143,8 @@ def _from_file(path: Path | None, known: Mapping[str, Known]) -> Iterator[Given]
     tables, text = read_settings_file(path)
     lines = line_numbers(text)
     for name, value in _leaves(tables, known):
-        line = f", line {lines[name]}" if name in lines else ""
-        yield Given(name, value, "file", f"{path}{line}")
+        number = line_of(name, lines)
+        yield Given(name, value, "file", f"{path}, line {number}" if number else str(path))
 
 
 def _leaves(
@@ -176,7 +176,7 @@ def _named(given: Given, known: Iterable[str]) -> tuple[str, str]:
     if given.kind == "environment":
         variable = shown_variable(given.place)
         return given.name if variable == given.place else HIDDEN, f"environment variable {variable}"
-    name = shown_name(given.name, known)
+    name = shown_name(given.name, known, is_key=given.kind == "file")
     return name, f"{name} in {given.place}" if given.kind == "file" else f"--set {name}"
 
 

@@ -79,3 +79,23 @@ def test_a_settings_file_holds_the_largest_size_and_no_byte_more(tmp_path: Path)
 
 def test_a_settings_file_without_an_end_is_refused() -> None:
     assert "has more than" in refusal(config=Path("/dev/zero"))
+
+
+@pytest.mark.parametrize(
+    ("content", "refused"),
+    [
+        ("[api]\nworkers = 2\n", "api.workers in {}, line 2: there is no setting 'api.workers'"),
+        ("\n[crawler]\ndepth = 3\n", "crawler in {}, line 2: there is no setting 'crawler'"),
+        ('[http]\n"host_name" = 3\n', "http.host_name in {}, line 2: there"),
+        ("log = {level = 'info', color = 1}\n", "log.color in {}, line 1: there"),
+        ("\n[[crawler]]\ndepth = 3\n", "crawler in {}, line 2: there"),
+        ("kafka . brokers = 1\n", "kafka.brokers in {}, line 1: there"),
+        ("[redis]\n'hunter2' = 1\n", "redis.*** in {}, line 2: there"),
+    ],
+    ids=["in-a-table", "a-table", "quoted", "in-braces", "an-array", "dotted", "masked"],
+)
+def test_an_unknown_key_is_named_with_its_line(content: str, refused: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text(content)
+
+    assert refusal(config=file).startswith(refused.format(file))
