@@ -160,7 +160,8 @@ def main(argv: Sequence[str]) -> int:
         line, but for our own bugs, which are logged with their traceback.
     """
     silence_library_logs()
-    on_compilation(_say_that_kernels_are_compiled)
+    command = next((word for word in argv if not word.startswith("-")), "")
+    on_compilation(functools.partial(_say_that_kernels_are_compiled, command))
     try:
         code = _invoke(argv)
     except SystemExit as ended:
@@ -173,13 +174,19 @@ def main(argv: Sequence[str]) -> int:
 
 
 @functools.cache
-def _say_that_kernels_are_compiled() -> None:
-    """Say once, as a log line where those are written, why nothing else happens for so long."""
+def _say_that_kernels_are_compiled(command: str) -> None:
+    """Say once, as a log line where those are written, why nothing else happens for so long.
+
+    Other commands use other kernels, so the line says whose these are.
+    """
     if are_for_collectors() or logging.getLogger().isEnabledFor(logging.INFO):
-        log_event(_logger, "kernel_compilation_started", takes="up to a minute, once")
+        log_event(_logger, "kernel_compilation_started", command=command, takes="up to a minute, once")
         return
     with contextlib.suppress(OSError):
-        click.echo("compiling the kernels for this machine, once; this takes up to a minute", err=True)
+        click.echo(
+            f"compiling the kernels of '{command}' for this machine, once; this takes up to a minute",
+            err=True,
+        )
 
 
 def _invoke(argv: Sequence[str]) -> int:

@@ -20,14 +20,14 @@ from neardup_daemon.cli import main
 from neardup_daemon.logs import configure_logs
 from neardup_stream.kernel_cache import load_compiled
 
-main(["--version"])
+main(["freeze", "--help"])
 sys.path.insert(0, sys.argv[1])
 if len(sys.argv) > 2:
     configure_logs(*sys.argv[2:])
 for name in ("one", "two"):
     load_compiled(name, name, [Path(sys.argv[1], f"{name}.py")])
 """
-LINE = "compiling the kernels for this machine, once"
+LINE = "compiling the kernels of 'freeze' for this machine, once"
 EVENT = "kernel_compilation_started"
 
 
