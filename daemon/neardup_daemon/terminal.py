@@ -1,6 +1,13 @@
 """Format strings for a terminal: make those from outside safe, and put counts with their nouns."""
 
-__all__ = ["counted", "printable", "printable_json", "utf8_name"]
+import shlex
+import sys
+from pathlib import Path
+from shutil import which
+
+__all__ = ["counted", "printable", "printable_json", "running_program", "utf8_name"]
+
+PROGRAM = "neardup-stream"
 
 _CONTROLS = (
     *range(0x20),  # C0, with ESC
@@ -22,6 +29,20 @@ def counted(count: int, noun: str) -> str:
     1 page 2,000 pages
     """
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def running_program(argv0: str) -> str:
+    """Return how to call the program that runs now: by its name where the shell finds it, else by its path.
+
+    Args:
+        argv0: `sys.argv[0]`.
+    """
+    path = Path(argv0)
+    if path.name != PROGRAM:  # as with `python -m`
+        return f"{shlex.quote(sys.executable)} -m neardup_daemon"
+    found = which(PROGRAM)
+    is_found = found is not None and Path(found).resolve() == path.resolve()
+    return PROGRAM if is_found else shlex.quote(argv0)
 
 
 def printable(text: object) -> str:

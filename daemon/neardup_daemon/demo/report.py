@@ -1,5 +1,6 @@
 """Print the report of the demo: matches against the truth, a frame, outcomes, clusters, a timeline."""
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -23,7 +24,7 @@ from neardup_daemon.demo.sample_crawl.score import Score, score
 from neardup_daemon.demo.sample_crawl.truth import SampleCrawl
 from neardup_daemon.demo.story import StoryReport, build_story, print_story
 from neardup_daemon.inspect.word_changes import Piece, word_changes
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import printable, running_program
 from neardup_stream.event_parts import EventMatch
 from neardup_stream.events import DuplicateFound
 
@@ -35,9 +36,12 @@ EXAMPLE_KINDS = ("mirror", "edited re-post (20 words)")
 PLACES_SHOWN = 3
 FALSE_PAIRS_SHOWN = 3
 NEXT_COMMANDS = (
-    ("neardup-stream dedup your-pages.jsonl", "the same over your own pages"),
-    ("neardup-stream check --create-topics", "are your Kafka and Redis ready?"),
-    ("neardup-stream run --config neardup.toml", "the daemon: pages in, events out"),
+    ("dedup your-pages.jsonl", "the same over your own pages"),
+    ("check --config neardup.toml", "are your Kafka and Redis ready?"),
+    ("run --config neardup.toml", "the daemon: pages in, events out"),
+)
+ABOUT_SETTINGS = (
+    "[dim]Write neardup.toml first: step 2 of 'Quick start with Kafka and Redis' in README.md.[/dim]"
 )
 WHY_SOME_ARE_MISSED = (
     "[dim]A page is missed when no table brings it together with its kin, or too little is alike.[/dim]"
@@ -137,9 +141,15 @@ def print_report(report: DemoReport, console: Console) -> None:
     console.print(_outcomes_table(report))
     if report.expected_outcomes.get("dead_letter"):
         console.print(ABOUT_DEAD_LETTERS)
+    _print_next_commands(running_program(sys.argv[0]), console)
+
+
+def _print_next_commands(program: str, console: Console) -> None:
     console.print("\n[bold]What to type next[/bold]")
     for command, purpose in NEXT_COMMANDS:
-        console.print(f"  [cyan]{escape(command):<41}[/cyan] {purpose}", highlight=False)
+        console.print(f"  [dim]# {purpose}[/dim]", highlight=False)
+        console.print(f"  [cyan]{escape(f'{program} {command}')}[/cyan]", highlight=False, soft_wrap=True)
+    console.print(ABOUT_SETTINGS, highlight=False)
 
 
 def _examples(crawl: SampleCrawl, duplicates: Iterable[DuplicateFound]) -> Iterator[Example]:

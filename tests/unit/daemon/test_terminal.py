@@ -2,6 +2,7 @@ import io
 import json
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import msgspec
@@ -12,7 +13,7 @@ from neardup_daemon.inspect.following import readable as readable_event
 from neardup_daemon.inspect.page_facts import MatchFacts, PageFacts
 from neardup_daemon.inspect.querying import Answer, readable
 from neardup_daemon.logs import LogFormat, configure_logs, log_event
-from neardup_daemon.terminal import printable, printable_json
+from neardup_daemon.terminal import printable, printable_json, running_program
 from rich.console import Console
 
 from neardup_stream.event_parts import EventCluster, Representative
@@ -131,3 +132,17 @@ def test_a_refusal_shows_a_hostile_argument(capsys: pytest.CaptureFixture[str]) 
     assert main(["dedup", "a\x1b[2J\u202e\x9b.jsonl"]) == 2
 
     assert is_harmless(capsys.readouterr().err)
+
+
+def test_the_running_program_is_called_by_a_path_unless_the_shell_finds_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "neardup-stream"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o700)
+
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert running_program(str(program)) == "neardup-stream"
+    monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"))
+    assert running_program(str(program)) == str(program)
+    assert running_program("/lib/neardup_daemon/__main__.py").endswith(" -m neardup_daemon")
