@@ -1,10 +1,13 @@
 """A whole installation on this machine, to look at: `python -m monitoring`.
 
-Kafka, Redis, two daemons and Prometheus run until Ctrl-C (or for `--seconds`), while a generated crawl is fed.
+Kafka, Redis, two daemons and Prometheus run until Ctrl-C or SIGTERM (or for `--seconds`), while a generated crawl is
+fed. Their settings are written to a file, for other commands.
 With `--pictures DIRECTORY` Redis is paused for a moment meanwhile, and the dashboards are drawn at the end.
 """
 
 import argparse
+import json
+import signal
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,6 +22,8 @@ from tests.servers.redis import start_redis
 from tests.watched.groups import Fed, Group, feeding, start_group
 from tests.watched.portions import crawl
 
+ROOT = DIRECTORY.parents[2]
+SETTINGS = ROOT / ".cache" / "monitoring.toml"
 RULES = DIRECTORY.parents[1] / "prometheus" / "alerts.yml"
 MEMORY = "256mb"
 PICTURE_SECONDS = 180
@@ -58,7 +63,20 @@ def portion(number: int) -> Sequence[Fed]:
     return crawl(number) if number % BAD_EVERY else [*crawl(number), Fed(b"{")]
 
 
-def describe(installation: Installation) -> str:
+def write_settings(group: Group, path: Path) -> None:
+    """Write the settings of the daemons to a file, for `--config` of other commands."""
+    lines = [
+        f"{name} = {_toml(value)}\n" for name, _, value in (each.partition("=") for each in group.settings)
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("# Written by `make monitoring`.\n" + "".join(lines), encoding="utf-8")
+
+
+def _toml(value: str) -> str:
+    return value if value.isdigit() else json.dumps(value)
+
+
+def describe(installation: Installation, settings: Path) -> str:
     """Return where to look."""
     group, prometheus = installation
     daemons = "\n".join(
@@ -69,8 +87,12 @@ def describe(installation: Installation) -> str:
   Prometheus   {prometheus.url}/graph   {prometheus.url}/alerts
   Kafka        {group.broker.bootstrap_servers}   topics {group.pages_topic}, {group.job}-events, {group.job}-dead-letters
   Redis        {group.redis.url}   namespace {group.job}
-  Grafana      not started here: import the dashboards of {DIRECTORY.relative_to(DIRECTORY.parents[2])}
+  Grafana      not started here: import the dashboards of {DIRECTORY.relative_to(ROOT)}
                into yours, with {prometheus.url} as data source
+  Settings     {settings}, for other commands:
+               .venv/bin/neardup-stream check --config {settings}
+               .venv/bin/neardup-stream status --config {settings}
+               .venv/bin/neardup-stream tail --config {settings}
 Ctrl-C ends all of it."""
 
 
@@ -91,9 +113,17 @@ def main() -> None:
     parser.add_argument(
         "--pictures", type=Path, metavar="DIRECTORY", help="where to write the dashboards as SVG"
     )
+    parser.add_argument(
+        "--settings", type=Path, default=SETTINGS, metavar="FILE", help="where to write the daemons' settings"
+    )
     arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that the servers are stopped too
+    print(
+        "Starting Kafka, Redis, Prometheus and two daemons; the first time kernels are compiled …", flush=True
+    )
     with suppress(KeyboardInterrupt), running() as installation:
-        print(describe(installation), flush=True)
+        write_settings(installation.group, arguments.settings)
+        print(describe(installation, arguments.settings), flush=True)
         if arguments.pictures is None:
             time.sleep(arguments.seconds or RUN_SECONDS)
             return

@@ -1,0 +1,49 @@
+"""`make monitoring`: an installation to look at, with settings for other commands; a signal ends it."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.servers.process import is_running, wait_until
+from tests.system.conftest import call
+
+ROOT = Path(__file__).parents[2]
+LAST_LINE = "Ctrl-C ends all of it.\n"
+
+
+def test_the_settings_it_writes_serve_other_commands_and_sigterm_ends_all_of_it(tmp_path: Path) -> None:
+    settings = tmp_path / "neardup.toml"
+    command = [sys.executable, "-m", "monitoring", "--settings", str(settings)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        described = "".join(iter(running.stdout.readline, LAST_LINE))
+        children = descendants(running.pid)
+        checked = call("check", "--config", str(settings))
+        shown = call("status", "--config", str(settings))
+        running.send_signal(signal.SIGTERM)
+        code = running.wait()
+
+    wait_until(lambda: not any(map(is_running, children)), 30)
+    assert f"neardup-stream tail --config {settings}" in described
+    assert (checked.returncode, shown.returncode, code) == (0, 0, 0)
+    assert len(children) >= 5  # a broker, Redis, Prometheus and two daemons
+
+
+def descendants(pid: int) -> set[int]:
+    """Return the processes that a process has started, and those that these have."""
+    found, parents = set[int](), {int(each.name): _parent(each) for each in Path("/proc").glob("[0-9]*")}
+    waiting = [pid]
+    while waiting:
+        parent = waiting.pop()
+        new = {child for child, its in parents.items() if its == parent} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def _parent(directory: Path) -> int:
+    try:
+        return int((directory / "stat").read_text().rpartition(")")[2].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
