@@ -70,7 +70,8 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
         if holds_kernel(cache) or module in sys.modules:
             return importlib.import_module(module)
         level = logging.DEBUG if _listeners else logging.INFO
-        _log.log(level, "compiling the %s kernel, once, up to a minute", name)
+        fields = {"kernel": name, "takes": "up to a minute, once"}
+        _log.log(level, "kernel_compilation_started", extra={"fields": fields})
         for listener in _listeners:
             listener()
         kernel = importlib.import_module(module)
@@ -100,7 +101,8 @@ def prepare_kernel_cache(sources: Sequence[Path]) -> Path:
     directory.mkdir(exist_ok=True)
     read_only = [each / name for each in (place / _REPLACED, *places)] if _is_temporary(place) else []
     if not holds_kernel(directory) and not _copy_kernel(read_only, directory) and writable is None:
-        _log.warning("no writable cache directory: compiled kernels go to %s and are lost at exit", directory)
+        fields = {"directory": str(directory), "remedy": "set NUMBA_CACHE_DIR to a writable directory"}
+        _log.warning("kernel_cache_temporary", extra={"fields": fields})
     os.environ[_NUMBA_SETTING] = str(directory)
     if (numba := sys.modules.get("numba")) is not None:
         numba.config.CACHE_DIR = str(directory)  # Numba read the environment when it was imported
@@ -171,7 +173,7 @@ def _copy_kernel(read_only: Sequence[Path], directory: Path) -> bool:
         copy.rename(directory)  # at once: another process may load it
     except OSError:  # one has copied it meanwhile
         shutil.rmtree(copy)
-    _log.info("a compiled kernel is copied from %s", filled)
+    _log.info("kernel_copied", extra={"fields": {"source": str(filled)}})
     return True
 
 

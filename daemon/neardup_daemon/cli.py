@@ -205,7 +205,8 @@ def _invoke(argv: Sequence[str]) -> int:
 def _explained(error: Exception) -> int:
     code = exit_code_of(error)
     if code == BUG:
-        _logger.critical("this is a bug in %s %s", _PROGRAM, __version__, exc_info=error)
+        fields = {"remedy": f"this is a bug in {_PROGRAM} {__version__}: report the traceback"}
+        _logger.critical("internal_error", exc_info=error, extra={"fields": fields})
     elif isinstance(error, click.exceptions.NoArgsIsHelpError):
         with contextlib.suppress(OSError):
             error.show()

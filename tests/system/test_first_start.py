@@ -86,7 +86,6 @@ def test_it_is_said_once_that_kernels_are_compiled_in_a_log_line_where_those_are
         os.close(theirs)
 
     assert (written.count(LINE), written.count(EVENT)) == said
-    assert "compiling the one kernel" not in written
 
 
 def test_tail_says_on_a_terminal_that_it_waits(site: Site) -> None:

@@ -75,7 +75,7 @@ async def close_consumer(consumer: AIOKafkaConsumer) -> None:
     # While brokers are unavailable, aiokafka cancels its own fetches and may fail during that.
     outcome: list[object] = await asyncio.gather(consumer.stop(), return_exceptions=True)
     if outcome != [None]:
-        _log.info("the consumer was closed by force: %r", outcome)
+        _log.info("consumer_closed_by_force", extra={"fields": {"error": repr(outcome)}})
         await close_client(consumer)
 
 

@@ -113,7 +113,7 @@ async def fencing_error(consumer: AIOKafkaConsumer, config: KafkaSourceConfig) -
     try:
         members = await group_members(config.connection, config.group_id)
     except NeardupError as error:
-        _log.warning("cannot check whether another member has our instance id: %s", error)
+        _log.warning("group_instance_id_not_checked", extra={"fields": {"error": str(error)}})
         return None
     if all(member[:-_UUID_LENGTH] != f"{config.group_instance_id}-" for member in members):
         return None

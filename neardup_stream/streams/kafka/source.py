@@ -207,7 +207,7 @@ class KafkaSource:
         if consumer is not None and not is_broken(consumer):
             return consumer
         if consumer is not None:
-            _log.warning("the consumer broke and is replaced")
+            _log.warning("consumer_replaced", extra={"fields": {"group_id": self._config.group_id}})
             await self._on_revoked(consumer.assignment())
             self._consumer = None
             await close_consumer(consumer)
@@ -323,7 +323,8 @@ class KafkaSource:
             raise asyncio.CancelledError  # which ends aiokafka's coordinator, before it competes for the id
 
     def _assigned(self, assigned: Collection[TopicPartition]) -> None:
-        _log.info("assigned %s", sorted(map(name_of, assigned)))
+        fields = {"partitions": sorted(map(name_of, assigned))}
+        _log.info("partitions_assigned", extra={"fields": fields})
         self._untaken = set(assigned)
         self._silence.broken()
         self._is_member = True

@@ -216,7 +216,8 @@ class Beginnings:
         offset = int((await ask([one]))[one])
         self._refuse_below(floors[one], one, f"would begin, having {found}, at the {where} offset", offset)
         level = logging.WARNING if setting == "out_of_range" else logging.INFO
-        _log.log(level, "%s has %s, begins at the %s offset, %d", name_of(one), found, where, offset)
+        fields = {"partition": name_of(one), "reason": found, "setting": f"kafka.{setting}", "value": where}
+        _log.log(level, "start_offset_chosen", extra={"fields": {**fields, "offset": offset}})
         return offset
 
     async def _finished_below(self, some: Collection[TopicPartition]) -> dict[TopicPartition, int]:
