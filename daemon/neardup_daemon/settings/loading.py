@@ -26,6 +26,8 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 _REFUSALS_SHOWN = 10
 _ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5})?")
+_ABBREVIATED = re.compile(r"([0-9][0-9_,]{0,15}(?:\.[0-9]{1,9})?)([kKmMgGbB])")
+_FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
 
 
 class Given(NamedTuple):
@@ -194,7 +196,9 @@ def _converted(given: Given, known: Mapping[str, Known]) -> object:
         return _without_line_end(_convert(given, setting), setting)
     except msgspec.ValidationError as error:
         got = "***" if setting.is_secret else _shown(given)
-        raise ConfigError(f"{_named(given, known)[1]}: {_wanted(error, setting)}, got {got}") from error
+        raise ConfigError(
+            f"{_named(given, known)[1]}: {_wanted(error, setting)}, got {got}{_in_digits(given, setting)}"
+        ) from error
 
 
 def _convert(given: Given, setting: Known) -> object:
@@ -224,6 +228,15 @@ def _without_line_end(value: object, setting: Known) -> object:
     return value
 
 
+def _in_digits(given: Given, setting: Known) -> str:
+    """Return how to write a number that was abbreviated, such as 20M."""
+    found = _ABBREVIATED.fullmatch(given.value) if isinstance(given.value, str) else None
+    if found is None or type(setting.default) is not int:
+        return ""
+    number = round(float(found[1].replace("_", "").replace(",", "")) * _FACTORS[found[2].lower()])
+    return f": write {number:_}" if given.kind == "file" else f": write {number}"
+
+
 def _shown(given: Given) -> str:
     """Return a value as it may be shown: any part of a misspelled URL may be the password."""
     value = given.value
@@ -239,8 +252,16 @@ def _wanted(error: msgspec.ValidationError, setting: Known) -> str:
     if setting.choices:
         return f"expected one of {', '.join(setting.choices)}"
     wanted = str(error).partition(" - at `")[0].partition(", got")[0].replace("`", "")
-    hint = f" ({setting.description})" if "regex" in wanted else ""
-    return wanted[:1].lower() + wanted[1:] + hint
+    if "regex" in wanted:
+        return _form_of(setting)
+    return wanted[:1].lower() + wanted[1:]
+
+
+def _form_of(setting: Known) -> str:
+    """Return what a value with a pattern looks like: examples, and the description."""
+    examples = [repr(each) for note in _notes(setting.type) for each in note.examples or ()]
+    likes = f"a value like {' or '.join(examples)}" if examples else "another form"
+    return f"expected {likes} ({setting.description})" if setting.description else f"expected {likes}"
 
 
 def _suggestion(given: Given, known: Iterable[str]) -> str:

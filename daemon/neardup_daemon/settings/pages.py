@@ -14,7 +14,7 @@ __all__ = ["Limits", "Page", "PageFields", "Pages"]
 
 _MIB = 1 << 20
 
-FieldPath = Annotated[str, Meta(pattern=r"^[^.]+(\.[^.]+)*$")]
+FieldPath = Annotated[str, Meta(pattern=r"^[^.]+(\.[^.]+)*$", examples=["content", "target.url"])]
 
 
 class Limits(Section, frozen=True):

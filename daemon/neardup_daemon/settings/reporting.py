@@ -39,6 +39,7 @@ class Tracing(Section, frozen=True):
         str,
         Meta(
             pattern=r"^(https?://.+)?$",
+            examples=["http://collector:4318/v1/traces"],
             description="Where spans are sent: the URL for traces of a collector that takes OTLP over HTTP,"
             " as http://collector:4318/v1/traces; empty traces nothing.",
         ),

@@ -20,7 +20,7 @@ from neardup_stream.streams.kafka.config import (
 
 __all__ = ["Kafka", "Redis"]
 
-Topic = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+Topic = Annotated[str, Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$", examples=["crawl.pages"])]
 
 
 class Kafka(Section, frozen=True):
@@ -41,6 +41,7 @@ class Kafka(Section, frozen=True):
         str,
         Meta(
             pattern=r"^[A-Za-z0-9._-]{0,200}$",
+            examples=["neardup-1"],
             description="Static member id of this daemon, unique in its group: it keeps its partitions"
             " through a restart within the session timeout. Empty releases them at every stop.",
         ),
@@ -151,6 +152,7 @@ class Redis(Section, frozen=True):
         str,
         Meta(
             pattern=r"^(rediss?|unix|rediss?\+(cluster|sentinel))://",
+            examples=["redis://localhost:6379/0"],
             description="`redis://host:port/db`, `unix:///path`, `redis+cluster://host:port,host:port` or"
             " `redis+sentinel://host:port,host:port/service/db`; `rediss` for TLS.",
         ),
@@ -159,6 +161,7 @@ class Redis(Section, frozen=True):
         str,
         Meta(
             pattern=r"^[A-Za-z0-9_-]{1,32}$",
+            examples=["crawl2"],
             description="First part of every key: crawls with different ones can share a server and its"
             " database.",
         ),

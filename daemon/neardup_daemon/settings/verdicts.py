@@ -1,5 +1,6 @@
 """Define the settings of the index, the comparison of pages, and clusters."""
 
+import re
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -7,11 +8,15 @@ from msgspec import Meta
 from neardup_daemon.settings.section import Seconds, Section
 from neardup_stream.bits.permutations import PermutedConfig
 from neardup_stream.clusters.rules import DEFAULT_LINK_CONTAINMENT
+from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import MAX_WINDOW_TOKENS
 from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.indexes.layout import IndexConfig
 
 __all__ = ["Clusters", "Frames", "Index", "Sketch", "Text", "Verdict"]
+
+_NUMBER = re.compile(r"\b(blocks|distance_bits|substrings) \(")
+"""A number in an error of the library, which does not know the names of settings."""
 
 
 class Index(Section, frozen=True):
@@ -82,12 +87,20 @@ class Index(Section, frozen=True):
     def config(self) -> IndexConfig:
         """Return these settings for the index."""
         return IndexConfig(
-            permuted=PermutedConfig(self.blocks, self.distance_bits, self.substrings),
+            permuted=self._permuted(),
             bands=self.bands,
             expected_pages=self.expected_pages,
             bucket_cap=self.bucket_cap,
             shards=self.shards,
         )
+
+    def _permuted(self) -> PermutedConfig:
+        try:
+            return PermutedConfig(self.blocks, self.distance_bits, self.substrings)
+        except ConfigError as error:
+            halved = self.substrings == 1 and self.distance_bits // 2 < self.blocks <= self.distance_bits
+            remedy = ", or set index.substrings = 2" if halved else ""
+            raise ConfigError(_NUMBER.sub(r"index.\1 (", str(error)) + remedy) from error
 
 
 class Text(Section, frozen=True):
@@ -200,6 +213,7 @@ class Frames(Section, frozen=True):
         str,
         Meta(
             pattern=r"^(host|domain|off|meta\..+)$",
+            examples=["host", "domain", "meta.site", "off"],
             description="Which pages share a frame, those of one `host`, `domain` or `meta.<field>`; `off`"
             " compares pages with their frames.",
         ),

@@ -113,9 +113,14 @@ def test_an_unknown_name_in_a_file_is_named_in_full_with_the_file(
         ),
         pytest.param(
             "kafka.pages_topic=a b",
-            "--set kafka.pages_topic: expected str matching regex '^[A-Za-z0-9._-]{1,249}$'"
-            " (Topic the pages are read from.), got 'a b'",
+            "--set kafka.pages_topic: expected a value like 'crawl.pages' (Topic the pages are read from.),"
+            " got 'a b'",
             id="pattern",
+        ),
+        pytest.param(
+            "index.expected_pages=20M",
+            "--set index.expected_pages: expected int, got '20M': write 20000000",
+            id="abbreviated",
         ),
         pytest.param("redis.url", "--set redis.url: write it as section.key=value", id="no-equals-sign"),
     ],
@@ -127,7 +132,11 @@ def test_a_value_that_is_not_allowed_is_refused_in_words(override: str, message:
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        pytest.param(["index.blocks=3"], "blocks (3) must be greater than", id="blocks-and-distance"),
+        pytest.param(
+            ["index.blocks=3"],
+            "index.blocks (3) must be greater than index.distance_bits (3), or set index.substrings = 2",
+            id="blocks-and-distance",
+        ),
         pytest.param(["index.substrings=5"], "substrings (5) must be in [1, 4]", id="substrings"),
         pytest.param(["index.shards=3"], "power of two", id="shards"),
         pytest.param(
@@ -190,3 +199,25 @@ def test_of_many_refusals_the_first_ten_are_reported() -> None:
 @pytest.mark.parametrize("scope", ["foo", "meta.", "Host", ""])
 def test_a_scope_of_frames_that_does_not_exist_is_refused(scope: str) -> None:
     assert "frames.scope" in refusal([f"frames.scope={scope}"])
+
+
+@pytest.mark.parametrize(
+    ("override", "likes"),
+    [
+        ("redis.url=localhost:6379", "a value like 'redis://localhost:6379/0' ("),
+        ("frames.scope=none", "a value like 'host' or 'domain' or 'meta.site' or 'off' ("),
+        ("page.fields.url=a..b", "a value like 'content' or 'target.url' ("),
+    ],
+)
+def test_a_value_of_another_form_is_refused_with_an_example(override: str, likes: str) -> None:
+    message = refusal([override])
+
+    assert likes in message
+    assert "regex" not in message
+
+
+def test_a_number_that_is_abbreviated_in_a_file_is_shown_in_digits(tmp_path: Path) -> None:
+    file = tmp_path / "settings.toml"
+    file.write_text('[index]\nexpected_pages = "1.5G"\n')
+
+    assert refusal(config=file).endswith("expected int, got '1.5G': write 1_500_000_000")
