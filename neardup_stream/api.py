@@ -18,6 +18,7 @@ from neardup_stream.fingerprints.shingles import ShingleConfig, shingle_ids, tok
 from neardup_stream.fingerprints.simhash import DEFAULT_WINDOW_TOKENS, SimhashConfig, fingerprint_texts
 from neardup_stream.indexes.components import clusters
 from neardup_stream.indexes.pairs import sorted_pairs
+from neardup_stream.text.arguments import require_text
 
 __all__ = [
     "Sketched",
@@ -48,12 +49,14 @@ def simhash(text: str, *, window_tokens: int = DEFAULT_WINDOW_TOKENS) -> int:
 
     Raises:
         ConfigError: window_tokens is out of its range.
+        TypeError: text is no string.
 
     Cost: 20 µs for 3.5 KB after the first call, which loads the compiled kernel (0.3 s; half a minute once
     per machine, to compile it). `fingerprint_texts` takes whole batches.
 
     Source: Charikar 2002; Manku, Jain and Das Sarma 2007, "Detecting near-duplicates for web crawling".
     """
+    require_text(text)
     found = fingerprint_texts([text], SimhashConfig(window_tokens=window_tokens))
     return int(found.fingerprints[0]) if found.token_counts[0] else 0
 
@@ -67,6 +70,7 @@ def sketch(text: str, *, expected_size: int = 128) -> ModSketch:
 
     Raises:
         ConfigError: expected_size is below 1.
+        TypeError: text is no string.
 
     Cost: some 0.5 ms for 3.5 KB. Source: Broder 1997, "On the resemblance and containment of documents".
     """
@@ -83,6 +87,9 @@ def resemblance(one: Sketched, other: Sketched) -> float:
     Returns:
         In [0, 1]: exact for two texts, an estimate if a sketch is involved (`ModSketch.overlap` has its
         error). NaN if it is unknown: neither has a shingle, or none was sampled.
+
+    Raises:
+        TypeError: one of them is no string and no sketch.
     """
     return _overlap(one, other).resemblance
 
@@ -96,6 +103,9 @@ def containment(one: Sketched, other: Sketched) -> float:
 
     Returns:
         In [0, 1], as `resemblance`; NaN if `one` has no shingle, or none of it was sampled.
+
+    Raises:
+        TypeError: one of them is no string and no sketch.
     """
     return _overlap(one, other).first_in_second
 
@@ -149,6 +159,7 @@ def find_clusters(simhashes: Iterable[int], distance_bits: int) -> list[list[int
 
 
 def _shingles(text: str) -> Words:
+    require_text(text)
     return shingle_ids(token_hashes(text), ShingleConfig(is_bag=True))
 
 

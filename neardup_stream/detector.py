@@ -160,12 +160,12 @@ class Detector:
 
         Raises:
             BadPage: a text is too long; nothing is kept of the call.
-            TypeError: an id or a text is no string, or an id is empty; likewise.
+            TypeError: texts are no mapping, an id or a text is no string, or an id is empty; likewise.
 
         Cost: see docs/library.md. The first call of a process loads the compiled kernels, the first one of a
             machine compiles them.
         """
-        return await self.add_pages(_page(page_id, text) for page_id, text in texts.items())
+        return await self.add_pages(_pages(texts))
 
     async def add_pages(self, pages: Iterable[Page]) -> list[PageVerdict]:
         """Do the same for pages, whose text is extracted where they have markup; an id may come repeatedly.
@@ -178,9 +178,13 @@ class Detector:
 
         Raises:
             BadPage: the text of a page cannot be extracted within the limits; nothing is kept of the call.
+            TypeError: one of them is no Page; likewise.
         """
+        given = list(pages)
+        if others := [each for each in given if not isinstance(each, Page)]:
+            raise TypeError(f"expected pages (neardup_stream.Page), got {type(others[0]).__name__}")
         async with self._lock:
-            arrivals = await asyncio.to_thread(self._arrivals, list(pages))
+            arrivals = await asyncio.to_thread(self._arrivals, given)
             batch = await self._decided(arrivals)
             return [verdict for run in batch.runs for verdict in await self._verdicts(run)]
 
@@ -196,10 +200,10 @@ class Detector:
 
         Raises:
             BadPage: a text is too long.
-            TypeError: a name or a text is no string, or a name is empty.
+            TypeError: texts are no mapping, a name or a text is no string, or a name is empty.
         """
+        pages = _pages(texts)
         async with self._lock:
-            pages = [_page(name, text) for name, text in texts.items()]
             arrivals = await asyncio.to_thread(self._arrivals, pages)
             return await self._look_up(arrivals)
 
@@ -295,6 +299,12 @@ class Detector:
             _verdict_of(record, verdict, homes[verdict.matches[0].handle] if verdict.matches else _Home())
             for record, verdict in zip(records, found, strict=True)
         ]
+
+
+def _pages(texts: Mapping[str, str]) -> list[Page]:
+    if not isinstance(texts, Mapping):
+        raise TypeError(f"expected a mapping of page ids to texts, got {type(texts).__name__}")
+    return [_page(page_id, text) for page_id, text in texts.items()]
 
 
 def _page(page_id: str, text: str) -> Page:

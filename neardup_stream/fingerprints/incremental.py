@@ -13,6 +13,7 @@ from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.simhash import DEFAULT_WINDOW_TOKENS, SimhashConfig
 from neardup_stream.fingerprints.token_sequence import SequenceDigest, TokenSequence
 from neardup_stream.hashing.stable import token_hash
+from neardup_stream.text.arguments import require_text
 from neardup_stream.text.canonical import fold_characters
 from neardup_stream.text.tokens import MAX_TOKEN_CHARACTERS, kind_of
 
@@ -33,6 +34,7 @@ class Simhash:
 
     Raises:
         ConfigError: window_tokens is out of its range.
+        TypeError: text is no string.
 
     >>> whole, part = Simhash("four score and seven years"), Simhash("four score and se")
     >>> part.update("ven years")
@@ -52,7 +54,12 @@ class Simhash:
         self.update(text)
 
     def update(self, text: str) -> None:
-        """Append a piece of visible text. Cost: some milliseconds for 3.5 KB."""
+        """Append a piece of visible text. Cost: some milliseconds for 3.5 KB.
+
+        Raises:
+            TypeError: it is no string.
+        """
+        require_text(text)
         for kind, run in itertools.groupby(fold_characters(text), kind_of):
             if kind == "running":
                 self._continue_run("".join(itertools.islice(run, MAX_TOKEN_CHARACTERS)))
@@ -65,7 +72,10 @@ class Simhash:
 
         Raises:
             ConfigError: the two have different windows.
+            TypeError: the other is no Simhash.
         """
+        if not isinstance(other, Simhash):
+            raise TypeError(f"expected a Simhash, got {type(other).__name__}")
         if other._window_tokens != self._window_tokens:
             raise ConfigError(
                 f"simhashes of {self._window_tokens} and {other._window_tokens} tokens to a window"

@@ -2,8 +2,10 @@ import doctest
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from math import isnan
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -114,3 +116,26 @@ def test_the_library_page_names_all_that_is_exported() -> None:
     page = LIBRARY_PAGE.read_text("utf-8")
 
     assert [name for name in neardup_stream.__all__ if f"`{name}" not in page] == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        neardup_stream.simhash,
+        neardup_stream.sketch,
+        lambda text: neardup_stream.resemblance("a", text),
+        lambda text: neardup_stream.containment(text, "a"),
+        neardup_stream.Simhash,
+        lambda text: neardup_stream.Simhash().update(text),
+    ],
+    ids=["simhash", "sketch", "resemblance", "containment", "Simhash", "update"],
+)
+def test_bytes_in_the_place_of_a_text_are_refused_in_words(call: Callable[[Any], object]) -> None:
+    with pytest.raises(TypeError, match=r"expected a text \(str\), got bytes: decode them first"):
+        call(b"x")
+
+
+def test_a_simhash_is_merged_with_another_simhash_alone() -> None:
+    other: Any = "text"
+    with pytest.raises(TypeError, match="expected a Simhash, got str"):
+        neardup_stream.Simhash().merge(other)

@@ -191,3 +191,19 @@ async def test_it_finds_what_the_stream_finds() -> None:
     found = {verdict.page_id: {match.id for match in verdict.matches} for verdict in verdicts}
     streamed = {page: set(matches) for page, matches in pipeline.pairs()}
     assert {page: matches for page, matches in found.items() if matches} == streamed
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda each: each.add(["a text"]), "expected a mapping of page ids to texts, got list"),
+        (lambda each: each.query("a text"), "expected a mapping of page ids to texts, got str"),
+        (lambda each: each.add_pages(["a page"]), r"expected pages \(neardup_stream\.Page\), got str"),
+    ],
+    ids=["add", "query", "add_pages"],
+)
+async def test_arguments_of_another_type_are_refused_by_the_name_of_what_is_expected(
+    call: Any, message: str
+) -> None:
+    with pytest.raises(TypeError, match=message):
+        await call(Detector())

@@ -198,7 +198,10 @@ def _reader_of(path: str) -> _Reader:
             f"{path}: a file of pages has one page a line and a name that ends in .jsonl; one page as JSON is"
             " for explain, or in one line for standard input (-)"
         )
-    raise ConfigError(f"{path}: the name ends in none of {', '.join(_READERS)}")
+    raise ConfigError(
+        f"{path}: pages are read from JSON Lines, WARC, WET and Parquet; the name ends in none of"
+        f" {', '.join(_READERS)}"
+    )
 
 
 def _read_blocks(
