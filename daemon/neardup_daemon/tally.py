@@ -1,25 +1,56 @@
 """Counts the results of a run over files, for its summary and its progress bar."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from neardup_stream.meters import NoMeters, Outcome
-from neardup_stream.wire.presets import PRESETS
+from neardup_stream.wire.presets import PRESETS, Preset
 
-__all__ = ["Tally", "dead_letter_complaint"]
-
+__all__ = ["Tally", "dead_letter_complaint", "missing_preset"]
 
 _NEARLY_ALL = 0.95
 
 
-def dead_letter_complaint(dead: int, judged: int) -> str:
-    """Return a warning where nearly all of so many records are dead letters; empty otherwise."""
+def dead_letter_complaint(dead: int, judged: int, files: Sequence[str] = ()) -> str:
+    """Return a warning where nearly all of so many records are dead letters; empty otherwise.
+
+    Args:
+        dead: records that became dead letters.
+        judged: records in all.
+        files: those read, of which the columns are named that have some.
+    """
     if not dead or dead < _NEARLY_ALL * judged:
         return ""
+    columns = "".join(map(_columns_of, files))
     presets = "|".join(name for name in PRESETS if name != "none")
     return (
         f"{dead:,} of {judged:,} records are dead letters: see docs/pages.md for what a page is; read what a"
         f" crawler wrote with --set page.preset={presets}, or map its own names of fields with [page.fields]"
+        f"{columns}"
+    )
+
+
+def _columns_of(path: str) -> str:
+    from neardup_stream.streams.files.inputs import has_ending  # noqa: PLC0415 - arrays are not for --help
+    from neardup_stream.streams.files.parquet import PARQUET_ENDING, column_names  # noqa: PLC0415 - the same
+
+    if not has_ending(path, PARQUET_ENDING):
+        return ""
+    return f"; the columns of {path} are {', '.join(column_names(path))}"
+
+
+def missing_preset(header_count: int, preset: Preset) -> str:
+    """Return a warning where lines of Browsertrix are read without its preset; empty otherwise.
+
+    Args:
+        header_count: headers of `pages.jsonl` that were skipped.
+        preset: in force.
+    """
+    if not header_count or preset != "none":
+        return ""
+    return (
+        "a header of Browsertrix (json-pages-1.0) was skipped: read its lines with --page-preset browsertrix,"
+        " or the id of each capture counts as another page"
     )
 
 
@@ -31,19 +62,21 @@ class Tally(NoMeters):
 
     Attributes:
         outcomes: records by outcome; they sum to the records.
+        header_count: lines that were skipped as the header of a file.
         bucket_cap_hit_count: ranges that were not read to their end.
     """
 
     def __init__(self, on_pages: Callable[[int], None] | None = None) -> None:
         self.outcomes: Counter[Outcome] = Counter()
+        self.header_count = 0
         self.bucket_cap_hit_count = 0
         self._on_pages = on_pages
         self._page_count = 0
 
-    def complaint(self) -> str:
-        """Return a warning where nearly all records are dead letters; empty otherwise."""
+    def complaint(self, files: Sequence[str] = ()) -> str:
+        """Return a warning where nearly all records of these files are dead letters; empty otherwise."""
         judged = self.outcomes.total() - self.outcomes["skipped"]
-        return dead_letter_complaint(self.outcomes["dead_letter"], judged)
+        return dead_letter_complaint(self.outcomes["dead_letter"], judged, files)
 
     def pages(self, count: int, size_bytes: int) -> None:
         """Add, and report the sum."""
@@ -54,8 +87,8 @@ class Tally(NoMeters):
 
     def outcome(self, outcome: Outcome, count: int, reason: str = "") -> None:
         """Add."""
-        del reason
         self.outcomes[outcome] += count
+        self.header_count += count if (outcome, reason) == ("skipped", "header") else 0
 
     def bucket_cap_hits(self, count: int) -> None:
         """Add."""

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from tests.servers.daemon import start_daemon
 from tests.system.conftest import Site, call
@@ -100,3 +102,23 @@ def judged(events: Iterable[Mapping[str, Any]]) -> list[tuple[str, str, list[str
         )
         for event in events
     )
+
+
+def test_lines_of_browsertrix_without_its_preset_are_warned_about_once() -> None:
+    files = [str(DATA / name) for name in WRITTEN["browsertrix"][:2]]
+
+    plain, preset = call("dedup", *files), call("dedup", *files, "--page-preset", "browsertrix")
+
+    assert plain.stderr.decode().count("warning: a header of Browsertrix (json-pages-1.0)") == 1
+    assert b"--page-preset browsertrix" in plain.stderr
+    assert b"warning" not in preset.stderr
+
+
+def test_a_parquet_file_of_other_columns_is_refused_with_their_names(tmp_path: Path) -> None:
+    path = tmp_path / "crawl.parquet"
+    parquet.write_table(pa.table({"address": ["https://example.com/"], "markup": ["<p>words"]}), path)
+
+    run = call("dedup", str(path))
+
+    assert run.returncode == 2
+    assert f"the columns of {path} are address, markup" in run.stderr.decode()

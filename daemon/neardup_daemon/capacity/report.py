@@ -79,6 +79,9 @@ def _settings(_corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
     yield "  [index]"
     for name, value in plan.settings.items():
         yield f"  {name.removeprefix('index.')} = {value:_}"
+    if plan.machines.masters > 1:
+        yield "  [redis]"
+        yield '  url = "redis+cluster://redis-1:6379,redis-2:6379"  # of some masters of your Redis Cluster'
 
 
 def _title(text: str) -> str:

@@ -19,7 +19,7 @@ from neardup_daemon.progress import page_progress
 from neardup_daemon.reports.rendering import Run
 from neardup_daemon.reports.writing import write_report
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.tally import Tally
+from neardup_daemon.tally import Tally, missing_preset
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.errors import ConfigError
 from neardup_stream.pipeline.forked_parent import ForkedParent
@@ -132,7 +132,9 @@ def dedup(
         click.echo(f"dead letter: {printable(letter)}", err=True)
     if end.damage is not None:
         raise end.damage
-    if complaint := tally.complaint():
+    if warning := missing_preset(tally.header_count, settings.page.preset):
+        click.echo(f"warning: {warning}", err=True)
+    if complaint := tally.complaint(files):
         raise ConfigError(complaint)
     return end.exit_code
 

@@ -8,7 +8,7 @@ import click
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.tally import dead_letter_complaint
+from neardup_daemon.tally import dead_letter_complaint, missing_preset
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.errors import ConfigError
 
@@ -50,8 +50,10 @@ def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool
             _report(produced, settings.kafka.pages_topic)
         raise
     _report(produced, settings.kafka.pages_topic)
+    if warning := missing_preset(produced.skipped["header"], settings.page.preset):
+        click.echo(f"warning: {warning}", err=True)
     bad = produced.bad.total()
-    if complaint := dead_letter_complaint(bad, produced.published + bad):
+    if complaint := dead_letter_complaint(bad, produced.published + bad, files):
         raise ConfigError(complaint)
 
 

@@ -16,7 +16,7 @@ from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Position, Record
 from neardup_stream.streams.files.inputs import CHUNK_BYTES, Input
 
-__all__ = ["PARQUET_ENDING", "read_parquet", "require_parquet"]
+__all__ = ["PARQUET_ENDING", "column_names", "read_parquet", "require_parquet"]
 
 PARQUET_ENDING: Final = ".parquet"
 
@@ -64,6 +64,16 @@ def read_parquet(source: Input, max_page_bytes: int) -> Iterator[list[Record]]:
                 for row in range(start, end)
             ]
         first += batch.num_rows
+
+
+def column_names(path: str) -> list[str]:
+    """Return the columns of a file; none where it cannot be read."""
+    import pyarrow as pa  # noqa: PLC0415 - see require_parquet
+
+    try:
+        return list(require_parquet().read_schema(path).names)
+    except (OSError, UnicodeDecodeError, pa.ArrowException):
+        return []
 
 
 def _batches(path: str) -> Iterator[Any]:

@@ -1,6 +1,7 @@
 """Plans of an index: what they predict is what the sketches do, and what the tables are laid out for."""
 
 import random
+import tomllib
 
 import msgspec
 import numpy as np
@@ -174,6 +175,18 @@ def test_a_person_reads_the_reasons_and_settings_to_paste() -> None:
     assert ["2", "3", "6", "1.0", "128", "710", "taken"] in rows
     assert "expected_pages = 2_000_000" in text
     assert "substrings = 2" in text
+
+
+def test_a_plan_of_several_masters_has_the_address_of_a_cluster_to_paste() -> None:
+    small, large = (
+        readable(corpus, plan_index(corpus, Settings()))
+        for corpus in (CORPUS._replace(pages=1_000_000, rate=1), CORPUS)
+    )
+
+    assert "redis+cluster://" not in small
+    block = unstyle(large).partition("Settings\n")[2]
+    settings = tomllib.loads(block)
+    assert Settings.load(overrides=[f"redis.url={settings['redis']['url']}"]).redis.config().is_cluster
 
 
 @pytest.mark.parametrize("pages", ["x", "0", "2000G", "-5", "nan"])
