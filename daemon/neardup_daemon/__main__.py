@@ -4,16 +4,21 @@ import signal
 import sys
 from typing import NoReturn
 
-from neardup_daemon.cli import main as run
-from neardup_daemon.exit_codes import after_signal
-from neardup_daemon.gc_tuning import collect_rarely
-from neardup_daemon.standard_streams import open_closed_streams
-
 __all__ = ["main"]
 
 
 def main() -> NoReturn:
     """Run the command line; SIGTERM and SIGHUP unwind like an exit, so that whatever was opened is closed."""
+    is_interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if is_interruptible:  # ends the process while nothing is open, without a traceback of imports
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    from neardup_daemon.cli import main as run  # noqa: PLC0415 - takes a while, in which a signal may come
+    from neardup_daemon.exit_codes import after_signal  # noqa: PLC0415 - the same
+    from neardup_daemon.gc_tuning import collect_rarely  # noqa: PLC0415 - the same
+    from neardup_daemon.standard_streams import open_closed_streams  # noqa: PLC0415 - the same
+
+    if is_interruptible:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     collect_rarely()
     open_closed_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):

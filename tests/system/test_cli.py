@@ -269,6 +269,25 @@ def test_a_command_that_is_signaled_says_so_in_its_code(number: signal.Signals, 
     assert (process.returncode, errors) == (code, b"")
 
 
+def test_a_command_that_is_interrupted_while_it_starts_ends_by_the_signal_without_a_traceback() -> None:
+    script = dedent("""
+        import os, signal, sys
+        from importlib.abc import MetaPathFinder
+        from neardup_daemon.__main__ import main
+        class Interrupting(MetaPathFinder):
+            def find_spec(self, name, path, target=None):
+                os.kill(os.getpid(), signal.SIGINT)
+        sys.meta_path.insert(0, Interrupting())
+        main()
+    """)
+
+    run = subprocess.run(
+        [*HEARING_SIGNALS, sys.executable, "-c", script], capture_output=True, timeout=60, check=False
+    )
+
+    assert (run.returncode, run.stderr) == (-signal.SIGINT, b"")
+
+
 @pytest.mark.parametrize(("value", "is_colored"), [("1", False), ("", True)], ids=["set", "empty"])
 def test_no_color_is_heeded(value: str, monkeypatch: pytest.MonkeyPatch, *, is_colored: bool) -> None:
     contexts: list[bool | None] = []
