@@ -37,11 +37,11 @@ PLACES_SHOWN = 3
 FALSE_PAIRS_SHOWN = 3
 NEXT_COMMANDS = (
     ("dedup your-pages.jsonl", "the same over your own pages"),
-    ("check --config neardup.toml", "are your Kafka and Redis ready?"),
+    (
+        "check --config neardup.toml",
+        "are Kafka and Redis ready? README.md, quick start, step 2 has neardup.toml",
+    ),
     ("run --config neardup.toml", "the daemon: pages in, events out"),
-)
-ABOUT_SETTINGS = (
-    "[dim]Write neardup.toml first: step 2 of 'Quick start with Kafka and Redis' in README.md.[/dim]"
 )
 WHY_SOME_ARE_MISSED = (
     "[dim]A page is missed when no table brings it together with its kin, or too little is alike.[/dim]"
@@ -149,7 +149,6 @@ def _print_next_commands(program: str, console: Console) -> None:
     for command, purpose in NEXT_COMMANDS:
         console.print(f"  [dim]# {purpose}[/dim]", highlight=False)
         console.print(f"  [cyan]{escape(f'{program} {command}')}[/cyan]", highlight=False, soft_wrap=True)
-    console.print(ABOUT_SETTINGS, highlight=False)
 
 
 def _examples(crawl: SampleCrawl, duplicates: Iterable[DuplicateFound]) -> Iterator[Example]:

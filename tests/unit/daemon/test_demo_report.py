@@ -159,4 +159,4 @@ def test_what_to_type_next_is_printed_whole() -> None:
     for command, purpose in NEXT_COMMANDS:
         assert command in text
         assert purpose in text
-    assert "Write neardup.toml first: step 2 of 'Quick start with Kafka and Redis' in" in text
+    assert "README.md, quick start, step 2 has neardup.toml" in text
