@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 from tests.servers.process import is_running, wait_until
@@ -17,12 +18,14 @@ def test_the_settings_it_writes_serve_other_commands_and_sigterm_ends_all_of_it(
     command = [sys.executable, "-m", "monitoring", "--settings", str(settings)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
-        described = "".join(iter(running.stdout.readline, LAST_LINE))
-        children = descendants(running.pid)
-        checked = call("check", "--config", str(settings))
-        shown = call("status", "--config", str(settings))
-        running.send_signal(signal.SIGTERM)
-        code = running.wait()
+        try:
+            described = "".join(takewhile(lambda line: line != LAST_LINE, running.stdout))
+            children = descendants(running.pid)
+            checked = call("check", "--config", str(settings))
+            shown = call("status", "--config", str(settings))
+        finally:
+            running.send_signal(signal.SIGTERM)
+            code = running.wait(60)
 
     wait_until(lambda: not any(map(is_running, children)), 30)
     assert f"neardup-stream tail --config {settings}" in described
