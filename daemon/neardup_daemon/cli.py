@@ -30,14 +30,13 @@ from neardup_daemon.exit_codes import (
 from neardup_daemon.logs import are_for_collectors, log_event, silence_library_logs
 from neardup_daemon.redaction import redact
 from neardup_daemon.standard_streams import discard
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import PROGRAM, printable
 from neardup_stream.errors import ConfigError
 from neardup_stream.kernel_cache import on_compilation
 from neardup_stream.version import __version__
 
 __all__ = ["COMMANDS", "main"]
 
-_PROGRAM = "neardup-stream"
 _COMPLETION = "_NEARDUP_STREAM_COMPLETE"
 """Set by the shell that wants words completed, or the script for that: `bash_source`, `zsh_complete` …"""
 
@@ -138,12 +137,12 @@ class _LazyGroup(click.Group):
 
 
 @click.command(
-    _PROGRAM,
+    PROGRAM,
     cls=_LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="Try 'neardup-stream demo' first. Each command explains itself: 'neardup-stream dedup --help'.",
 )
-@click.version_option(__version__, prog_name=_PROGRAM)
+@click.version_option(__version__, prog_name=PROGRAM)
 def _neardup_stream() -> None:
     """Find near-duplicate web pages in a stream.
 
@@ -192,10 +191,10 @@ def _say_that_kernels_are_compiled(command: str) -> None:
 def _invoke(argv: Sequence[str]) -> int:
     """Parse and run; `click`'s own `main` would turn a broken pipe into exit code 1."""
     if instruction := os.environ.get(_COMPLETION):
-        return shell_complete(_neardup_stream, {}, _PROGRAM, _COMPLETION, instruction)
+        return shell_complete(_neardup_stream, {}, PROGRAM, _COMPLETION, instruction)
     try:
         color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org
-        with _neardup_stream.make_context(_PROGRAM, list(argv), color=color) as context:
+        with _neardup_stream.make_context(PROGRAM, list(argv), color=color) as context:
             code = _neardup_stream.invoke(context)
     except click.exceptions.Exit as ended:
         code = ended.exit_code
@@ -205,7 +204,7 @@ def _invoke(argv: Sequence[str]) -> int:
 def _explained(error: Exception) -> int:
     code = exit_code_of(error)
     if code == BUG:
-        fields = {"remedy": f"this is a bug in {_PROGRAM} {__version__}: report the traceback"}
+        fields = {"remedy": f"this is a bug in {PROGRAM} {__version__}: report the traceback"}
         _logger.critical("internal_error", exc_info=error, extra={"fields": fields})
     elif isinstance(error, click.exceptions.NoArgsIsHelpError):
         with contextlib.suppress(OSError):
@@ -230,7 +229,7 @@ def _report(sentence: str) -> None:
         log_event(_logger, "failed", level=logging.ERROR, error=line)
         return
     with contextlib.suppress(OSError):
-        click.echo(f"{_PROGRAM}: {line}", err=True)
+        click.echo(f"{PROGRAM}: {line}", err=True)
 
 
 def _flushed(code: int) -> int:

@@ -4,10 +4,11 @@ import shlex
 import sys
 from pathlib import Path
 from shutil import which
+from typing import Final
 
-__all__ = ["counted", "printable", "printable_json", "running_program", "utf8_name"]
+__all__ = ["PROGRAM", "counted", "printable", "printable_json", "running_program", "utf8_name"]
 
-PROGRAM = "neardup-stream"
+PROGRAM: Final = "neardup-stream"
 
 _CONTROLS = (
     *range(0x20),  # C0, with ESC
