@@ -1,4 +1,5 @@
 import io
+import sys
 from dataclasses import replace
 
 import pytest
@@ -133,7 +134,11 @@ def test_false_pairs_are_counted_and_the_first_three_shown(false_pairs: int, sho
     assert text.count("left") == shown
 
 
-def test_without_a_terminal_the_report_is_plain_text_within_80_columns() -> None:
+def test_without_a_terminal_the_report_is_plain_text_within_80_columns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Commands are printed whole, so that they can be copied: the path of the program counts too.
+    monkeypatch.setattr(sys, "argv", ["neardup-stream"])
     report = build_report(CRAWL, PERFECT_RUN)
 
     text = printed(report)
