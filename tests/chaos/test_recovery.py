@@ -30,7 +30,8 @@ pytestmark = [pytest.mark.chaos, pytest.mark.timeout(1800)]
 SEED = int(os.environ.get("CHAOS_SEED", "5"))
 RECORDS = int(os.environ.get("CHAOS_RECORDS", "20000"))
 LOST_SECONDS = min(5.0, RECORDS / 2000)
-"""Well before the end of the crawl."""
+BEFORE_LOSS = 3 / 4
+"""What of the crawl is published before the loss. Daemons learn of it by what comes later."""
 
 
 @pytest.fixture
@@ -49,10 +50,10 @@ def cluster() -> Iterator[RedisCluster]:
         assert report_long_calls(cluster.nodes) == []
 
 
-def begin(broker: KafkaBroker, redis: RedisServer | RedisCluster) -> Trial:
-    """Publish the whole crawl."""
+def begin(broker: KafkaBroker, redis: RedisServer | RedisCluster, share: float = 1) -> Trial:
+    """Publish the first pages of the crawl, or all."""
     trial = Trial(build_arena(broker, redis, event_partitions=1), moving_crawl(RECORDS, SEED))
-    trial.arena.publish(trial.messages)
+    trial.publish(0, share)
     return trial
 
 
@@ -73,10 +74,11 @@ def test_an_uncut_run_ends_in_the_clusters_that_the_texts_make(
 
 
 def test_an_index_that_is_emptied_is_recovered(kafka_broker: KafkaBroker, server: RedisServer) -> None:
-    trial = begin(kafka_broker, server)
+    trial = begin(kafka_broker, server, BEFORE_LOSS)
     with trial.running() as daemons:
         trial.wait_for_share(1 / 2)
         flush(server)
+        trial.publish(BEFORE_LOSS, 1)
         trial.stop_lost(daemons)
 
     trial.recover()
@@ -88,12 +90,13 @@ def test_an_index_that_is_emptied_is_recovered(kafka_broker: KafkaBroker, server
 def test_an_index_that_an_older_copy_replaced_is_recovered(
     kafka_broker: KafkaBroker, server: RedisServer
 ) -> None:
-    trial = begin(kafka_broker, server)
+    trial = begin(kafka_broker, server, BEFORE_LOSS)
     with trial.running() as daemons:
         trial.wait_for_share(1 / 3)
         copy = copy_to_disk(server)
         trial.wait_for_share(2 / 3)
         start_from(server, copy)
+        trial.publish(BEFORE_LOSS, 1)
         trial.stop_lost(daemons)
 
     trial.recover()
@@ -105,12 +108,13 @@ def test_an_index_that_an_older_copy_replaced_is_recovered(
 def test_clusters_that_alone_lost_their_last_seconds_are_recovered(
     kafka_broker: KafkaBroker, server: RedisServer
 ) -> None:
-    trial = begin(kafka_broker, server)
+    trial = begin(kafka_broker, server, BEFORE_LOSS)
     with trial.running() as daemons:
         trial.wait_for_share(1 / 4)
         copy = copy_of_cluster_keys(server)
         time.sleep(LOST_SECONDS)
         put_back(server, copy)
+        trial.publish(BEFORE_LOSS, 1)
         trial.stop_lost(daemons)
 
     trial.recover()

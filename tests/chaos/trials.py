@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 from neardup_stream.message import Message
 from tests.chaos.arena import Arena
 from tests.chaos.fleet import serving
-from tests.chaos.judging import committed_offsets, stored_partition, uncommitted_count, wait_until_quiet
+from tests.chaos.judging import committed_offsets, stored_partition, wait_until_quiet
 from tests.chaos.moving_crawl import expected_partition, families_of_pages
 from tests.chaos.texts_kept import JudgedEvents, judge_prefixes, read_topic
 from tests.servers.daemon import Daemon
@@ -33,7 +33,7 @@ STOPPED = {0, 3, -signal.SIGKILL}
 
 @dataclass(frozen=True)
 class Trial:
-    """One crawl, all of which is published at once.
+    """One crawl.
 
     Attributes:
         arena: with one partition of events, so that its prefixes have an order.
@@ -56,10 +56,15 @@ class Trial:
         with ExitStack() as stack:
             yield serving(stack, self.settings, DAEMONS)
 
+    def publish(self, first: float, last: float) -> None:
+        """Publish the pages from this share of the crawl to that one."""
+        count = len(self.messages)
+        self.arena.publish(self.messages[round(first * count) : round(last * count)])
+
     def wait_for_share(self, share: float) -> None:
         """Wait until so much of the crawl is committed."""
-        left = round(len(self.messages) * (1 - share))
-        wait_until(lambda: uncommitted_count(self.settings) <= left, STEP_SECONDS)
+        count = round(len(self.messages) * share)
+        wait_until(lambda: sum(committed_offsets(self.settings).values()) >= count, STEP_SECONDS)
 
     def finish(self) -> None:
         """Let daemons do what is left."""
