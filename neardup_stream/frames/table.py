@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from neardup_stream.errors import CorruptData
 
-__all__ = ["MAX_PAGES", "STAMP_BYTES", "FrameTable", "LineHashes", "distinct_lines", "learn_tables"]
+__all__ = [
+    "MAX_PAGES",
+    "STAMP_BYTES",
+    "FrameTable",
+    "LearningStep",
+    "LineHashes",
+    "distinct_lines",
+    "learn_tables",
+]
 
 LineHashes = NDArray[np.uint32]
 """Hashes of lines: 32 bits over the sequence of tokens."""
@@ -133,6 +141,16 @@ class FrameTable(NamedTuple):
         if self.page_count > MAX_PAGES or not np.all(self.hashes[:-1] < self.hashes[1:]):
             return False
         return not self.counts.size or 1 <= self.counts.min() <= self.counts.max() <= self.page_count
+
+
+class LearningStep(NamedTuple):
+    """A table before and after it learned some pages.
+
+    Who holds the very table `before` may take `after` for it instead of learning the same pages once more.
+    """
+
+    before: FrameTable
+    after: FrameTable
 
 
 def learn_tables(

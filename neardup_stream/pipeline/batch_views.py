@@ -24,7 +24,7 @@ from neardup_stream.pipeline.batch_lines import BatchLines, YoungPages, waves
 from neardup_stream.pipeline.classification import MIN_CONTENT_SHINGLES
 from neardup_stream.pipeline.frame_reading import REDESIGNED_CONTENT, SETTLED_SITE_PAGES, Reading, is_sampled
 from neardup_stream.pipeline.near_copies import SeenPage
-from neardup_stream.pipeline.site_lines import SiteLines
+from neardup_stream.pipeline.site_lines import SiteLines, merge_lessons
 
 __all__ = ["BatchViews", "Viewed", "can_teach"]
 
@@ -129,6 +129,9 @@ class BatchViews:
     def _is_known(self, site: str) -> bool:
         return self._reading.is_known(site, self._former_counts[site])
 
+    def _has_lesson(self, row: int) -> bool:
+        return self._arrivals[row].record.position in self._lessons
+
     def _give_lesson(self, row: int) -> None:
         arrival, lines = self._arrivals[row], self._lines[row]
         self._lessons[arrival.record.position] = Lesson(
@@ -147,6 +150,7 @@ class BatchViews:
         lines = [self._lines[row] for row in rows]
         line_counts = np.array([page.hashes.size for page in lines])
         starts = np.cumsum(line_counts) - line_counts
+        merge_lessons([self._sites[site] for site in sites], config.max_lines)
         counts = np.concatenate(
             [
                 self._sites[site].counts_merged(np.concatenate([self._lines[row].hashes for row in of_site]))
@@ -164,7 +168,7 @@ class BatchViews:
             rows, starts.tolist(), line_counts.tolist(), asks.tolist(), shares.tolist(), strict=True
         ):
             self._masks[row] = self.mask(row) if must_ask else is_content[start : start + count]
-            if self._is_taught(self._arrivals[row], share):
+            if is_sampled(self._arrivals[row], share) and not self._has_lesson(row):
                 self._give_lesson(row)
         self._replace(rows)
         self._teach_known(sites)
@@ -179,15 +183,8 @@ class BatchViews:
 
     def _teach_known(self, sites: Mapping[str, Sequence[int]]) -> None:
         """Count the pages of known sites that have lessons."""
-        lessons = [
-            [row for row in rows if self._arrivals[row].record.position in self._lessons]
-            for rows in sites.values()
-        ]
+        lessons = [[row for row in rows if self._has_lesson(row)] for rows in sites.values()]
         self._teach(list(waves(lessons)))
-
-    def _is_taught(self, arrival: Arrival, content_share: float) -> bool:
-        """Return whether a page of a known site is counted, beside those that have a lesson anyway."""
-        return is_sampled(arrival, content_share) and arrival.record.position not in self._lessons
 
     def _view_young(self, sites: Mapping[str, Sequence[int]]) -> None:
         """View pages of sites that are not known yet: each teaches those after it, and then all before it."""
@@ -227,6 +224,8 @@ class BatchViews:
     def _view_again(self, rows: Sequence[int]) -> None:
         """Bring the views of pages of known sites up to date with what is known now."""
         changed = []
+        sites = {self._arrivals[row].site for row in rows}
+        merge_lessons([self._sites[site] for site in sites], self._reading.config.max_lines)
         for site, of_site in groupby(rows, lambda row: self._arrivals[row].site):
             own = list(of_site)
             lines = [self._lines[row].hashes for row in own]

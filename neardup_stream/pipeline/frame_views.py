@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from neardup_stream.fingerprints.sketch import SketchConfig
 from neardup_stream.frames.lines import FrameConfig
-from neardup_stream.frames.table import FrameTable, LineHashes
+from neardup_stream.frames.table import FrameTable, LearningStep, LineHashes
 from neardup_stream.match import Match
 from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.pipeline.batch_views import BatchViews, Viewed, can_teach
@@ -79,19 +79,19 @@ class FrameViewer:
         self,
         batch: int,
         lessons: Mapping[str, Sequence[LineHashes]],
-        learned: Mapping[str, FrameTable] | None = None,
+        learned: Mapping[str, LearningStep] | None = None,
     ) -> None:
         """Count what a batch taught as decided.
 
         Args:
             batch: its number.
             lessons: of each site that it taught something, the pages that are to be counted.
-            learned: the tables of sites that have learned just these lessons more; others are computed.
+            learned: how tables of sites learned these lessons; it saves to learn them once more.
         """
-        tables = learned or {}
+        steps = learned or {}
         for site, pages in lessons.items():
             if site in self._sites:
-                self._sites[site].confirm(batch, pages, tables.get(site))
+                self._sites[site].confirm(batch, pages, steps.get(site))
 
     def replace(self, site: str, table: FrameTable, batches: Sequence[int]) -> None:
         """Take over the table of a site, in which the lessons of these batches are counted."""

@@ -14,7 +14,13 @@ from typing import NamedTuple
 
 from neardup_stream.errors import CorruptData
 from neardup_stream.frames.lines import FrameConfig
-from neardup_stream.frames.table import STAMP_BYTES, FrameTable, LineHashes, learn_tables
+from neardup_stream.frames.table import (
+    STAMP_BYTES,
+    FrameTable,
+    LearningStep,
+    LineHashes,
+    learn_tables,
+)
 from neardup_stream.hashing.handles import handle_of
 from neardup_stream.meters import PipelineMeters
 from neardup_stream.page import PageId
@@ -65,6 +71,18 @@ class _Taught(NamedTuple):
     lessons: Mapping[str, Sequence[LineHashes]]
 
 
+class _Decided(NamedTuple):
+    """What a batch taught once it was decided.
+
+    Attributes:
+        lessons: the lines of its pages that are counted, by site.
+        steps: how the stored tables of sites learned them, unless other daemons had it their way.
+    """
+
+    lessons: Mapping[str, Sequence[LineHashes]]
+    steps: Mapping[str, LearningStep]
+
+
 class Frames:
     """Views pages without their frames, and learns frames from pages.
 
@@ -106,7 +124,7 @@ class Frames:
         self._writer = secrets.token_bytes(STAMP_BYTES // 2)
         self._writes = 0
         self._window: deque[_Taught] = deque()
-        self._decided: dict[int, Mapping[str, Sequence[LineHashes]]] = {}
+        self._decided: dict[int, _Decided] = {}
         self._replaced: set[str] = set()
         self._batch = 0
         self._page_count = 0
@@ -156,11 +174,16 @@ class Frames:
         for lesson in lessons:
             by_site[lesson.site].append(lesson.lines)
         learned: dict[str, _Known] = {}
-        tried: set[bytes] = set()
+        tried: dict[bytes, FrameTable] = {}
         await self._retries.retry(partial(self._teach, by_site, learned, tried))
         self._keep(learned)
         if prepared.frame_batch:
-            self._decided[prepared.frame_batch] = by_site
+            steps = {
+                site: LearningStep(tried[known.stamp], known.table)
+                for site, known in learned.items()
+                if known.stamp in tried
+            }
+            self._decided[prepared.frame_batch] = _Decided(by_site, steps)
 
     def _bring_up_to_date(self) -> None:
         """Take over tables with pages of other daemons, and take back what decisions refuted long enough ago.
@@ -176,10 +199,8 @@ class Frames:
             if batch not in self._decided:
                 break
             decided = self._decided.pop(batch)
-            learned = None
-            if not self._window_pages and len(self._window) == 1:
-                learned = {site: self._known[site].table for site in lessons if site in self._known}
-            self._viewer.confirm(batch, {site: decided.get(site, ()) for site in lessons}, learned)
+            counted = {site: decided.lessons.get(site, ()) for site in lessons}
+            self._viewer.confirm(batch, counted, decided.steps)
             self._window.popleft()
 
     async def _read(self, sites: Iterable[str]) -> None:
@@ -198,16 +219,25 @@ class Frames:
                 if self._known.get(site) is not former[site]:
                     continue  # it was taught meanwhile
                 self._note_other_writers(site, known)
-                self._keep({site: known})
+                self._keep({site: _unless_same(former[site], known)})
 
     async def _fetched(self, sites: Sequence[str]) -> dict[str, _Known]:
         packed = await self._store.fetch([self._hash(site) for site in sites])
         return {site: self._unpacked(each) for site, each in zip(sites, packed, strict=True)}
 
     async def _teach(
-        self, by_site: Mapping[str, Sequence[LineHashes]], learned: dict[str, _Known], tried: set[bytes]
+        self,
+        by_site: Mapping[str, Sequence[LineHashes]],
+        learned: dict[str, _Known],
+        tried: dict[bytes, FrameTable],
     ) -> None:
-        """May be repeated as a whole: `learned` has what was stored, `tried` the stamps of each attempt."""
+        """May be repeated as a whole.
+
+        Args:
+            by_site: the lessons.
+            learned: gets what was stored.
+            tried: gets the stamp of each attempt, and the table before it.
+        """
         waiting = {site: lines for site, lines in by_site.items() if site not in learned}
         seen = {site: self._known[site] for site in waiting if site in self._known}
         for _ in range(_ATTEMPTS):
@@ -230,12 +260,12 @@ class Frames:
         learned |= {site: seen[site] for site in waiting}
 
     async def _written(
-        self, tables: Mapping[str, _Known], seen: Mapping[str, _Known], tried: set[bytes]
+        self, tables: Mapping[str, _Known], seen: Mapping[str, _Known], tried: dict[bytes, FrameTable]
     ) -> dict[str, _Known]:
         """Write tables, unless others did since they were seen; return what is stored of each site then."""
         if not tables:
             return {}
-        tried.update(new.stamp for new in tables.values())
+        tried.update({new.stamp: seen[site].table for site, new in tables.items()})
         answers = await self._store.replace(
             [
                 FrameChange(self._hash(site), seen[site].stamp, new.table.pack(new.stamp))
@@ -299,6 +329,13 @@ class Frames:
 
     def _hash(self, site: str) -> int:
         return site_hash(site, self._handle_key)
+
+
+def _unless_same(former: _Known | None, known: _Known) -> _Known:
+    """Return `known`, with the very table of `former` where nobody has written it since."""
+    if former is None or former.stamp != known.stamp:
+        return known
+    return known._replace(table=former.table)
 
 
 def _sites(prepared: Prepared) -> list[str]:
