@@ -18,6 +18,7 @@ from neardup_stream.archive.post_lists import PostLists
 from neardup_stream.archive.spills import PARTITION_BITS, PARTITIONS, PartitionedRows, SpilledColumn
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.bits.packed import bits_for, pack
+from neardup_stream.ordered import are_first
 
 __all__ = ["CHECK_BITS", "KeyTables"]
 
@@ -95,7 +96,7 @@ class KeyTables:
             yield from np.split(pairs, np.searchsorted(numbers, np.arange(1, 1 << within, dtype=np.uint64)))
 
     def _add_part(self, pairs: NDArray[Any]) -> None:
-        starts = np.flatnonzero(_is_first(pairs["key"]))
+        starts = np.flatnonzero(are_first(pairs["key"]))
         keys = np.ascontiguousarray(pairs["key"][starts])
         part = self._hasher.add(keys)
         items = np.empty(keys.size, "<u8")
@@ -120,13 +121,6 @@ class KeyTables:
         checks = np.empty(keys.size, np.uint64)
         load_archive_kernel().check_bits(keys, checks)
         return checks | values << np.uint64(CHECK_BITS)
-
-
-def _is_first(ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    """Return which keys differ from the one before them."""
-    is_first = np.ones(ordered.size, np.bool_)
-    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
-    return is_first
 
 
 def _sorted(pairs: NDArray[Any]) -> NDArray[Any]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from neardup_stream.bits.words import WORD_BITS, Words
 from neardup_stream.errors import ConfigError
+from neardup_stream.ordered import are_first
 
 __all__ = ["read_words"]
 
@@ -37,8 +38,7 @@ def read_words(lines: IO[bytes]) -> Words:
         read_count += len(batch)
     words: Words = np.concatenate(batches)
     words.sort()  # np.unique would hash them: ten times slower
-    is_new = np.append([True], words[1:] != words[:-1])[: words.size]
-    distinct: Words = words[is_new]
+    distinct: Words = words[are_first(words)]
     return distinct
 
 

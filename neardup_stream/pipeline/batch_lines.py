@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from neardup_stream.frames.lines import FrameConfig
 from neardup_stream.frames.table import LineHashes
+from neardup_stream.ordered import are_first
 
 __all__ = ["BatchLines", "YoungPages", "waves"]
 
@@ -126,9 +127,7 @@ def _pairs(numbers: NDArray[np.int64], hashes: LineHashes) -> NDArray[np.uint64]
 def _distinct(words: NDArray[np.uint64]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
     """Return the order of some words, and which of them in that order differ from the one before."""
     order = np.argsort(words, kind="stable")
-    is_first = np.ones(order.size, np.bool_)
-    np.not_equal(words[order][1:], words[order][:-1], out=is_first[1:])
-    return order, is_first
+    return order, are_first(words[order])
 
 
 def _spans(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> _Places:
