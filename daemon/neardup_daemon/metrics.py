@@ -13,6 +13,7 @@ from typing import Final, get_args
 from neardup_daemon.query_api.metrics import ApiMetrics
 from neardup_daemon.sweep_metrics import SweepMetrics
 from neardup_daemon.telemetry.backlog import Backlog
+from neardup_daemon.telemetry.exemplars import exemplar
 from neardup_daemon.telemetry.metric_registry import PREFIX, MetricRegistry
 from neardup_daemon.telemetry.process_metrics import ProcessMetrics
 from neardup_daemon.telemetry.stage_times import StageTimes
@@ -21,7 +22,7 @@ from neardup_daemon.telemetry.top_sites import TopSites
 from neardup_stream.errors import BadPageReason, LimitName, StoreReason, StreamReason
 from neardup_stream.events import EventName
 from neardup_stream.match import MatchKind
-from neardup_stream.message import Partition, Record, RecordMetadata, topic_of
+from neardup_stream.message import Partition, Record, topic_of
 from neardup_stream.meters import (
     STEPS,
     Activity,
@@ -191,7 +192,7 @@ class Metrics:
         slowest = min(delivered.records, key=lambda record: record.timestamp_ms, default=None)
         for record in delivered.records:
             delay_seconds = max(0.0, now_seconds - record.timestamp_ms / 1000)
-            self._delivery_delay.observe(delay_seconds, _exemplar(record) if record is slowest else None)
+            self._delivery_delay.observe(delay_seconds, exemplar(record) if record is slowest else None)
 
     def step_seconds(self, step: Step, seconds: float) -> None:
         """Observe one batch."""
@@ -337,11 +338,3 @@ class Metrics:
 
 def _by_topic(partition: Partition) -> Partition:
     return Partition(topic_of(partition.input_id), partition.number)
-
-
-def _exemplar(record: RecordMetadata) -> dict[str, str] | None:
-    """Return the trace of a record, as OpenMetrics expects it; None where it has none."""
-    for name, value in record.headers:
-        if name == "traceparent" and len(parts := value.split(b"-")) > 2 and parts[1].isalnum():
-            return {"trace_id": parts[1].decode("ascii")}
-    return None

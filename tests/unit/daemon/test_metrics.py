@@ -166,13 +166,31 @@ def test_the_slowest_record_of_a_batch_names_its_trace() -> None:
 
     slow = record(0, age_seconds=40, traceparent=f"00-{trace_id}-00f067aa0ba902b7-01".encode())
     metrics.delivered(Delivered([metadata_of(record(1, age_seconds=2)), metadata_of(slow)], {}, 0, {}, {}))
-    metrics.delivered(
-        Delivered([metadata_of(record(2, age_seconds=2, traceparent=b"00-\xff-\xff-01"))], {}, 0, {}, {})
-    )
 
     encoder, _ = choose_encoder("application/openmetrics-text; version=1.0.0")
     page = encoder(metrics.registry.prometheus).decode()
     assert f'# {{trace_id="{trace_id}"}}' in page
+
+
+@pytest.mark.parametrize(
+    "traceparent",
+    [
+        pytest.param(b"00-\xff-\xff-01", id="no ASCII"),
+        pytest.param(b"00-" + b"a" * 121 + b"-00f067aa0ba902b7-01", id="longer than an exemplar may be"),
+        pytest.param(b"00-" + b"A" * 32 + b"-00f067aa0ba902b7-01", id="capitals"),
+        pytest.param(b"00-" + b"a" * 31 + b"-00f067aa0ba902b7-01", id="too short"),
+    ],
+)
+def test_a_trace_that_is_none_is_not_named_and_its_record_counted(
+    metrics: Metrics, traceparent: bytes
+) -> None:
+    hostile = record(0, age_seconds=2, traceparent=traceparent)
+
+    metrics.delivered(Delivered([metadata_of(hostile)], {}, 0, {}, {}))
+
+    assert samples(metrics)["neardup_delivery_delay_seconds_count",] == 1
+    encoder, _ = choose_encoder("application/openmetrics-text; version=1.0.0")
+    assert "trace_id" not in encoder(metrics.registry.prometheus).decode()
 
 
 def test_lag_is_in_records_and_seconds_and_ends_with_the_commit(metrics: Metrics) -> None:
