@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Iterator, Sequence
+from fcntl import F_GETFL, fcntl
 from io import FileIO
 from pathlib import Path
 from stat import S_ISREG
@@ -100,18 +101,25 @@ class JsonLinesSink:
     def _write(self, lines: bytes) -> None:
         file = self._file
         assert file is not None  # noqa: S101 - opened by __aenter__
-        start = file.tell() if S_ISREG(os.fstat(file.fileno()).st_mode) else None
+        start, written = _end_of(file), 0
         try:
-            written = 0
             while written < len(lines):
                 written += file.write(memoryview(lines)[written:])
         except BrokenPipeError:
             raise
         except OSError as error:
-            if start is not None:  # otherwise half a line would precede its repetition
-                file.truncate(start)
+            if start is not None and start + written == os.fstat(file.fileno()).st_size:
+                file.truncate(start)  # otherwise half a line would precede its repetition
                 file.seek(start)
             raise StreamUnavailable(f"{self._path}: {os.strerror(error.errno or 0)}") from error
+
+
+def _end_of(file: FileIO) -> int | None:
+    """Return where the next byte goes; None where that is no place in a file."""
+    status = os.fstat(file.fileno())
+    if not S_ISREG(status.st_mode):
+        return None
+    return status.st_size if fcntl(file.fileno(), F_GETFL) & os.O_APPEND else file.tell()
 
 
 def _line(message: Message) -> bytes:

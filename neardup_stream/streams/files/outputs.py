@@ -1,10 +1,12 @@
 """Write output files under a temporary name, and rename them once they are complete."""
 
+import logging
 import os
 import re
 import secrets
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from errno import EBADF
 from fcntl import F_GETFL, fcntl
 from io import BufferedWriter, FileIO
 from pathlib import Path
@@ -15,10 +17,13 @@ from neardup_stream.errors import ConfigError, StreamUnavailable
 
 __all__ = ["STANDARD_OUTPUT", "OutputFile", "buffered_output", "check_outputs", "is_pipe_or_device"]
 
+_logger = logging.getLogger(__name__)
+
 STANDARD_OUTPUT: Final = "-"
 _STDIN_FD, _STDOUT_FD = 0, 1
 _LONGEST_NAME_BYTES = 255
-_DESCRIPTOR = re.compile(r"/proc/|/dev/(fd/|std(out|err)\Z)")
+_DESCRIPTOR = re.compile(r"(?:/dev/fd|/proc/(self|thread-self|[0-9]+)/fd)/([0-9]+)\Z")
+_NAMED_DESCRIPTORS = {"/dev/stdout": 1, "/dev/stderr": 2}
 
 
 class _Target(NamedTuple):
@@ -142,10 +147,11 @@ class OutputFile:
         self._partial = None
 
     def _opened(self) -> FileIO:
+        descriptor = _descriptor(self._place)
+        if descriptor is not None:
+            return FileIO(_duplicate(descriptor), "w")
         status = _status(self._place)
         if status is not None and not S_ISREG(status.st_mode):
-            return FileIO(self._path, "w")
-        if _is_descriptor(self._place):
             return FileIO(self._path, "w")
         if status is not None:
             os.close(os.open(self._place, os.O_WRONLY))  # raises for a file that may not be written
@@ -162,6 +168,8 @@ class OutputFile:
         if os.fstat(file.fileno()).st_size == 0:
             self._partial.unlink(missing_ok=True)
             self._partial = None
+        else:
+            _logger.warning("partial_output_kept", extra={"fields": {"path": str(self._partial)}})
 
 
 @contextmanager
@@ -198,9 +206,25 @@ def _status(path: Path) -> os.stat_result | None:
         return None
 
 
-def _is_descriptor(path: Path) -> bool:
-    """Return whether a path names an open file, such as /dev/stdout or /proc/self/fd/1."""
-    return _DESCRIPTOR.match(str(path.absolute())) is not None
+def _descriptor(path: Path) -> int | None:
+    """Return which of our open files a path names, such as /dev/stdout or /proc/self/fd/1; else None."""
+    name = str(path.absolute())
+    match = _DESCRIPTOR.match(name)
+    if match is None:
+        return _NAMED_DESCRIPTORS.get(name)
+    is_ours = match[1] in {None, "self", "thread-self", str(os.getpid())}
+    return int(match[2]) if is_ours else None
+
+
+def _duplicate(descriptor: int) -> int:
+    """Return another descriptor of an open file: to open its name would begin and empty it once more.
+
+    Raises:
+        OSError: it is not open for writing.
+    """
+    if fcntl(descriptor, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+        raise OSError(EBADF, os.strerror(EBADF))
+    return os.dup(descriptor)
 
 
 def _partial_name(name: str) -> str:

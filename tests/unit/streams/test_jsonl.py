@@ -1,4 +1,7 @@
 import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,35 @@ async def test_a_full_disk_is_a_stream_that_is_unavailable() -> None:
     async with JsonLinesSink("/dev/full") as sink:
         with pytest.raises(StreamUnavailable, match="No space left"):
             await sink.send([MESSAGE])
+
+
+@contextmanager
+def largest_file(size_bytes: int) -> Iterator[None]:
+    """Let no file grow beyond this size, as a full disk would."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("mode", ["ab", "r+b"])
+async def test_a_line_that_does_not_fit_takes_nothing_of_what_the_file_held(
+    tmp_path: Path, mode: str
+) -> None:
+    path = tmp_path / "all.jsonl"
+    path.write_bytes(b"of an earlier run\n")
+
+    with path.open(mode) as file:
+        file.seek(0, os.SEEK_END if mode == "r+b" else os.SEEK_SET)
+        async with JsonLinesSink(f"/dev/fd/{file.fileno()}") as sink:
+            with largest_file(path.stat().st_size + 4), pytest.raises(StreamUnavailable):
+                await sink.send([MESSAGE])
+            assert path.read_bytes() == b"of an earlier run\n"
+            await sink.send([MESSAGE])
+
+    assert path.read_bytes() == b'of an earlier run\n{"a": 1}\n'
 
 
 async def test_a_path_that_cannot_be_written_is_refused(tmp_path: Path) -> None:

@@ -99,6 +99,33 @@ def test_devices_and_standard_output_are_written_directly(path: str) -> None:
     assert output.partial_path is None
 
 
+@pytest.mark.parametrize("folder", ["/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd"])
+def test_an_open_file_that_is_named_by_its_number_is_continued(tmp_path: Path, folder: str) -> None:
+    place = tmp_path / "all.jsonl"
+    place.write_bytes(b"earlier\n")
+
+    with place.open("ab") as ours:
+        with OutputFile(f"{folder}/{ours.fileno()}") as file:
+            file.write(b"later\n")
+        ours.write(b"still open\n")
+
+    assert place.read_bytes() == b"earlier\nlater\nstill open\n"
+
+
+def test_an_open_file_that_is_only_read_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "pages.jsonl"
+    place.write_bytes(b"earlier\n")
+
+    with (
+        place.open("rb") as ours,
+        pytest.raises(ConfigError, match="cannot open"),
+        OutputFile(f"/dev/fd/{ours.fileno()}"),
+    ):
+        pass
+
+    assert place.read_bytes() == b"earlier\n"
+
+
 def test_small_writes_are_gathered_and_all_arrive(tmp_path: Path) -> None:
     place = tmp_path / "pairs.jsonl"
 
