@@ -1,6 +1,9 @@
 """`replay`: dead letters back into the pages topic, through real Kafka and a daemon."""
 
+import asyncio
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 from neardup_daemon.kafka_wiring import kafka_sink
@@ -112,6 +115,33 @@ def test_letters_are_saved_corrected_and_put_back(site: Site, tmp_path: Path) ->
     assert left.stderr.decode() == f"0 dead letters put back into {site.topics[0]}\n"
     assert outcomes_after(site, 1) == {"unique": 1}
     assert site.call("replay", "--from-start").stderr.startswith(b"1 dead letter")
+
+
+async def test_letters_are_dealt_with_once_the_file_with_all_of_them_has_its_name(
+    site: Site, tmp_path: Path
+) -> None:
+    site.create_topics()
+    async with kafka_sink(Settings.load(overrides=site.settings), site.topics[2]) as sink:
+        await sink.send([Message(key=None, value=b"x" * 100) for _ in range(600)])
+    saved = tmp_path / "letters.jsonl"
+    save = ["replay", "--save", str(saved)]
+    overrides = [word for setting in site.settings for word in ("--set", setting)]
+
+    cut = await asyncio.to_thread(
+        subprocess.run,
+        ["prlimit", "--fsize=75000", sys.executable, "-m", "neardup_daemon", *save, *overrides],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert cut.returncode == 3, cut.stderr
+    assert site.call(*save).returncode == 0
+
+    assert len(saved.read_bytes().splitlines()) == 600
+    again = site.call(*save)
+    assert again.returncode == 2
+    assert f"{saved} exists".encode() in again.stderr
+    assert len(saved.read_bytes().splitlines()) == 600
 
 
 def test_a_file_with_a_line_that_is_no_letter_puts_nothing_back(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.repair.dead_letters_topic import open_dead_letters
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import ConfigError, CorruptData
-from neardup_stream.message import Message, Record
+from neardup_stream.message import Message, Partition, Record
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.files.inputs import STDIN
 from neardup_stream.streams.files.jsonl import JsonLinesSink
@@ -64,25 +64,28 @@ async def replay_topic(settings: Settings, choice: Choice, *, from_start: bool) 
 async def save_topic(settings: Settings, choice: Choice, path: Path, *, from_start: bool) -> Counter[Fate]:
     """Write the letters of the topic into a file instead, to be corrected; later runs continue after them.
 
+    They are dealt with once the file has its name: where a run ends earlier, the next one saves them again.
+
     Raises:
         StreamUnavailable: as above, or the disk is full.
-        ConfigError: the topic does not exist or refuses us; the file cannot be written.
+        ConfigError: the topic does not exist or refuses us; the file cannot be written, or holds letters.
     """
+    _check_is_new(path)
     fates: Counter[Fate] = Counter()
-    async with (
-        JsonLinesSink(str(path)) as sink,
-        open_dead_letters(settings, from_start=from_start) as topic,
-    ):
-        async for records in topic.records():
-            wanted = [
-                letter
-                for letter in map(_letter, records)
-                if not choice.reasons or reason_of(letter) in choice.reasons
-            ]
-            await sink.send([Message(key=None, value=to_json_line(letter)) for letter in wanted])
-            await topic.source.commit(next_offsets(records))
-            fates["replayed"] += len(wanted)
-            fates["other_reason"] += len(records) - len(wanted)
+    offsets: dict[Partition, int] = {}
+    async with open_dead_letters(settings, from_start=from_start) as topic:
+        async with JsonLinesSink(str(path)) as sink:
+            async for records in topic.records():
+                wanted = [
+                    letter
+                    for letter in map(_letter, records)
+                    if not choice.reasons or reason_of(letter) in choice.reasons
+                ]
+                await sink.send([Message(key=None, value=to_json_line(letter)) for letter in wanted])
+                offsets |= next_offsets(records)
+                fates["replayed"] += len(wanted)
+                fates["other_reason"] += len(records) - len(wanted)
+        await topic.source.commit(offsets)
     return fates
 
 
@@ -118,6 +121,14 @@ async def _put_back(letters: Sequence[Message], choice: Choice, sink: Sink) -> C
         )
     await sink.send(records)
     return Counter(fates)
+
+
+def _check_is_new(path: Path) -> None:
+    if path.is_file() and path.stat().st_size:
+        raise ConfigError(
+            f"{path} exists, and may hold letters that no later run saves again: put them back with"
+            f" 'replay {path}' and remove it, or name another file"
+        )
 
 
 def _letter(record: Record) -> Message:
