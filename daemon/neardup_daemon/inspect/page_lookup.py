@@ -1,9 +1,11 @@
 """Look up the pages that an operator asks about: stored ones by id or URL, others given as JSON."""
 
+import asyncio
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,6 +19,7 @@ from neardup_stream.message import Headers, Partition, Position, Record, Skipped
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.arrival import Arrival
+from neardup_stream.pipeline.batch_views import Viewed
 from neardup_stream.pipeline.consultation import AskingPage, OpenArchive
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.kept_text import NOTHING_KEPT, PREFIXES
@@ -220,6 +223,7 @@ async def place_given(
     stores: PageStores,
     frames: FrameStore,
     landmarks: ReadsLandmarks | None = None,
+    in_thread: Callable[[Callable[[], Viewed]], Awaitable[Viewed]] = asyncio.to_thread,
 ) -> AskedPage:
     """Return a given page with what is stored under its id, and without the frame that is stored of its site.
 
@@ -229,6 +233,7 @@ async def place_given(
         stores: of the index.
         frames: of the index.
         landmarks: reads the page's markup once more; None reads it in this process.
+        in_thread: runs the reading, which may take `limits.page_seconds`.
 
     Raises:
         StoreUnavailable: the store is unavailable.
@@ -244,7 +249,8 @@ async def place_given(
     (packed,) = await frames.fetch([site_hash(site, stores.handle_key)])
     tables = {site: FrameTable.unpack(packed)}
     viewer = build_viewer(settings, landmarks or build_preparation(settings, NoMeters()))
-    (arrival,) = viewer.view([page.arrival], 1, tables, sketch).arrivals
+    viewed = await in_thread(partial(viewer.view, [page.arrival], 1, tables, sketch))
+    (arrival,) = viewed.arrivals
     return placed._replace(record=_record(arrival), arrival=arrival)
 
 

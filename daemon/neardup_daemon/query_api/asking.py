@@ -138,7 +138,9 @@ class Asking:
         if isinstance(given, Skipped):
             raise refused_field(_SKIPPING.get(given.reason, ""), f"the page is skipped: {given.reason}")
         stores, preparation = self._stores, self._index.preparation
-        page = await place_given(given, self._settings, stores.judged, stores.frames, preparation)
+        page = await place_given(
+            given, self._settings, stores.judged, stores.frames, preparation, self._threads.run
+        )
         answer = await self._answer_about(page)
         return Reply(QueryAnswer(verdict=_verdict(answer), **msgspec.structs.asdict(answer)))
 

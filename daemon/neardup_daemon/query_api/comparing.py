@@ -120,7 +120,9 @@ class Comparing:
         text = (page.arrival.kept or NOTHING_KEPT).text.decode("utf-8", "surrogatepass")
         frame = await self._frame(page)
         stores, preparation = self._stores, self._index.preparation
-        placed = await place_given(page, self._settings, stores.judged, stores.frames, preparation)
+        placed = await place_given(
+            page, self._settings, stores.judged, stores.frames, preparation, self._threads.run
+        )
         is_whole = len(text) <= self._settings.api.shown_characters
         return _Side(placed._replace(text=text if is_whole else None), text, frame)
 

@@ -1,22 +1,31 @@
 from pathlib import Path
+from threading import current_thread
 
 import pytest
 from neardup_daemon.inspect.page_lookup import AskedPage, find_stored, place_given, read_given
+from neardup_daemon.preparing import build_preparation
+from neardup_daemon.query_api.threads import Threads
 from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.errors import ConfigError
+from neardup_stream.frames.table import FrameTable, LineHashes
 from neardup_stream.hashing.handles import handle_of, next_handle
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
-from neardup_stream.page import Handle
+from neardup_stream.meters import NoMeters
+from neardup_stream.page import Handle, Page
+from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.stores import PageStores
+from neardup_stream.stores.frame_store import FrameChange
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.frames import MemoryFrames
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.memory.tables import MemoryTables
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange
+from neardup_stream.streams.memory.streams import numbered
+from tests.pages_of_sites import framed_page, framed_site
 from tests.pipelines import essay, page_json
 
 KEY = bytes(16)
@@ -85,3 +94,30 @@ def test_what_the_daemon_would_refuse_is_refused(
 def test_a_folder_is_no_page(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read"):
         read_given(str(tmp_path), Settings())
+
+
+class ReadingThreads:
+    """Reads landmarks, and remembers in which threads."""
+
+    def __init__(self) -> None:
+        self._preparation = build_preparation(Settings(), NoMeters())
+        self.names: list[str] = []
+
+    def lines_outside_landmarks(self, page: Page) -> LineHashes | None:
+        self.names.append(current_thread().name)
+        return self._preparation.lines_outside_landmarks(page)
+
+
+async def test_a_page_whose_markup_is_read_once_more_is_read_in_the_given_threads(tmp_path: Path) -> None:
+    """Its frame is on three pages of many: frame in a landmark, and content elsewhere."""
+    preparation, frames = build_preparation(Settings(), NoMeters()), MemoryFrames()
+    others = [page.replace(b"//other.", b"//shop.") for page in framed_site("other.example", 3, 11)]
+    seen = preparation.prepare(numbered([*framed_site("shop.example", 0, 3), *others])).arrivals
+    table = FrameTable.empty().learn([each.lines.hashes for each in seen if each.lines], 1024)
+    await frames.replace([FrameChange(site_hash("shop.example", KEY), b"", table.pack(b"stamp678"))])
+    asked, landmarks = given(tmp_path, framed_page("shop.example", "asked")), ReadingThreads()
+
+    with Threads(1) as threads:
+        await place_given(asked, Settings(), await holding({}), frames, landmarks, threads.run)
+
+    assert landmarks.names == ["query-api_0"]
