@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
@@ -40,11 +39,6 @@ class ClusterRow(msgspec.Struct, frozen=True):
 
 class ClusterOutput(Protocol):
     """A file of clusters, which is replaced when the block ends without an exception."""
-
-    @property
-    def partial_path(self) -> Path | None:
-        """The file that holds what is written until it is renamed; None otherwise."""
-        ...
 
     async def __aenter__(self) -> Self:
         """Open the file; raises ConfigError if it may not be written."""
@@ -94,11 +88,6 @@ class _ClusterTable:
         self._open = ExitStack()
         self._schema = _schema()
         self._writer: Any = None
-
-    @property
-    def partial_path(self) -> Path | None:
-        """The file that is not renamed yet."""
-        return self._output.partial_path
 
     async def __aenter__(self) -> Self:
         """Create the file."""

@@ -3,13 +3,14 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import NamedTuple
 from uuid import uuid4
 
 from neardup_daemon.cluster_files import ClusterOutput, cluster_output, cluster_rows
+from neardup_daemon.cut_short import in_thread
 from neardup_daemon.files_run_notes import FilesRunNotes
 from neardup_daemon.files_run_options import FilesRun
 from neardup_daemon.gc_tuning import keep_what_is_loaded
@@ -62,6 +63,7 @@ class FilesRunEnd(NamedTuple):
         revisits: what `warc` holds; None where it was not written.
         findings: for the report; None where none is wanted.
         is_complete: whether every file was read to its end.
+        is_cut_short: whether a signal cut it short; then no output has its name but those that were complete.
     """
 
     exit_code: int
@@ -70,6 +72,7 @@ class FilesRunEnd(NamedTuple):
     revisits: RevisitTally | None = None
     findings: Findings | None = None
     is_complete: bool = True
+    is_cut_short: bool = False
 
 
 class _ReadableSource(FileSource):
@@ -129,8 +132,9 @@ async def run_over_files(
     notes = FilesRunNotes(source.place_of, for_report=bool(run.report), for_warc=bool(run.warc))
     retries = build_retries(settings, meters, lambda _error: None)
     runtime = Runtime(files_loop_config(settings, is_kept=run.is_kept), retries, meters)
-    stop, is_complete = Stop(), False
-    with stop.on_signals(), _reporting_kept_outputs(outputs):
+    stop, is_complete, revisits = Stop(), False, None
+    unwritten = set(filter(None, (run.corpus, run.warc)))
+    with stop.on_signals():
         async with _open(run, settings, runtime, (source, *outputs), forked) as opened:
             archives, preparation, stores = opened
             pages = PageRecords(stores.judged.records, stores.judged.handle_key)
@@ -146,18 +150,21 @@ async def run_over_files(
                 await _write_clusters(stores, outputs.clusters, notes.findings)
             if has_read_all:
                 await _keep_representatives(run, stores, source, settings.limits.max_page_bytes, run_name)
-            is_complete = has_read_all
+                unwritten.discard(run.corpus)
+        if has_read_all and source.damage is None:
+            revisits = await _write_revisits(run, notes, settings)
+            unwritten.discard(run.warc)
+        is_complete = has_read_all
     if not is_complete:
-        _report_unwritten(run)
-    exit_code = stop.exit_code if is_complete or run.continues else stop.unfinished_code
-    is_complete = is_complete and source.damage is None
+        _report_unwritten(unwritten)
     return FilesRunEnd(
-        exit_code,
+        stop.exit_code if is_complete or run.continues else stop.unfinished_code,
         notes.first_dead_letters,
         source.damage,
-        await _write_revisits(run, notes, settings) if is_complete else None,
+        revisits,
         notes.findings,
-        is_complete,
+        is_complete=is_complete and source.damage is None,
+        is_cut_short=stop.is_cut_short,
     )
 
 
@@ -169,8 +176,8 @@ def _check_paths(run: FilesRun) -> None:
         check_warc_inputs(run.files)
 
 
-def _report_unwritten(run: FilesRun) -> None:
-    for path in filter(None, (run.corpus, run.warc)):
+def _report_unwritten(paths: Iterable[str]) -> None:
+    for path in sorted(paths):
         log_event(_logger, "output_not_written", level=logging.WARNING, path=path, reason="stopped early")
 
 
@@ -219,13 +226,13 @@ async def _keep_representatives(
     kept = await kept_rows(stores.clusters, stores.judged.records, source.partitions)
     is_damaged = source.damage is not None
     copy = partial(copy_rows, run.files, kept, run.corpus, max_page_bytes, run_name, is_damaged=is_damaged)
-    await asyncio.to_thread(copy)
+    await in_thread(lambda check: copy(check=check))
 
 
 async def _write_revisits(run: FilesRun, notes: FilesRunNotes, settings: Settings) -> RevisitTally | None:
     if run.warc is None or notes.duplicates is None:
         return None
-    return await asyncio.to_thread(write_warc, run.files, run.warc, notes.duplicates, settings)
+    return await in_thread(partial(write_warc, run.files, run.warc, notes.duplicates, settings))
 
 
 @asynccontextmanager
@@ -242,14 +249,3 @@ async def _open_stores(run: FilesRun, settings: Settings, retries: Retries) -> A
         open_stores(settings, url, retries) as stores,
     ):
         yield stores
-
-
-@contextmanager
-def _reporting_kept_outputs(sinks: Sequence[JsonLinesSink | ClusterOutput]) -> Iterator[None]:
-    """Log where the unfinished outputs are when the block ends with an exception."""
-    try:
-        yield
-    except BaseException:
-        for path in filter(None, (sink.partial_path for sink in sinks)):
-            log_event(_logger, "partial_output_kept", level=logging.WARNING, path=str(path))
-        raise

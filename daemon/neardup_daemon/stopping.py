@@ -29,13 +29,14 @@ class Stop:
         requested: set by the first signal.
         is_watched: whether a task waits for `requested`; until then the first signal cuts short as well.
         exit_code: 0 after a clean stop, 128 + signal after a second one.
+        is_cut_short: whether the block was cut short.
         unfinished_code: that of a command which a stop leaves undone, and which cannot go on from there:
             128 + signal, 0 without a stop.
     """
 
     def __init__(self) -> None:
         self.requested = asyncio.Event()
-        self.is_watched = False
+        self.is_watched = self.is_cut_short = False
         self.exit_code = self.unfinished_code = OK
 
     @contextmanager
@@ -52,6 +53,7 @@ class Stop:
             if not self.requested.is_set():
                 raise
             task.uncancel()
+            self.is_cut_short = True
         finally:
             for number in heard:
                 loop.remove_signal_handler(number)

@@ -1,6 +1,6 @@
 """Writes the WARC files of a `dedup` run anew, with duplicates as `revisit` records."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -88,7 +88,13 @@ def check_warc_inputs(paths: Sequence[str]) -> None:
             )
 
 
-def write_warc(paths: Sequence[str], output: str, duplicates: Duplicates, settings: Settings) -> RevisitTally:
+def write_warc(
+    paths: Sequence[str],
+    output: str,
+    duplicates: Duplicates,
+    settings: Settings,
+    check: Callable[[], None],
+) -> RevisitTally:
     """Write the records of all files to one.
 
     Args:
@@ -96,6 +102,7 @@ def write_warc(paths: Sequence[str], output: str, duplicates: Duplicates, settin
         output: to write.
         duplicates: what the run decided.
         settings: of the run.
+        check: called for every record; what it raises ends the writing, and the output keeps what it was.
 
     Raises:
         ConfigError: the output may not be written.
@@ -104,4 +111,4 @@ def write_warc(paths: Sequence[str], output: str, duplicates: Duplicates, settin
     """
     limits = RunLimits(page_decoder(settings), settings.limits.max_page_bytes)
     with OutputFile(output) as file:
-        return write_revisits(paths, file, duplicates, limits)
+        return write_revisits(paths, file, duplicates, limits, check)

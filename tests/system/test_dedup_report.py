@@ -1,9 +1,14 @@
 """`dedup --report`, over real files."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.pipelines import essay, page_json
+from tests.servers.process import HEARING_SIGNALS, wait_until
+from tests.servers.program import environment
 from tests.system.conftest import call
 
 
@@ -41,6 +46,32 @@ def test_a_report_never_shows_a_text_that_was_not_compared(tmp_path: Path) -> No
     assert run.returncode == 0, run.stderr
     assert "1 duplicates on 1 hosts" in page
     assert "word2x" not in page
+
+
+def test_a_second_signal_leaves_the_earlier_report(tmp_path: Path) -> None:
+    report = tmp_path / "report.html"
+    report.write_bytes(b"of an earlier run")
+    command = [sys.executable, "-m", "neardup_daemon", "dedup", "-", "--report", str(report)]
+
+    with subprocess.Popen(
+        [*HEARING_SIGNALS, *command, "--events", str(tmp_path / "events.jsonl")],
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment({}),
+    ) as run:
+        assert run.stdin
+        try:
+            run.stdin.writelines(page_json(name, essay(1)) + b"\n" for name in "ab")
+            run.stdin.flush()
+            wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("events*.partial")), 60)
+            run.send_signal(signal.SIGTERM)
+            run.send_signal(signal.SIGINT)
+            ended = run.wait(60)
+        finally:
+            run.kill()
+
+    assert ended in {128 + signal.SIGTERM, 128 + signal.SIGINT}
+    assert report.read_bytes() == b"of an earlier run"
 
 
 def test_a_report_that_cannot_be_written_ends_the_run_before_it_reads(tmp_path: Path) -> None:

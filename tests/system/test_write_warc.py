@@ -4,6 +4,9 @@ import base64
 import gzip
 import hashlib
 import json
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from random import Random
@@ -15,6 +18,8 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from neardup_stream.streams.files.warc_revisits import IDENTICAL_PROFILE, NEAR_PROFILE
+from tests.servers.process import HEARING_SIGNALS, wait_until
+from tests.servers.program import environment
 from tests.system.conftest import call
 
 DATA = Path(__file__).parents[1] / "data" / "crawlers"
@@ -132,6 +137,39 @@ def test_duplicates_are_revisits_that_warcio_reads_and_that_lead_to_what_is_kept
             assert each == before[each.id]
     written = {json.loads(line)["id"] for line in events.read_text().splitlines()}
     assert {each.headers["Neardup-Event-ID"] for each in revisits.values()} <= written
+
+
+@pytest.mark.parametrize("is_cut", [False, True], ids=["one signal", "two signals"])
+def test_a_second_signal_ends_the_writing_of_the_warc_and_the_first_does_not(
+    tmp_path: Path, *, is_cut: bool
+) -> None:
+    source, output = tmp_path / "crawl.warc", tmp_path / "out.warc.gz"
+    write(source, [(f"https://a.example/{number}", text(number, 20_000)) for number in range(300)])
+    output.write_bytes(b"of an earlier run")
+    command = [sys.executable, "-m", "neardup_daemon", "dedup", str(source)]
+    outputs = ["--events", str(tmp_path / "events.jsonl"), "--write-warc", str(output)]
+
+    with subprocess.Popen(
+        [*HEARING_SIGNALS, *command, *outputs], stderr=subprocess.PIPE, env=environment({})
+    ) as run:
+        assert run.stderr
+        try:
+            wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("out*.partial")), 60)
+            for number in (signal.SIGTERM, signal.SIGINT)[: 1 + is_cut]:
+                run.send_signal(number)
+            ended, errors = run.wait(60), run.stderr.read()
+        finally:
+            run.kill()
+
+    if is_cut:
+        (partial,) = tmp_path.glob("out*.partial")
+        assert ended in {128 + signal.SIGTERM, 128 + signal.SIGINT}
+        assert output.read_bytes() == b"of an earlier run"
+        assert b"partial_output_kept" in errors
+        assert bytes(partial) in errors
+    else:
+        assert ended == 0
+        assert sum(each.type in {"response", "revisit"} for each in records(output)) == 300
 
 
 def test_a_capture_that_was_overwritten_is_kept_for_the_duplicates_of_its_time(tmp_path: Path) -> None:

@@ -122,6 +122,9 @@ def dedup(
             tally = Tally(on_pages)
             end = asyncio.run(run_over_files(files_run, settings, tally, forked))
         seconds = perf_counter() - start
+        if end.is_cut_short:
+            _print_summary(tally, seconds, is_complete=False)
+            raise click.exceptions.Exit(end.exit_code)  # an earlier report stays
         if page is not None and end.findings is not None:
             run = Run(files, dict(tally.outcomes), seconds, is_complete=end.is_complete)
             write_report(page, run, end.findings, settings)

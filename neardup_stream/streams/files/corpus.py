@@ -5,7 +5,7 @@ Arrow record batches go from file to file, and only rows are left out.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import IO, Any, Final
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neardup_stream.errors import ConfigError, CorruptData
-from neardup_stream.message import Partition, Position
+from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.files.inputs import compressible_endings, has_ending, is_pipe, open_input
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS
 from neardup_stream.streams.files.outputs import buffered_output
@@ -68,6 +68,10 @@ def check_corpus(inputs: Sequence[str], output: str) -> None:
         raise ConfigError(f"{output!r} keeps rows {kept}, and {others[0]!r} is none: {remedy}")
 
 
+def _go_on() -> None:
+    """Cut nothing short."""
+
+
 def copy_rows(
     inputs: Sequence[str],
     rows: Rows,
@@ -76,6 +80,7 @@ def copy_rows(
     run_name: str,
     *,
     is_damaged: bool = False,
+    check: Callable[[], None] = _go_on,
 ) -> int:
     """Write rows of the inputs, in their order, and return how many were written.
 
@@ -86,6 +91,7 @@ def copy_rows(
         max_page_bytes: no row that is copied is longer.
         run_name: of the source that read the inputs first.
         is_damaged: whether that source could not read all; then as much is copied as can be read.
+        check: called now and then; what it raises ends the copy, and the output keeps what it was.
 
     Raises:
         CorruptData: an input is not damaged, and rows are missing: it has changed since it was read.
@@ -96,9 +102,10 @@ def copy_rows(
     """
     with buffered_output(output) as file:
         if has_ending(output, PARQUET_ENDING):
-            count = _copy_parquet(file, inputs, rows, run_name)
+            count = _copy_parquet(file, inputs, rows, run_name, check)
         else:
-            count = _copy_lines(file, inputs, rows, max_page_bytes, run_name)
+            records = chain.from_iterable(read_again(inputs, max_page_bytes, run_name))
+            count = _copy_lines(file, records, rows, check)
         if count < len(rows) and not is_damaged:
             raise CorruptData(
                 f"{len(rows) - count} of {len(rows)} pages to be kept are missing: an input has changed"
@@ -107,13 +114,12 @@ def copy_rows(
     return count
 
 
-def _copy_lines(
-    file: IO[bytes], inputs: Sequence[str], rows: Rows, max_page_bytes: int, run_name: str
-) -> int:
+def _copy_lines(file: IO[bytes], records: Iterable[Record], rows: Rows, check: Callable[[], None]) -> int:
     count = 0
     wanted: dict[Partition, set[int]] = {}
     with suppress(CorruptData):  # the run has reported it
-        for record in chain.from_iterable(read_again(inputs, max_page_bytes, run_name)):
+        for record in records:
+            check()
             partition, offset = record.position.partition, record.position.offset
             if partition not in wanted:
                 wanted[partition] = set(rows.of(partition).tolist())
@@ -123,7 +129,9 @@ def _copy_lines(
     return count
 
 
-def _copy_parquet(file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: str) -> int:
+def _copy_parquet(
+    file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: str, check: Callable[[], None]
+) -> int:
     parquet, count = require_parquet(), 0
     schema = _common_schema(inputs)
     seen: Counter[str] = Counter()
@@ -132,6 +140,7 @@ def _copy_parquet(file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: 
             with open_input(path, seen, run_name) as opened:
                 wanted = rows.of(opened.partition)
             for batch in _batches(path, wanted):
+                check()
                 writer.write_batch(batch)
                 count += batch.num_rows
     return count

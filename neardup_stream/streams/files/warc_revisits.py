@@ -8,7 +8,7 @@ import gzip
 import hashlib
 from base64 import b32encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from io import RawIOBase
@@ -93,7 +93,11 @@ class _Capture(NamedTuple):
 
 
 def write_revisits(
-    paths: Sequence[str], output: RawIOBase, duplicates: Duplicates, limits: RunLimits
+    paths: Sequence[str],
+    output: RawIOBase,
+    duplicates: Duplicates,
+    limits: RunLimits,
+    check: Callable[[], None],
 ) -> RevisitTally:
     """Write every record of WARC files to one file, each a gzip member.
 
@@ -106,6 +110,7 @@ def write_revisits(
         output: where to write.
         duplicates: what was decided.
         limits: of the run that decided.
+        check: called for every record; what it raises ends the writing.
 
     Raises:
         CorruptData: a file is damaged; the records before were written.
@@ -116,6 +121,7 @@ def write_revisits(
     for path in paths:
         with open_input(path, seen) as source:
             for offset, record in enumerate(frame_records(source.chunks, MAX_BLOCK_BYTES)):
+                check()
                 writer.take(record, Position(source.partition, offset), source.timestamp_ms)
     return writer.tally()
 

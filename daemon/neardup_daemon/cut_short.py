@@ -1,0 +1,44 @@
+"""Long work in a thread, which a second signal cuts short: no thread goes on behind the command's back."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+__all__ = ["in_thread"]
+
+_Result = TypeVar("_Result")
+
+
+class _CutShort(Exception):  # noqa: N818 - no error: it was asked for
+    """The work is to end where it is."""
+
+
+async def in_thread(work: Callable[[Callable[[], None]], _Result]) -> _Result:
+    """Return what `work` returns, also where it comes to its end just before it is cut short.
+
+    Args:
+        work: is given what it has to call now and then; that raises once this coroutine is cancelled.
+
+    Raises:
+        CancelledError: the work was cut short, and has ended.
+    """
+    is_cut = threading.Event()
+
+    def check() -> None:
+        if is_cut.is_set():
+            raise _CutShort
+
+    running = asyncio.ensure_future(asyncio.to_thread(work, check))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError as cancelled:
+        is_cut.set()
+        try:
+            result = await running
+        except _CutShort:
+            raise cancelled from None
+    task = asyncio.current_task()
+    assert task is not None  # noqa: S101 - a coroutine runs in a task
+    task.uncancel()
+    return result
