@@ -332,7 +332,7 @@ class Frames:
 
 
 def _unless_same(former: _Known | None, known: _Known) -> _Known:
-    """Return `known`, with the very table of `former` where nobody has written it since."""
+    """Return `known`, with the very table of `former` where it was not written since."""
     if former is None or former.stamp != known.stamp:
         return known
     return known._replace(table=former.table)

@@ -115,7 +115,7 @@ class JsonLinesSink:
 
 
 def _end_of(file: FileIO) -> int | None:
-    """Return where the next byte goes; None where that is no place in a file."""
+    """Return where in the file the next byte is written; None where it is none with places."""
     status = os.fstat(file.fileno())
     if not S_ISREG(status.st_mode):
         return None
