@@ -1,4 +1,4 @@
-"""Long work in a thread, which a second signal cuts short: no thread goes on behind the command's back."""
+"""Long work in a thread, which a second signal cuts short: when the command ends, no thread still works."""
 
 import asyncio
 import threading
