@@ -97,6 +97,7 @@ def fail_over(cluster: RedisCluster, key: str, lost_seconds: float) -> RedisServ
     victim.kill()
     wait_until(lambda: cluster.master_of(key) is not victim, TAKEOVER_SECONDS)
     victim.start_again()
+    put_first([victim])
     return victim
 
 
