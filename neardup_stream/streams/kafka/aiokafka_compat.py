@@ -2,18 +2,20 @@ r"""Reach what aiokafka offers no public API for; no other module touches its pr
 
 Read this file first when the version of aiokafka changes: what is private may change without notice. It has
 the consumer's tasks and its group generation, commits of one generation, passwords that are read again, a
-close without a flush, codecs of our own, and the parsing of batches that aiokafka cannot parse.
+close without a flush, codecs of our own, reads of so many bytes, and the parsing of batches that aiokafka
+cannot parse.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from contextlib import suppress
 from types import ModuleType
 from typing import Any, NamedTuple, Self, SupportsIndex
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, OffsetAndMetadata, TopicPartition
 from aiokafka.client import AIOKafkaClient
-from aiokafka.consumer.fetcher import READ_COMMITTED, PartitionRecords
-from aiokafka.errors import NotLeaderForPartitionError, for_code
+from aiokafka.consumer.fetcher import READ_COMMITTED, FetchResult, PartitionRecords
+from aiokafka.errors import KafkaError, NotLeaderForPartitionError, for_code
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.record import default_records
 from aiokafka.record._crecords import default_records as compiled_default_records
@@ -23,6 +25,7 @@ from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.credentials import Password
 from neardup_stream.streams.kafka.expansion import ExpansionExceeded, RefusedValue, bounded_codecs
+from neardup_stream.streams.kafka.room import Room
 
 __all__ = [
     "Fetched",
@@ -36,6 +39,7 @@ __all__ = [
     "has_ended_task",
     "member_id_of",
     "read_password_again",
+    "take_fetched",
 ]
 
 _MIN_BYTES = 1
@@ -173,10 +177,51 @@ class Fetched(NamedTuple):
     next_offset: int
 
 
+def take_fetched(
+    consumer: AIOKafkaConsumer, room: Room, partitions: Collection[TopicPartition] = ()
+) -> dict[TopicPartition, list[ConsumerRecord]]:
+    """Return records that the consumer has fetched already, until the room is full.
+
+    `getmany` counts records alone, and they may expand a thousandfold. What cannot be parsed is left to the
+    next `getmany`, which fetches it once more and raises.
+
+    Args:
+        consumer: whose `getmany` has just returned, so that its assignment stands.
+        room: for the records.
+        partitions: only of these; empty for all.
+    """
+    fetcher = consumer._fetcher
+    taken = {}
+    for one, fetched in list(fetcher._records.items()):
+        is_wanted = type(fetched) is FetchResult and (not partitions or one in partitions)
+        if room.is_full or not is_wanted:
+            continue
+        if fetched.check_assignment(one) and (records := _taken(fetched, room)):
+            taken[one] = records
+        if not fetched.has_more():
+            del fetcher._records[one]
+            fetcher._notify(fetcher._wait_consume_future)
+    return taken
+
+
+def _taken(fetched: FetchResult, room: Room) -> list[ConsumerRecord]:
+    records: list[ConsumerRecord] = []
+    with suppress(KafkaError, UnicodeDecodeError, ExpansionExceeded):
+        for record in fetched._partition_records:
+            records.append(record)
+            room.take(record)
+            if room.is_full:
+                fetched._update_position()
+                return records
+    fetched._update_position()
+    fetched._partition_records = None
+    return records
+
+
 async def fetch_partition(
-    consumer: AIOKafkaConsumer, one: TopicPartition, offset: int, limit_bytes: int
+    consumer: AIOKafkaConsumer, one: TopicPartition, offset: int, limit_bytes: int, room: Room
 ) -> Fetched:
-    r"""Fetch the next records of a partition; header names may be any bytes.
+    r"""Fetch the next records of a partition, until the room is full; header names may be any bytes.
 
     Bytes that are not UTF-8 are shown, as in `\xff`. Records of a batch that would expand too much have no
     key and no value, see `RefusedValue`.
@@ -196,7 +241,13 @@ async def fetch_partition(
     parsed = PartitionRecords(
         one, _AnyNamed(facts[-1]), aborted, offset, None, None, checks_sums, READ_COMMITTED
     )
-    return Fetched(list(parsed), parsed.next_fetch_offset)
+    records = []
+    for record in parsed:
+        records.append(record)
+        room.take(record)
+        if room.is_full:
+            break
+    return Fetched(records, parsed.next_fetch_offset)
 
 
 class _AnyNamed:

@@ -20,11 +20,13 @@ from neardup_stream.streams.kafka.aiokafka_compat import (
     client_of,
     close_client,
     has_ended_task,
+    take_fetched,
 )
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
 from neardup_stream.streams.kafka.errors import kafka_errors
 from neardup_stream.streams.kafka.expansion import RefusedValue
 from neardup_stream.streams.kafka.passwords import follow_password
+from neardup_stream.streams.kafka.room import Room
 
 __all__ = [
     "FetchedRecords",
@@ -87,16 +89,30 @@ def is_broken(consumer: AIOKafkaConsumer) -> bool:
     return has_ended_task(consumer)
 
 
-async def fetch(consumer: AIOKafkaConsumer, max_records: int) -> FetchedRecords:
+async def fetch(
+    consumer: AIOKafkaConsumer, max_records: int, max_bytes: int, partitions: Collection[TopicPartition] = ()
+) -> FetchedRecords:
     """Return the next records, or none if there are none soon, or the group rebalances.
+
+    Args:
+        consumer: reads.
+        max_records: at most so many.
+        max_bytes: the record with which there are so many bytes is the last one.
+        partitions: only of these; empty for all.
 
     Raises:
         KafkaError: as the consumer raises it.
     """
-    fetched: FetchedRecords = {}
+    fetched: dict[TopicPartition, list[ConsumerRecord]] = {}
     with suppress(TimeoutError):
         async with asyncio.timeout(REBALANCE_WAIT_SECONDS):
-            fetched = await consumer.getmany(timeout_ms=WAIT_MS, max_records=max_records)
+            fetched = await consumer.getmany(*partitions, timeout_ms=WAIT_MS, max_records=1)
+    if fetched:  # the first record alone: of several, `getmany` would return any number of bytes
+        room = Room(max_records, max_bytes)
+        for records in fetched.values():
+            room.take(records[0])
+        for one, records in take_fetched(consumer, room, partitions).items():
+            fetched.setdefault(one, []).extend(records)
     return fetched
 
 

@@ -13,6 +13,7 @@ from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.streams.kafka.aiokafka_compat import Fetched, fetch_partition
 from neardup_stream.streams.kafka.expansion import ExpansionExceeded
+from neardup_stream.streams.kafka.room import Room
 
 __all__ = ["UNREADABLE", "fetch_any_names", "seek_past"]
 
@@ -21,10 +22,26 @@ UNREADABLE = (UnicodeDecodeError, ExpansionExceeded)
 
 
 async def fetch_any_names(
-    consumer: AIOKafkaConsumer, offsets: Mapping[TopicPartition, int], limit_bytes: int
+    consumer: AIOKafkaConsumer,
+    offsets: Mapping[TopicPartition, int],
+    limit_bytes: int,
+    max_records: int,
+    max_bytes: int,
 ) -> dict[TopicPartition, Fetched]:
-    """Return the next records of each partition, from its offset on."""
-    return {one: await fetch_partition(consumer, one, offset, limit_bytes) for one, offset in offsets.items()}
+    """Return the next records of each partition, from its offset on: an equal share each, and one at least.
+
+    Args:
+        consumer: has fetched what cannot be parsed.
+        offsets: where each partition continues.
+        limit_bytes: of an answer of the broker, as it is compressed.
+        max_records: of all partitions.
+        max_bytes: likewise, of keys, values and headers.
+    """
+    records, size_bytes = max(1, max_records // len(offsets)), max_bytes // len(offsets)
+    return {
+        one: await fetch_partition(consumer, one, offset, limit_bytes, Room(records, size_bytes))
+        for one, offset in offsets.items()
+    }
 
 
 def seek_past(

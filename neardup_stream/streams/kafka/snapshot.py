@@ -16,14 +16,14 @@ from neardup_stream.message import Partition, Record
 from neardup_stream.streams.kafka.admin import TopicFacts, require_topics
 from neardup_stream.streams.kafka.aiokafka_compat import bound_expansion
 from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, KafkaConnection
-from neardup_stream.streams.kafka.consumer import close_consumer, position, record_in
+from neardup_stream.streams.kafka.consumer import close_consumer, fetch, position, record_in
 from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
 from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, seek_past
 
 __all__ = ["TopicSnapshot", "open_snapshot"]
 
-_WAIT_MS = 200
 _BATCH_RECORDS = 500
+_BATCH_BYTES = 8 << 20
 _PARTITION_BYTES = 1 << 20
 _CLOCKS_MS = 60_000
 
@@ -95,12 +95,10 @@ class TopicSnapshot:
         consumer = self._consumer
         stood = {one: position(consumer, one) for one in wanted}
         try:
-            found: dict[TopicPartition, list[ConsumerRecord]] = await consumer.getmany(
-                *wanted, timeout_ms=_WAIT_MS, max_records=_BATCH_RECORDS
-            )
+            return await fetch(consumer, _BATCH_RECORDS, _BATCH_BYTES, wanted)
         except UNREADABLE:
-            found = seek_past(consumer, await fetch_any_names(consumer, stood, _PARTITION_BYTES))
-        return found
+            found = await fetch_any_names(consumer, stood, _PARTITION_BYTES, _BATCH_RECORDS, _BATCH_BYTES)
+            return seek_past(consumer, found)
 
     def _position(self, one: Partition) -> int:
         return position(self._consumer, TopicPartition(self._topic, one.number))

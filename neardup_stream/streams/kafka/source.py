@@ -146,7 +146,7 @@ class KafkaSource:
             consumer = await self._working_consumer()
             await self._take_over(consumer)
             if not self._ready:
-                await self._fetch(consumer, max_records)
+                await self._fetch(consumer, max_records, max_bytes)
         if self._untaken:  # assigned meanwhile: what was fetched of them waits for the next read
             return ()
         return take_records(self._ready, max_records, max_bytes)
@@ -232,12 +232,12 @@ class KafkaSource:
                 consumer.seek(partitions[partition], offset)
             self._untaken = set()
 
-    async def _fetch(self, consumer: AIOKafkaConsumer, max_records: int) -> None:
+    async def _fetch(self, consumer: AIOKafkaConsumer, max_records: int, max_bytes: int) -> None:
         fetched: FetchedRecords = {}
         with kafka_errors("reading", "Read"):
             try:
                 if not self._is_misplaced:
-                    fetched = await fetch(consumer, max_records)
+                    fetched = await fetch(consumer, max_records, max_bytes)
             except NoOffsetForPartitionError as error:
                 one = error.args[0]
                 await self._begin(consumer, one, await self._beginnings.first(consumer, one))
@@ -246,13 +246,15 @@ class KafkaSource:
             except UNREADABLE:
                 self._is_misplaced = True
             if self._is_misplaced:
-                fetched = await self._fetch_any_names(consumer)
+                fetched = await self._fetch_any_names(consumer, max_records, max_bytes)
             # No `await` between taking and keeping, so a cancelled read loses nothing.
             self._keep(fetched)
         if not fetched:
             await self._silence.look_into(consumer)
 
-    async def _fetch_any_names(self, consumer: AIOKafkaConsumer) -> FetchedRecords:
+    async def _fetch_any_names(
+        self, consumer: AIOKafkaConsumer, max_records: int, max_bytes: int
+    ) -> FetchedRecords:
         """Fetch from the current position of every partition, with tolerant parsing."""
         runs = self._runs
         assignment = consumer.assignment()
@@ -262,7 +264,8 @@ class KafkaSource:
         for one, offset in stood.items():
             consumer.seek(one, offset)
         self._is_misplaced = False
-        fetched = await fetch_any_names(consumer, stood, self._config.partition_fetch_max_bytes)
+        limit_bytes = self._config.partition_fetch_max_bytes
+        fetched = await fetch_any_names(consumer, stood, limit_bytes, max_records, max_bytes)
         return seek_past(consumer, fetched) if runs is self._runs else {}
 
     def _keep(self, fetched: FetchedRecords) -> None:

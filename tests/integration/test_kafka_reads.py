@@ -1,0 +1,88 @@
+"""One read takes a bounded number of bytes, however far its records expand."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka.structs import ConsumerRecord
+
+from neardup_stream.streams.kafka.consumer import fetch
+from neardup_stream.streams.kafka.non_utf8_headers import fetch_any_names
+from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
+
+VALUE = b"of a large page " * (1 << 16)
+"""A megabyte, of which some hundred bytes are sent."""
+
+RECORDS = 24
+MAX_BYTES = 4 * len(VALUE)
+
+
+async def fill(topic: Topic, partitions: int = 1) -> None:
+    async with AIOKafkaProducer(
+        bootstrap_servers=topic.connection.bootstrap_servers,
+        compression_type="zstd",
+        max_request_size=8 << 20,
+    ) as producer:
+        for number in range(RECORDS):
+            await producer.send_and_wait(topic.name, VALUE, partition=number % partitions)
+
+
+@asynccontextmanager
+async def reading(topic: Topic) -> AsyncIterator[AIOKafkaConsumer]:
+    async with (
+        asyncio.timeout(WAIT_SECONDS),
+        AIOKafkaConsumer(
+            topic.name,
+            bootstrap_servers=topic.connection.bootstrap_servers,
+            auto_offset_reset="earliest",
+        ) as consumer,
+    ):
+        yield consumer
+
+
+def sizes(records: list[ConsumerRecord]) -> int:
+    return sum(len(record.value) for record in records)
+
+
+async def test_the_record_with_which_there_are_so_many_bytes_is_the_last(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    await fill(topic)
+
+    offsets: list[int] = []
+    async with reading(topic) as consumer:
+        while len(offsets) < RECORDS:
+            fetched = await fetch(consumer, 256, MAX_BYTES)
+            records = [record for some in fetched.values() for record in some]
+            assert sizes(records) <= MAX_BYTES
+            offsets += [record.offset for record in records]
+
+    assert offsets == list(range(RECORDS))
+
+
+async def test_no_more_records_are_taken_than_were_asked_for(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    await topic.fill([b"%d" % number for number in range(30)])
+
+    offsets: list[int] = []
+    async with reading(topic) as consumer:
+        while len(offsets) < 30:
+            fetched = await fetch(consumer, 7, MAX_BYTES)
+            assert sum(map(len, fetched.values())) <= 7
+            offsets += [record.offset for some in fetched.values() for record in some]
+
+    assert offsets == list(range(30))
+
+
+async def test_partitions_that_are_parsed_once_more_share_the_bytes(make_topic: MakeTopic) -> None:
+    topic = make_topic(partitions=2)
+    await fill(topic, partitions=2)
+
+    offsets = {TopicPartition(topic.name, number): 0 for number in range(2)}
+    async with reading(topic) as consumer:
+        while any(offset < RECORDS // 2 for offset in offsets.values()):
+            fetched = await fetch_any_names(consumer, offsets, 1 << 20, 256, MAX_BYTES)
+            for one, (records, next_offset) in fetched.items():
+                assert sizes(records) <= MAX_BYTES // 2
+                assert [record.offset for record in records] == list(range(offsets[one], next_offset))
+                offsets[one] = next_offset
