@@ -133,10 +133,9 @@ class BatchViews:
         return self._arrivals[row].record.position in self._lessons
 
     def _give_lesson(self, row: int) -> None:
-        arrival, lines = self._arrivals[row], self._lines[row]
-        self._lessons[arrival.record.position] = Lesson(
-            arrival.site, distinct_lines(lines.hashes)[: self._reading.config.max_lines]
-        )
+        arrival, lines = self._arrivals[row], distinct_lines(self._lines[row].hashes)
+        taught = lines[: self._reading.config.max_lines].copy()  # a view would keep all lines of the page
+        self._lessons[arrival.record.position] = Lesson(arrival.site, taught)
 
     def _view_known(self, sites: Mapping[str, Sequence[int]]) -> None:
         """View pages of known sites, whose lines are looked up together; few need a closer look."""

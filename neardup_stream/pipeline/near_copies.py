@@ -56,7 +56,7 @@ _MOST_TOKENS: Final = 20_000
 """Pages with more are compared by their sketches alone."""
 
 _PAGE_BYTES: Final = 4096
-"""What a remembered page takes beside its tokens, about."""
+"""What a remembered page takes beside its lines, about."""
 
 _WORD_BYTES: Final = 4
 
@@ -97,7 +97,7 @@ class _Remembered(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        return _PAGE_BYTES + self.lines.tokens.nbytes
+        return _PAGE_BYTES + sum(part.nbytes for part in self.lines)
 
 
 class _Site:

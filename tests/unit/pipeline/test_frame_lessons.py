@@ -1,5 +1,6 @@
 """Which pages are lessons about the frame of their site."""
 
+import msgspec
 import pytest
 
 from neardup_stream.frames.lines import FrameConfig
@@ -25,6 +26,20 @@ def test_every_page_of_a_known_site_that_is_no_copy_has_a_lesson() -> None:
         lesson = viewed.lessons[arrival.record.position]
         assert (lesson.site, lesson.lines.tolist()) == (SHOP, sorted(set(arrival.lines.hashes.tolist())))
     assert all(arrival.lines is None for arrival in viewed.arrivals)
+
+
+@pytest.mark.parametrize("times", [0, SETTLED_SITE_PAGES - 1], ids=["young", "known"])
+def test_a_lesson_keeps_no_more_of_its_page_than_is_taught(times: int) -> None:
+    """Lessons wait for thousands of pages, and a large page has a million lines."""
+    many = "\n".join(f"line {number}" for number in range(5000))
+    page = msgspec.json.encode({"url": f"https://{SHOP}/many", "text": many})
+    of = FrameViewer(FrameConfig(max_lines=100), outside_landmarks, VerdictConfig(SKETCH))
+    tables = {SHOP: taught_by(arrive([framed_page(SHOP, "one")]), times=times)} if times else None
+
+    (lesson,) = view(of, arrive([page]), tables=tables).lessons.values()
+
+    assert lesson.lines.size == 100
+    assert lesson.lines.base is None
 
 
 @pytest.mark.parametrize("edits", [0, 1, 25])
