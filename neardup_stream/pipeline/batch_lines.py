@@ -57,7 +57,7 @@ class BatchLines:
         self._taught_sizes = np.minimum(counts, max_lines)
 
     def lessons(self) -> Iterator[LineHashes]:
-        """Yield for each page the lines it teaches, ascending, each once; they are kept for thousands of pages."""
+        """Yield for each page the lines it teaches, ascending, each once."""
         ends = self._taught_starts + self._taught_sizes
         for start, end in zip(self._taught_starts.tolist(), ends.tolist(), strict=True):
             yield self._taught_hashes[start:end].copy()  # a view would keep the lines of the batch
