@@ -14,6 +14,7 @@ from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.placements import Decided, Settled
 from neardup_stream.clusters.planning import plan, stands_alone
 from neardup_stream.clusters.portions import (
+    CHANGED_BYTES_AT_ONCE,
     fitting_counts,
     known_handles,
     lone_handles,
@@ -74,6 +75,12 @@ class _Plan(NamedTuple):
     rows: Sequence[NewRow]
     changes: Transaction
     is_last: bool
+
+    @property
+    def changed_bytes(self) -> int:
+        """Of cells, before and after."""
+        cells = (self.changes.expected.values(), self.changes.writes.values())
+        return sum(len(value) for values in cells for value in values if value)
 
 
 class PortionInClusters:
@@ -139,6 +146,9 @@ class PortionInClusters:
         records = with_lone((row.request for row in self._plan.rows), records)
         if len(counts := fitting_counts(records)) > 1:
             self._pace.shrink(counts)
+            return None
+        if (count := len(records)) > 1 and self._plan.changed_bytes > CHANGED_BYTES_AT_ONCE:
+            self._pace.shrink([count // 2, count - count // 2])
             return None
         decided = await self._stored(self._plan, records) if self._plan.rows else {}
         if decided is None:

@@ -1,7 +1,7 @@
 """Find the clusters of a page's matches: which count, which wait, how each cluster is matched. Pure."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -16,6 +16,15 @@ from neardup_stream.match import Match
 from neardup_stream.page import Handle
 
 __all__ = ["MatchedPage", "cluster_of", "matched_clusters", "matched_pages"]
+
+
+_ROOM_BYTES: Final = 256
+"""Of each match that may wait for a page, about; where URLs are longer, fewer wait."""
+
+_LEFT_BYTES: Final = 1 << 18
+"""Of the cells in which one page leaves a match: a commit reads and writes them in some 5 ms."""
+
+_EDGE_BYTES: Final = 100
 
 
 class MatchedPage(NamedTuple):
@@ -33,6 +42,7 @@ def matched_pages(
     waiting = [edge.match for edge in edges if edge.version == request.node.version]
     overlay.know(match.handle for match in (*request.matches, *waiting))
     found: dict[Handle, MatchedPage] = {}
+    waiting_room = _WaitingRoom(pending_edges)
     dropped = 0
     for match in request.matches:
         cell = overlay.page(match.handle)
@@ -40,7 +50,7 @@ def matched_pages(
             continue
         if cell.version < match.version:
             if not match.rank or cell.is_living:
-                dropped += not _wait(overlay, cell, match, request, pending_edges)
+                dropped += not waiting_room.leave(overlay, cell, match, request)
                 continue
             # Marked in its record, and gone from here since: it stands alone.
             cell = msgspec.structs.replace(
@@ -64,18 +74,37 @@ def _is_stale(cell: PageCell, match: Match) -> bool:
     return cell.version >= match.version and not cell.is_decided_as(match.version, match.content)
 
 
-def _wait(overlay: Overlay, cell: PageCell, match: Match, request: PlaceRequest, pending_edges: int) -> bool:
-    """Leave the match, as the other page will see it, for the other page's own decision.
+class _WaitingRoom:
+    """Leaves matches of one page for pages that are not decided yet, as far as there is room.
 
-    Returns:
-        False where enough matches wait there: of many copies of one page, any leads to their cluster.
+    Args:
+        pending_edges: most matches that wait for one page.
     """
-    others = tuple(edge for edge in cell.edges if edge.match.handle != request.node.handle)
-    if len(others) >= pending_edges:
-        return False
-    edges = (*others, Edge(match.version, mirrored(match, request)))
-    overlay.put_page(match.handle, msgspec.structs.replace(cell, edges=edges))
-    return True
+
+    def __init__(self, pending_edges: int) -> None:
+        self._pending_edges = pending_edges
+        self._bytes = _LEFT_BYTES
+
+    def leave(self, overlay: Overlay, cell: PageCell, match: Match, request: PlaceRequest) -> bool:
+        """Leave the match, as the other page will see it, for the other page's own decision.
+
+        Returns:
+            False where enough matches wait: of many copies of one page, any leads to their cluster.
+        """
+        others = tuple(edge for edge in cell.edges if edge.match.handle != request.node.handle)
+        edge = Edge(match.version, mirrored(match, request))
+        size_bytes = sum(map(_size_bytes, (*others, edge)))
+        is_full = len(others) >= self._pending_edges or size_bytes > self._pending_edges * _ROOM_BYTES
+        if (others and is_full) or size_bytes > self._bytes:
+            return False
+        self._bytes -= size_bytes
+        overlay.put_page(match.handle, msgspec.structs.replace(cell, edges=(*others, edge)))
+        return True
+
+
+def _size_bytes(edge: Edge) -> int:
+    """Return about how many bytes of its cell an edge takes."""
+    return _EDGE_BYTES + len(edge.match.id.encode()) + len(edge.match.url.encode())
 
 
 def matched_clusters(

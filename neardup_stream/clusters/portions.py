@@ -9,6 +9,7 @@ from neardup_stream.page import Handle
 
 __all__ = [
     "CELLS_AT_ONCE",
+    "CHANGED_BYTES_AT_ONCE",
     "REQUESTS_AT_ONCE",
     "ROW_BYTES_AT_ONCE",
     "fitting_counts",
@@ -28,6 +29,10 @@ CELLS_AT_ONCE: Final = 1500
 
 ROW_BYTES_AT_ONCE: Final = 1 << 19
 """Bytes of decision records that one commit stores, except for a single larger one: some 5 ms."""
+
+
+CHANGED_BYTES_AT_ONCE: Final = 1 << 19
+"""Bytes of cells, before and after, that one commit compares and writes, except for a single request."""
 
 
 def portions(

@@ -1,26 +1,22 @@
 """However much is asked at once, every call of a script does a bounded amount of work."""
 
 import random
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from importlib.resources import files
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.portions import CELLS_AT_ONCE, ROW_BYTES_AT_ONCE
 from neardup_stream.clusters.protocol import Decider
-from neardup_stream.clusters.requests import PageVersion, PlaceRequest
-from neardup_stream.clusters.snapshot import DescribedPage, Description
 from neardup_stream.clusters.unclustered import Unclustered
 from neardup_stream.indexes.layout import IndexConfig, IndexLayout
 from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
-from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
-from neardup_stream.page import Fingerprint64, Handle, PageId
+from neardup_stream.page import Fingerprint64
 from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.aged_parts import AgedPart, pack_part
 from neardup_stream.stores.cluster_store import (
@@ -36,7 +32,7 @@ from neardup_stream.stores.cluster_store import (
 )
 from neardup_stream.stores.frame_store import FrameChange
 from neardup_stream.stores.protocol import RankWrite, RecordChange, RecordDrop
-from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
+from neardup_stream.stores.redis.client import RedisClient
 from neardup_stream.stores.redis.clusters import CELLS_PER_CALL, MEMBERS_PER_CALL, RedisClusters
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.frames import TABLES_PER_CALL, RedisFrames
@@ -51,6 +47,7 @@ from neardup_stream.stores.redis.tables import (
     remove_named_buckets,
 )
 from neardup_stream.stores.redis.walking import WALKED_BYTES, WALKED_FIELDS, walk_hashes
+from tests.integration.recorded_calls import RecordingClient, no_descriptions, place, sized, spread
 from tests.servers.redis import RedisServer
 
 BOUNDED_HERE = (
@@ -85,26 +82,6 @@ LAYOUT = IndexLayout(IndexConfig(expected_pages=1_000_000))
 SCHEMA = "5c"
 
 
-class RecordingClient(RedisClient):
-    """Keeps the calls and their answers."""
-
-    def __init__(self, config: RedisConfig) -> None:
-        super().__init__(config)
-        self.calls: list[ScriptCall] = []
-        self.answers: list[Any] = []
-
-    async def run(self, script: Script, calls: Sequence[ScriptCall]) -> list[Any]:
-        answers = await super().run(script, calls)
-        self.calls += calls
-        self.answers += answers
-        return answers
-
-    @property
-    def most_keys(self) -> int:
-        """Of all calls."""
-        return max(len(call.keys) for call in self.calls)
-
-
 @pytest.fixture
 async def client(redis_server: RedisServer) -> AsyncIterator[RecordingClient]:
     async with RecordingClient(RedisConfig(redis_server.url)) as client:
@@ -126,10 +103,6 @@ def keys(namespace: str) -> Keys:
 @pytest.fixture
 def clusters(client: RecordingClient, namespace: str) -> RedisClusters:
     return RedisClusters(client, ClusterKeys(namespace=namespace, schema_id=SCHEMA, slot_bits=14))
-
-
-def spread(number: int) -> Handle:
-    return Handle(number * 0x9E37_79B9_7F4A_7C15 % 2**64)
 
 
 async def test_a_call_of_the_tables_reads_few_members_where_buckets_are_large(
@@ -323,26 +296,7 @@ def test_every_script_does_a_bounded_amount_of_work_in_one_call() -> None:
     assert {f"{name}.lua" for name in (*BOUNDED_HERE, *CONSTANT, *BOUNDED_ELSEWHERE)} == scripts
 
 
-def sized(call: ScriptCall) -> Iterator[bytes]:
-    return (argument for argument in call.args if isinstance(argument, bytes))
-
-
 async def block_sizes(client: RedisClient, clusters: RedisClusters, partition: Partition) -> list[int]:
     """Bytes of the stored blocks of a partition."""
     key = clusters._keys.of(Cell(rows_table(partition), b""))
     return [len(value) for value in await client.execute("HVALS", key)]
-
-
-async def no_descriptions() -> dict[DescribedPage, Description]:
-    """Of pages that represent no others."""
-    return {}
-
-
-def place(position: Position, matched: range) -> PlaceRequest:
-    """Return a page that matches some others, of which nothing is known."""
-    own = PageId(f"https://example.com/{position.offset}")
-    matches = tuple(
-        Match(spread(each), PageId(str(each)), str(each), 1, 0, "exact", rank=1) for each in matched
-    )
-    node = PageVersion(spread(position.offset + 1), 1, own, own)
-    return PlaceRequest(position, node, matches)

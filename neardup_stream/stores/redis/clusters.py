@@ -34,7 +34,9 @@ from neardup_stream.stores.redis.walking import WalkWidth, walk_hashes
 
 __all__ = ["RedisClusters"]
 
-_READ = Script.load("read_clusters")
+_VALUE_BYTES = 1 << 19
+
+_READ = Script.load("read_clusters", VALUE_BYTES=str(_VALUE_BYTES))
 _COMMIT = Script.load("commit_clusters", BLOCK_BYTES=str(BLOCK_BYTES))
 _AGE = Script.load("age_clusters")
 _TRIM = Script.load("trim_clusters")
@@ -84,14 +86,22 @@ class RedisClusters:
         self, cells: Sequence[Cell], ranges: Sequence[MemberRange] = ()
     ) -> tuple[list[bytes | None], list[list[Member]]]:
         """See the contract."""
-        calls = [self._read_call(some, ()) for some in in_chunks(cells, CELLS_PER_CALL)]
+        asked = list(in_chunks(cells, CELLS_PER_CALL))
+        calls = [self._read_call(some, ()) for some in asked]
         calls += [self._read_call((), some) for some in _bounded(ranges)]
+        answers = await self._client.run(_READ, calls) if calls else []
         values: list[bytes | None] = []
-        lists: list[list[Member]] = []
-        for some_values, some_lists in await self._client.run(_READ, calls) if calls else ():
-            values += some_values
-            lists += [[_member(packed) for packed in members] for members in some_lists]
+        for some, (some_values, _) in zip(asked, answers, strict=False):
+            values += await self._whole(some, some_values)
+        lists = [[_member(packed) for packed in members] for _, some in answers for members in some]
         return values, lists
+
+    async def _whole(self, cells: Sequence[Cell], values: list[bytes | None]) -> list[bytes | None]:
+        """Return the values of all cells, given those of the first ones: a call returns bounded bytes."""
+        while len(values) < len(cells):
+            ((more, _),) = await self._client.run(_READ, [self._read_call(cells[len(values) :], ())])
+            values = [*values, *more]
+        return values
 
     def _read_call(self, cells: Sequence[Cell], ranges: Sequence[MemberRange]) -> ScriptCall:
         items = _Items()

@@ -2,7 +2,8 @@
 -- length (2) and field, length (4) and value.
 -- ARGV[1] the cells: hash, field, nothing
 -- ARGV[2] the ranges: sorted set, cluster key and perhaps more of the member before the first one, limit
--- Returns { values, false for nothing; members, one list for each range }.
+-- Returns { values, false for nothing, of the first cells up to @VALUE_BYTES@ bytes; members, one list for
+-- each range }. The value with which there are so many bytes is the last one.
 local function items(packed)
   local at = 1
   return function()
@@ -14,9 +15,14 @@ local function items(packed)
   end
 end
 
-local values, members = {}, {}
+local values, members, size = {}, {}, 0
 for key, field in items(ARGV[1]) do
-  values[#values + 1] = redis.call('HGET', key, field)
+  local value = redis.call('HGET', key, field)
+  values[#values + 1] = value
+  size = size + (value and #value or 0)
+  if size >= @VALUE_BYTES@ then
+    break
+  end
 end
 for key, before, limit in items(ARGV[2]) do
   local low = (#before == 12 and '[' or '(') .. before

@@ -1,5 +1,7 @@
 """Matches with pages that are not decided yet: they are kept, and used once."""
 
+from msgspec.structs import replace
+
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
 from neardup_stream.clusters.requests import ForgetRequest
 from neardup_stream.pipeline.decide import decide_requests
@@ -64,6 +66,22 @@ async def test_of_many_copies_of_an_undecided_page_few_wait_for_it_and_the_other
 
     assert [each.dropped_edges for each in decided] == [0, 0, 0, 1, 1]
     assert [match.handle for match in last.matches] == [1, 2, 3]
+
+
+async def test_of_copies_with_long_urls_as_many_wait_as_have_room_and_one_at_least() -> None:
+    """Room for three usual ones: two of 200 bytes, or one of any size."""
+    for url_bytes, waiting in ((200, 2), (4000, 1)):
+        clusters = Clusters(MemoryClusters(), describe, config=ClusterConfig(pending_edges=3))
+        copies = [place(number, number, match_with(99)) for number in range(1, 5)]
+        copies = [
+            replace(each, node=each.node._replace(url=each.node.url.ljust(url_bytes, "u"))) for each in copies
+        ]
+
+        decided = await decide_requests(clusters, copies, show, 0)
+        (last,) = await decide(clusters, place(99, 99))
+
+        assert [match.handle for match in last.matches] == list(range(1, 1 + waiting))
+        assert sum(each.dropped_edges for each in decided) == 4 - waiting
 
 
 async def test_a_copy_that_waits_already_may_wait_again_when_no_more_may() -> None:
