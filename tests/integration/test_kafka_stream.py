@@ -303,6 +303,24 @@ async def test_after_a_fatal_error_the_producer_is_replaced(make_topic: MakeTopi
     assert [record.value for record in await read_topic(topic)] == [b"first", b"second"]
 
 
+async def test_calls_at_the_same_time_share_one_new_producer_and_none_is_left_open(
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic()
+    tasks = asyncio.all_tasks()
+
+    async with topic.sink() as sink:
+        await sink.send([Message(key=None, value=b"first")])
+        assert sink._producer is not None
+        sink._producer._txn_manager.increment_sequence_number(TopicPartition(topic.name, 0), 5)
+        with pytest.raises(StreamUnavailable):
+            await sink.send([Message(key=None, value=b"refused")])
+        await asyncio.gather(*(sink.send([Message(key=None, value=b"both")]) for _ in range(2)))
+
+    assert [record.value for record in await read_topic(topic)] == [b"first", b"both", b"both"]
+    assert asyncio.all_tasks() == tasks
+
+
 async def test_topics_are_made_and_described(kafka_broker: KafkaBroker, topic_prefix: str) -> None:
     connection = KafkaConnection(bootstrap_servers=kafka_broker.bootstrap_servers)
     name, absent = f"{topic_prefix}-new", f"{topic_prefix}-absent"

@@ -56,7 +56,8 @@ class KafkaSink:
 
     async def __aexit__(self, *exc: object) -> None:
         """Close the connections."""
-        await self._discard_producer()
+        if self._producer is not None:
+            await self._discard(self._producer)
 
     @property
     def max_message_bytes(self) -> int:
@@ -96,8 +97,7 @@ class KafkaSink:
         check_sizes([message], self.max_message_bytes, self._config.topic)
         with kafka_errors(f"sending to {self._config.topic}", "Write"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
-                async with self._opening:
-                    producer = self._producer or await self._open_producer()
+                producer = await self._opened()
                 try:
                     headers = list(message.headers)
                     sent = await producer.send(
@@ -107,21 +107,20 @@ class KafkaSink:
                 except KafkaTimeoutError:  # no room yet behind an earlier batch: nothing was refused
                     raise
                 except KafkaError:
-                    if producer is self._producer:
-                        await self._discard_producer()
+                    await self._discard(producer)
                     raise
         return metadata.partition, metadata.offset
 
     async def _send(self, messages: Sequence[Message]) -> None:
         with kafka_errors(f"sending to {self._config.topic}", "Write"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
-                producer = self._producer or await self._open_producer()
+                producer = await self._opened()
                 try:
                     await send_batches(producer, self._config.topic, messages)
                 except KafkaTimeoutError:  # no room yet after an earlier batch: nothing was rejected
                     raise
                 except KafkaError:
-                    await self._discard_producer()
+                    await self._discard(producer)
                     raise
 
     async def _look_at_topic(self) -> None:
@@ -130,13 +129,19 @@ class KafkaSink:
         limit_bytes = facts[self._config.topic].max_message_bytes
         self._max_bytes = min(self._config.max_request_bytes, limit_bytes or self._config.max_request_bytes)
 
+    async def _opened(self) -> AIOKafkaProducer:
+        """Return the producer, a new one where the last was discarded, and one for calls at the same time."""
+        async with self._opening:
+            return self._producer or await self._open_producer()
+
     async def _open_producer(self) -> AIOKafkaProducer:
         options = self._config.producer_options()
         options["max_batch_size"] = min(options["max_batch_size"], self.max_message_bytes)
         self._producer = await open_producer(options, self._config.connection)
         return self._producer
 
-    async def _discard_producer(self) -> None:
-        producer, self._producer = self._producer, None
-        if producer is not None:
+    async def _discard(self, producer: AIOKafkaProducer) -> None:
+        """Close a producer, unless another call has discarded it."""
+        if producer is self._producer:
+            self._producer = None
             await discard_producer(producer)
