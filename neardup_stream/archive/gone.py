@@ -3,9 +3,10 @@
 import fcntl
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
+from stat import S_IMODE
 
 import numpy as np
 from numpy.typing import NDArray
@@ -177,10 +178,12 @@ def forgets_locked(archive: Path) -> Iterator[None]:
 
 
 def _replace(path: Path, content: bytes, on_step: OnStep) -> None:
-    """Replace a file durably: both its content and its name are on disk afterwards."""
+    """Replace a file durably: both its content and its name are on disk afterwards. Its rights stay."""
     partial = path.with_name(f".{path.name}.tmp")  # of the process with the lock; a killed one may leave it
     try:
         with partial.open("wb") as file:
+            with suppress(FileNotFoundError):
+                os.fchmod(file.fileno(), S_IMODE(path.stat().st_mode))
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from hashlib import blake2b
 from pathlib import Path
+from stat import S_IMODE
 from types import TracebackType
 from typing import IO, Self
 
@@ -36,6 +37,7 @@ _CHUNK_BYTES = 1 << 20
 _DIGEST_BYTES = 16
 _SUFFIX_BYTES = 8
 """Random bytes in the name of a partial file: process ids repeat between containers that share a volume."""
+_READ_RIGHTS = 0o444
 _TAIL_BYTES = 8
 """Of padding behind every section at least: compiled code reads packed items in words of 8 bytes."""
 
@@ -45,6 +47,7 @@ class ArchiveWriter:
 
     Until `finish` there is only a file of another name in the same directory, which is removed when the block
     ends without it. Afterwards the name leads to all of the new file; readers of a replaced one keep the old.
+    The new file is read-only. A replaced file decides who may read it, else the umask does.
 
     Args:
         path: where the file is to be.
@@ -71,6 +74,7 @@ class ArchiveWriter:
         self._sections: list[Section] = []
         self._checks = array("I")
         self._partial = path
+        self._new_rights = 0
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -80,7 +84,7 @@ class ArchiveWriter:
             raise _taken(self._path)
         require_no_other_forgets(self._path, self._rewritten_from)
         try:
-            descriptor, self._partial = _create_partial(self._path)
+            descriptor, self._partial, self._new_rights = _create_partial(self._path)
         except OSError as error:
             raise ConfigError(f"cannot write {self._path}: {error.strerror}") from error
         self._file = os.fdopen(descriptor, "w+b", buffering=0)
@@ -163,7 +167,7 @@ class ArchiveWriter:
         file = self._opened
         with self._reporting():
             os.pwrite(file.fileno(), header.pack(), 0)
-            os.fchmod(file.fileno(), 0o444)
+            os.fchmod(file.fileno(), self._rights())
             self.reach("sync")
             os.fsync(file.fileno())
             self.reach("publish")
@@ -188,6 +192,12 @@ class ArchiveWriter:
             os.fsync(directory)
         finally:
             os.close(directory)
+
+    def _rights(self) -> int:
+        if self._replaces:
+            with suppress(FileNotFoundError):
+                return S_IMODE(self._path.stat().st_mode) & _READ_RIGHTS
+        return self._new_rights
 
     @property
     def _end(self) -> int:
@@ -217,16 +227,19 @@ class ArchiveWriter:
         return _Reporting(self._path)
 
 
-def _create_partial(path: Path) -> tuple[int, Path]:
+def _create_partial(path: Path) -> tuple[int, Path, int]:
     """Create the partial file of one writer, and lock it: the lock shows that its process is alive.
 
     Returns:
-        Its descriptor and its path.
+        Its descriptor, its path, and who may read a new file here by the umask or the rules of the directory.
+        Until it is complete, only its owner may.
     """
     while True:
         partial = path.with_name(f".{path.name}.{secrets.token_hex(_SUFFIX_BYTES)}.tmp")
-        descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(partial, os.O_RDWR | os.O_CREAT | os.O_EXCL, _READ_RIGHTS)
         try:
+            rights = S_IMODE(os.fstat(descriptor).st_mode)
+            os.fchmod(descriptor, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             partial.stat()
         except FileNotFoundError:  # another process removed it before it was locked
@@ -235,7 +248,7 @@ def _create_partial(path: Path) -> tuple[int, Path]:
             os.close(descriptor)
             raise
         else:
-            return descriptor, partial
+            return descriptor, partial, rights
 
 
 def _remove_abandoned(path: Path) -> None:

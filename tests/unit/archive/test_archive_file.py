@@ -292,10 +292,6 @@ def test_what_is_not_finished_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_archive_may_not_be_written(archive: Path) -> None:
-    assert archive.stat().st_mode & 0o777 == 0o444
-
-
 def test_parts_that_were_not_frozen_are_named_with_the_remedy(tmp_path: Path) -> None:
     texts_alone, without_texts = tmp_path / "alone.nda", tmp_path / "without.nda"
     build_archive(without_texts, [])
