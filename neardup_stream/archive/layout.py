@@ -75,7 +75,8 @@ class Header:
     Attributes:
         file_bytes: size of the whole file.
         page_count: pages in the document log.
-        created_ms: latest `fetched_at` of a page, epoch milliseconds; 0 where there is none.
+        created_ms: latest `fetched_at` of a page that a rewrite has not left out, epoch milliseconds; 0
+            without such pages.
         seed: of the keys.
         archive_id: 16 bytes, BLAKE2b of the sections' digests.
         schema_id: 16 bytes, see the section `facts`.

@@ -143,7 +143,7 @@ class ArchiveWriter:
 
         Args:
             page_count: pages in it.
-            created_ms: latest time of a page.
+            created_ms: latest time of a page; 0 without pages.
             seed: of the keys.
             schema: everything that decides the bytes kept of a page.
 

@@ -37,7 +37,7 @@ class ArchiveFacts(msgspec.Struct, frozen=True, kw_only=True):
         id: the same for equal content.
         pages: in the document log, forgotten ones too.
         forgotten: of these.
-        latest_fetched_at: of all pages; null without pages.
+        latest_fetched_at: of the pages that are not removed; null without such pages.
         keys: distinct ones under which near-duplicates are found; 0 where it was frozen without.
         key_kinds: of these keys, beside those of exact texts; none where it was frozen without.
         bits_per_key: what the perfect hash takes, without the slots.
@@ -76,7 +76,7 @@ def archive_facts(path: Path) -> ArchiveFacts:
         id=header.archive_id.hex(),
         pages=header.page_count,
         forgotten=int(read_gone(path, header).sum()),
-        latest_fetched_at=rfc3339(header.created_ms) if header.page_count else None,
+        latest_fetched_at=rfc3339(header.created_ms) if header.created_ms else None,
         keys=index.key_count,
         key_kinds=tuple(sorted(FrozenIndex(path).key_kinds)) if "key.slots" in index.file.sections else (),
         bits_per_key=round(8 * hashed / max(index.key_count, 1), 3),

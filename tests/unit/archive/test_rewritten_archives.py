@@ -1,0 +1,72 @@
+"""A rewritten archive keeps nothing of the pages that it leaves out, and finds all the others."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from neardup_daemon.inspect.archive_facts import archive_facts
+from neardup_daemon.repair.archive_forgetting import forget_in_archive, rewrite_without
+
+from neardup_stream.archive.log_blocks import BLOCK_PAGES
+from neardup_stream.archive.logged import LoggedArchive
+from tests.archives import build_archive, frozen_page
+
+PAGE_COUNT = 3 * BLOCK_PAGES
+
+
+@pytest.fixture
+def urls(tmp_path: Path) -> list[str]:
+    """The pages of `0.nda` in the order of its rows."""
+    build_archive(tmp_path / "0.nda", [frozen_page(number) for number in range(PAGE_COUNT)])
+    return [page.url for page in LoggedArchive(tmp_path / "0.nda").log.all_pages()]
+
+
+def rewritten(folder: Path, forgets: Sequence[Sequence[str]]) -> LoggedArchive:
+    """Forget some pages and rewrite the archive under the next number, as often as there are lists."""
+    paths = [folder / f"{number}.nda" for number in range(len(forgets) + 1)]
+    for names, (path, output) in zip(forgets, pairwise(paths), strict=True):
+        assert forget_in_archive(names, path).new_count == len(names)
+        rewrite_without(path, output, replaces=False)
+    return LoggedArchive(paths[-1])
+
+
+@pytest.mark.usefixtures("urls")
+def test_the_latest_time_is_that_of_a_page_that_stays(tmp_path: Path) -> None:
+    latest, second = (frozen_page(PAGE_COUNT - number).logged for number in (1, 2))
+
+    archive = rewritten(tmp_path, [[latest.url]])
+
+    assert archive.header.created_ms == second.fetched_ms
+
+
+def test_an_archive_of_which_no_page_stays_has_no_latest_time(tmp_path: Path, urls: list[str]) -> None:
+    archive = rewritten(tmp_path, [urls])
+
+    assert archive.header.created_ms == 0
+    assert archive_facts(archive.file.path).latest_fetched_at is None
+
+
+def test_a_second_rewrite_keeps_no_time_of_a_page_in_the_rows_that_the_first_one_left_out(
+    tmp_path: Path, urls: list[str]
+) -> None:
+    first = rewritten(tmp_path, [urls[:1], urls[1:2]])
+
+    former = LoggedArchive(tmp_path / "0.nda").log.page(1).fetched_ms
+
+    assert former not in {page.fetched_ms for page in first.log.all_pages()}
+
+
+def test_every_page_that_stays_is_found_after_a_second_rewrite(tmp_path: Path, urls: list[str]) -> None:
+    first_of_block = urls[BLOCK_PAGES]
+
+    archive = rewritten(tmp_path, [[first_of_block], [urls[-1]]])
+
+    living = [url for url in urls if url not in {first_of_block, urls[-1]}]
+    assert sorted(archive.log.find(urls)) == sorted(living)
+
+
+def test_the_pages_that_were_left_out_before_are_counted_again(tmp_path: Path, urls: list[str]) -> None:
+    archive = rewritten(tmp_path, [urls[:3], urls[3:5]])
+
+    assert archive.facts["counts"]["removed"] == 5
