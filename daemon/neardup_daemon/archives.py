@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 from neardup_daemon.logs import log_event
 from neardup_daemon.preparing import simhash_config, sketch_config
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import utf8_name
 from neardup_stream.archive.frozen import FrozenIndex
 from neardup_stream.archive.gone import gone_path, read_gone
 from neardup_stream.archive.keys import BANDS_ONLY, KeyKind
@@ -20,6 +19,7 @@ from neardup_stream.fingerprints.sketch import sketch_schema_fields
 from neardup_stream.indexes.fuzzy_keys import key_schema, read_reference
 from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.kept_text import PREFIXES, TextParts
+from neardup_stream.streams.files.file_names import utf8_name
 
 __all__ = [
     "ReloadedArchives",

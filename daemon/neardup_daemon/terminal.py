@@ -6,7 +6,7 @@ from pathlib import Path
 from shutil import which
 from typing import Final
 
-__all__ = ["PROGRAM", "counted", "printable", "printable_json", "running_program", "utf8_name"]
+__all__ = ["PROGRAM", "counted", "printable", "printable_json", "running_program"]
 
 PROGRAM: Final = "neardup-stream"
 
@@ -55,18 +55,6 @@ def printable(text: object) -> str:
     http://a/\x1b[2J
     """
     return str(text).translate(_AS_TEXT)
-
-
-def utf8_name(name: str) -> str:
-    r"""Return the name of a file for JSON, its bytes that are not UTF-8 as `\xff`.
-
-    Args:
-        name: as the operating system gave it to Python.
-
-    >>> print(utf8_name("october-\udcff.nda"))
-    october-\xff.nda
-    """
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def printable_json(json: str) -> str:

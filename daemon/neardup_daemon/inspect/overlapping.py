@@ -12,7 +12,7 @@ from msgspec import UNSET, UnsetType
 from neardup_daemon.archives import require_text_fit
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable, utf8_name
+from neardup_daemon.terminal import printable
 from neardup_stream.archive.texts import TEXTS
 from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.passages import LEAST_HITS, LEAST_TOKENS, Overlap, Passage, PassageIndex
@@ -20,6 +20,7 @@ from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Prepared
+from neardup_stream.streams.files.file_names import utf8_name
 from neardup_stream.streams.files.inputs import has_ending
 from neardup_stream.streams.files.source import FileSource, PlaceOf
 from neardup_stream.wire.times import rfc3339

@@ -14,7 +14,7 @@ from neardup_daemon.archives import require_text_fit
 from neardup_daemon.logs import log_event
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable, utf8_name
+from neardup_daemon.terminal import printable
 from neardup_stream.archive.layout import MAGIC
 from neardup_stream.archive.logged import LoggedArchive
 from neardup_stream.archive.texts import TEXTS, KeptTexts
@@ -24,6 +24,7 @@ from neardup_stream.indexes.query_logic import BoundQuery, bind_query
 from neardup_stream.indexes.settling import settle_by_kept_texts, settle_texts
 from neardup_stream.indexes.sliced import SearchAnswer, SlicedIndex
 from neardup_stream.meters import NoMeters
+from neardup_stream.streams.files.file_names import utf8_name
 from neardup_stream.streams.files.source import FileSource
 from neardup_stream.wire.times import rfc3339
 

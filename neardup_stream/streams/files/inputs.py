@@ -25,6 +25,7 @@ from backports import zstd
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition
 from neardup_stream.streams.files.digests import LateDigests, digest_of
+from neardup_stream.streams.files.file_names import utf8_name
 from neardup_stream.streams.files.gzip_members import decompress_members
 from neardup_stream.streams.files.sniffing import decompress_sniffed
 
@@ -195,7 +196,7 @@ def settled_ids(digests: LateDigests) -> Mapping[str, str]:
 
 def _input_id(path: str, raw: io.FileIO, run_name: str, digests: LateDigests | None) -> str:
     if is_pipe(path):
-        name = "stdin" if path == STDIN else f"pipe:{path}"
+        name = "stdin" if path == STDIN else f"pipe:{utf8_name(path)}"
         return f"{name}:{run_name}" if run_name else name
     if digests is not None:
         digests.begin(path, raw.fileno())

@@ -18,6 +18,7 @@ from uuid import NAMESPACE_URL, uuid5
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Position
 from neardup_stream.page import Page
+from neardup_stream.streams.files.file_names import one_line_name
 from neardup_stream.streams.files.inputs import open_input
 from neardup_stream.streams.files.warc import page_url, warc_record
 from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
@@ -220,7 +221,7 @@ def _warcinfo(paths: Sequence[str], index: str) -> bytes:
     lines = [
         "software: neardup-stream",
         "format: WARC File Format 1.1",
-        *(f"isPartOf: {path}" for path in paths),
+        *(f"isPartOf: {one_line_name(path)}" for path in paths),
     ]
     block = "".join(f"{line}\r\n" for line in lines).encode()
     fields = {
