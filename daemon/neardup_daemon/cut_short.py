@@ -29,16 +29,20 @@ async def in_thread(work: Callable[[Callable[[], None]], _Result]) -> _Result:
         if is_cut.is_set():
             raise _CutShort
 
-    running = asyncio.ensure_future(asyncio.to_thread(work, check))
-    try:
-        return await asyncio.shield(running)
-    except asyncio.CancelledError as cancelled:
-        is_cut.set()
-        try:
-            result = await running
-        except _CutShort:
-            raise cancelled from None
     task = asyncio.current_task()
     assert task is not None  # noqa: S101 - a coroutine runs in a task
-    task.uncancel()
+    running = asyncio.ensure_future(asyncio.to_thread(work, check))
+    while not running.done():
+        try:
+            await asyncio.wait([running])
+        except asyncio.CancelledError:
+            if is_cut.is_set():
+                task.uncancel()
+            is_cut.set()
+    try:
+        result = running.result()
+    except _CutShort:
+        raise asyncio.CancelledError from None
+    if is_cut.is_set():
+        task.uncancel()
     return result

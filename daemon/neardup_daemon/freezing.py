@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from contextlib import AbstractContextManager, AsyncExitStack, aclosing, nullcontext
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing, nullcontext, suppress
 from functools import partial
 from pathlib import Path
 from time import time
 from typing import Any, Final, Literal, NamedTuple
 
 from neardup_daemon.archives import archive_schema, text_schema
+from neardup_daemon.cut_short import in_thread
 from neardup_daemon.failpoints import failing_steps
 from neardup_daemon.gc_tuning import keep_what_is_loaded
 from neardup_daemon.loop_wiring import build_retries
@@ -24,6 +25,7 @@ from neardup_stream.archive.matching import MatchingWriter
 from neardup_stream.archive.parts import PartWriter
 from neardup_stream.archive.passage_lists import COMMON_PAGES, PASSAGES, PassagesWriter
 from neardup_stream.archive.search_tiles import SEARCH
+from neardup_stream.archive.steps import BuildStep, OnStep
 from neardup_stream.archive.texts import TEXTS, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
 from neardup_stream.errors import ConfigError
@@ -104,6 +106,10 @@ class Stopped(NamedTuple):
     exit_code: int
 
 
+class _StopRequested(Exception):  # noqa: N818 - no error
+    """Ends the thread that builds, before its next step."""
+
+
 def forked_workers(run: FreezeRun, settings: Settings) -> AbstractContextManager[Sequence[ForkedParent]]:
     """Fork the workers that `write_archive` needs, while there is no other thread."""
     if run.origin == "index":
@@ -133,7 +139,8 @@ async def write_archive(
     """
     check_outputs(run.files, [str(run.output)])
     schema = archive_schema(settings, run.key_kinds) if KEYS in run.parts else text_schema(settings)
-    stop, steps = Stop(), failing_steps(settings.failpoints.points())
+    stop = Stop()
+    steps = _ending_steps(stop, failing_steps(settings.failpoints.points()))
     frozen: Frozen | None = None
     async with AsyncExitStack() as stack:
         stack.enter_context(stop.on_signals())
@@ -145,8 +152,21 @@ async def write_archive(
         filled = await _fills(run, settings, stop, on_pages, forked)(builder)
         if not stop.requested.is_set():
             facts: dict[str, Any] = {"schema": schema, "inputs": dict(filled.inputs)}
-            frozen = Frozen(await asyncio.to_thread(builder.finish, facts), filled)
+            with suppress(_StopRequested):
+                built = await in_thread(lambda _check: builder.finish(facts))
+                frozen = Frozen(built, filled)
     return frozen or Stopped(stop.unfinished_code)
+
+
+def _ending_steps(stop: Stop, on_step: OnStep) -> OnStep:
+    """Return what is called before each step, and ends the building once a stop is requested."""
+
+    def reach(step: BuildStep) -> None:
+        on_step(step)
+        if stop.requested.is_set() and step not in {"read", "published"}:  # nothing is built yet, or all is
+            raise _StopRequested
+
+    return reach
 
 
 def _part_writers(run: FreezeRun, settings: Settings, directory: Path) -> list[PartWriter]:

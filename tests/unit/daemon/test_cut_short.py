@@ -40,7 +40,8 @@ async def test_work_that_is_cut_short_ends_at_its_next_check_and_is_waited_for()
     assert ends == ["the work"]
 
 
-async def test_work_that_comes_to_its_end_all_the_same_has_its_result() -> None:
+@pytest.mark.parametrize("count", [1, 2, 3])
+async def test_work_that_comes_to_its_end_all_the_same_has_its_result(count: int) -> None:
     has_begun, may_end = threading.Event(), threading.Event()
 
     def work(_check: Callable[[], None]) -> int:
@@ -50,7 +51,9 @@ async def test_work_that_comes_to_its_end_all_the_same_has_its_result() -> None:
 
     task = asyncio.create_task(in_thread(work))
     await asyncio.to_thread(has_begun.wait)
-    task.cancel()
+    for _ in range(count):
+        task.cancel()
+        await asyncio.wait([task], timeout=0)
     asyncio.get_running_loop().call_soon(may_end.set)
 
     assert await task == 7
