@@ -1,6 +1,8 @@
 """What `deploy/` holds, judged by the tools that it is for."""
 
+import json
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -30,6 +32,23 @@ def run(*words: str) -> str:
 def rendered(overlay: Path) -> Sequence[Mapping[str, Any]]:
     kubectl = find_program("kubectl", package="kubectl, 1.22 or newer, from Kubernetes' own packages")
     return list(yaml.safe_load_all(run(kubectl, "kustomize", str(overlay))))
+
+
+def discovered(deployment: Mapping[str, Any]) -> Mapping[str, str]:
+    """Labels of a pod as Prometheus discovers it."""
+    pod = deployment["spec"]["template"]
+    (container,) = pod["spec"]["containers"]
+    (port,) = container["ports"]
+    return {
+        "__meta_kubernetes_namespace": deployment["metadata"]["namespace"],
+        "__meta_kubernetes_pod_name": "neardup-0",
+        "__meta_kubernetes_pod_phase": "Running",
+        "__meta_kubernetes_pod_container_port_name": port["name"],
+        **{
+            "__meta_kubernetes_pod_label_" + re.sub(r"\W", "_", name): value
+            for name, value in pod["metadata"]["labels"].items()
+        },
+    }
 
 
 def of_kind(objects: Sequence[Mapping[str, Any]], kind: str) -> Mapping[str, Any]:
@@ -98,8 +117,51 @@ def test_keda_scales_the_deployment_by_a_metric_that_exists() -> None:
 
     assert scaled["scaleTargetRef"]["name"] == of_kind(objects, "Deployment")["metadata"]["name"]
     assert [trigger["metadata"]["query"] for trigger in scaled["triggers"]] == [
-        'sum(neardup_uncommitted_records{job="neardup"})'
+        'sum(neardup_uncommitted_records{job="neardup-crawl"})'
     ]
+    assert "replicas" not in of_kind(objects, "Deployment")["spec"]
+
+
+def test_prometheus_gives_the_pods_of_a_namespace_the_job_by_which_keda_asks(tmp_path: Path) -> None:
+    """Debian builds Prometheus without Kubernetes: what it says of pods is written into the configuration."""
+    objects = rendered(DEPLOY / "kubernetes" / "overlays" / "production")
+    (trigger,) = of_kind(objects, "ScaledObject")["spec"]["triggers"]
+    ours, other = discovered(of_kind(objects, "Deployment")), {"__meta_kubernetes_namespace": "crawl"}
+    config = yaml.safe_load((DEPLOY / "prometheus" / "kubernetes.yml").read_text())
+    (scraped,) = config["scrape_configs"]
+    del scraped["kubernetes_sd_configs"], config["rule_files"]
+    scraped["static_configs"] = [{"targets": ["10.0.0.7:9464"], "labels": each} for each in (ours, other)]
+    file = tmp_path / "prometheus.yml"
+    file.write_text(yaml.safe_dump(config))
+
+    checked = promtool("check", "service-discovery", str(file), scraped["job_name"])
+
+    targets = [each["labels"] for each in json.loads(checked.stdout) if each.get("labels")]
+    assert [(each["job"], each["instance"]) for each in targets] == [("neardup-crawl", "neardup-0")]
+    assert f'{{job="{targets[0]["job"]}"}}' in trigger["metadata"]["query"]
+
+
+def test_a_service_monitor_gives_the_same_job_as_the_scrape_configuration(tmp_path: Path) -> None:
+    production = DEPLOY / "kubernetes" / "overlays" / "production"
+    (line,) = re.findall("components: .*", (production / "kustomization.yaml").read_text())
+    overlay = Path(shutil.copytree(DEPLOY / "kubernetes", tmp_path / "kubernetes")) / "overlays/production"
+    with (overlay / "kustomization.yaml").open("a") as file:
+        file.write(line)
+
+    objects = rendered(overlay)
+
+    monitor, service = of_kind(objects, "ServiceMonitor")["spec"], of_kind(objects, "Service")
+    (scraped,) = yaml.safe_load((DEPLOY / "prometheus" / "kubernetes.yml").read_text())["scrape_configs"]
+
+    (endpoint,) = monitor["endpoints"]
+    (naming,) = endpoint["relabelings"]
+    assert monitor["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert endpoint["port"] in [port["name"] for port in service["spec"]["ports"]]
+    assert {
+        "source_labels": naming["sourceLabels"],
+        "target_label": naming["targetLabel"],
+        "replacement": naming["replacement"],
+    } in scraped["relabel_configs"]
 
 
 def test_the_unit_is_valid_and_hardly_exposed() -> None:
