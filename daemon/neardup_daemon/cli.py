@@ -219,6 +219,8 @@ def _sentence(error: BaseException) -> str:
         context = error.ctx if isinstance(error, click.UsageError) else None
         remedy = f" (see '{context.command_path} --help')" if context else ""
         return error.format_message().rstrip(".") + remedy
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot write {error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
 
 

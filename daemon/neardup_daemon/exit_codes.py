@@ -43,8 +43,8 @@ _CODES: Final[tuple[tuple[type[BaseException], int], ...]] = (
     (Unavailable, DEPENDENCY_LOST),
     (BrokenPipeError, READER_LEFT),
 )
-_DISK_TROUBLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EIO})
-"""What writing a file or a pipe may meet that is no fault of the program."""
+_DISK_TROUBLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
+"""What writing a file or a pipe may meet that is no fault of the program; EFBIG by `ulimit -f`."""
 _WORST_FIRST: Final = (BUG, CORRUPT_DATA, USAGE, DEPENDENCY_LOST, READER_LEFT)
 
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.pipelines import essay, page_json
 
 PAGES = 6000
@@ -14,6 +16,40 @@ PRIVATE_MOUNTS = [
 ]
 MOUNT = 'mount -t tmpfs -o size=3m,mode=700 tmpfs "$0"'
 MOUNT_AND_RUN = MOUNT + ' && { "$@"; code=$?; umount -l "$0"; exit $code; }'
+
+
+LIMITED = 'ulimit -f 8; exec "$@"'
+"""Blocks of 512 or 1,024 bytes, by the shell."""
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["fingerprint"], "File too large"),
+        (["dedup", "--keep-representatives", "kept.jsonl"], "cannot write kept.jsonl: File too large"),
+    ],
+    ids=["to-standard-output", "to-a-file"],
+)
+def test_a_file_that_may_not_grow_ends_the_run_with_3_and_is_named_if_it_has_a_name(
+    tmp_path: Path, words: list[str], complaint: str
+) -> None:
+    crawl, output = tmp_path / "crawl.jsonl", tmp_path / "output"
+    crawl.write_bytes(b"".join(page_json(f"p{n}", essay(n)) + b"\n" for n in range(200)))
+    program = [sys.executable, "-m", "neardup_daemon", *words, str(crawl)]
+
+    with output.open("wb") as written:
+        run = subprocess.run(
+            ["sh", "-c", LIMITED, "sh", *program],
+            stdout=written,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONUNBUFFERED": ""},
+            timeout=90,
+            check=False,
+        )
+
+    assert run.returncode == 3, run.stderr
+    assert complaint in run.stderr.decode()
 
 
 def test_a_full_disk_ends_the_run_with_3_and_says_so(tmp_path: Path) -> None:

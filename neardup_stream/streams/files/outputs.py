@@ -11,9 +11,12 @@ from fcntl import F_GETFL, fcntl
 from io import BufferedWriter, FileIO
 from pathlib import Path
 from stat import S_IMODE, S_ISBLK, S_ISFIFO, S_ISREG
-from typing import IO, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 __all__ = ["STANDARD_OUTPUT", "OutputFile", "buffered_output", "check_outputs", "is_pipe_or_device"]
 
@@ -113,7 +116,7 @@ class OutputFile:
         return self._partial
 
     def __enter__(self) -> FileIO:
-        """Open the file.
+        """Open the file; errors of writing to it name it.
 
         Raises:
             ConfigError: it may not be written.
@@ -149,15 +152,16 @@ class OutputFile:
     def _opened(self) -> FileIO:
         descriptor = _descriptor(self._place)
         if descriptor is not None:
-            return FileIO(_duplicate(descriptor), "w")
+            return _NamedFile(_duplicate(descriptor), self._path)
         status = _status(self._place)
         if status is not None and not S_ISREG(status.st_mode):
-            return FileIO(self._path, "w")
+            return _NamedFile(self._path, self._path)
         if status is not None:
             os.close(os.open(self._place, os.O_WRONLY))  # raises for a file that may not be written
         self._place = self._place.resolve()
         partial = self._place.with_name(_partial_name(self._place.name))
-        file = FileIO(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666), "w")
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
+        file = _NamedFile(descriptor, self._path)
         self._partial = partial
         if status is not None:
             os.fchmod(file.fileno(), S_IMODE(status.st_mode))
@@ -170,6 +174,22 @@ class OutputFile:
             self._partial = None
         else:
             _logger.warning("partial_output_kept", extra={"fields": {"path": str(self._partial)}})
+
+
+class _NamedFile(FileIO):
+    """A file to write; an OSError of a descriptor would not say which file it is."""
+
+    def __init__(self, file: str | int, shown_name: str, *, closefd: bool = True) -> None:
+        super().__init__(file, "w", closefd=closefd)
+        self._shown_name = shown_name
+
+    def write(self, data: "Buffer", /) -> int:
+        """Write as much as the operating system takes."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = self._shown_name
+            raise
 
 
 @contextmanager
@@ -190,7 +210,7 @@ def buffered_output(path: str) -> Iterator[IO[bytes]]:
 def _standard_output() -> FileIO:
     if fcntl(_STDOUT_FD, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise ConfigError("standard output is closed: name an output file, or redirect it")
-    return FileIO(_STDOUT_FD, "w", closefd=False)
+    return _NamedFile(_STDOUT_FD, "standard output", closefd=False)
 
 
 def is_pipe_or_device(path: str) -> bool:

@@ -23,6 +23,7 @@ from neardup_stream.errors import (
         pytest.param(StoreUnavailable("unavailable"), 3, id="store-unavailable"),
         pytest.param(StreamUnavailable("unavailable"), 3, id="stream-unavailable"),
         pytest.param(OSError(errno.ENOSPC, "disk full"), 3, id="disk-full"),
+        pytest.param(OSError(errno.EFBIG, "file too large"), 3, id="limit-of-file-sizes"),
         pytest.param(CorruptData("bytes"), 4, id="corrupt"),
         pytest.param(InvariantBroken("promise"), 70, id="broken-promise"),
         pytest.param(ZeroDivisionError(), 70, id="anything-else"),

@@ -126,6 +126,14 @@ def test_an_open_file_that_is_only_read_is_refused(tmp_path: Path) -> None:
     assert place.read_bytes() == b"earlier\n"
 
 
+def test_an_error_of_writing_names_the_file() -> None:
+    with (
+        pytest.raises(OSError, match=r"No space left on device: '/dev/full'"),
+        OutputFile("/dev/full") as file,
+    ):
+        file.write(b"x")
+
+
 def test_small_writes_are_gathered_and_all_arrive(tmp_path: Path) -> None:
     place = tmp_path / "pairs.jsonl"
 
