@@ -15,12 +15,16 @@ def main() -> NoReturn:
     from neardup_daemon.cli import main as run  # noqa: PLC0415 - takes a while, in which a signal may come
     from neardup_daemon.exit_codes import after_signal  # noqa: PLC0415 - the same
     from neardup_daemon.gc_tuning import collect_rarely  # noqa: PLC0415 - the same
-    from neardup_daemon.standard_streams import open_closed_streams  # noqa: PLC0415 - the same
+    from neardup_daemon.standard_streams import (  # noqa: PLC0415 - the same
+        buffer_standard_output,
+        open_closed_streams,
+    )
 
     if is_interruptible:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     collect_rarely()
     open_closed_streams()
+    buffer_standard_output()
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup wants it
             signal.signal(number, lambda received, _frame: sys.exit(after_signal(received)))

@@ -3,12 +3,12 @@
 import errno
 import os
 import sys
-from io import BufferedWriter, FileIO, TextIOWrapper
+from io import BufferedWriter, FileIO, RawIOBase, TextIOWrapper
 from typing import Any, TextIO
 
 from neardup_stream.errors import ConfigError
 
-__all__ = ["discard", "open_closed_streams"]
+__all__ = ["buffer_standard_output", "discard", "open_closed_streams"]
 
 
 class _ClosedOutput(FileIO):
@@ -37,6 +37,17 @@ def open_closed_streams() -> None:
         sys.stdout = TextIOWrapper(BufferedWriter(closed), encoding="utf-8")
     if sys.stderr is None:
         sys.stderr = open(_devnull(os.O_RDWR), "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+
+
+def buffer_standard_output() -> None:
+    """Give standard output a buffer where PYTHONUNBUFFERED leaves it without one.
+
+    Without one Python loses what the operating system does not take at once, as of a disk that becomes full.
+    """
+    if isinstance(sys.stdout.buffer, RawIOBase):
+        encoding, errors = sys.stdout.encoding, sys.stdout.errors
+        written = FileIO(sys.stdout.fileno(), "w", closefd=False)
+        sys.stdout = TextIOWrapper(BufferedWriter(written), encoding=encoding, errors=errors)
 
 
 def _devnull(flags: int) -> int:

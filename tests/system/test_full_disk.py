@@ -30,8 +30,9 @@ LIMITED = 'ulimit -f 8; exec "$@"'
     ],
     ids=["to-standard-output", "to-a-file"],
 )
+@pytest.mark.parametrize("unbuffered", ["", "1"], ids=["buffered", "unbuffered"])
 def test_a_file_that_may_not_grow_ends_the_run_with_3_and_is_named_if_it_has_a_name(
-    tmp_path: Path, words: list[str], complaint: str
+    tmp_path: Path, words: list[str], complaint: str, unbuffered: str
 ) -> None:
     crawl, output = tmp_path / "crawl.jsonl", tmp_path / "output"
     crawl.write_bytes(b"".join(page_json(f"p{n}", essay(n)) + b"\n" for n in range(200)))
@@ -43,7 +44,7 @@ def test_a_file_that_may_not_grow_ends_the_run_with_3_and_is_named_if_it_has_a_n
             stdout=written,
             stderr=subprocess.PIPE,
             cwd=tmp_path,
-            env=os.environ | {"PYTHONUNBUFFERED": ""},
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
             timeout=90,
             check=False,
         )
