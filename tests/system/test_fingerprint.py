@@ -4,6 +4,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from neardup_stream.fingerprints.simhash import SimhashConfig, fingerprint_texts
 from tests.system.conftest import call
 
@@ -70,6 +72,28 @@ def test_a_crawler_s_own_field_names_are_read(tmp_path: Path) -> None:
     lines, _ = fingerprint("--config", str(config), "-", stdin=record)
 
     assert [line["url"] for line in lines] == ["https://example.com/1"]
+
+
+@pytest.mark.parametrize("words", [["fingerprint", "-"], ["config", "show"], ["plan", "--pages", "1000"]])
+def test_settings_that_are_appended_to_are_refused_and_stay_as_they_are(
+    tmp_path: Path, words: list[str]
+) -> None:
+    config = tmp_path / "my.toml"
+    config.write_text("[verdict]\nmin_tokens = 7\n")
+
+    with config.open("ab") as output:
+        run = subprocess.run(
+            [sys.executable, "-m", "neardup_daemon", *words, "--config", str(config)],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+
+    assert run.returncode == 2
+    assert b"is an input and an output" in run.stderr
+    assert config.read_text() == "[verdict]\nmin_tokens = 7\n"
 
 
 def test_an_input_that_is_appended_to_is_refused(tmp_path: Path) -> None:

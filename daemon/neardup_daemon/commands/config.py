@@ -15,6 +15,7 @@ from neardup_daemon.settings.environment import ignored_variables
 from neardup_daemon.settings.loading import Known, SourceKind, known_settings, read_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
+from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
 
 __all__ = ["config"]
 
@@ -37,6 +38,7 @@ def show(config: Path | None, overrides: Sequence[str], *, as_json: bool) -> Non
     known = known_settings(Settings)
     for variable in ignored_variables(os.environ, known):
         click.echo(f"ignored: environment variable {printable(variable)} names no setting", err=True)
+    check_outputs([str(config)] if config else [], (STANDARD_OUTPUT,))
     settings, kinds = read_settings(Settings, config, overrides, os.environ)
     values = {name: _shown(settings, name, setting) for name, setting in known.items()}
     click.echo(_as_json(values) if as_json else _as_toml(values, kinds), nl=False)

@@ -12,6 +12,7 @@ import click
 
 from neardup_daemon.settings.loading import known_settings
 from neardup_daemon.settings.settings import Settings
+from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
 
 __all__ = ["Count", "Number", "flags_as_settings", "used_files", "with_json", "with_settings", "with_state"]
 
@@ -74,13 +75,18 @@ def flags_as_settings(*names: str) -> Callable[[Command], Command]:
 
 
 def with_settings(*names: str) -> Callable[[Command], Command]:
-    """Add the same flags, and call the command with `settings: Settings`, read and valid."""
+    """Add the same flags, and call the command with `settings: Settings`, read and valid.
+
+    Standard output may be none of the files that the settings are read from or name.
+    """
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def with_loaded(*args: Any, config: Path | None, overrides: list[str], **rest: Any) -> Any:
             click.get_current_context().meta[_SETTINGS_FILE] = config
-            return command(*args, settings=Settings.load(config, overrides, os.environ), **rest)
+            settings = Settings.load(config, overrides, os.environ)
+            check_outputs(used_files(settings), (STANDARD_OUTPUT,))
+            return command(*args, settings=settings, **rest)
 
         return flags_as_settings(*names)(with_loaded)
 
