@@ -1,6 +1,7 @@
 """`rebuild --into`: tables are laid out for more pages while daemons run, and the command is killed."""
 
 import asyncio
+import json
 import os
 import re
 import signal
@@ -26,6 +27,7 @@ from tests.servers.kafka import KafkaBroker
 from tests.servers.process import is_paused, wait_until
 from tests.servers.program import piped_program
 from tests.servers.proxy import start_proxy
+from tests.servers.query_api import start_query_api
 from tests.servers.redis import RedisCluster, RedisServer
 from tests.system.conftest import StoredIndex, call
 
@@ -125,6 +127,21 @@ def test_daemons_start_with_the_settings_of_either_layout_and_with_no_other(inde
     refused = StoredIndex(index.server, other).call("query", "https://example.com/a")
     assert refused.returncode == 2
     assert b"set these" in refused.stderr
+
+
+def test_the_query_api_compares_and_explains_by_the_layout_in_force(index: StoredIndex) -> None:
+    index.hold(*(page_json(name, essay(1)) for name in "ab"))
+    names = [URL.format(name) for name in "ab"]
+    compared = json.dumps({"first": {"url": names[0]}, "second": {"url": names[1]}}).encode()
+
+    with start_query_api(index.settings) as api:
+        assert lay_out(index.settings, 20_000_000).returncode == 0
+        answers = [
+            api.ask("GET", f"/v1/explain?url={names[0]}&url={names[1]}", None),
+            api.post("/v1/compare", compared),
+        ]
+
+    assert [answer.value["tables"]["simhash_count"] for answer in answers] == [6, 6]
 
 
 def test_the_layout_in_force_cancels_what_another_run_has_begun(index: StoredIndex) -> None:

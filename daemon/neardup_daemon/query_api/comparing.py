@@ -147,9 +147,8 @@ class Comparing:
 
     async def _answer(self, first: _Side, second: _Side) -> CompareAnswer:
         clusters = await cluster_of(first.page, self._stores), await cluster_of(second.page, self._stores)
-        explanation = await self._threads.run(
-            explain, first.page, second.page, self._settings, clusters, self._index.archives()
-        )
+        archives, in_force = self._index.archives(), await self._stores.tables.settings_in_force()
+        explanation = await self._threads.run(explain, first.page, second.page, in_force, clusters, archives)
         texts = await self._threads.run(
             shown_texts,
             (first.text or "", second.text or ""),
