@@ -1,7 +1,7 @@
 """Crawls to look at in the web page: the demo's through Kafka, many clusters, and hostile pages."""
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from aiokafka import AIOKafkaProducer
@@ -14,6 +14,7 @@ from tests.servers.kafka import run_apart
 __all__ = [
     "CLUSTERS",
     "HOSTILE",
+    "HOSTILE_REASON",
     "HOSTILE_RECORDS",
     "LARGE_CLUSTER_PAGES",
     "Fed",
@@ -53,6 +54,9 @@ HOSTILE_RECORDS: tuple[Fed, ...] = (
     (b"\xff\x00" + IMAGE.encode(), IMAGE.encode()),
 )
 """Records that become dead letters, with markup in keys and details."""
+
+HOSTILE_REASON = f"\u202ereason\u200b{SCRIPT}"
+"""Of a dead letter that another program wrote."""
 
 
 def hostile_pages() -> list[Fed]:
@@ -101,12 +105,14 @@ def many_clusters(count: int = CLUSTERS) -> Iterator[bytes]:
         yield msgspec.json.encode({"url": f"https://large.example/{number}", "text": essay(1)})
 
 
-def publish(bootstrap_servers: str, topic: str, records: Iterable[Fed]) -> None:
-    """Append records to a topic, in order."""
+def publish(
+    bootstrap_servers: str, topic: str, records: Iterable[Fed], headers: Sequence[tuple[str, bytes]] = ()
+) -> None:
+    """Append records to a topic, in order, each with these headers."""
 
     async def send() -> None:
         async with AIOKafkaProducer(bootstrap_servers=bootstrap_servers) as producer:
             for key, value in records:
-                await producer.send(topic, value, key=key)
+                await producer.send(topic, value, key=key, headers=headers)
 
     run_apart(send())

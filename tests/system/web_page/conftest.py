@@ -6,12 +6,14 @@ from contextlib import ExitStack
 import pytest
 from playwright.sync_api import Browser
 
+from neardup_stream.wire.dead_letters import ERROR_PREFIX
 from tests.servers.browser import start_chromium
 from tests.servers.daemon import start_daemon
 from tests.servers.kafka import KafkaBroker
 from tests.servers.query_api import start_query_api
 from tests.servers.redis import RedisServer
 from tests.shown_crawls import (
+    HOSTILE_REASON,
     HOSTILE_RECORDS,
     demo_crawl,
     hostile_pages,
@@ -40,6 +42,8 @@ def shown(kafka_broker: KafkaBroker, redis_server: RedisServer) -> Iterator[Show
     kafka_broker.create_topics(dict.fromkeys(topics.values(), 1))
     fed = [*records_of(crawl), *syndicated(24), *hostile_pages(), *HOSTILE_RECORDS]
     publish(kafka_broker.bootstrap_servers, topics["pages"], fed)
+    reason = (f"{ERROR_PREFIX}reason", HOSTILE_REASON.encode())
+    publish(kafka_broker.bootstrap_servers, topics["dead_letters"], [(b"key", b"value")], [reason])
     with ExitStack() as stack:
         daemon = stack.enter_context(start_daemon(settings))
         many.hold(*many_clusters())

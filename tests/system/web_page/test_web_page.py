@@ -14,6 +14,7 @@ from tests.api_examples import EXAMPLES, shape
 from tests.shown_crawls import (
     CLUSTERS,
     HOSTILE,
+    HOSTILE_REASON,
     LARGE_CLUSTER_PAGES,
     syndicated,
 )
@@ -30,6 +31,8 @@ from tests.system.web_page.looks import (
 )
 
 GRAPH_PAGES = 200
+
+INVISIBLE = {"\u202e", "\u202c", "\u200b"}
 
 
 @pytest.mark.parametrize("example", [each for each in EXAMPLES if each.is_recent], ids=lambda each: each.path)
@@ -248,11 +251,30 @@ def test_names_of_hostile_pages_are_text_wherever_they_are_shown(shown: Shown, l
             outside = not href.startswith(f"http://127.0.0.1:{shown.demo.port}/#/")
             assert not outside or href.startswith("https://")
             assert (rel, target) == (("noreferrer noopener", "_blank") if outside else ("", ""))
-        assert "\u202e" not in page.locator("main").inner_text()
+        assert not INVISIBLE & set(page.locator("main").inner_text())
 
     cluster = look.at(shown.demo, f"clusters/{cluster_id(shown.demo, HOSTILE[0])}")
     names = cluster.locator("tbody .address").all_text_contents()
     assert names == [name.replace("\u202e", "\\u{202E}") for name in HOSTILE]
+
+
+def test_the_reason_of_a_dead_letter_is_spelled_out(shown: Shown, look: Look) -> None:
+    page = look.at(shown.demo, "dead-letters")
+
+    spelled = HOSTILE_REASON.replace("\u202e", "\\u{202E}").replace("\u200b", "\\u{200B}")
+    assert spelled in page.locator("main code").all_text_contents()
+
+
+def test_given_texts_are_spelled_out(shown: Shown, look: Look) -> None:
+    page = look.at(shown.demo, "compare")
+    for name in ("first", "second"):
+        fill_in(page, name, "Text", "words of a page \u202eturned\u202c and \u200bhidden")
+    page.get_by_role("button", name="Compare").click()
+
+    text = page.locator(".text-lines").first
+    expect(text).to_contain_text("\\u{202E}turned")
+    expect(text).to_contain_text("\\u{200B}hidden")
+    assert not INVISIBLE & set(text.inner_text())
 
 
 def test_given_markup_is_shown_as_text_and_never_runs(shown: Shown, look: Look) -> None:

@@ -9,7 +9,7 @@ const OWN_LINK = /^(#\/|\/openapi\.json$)/;
 // (bidirectional overrides, zero-width spaces), lone surrogates, and line and paragraph separators.
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
 
-/** Return a text of a crawled page in which characters that cannot be seen are spelled out. */
+/** Return a text in which characters that cannot be seen are spelled out: for attributes; elements do it themselves. */
 export function visible(text) {
   return String(text).replace(INVISIBLE, (found) => `\\u{${found.codePointAt(0).toString(16).toUpperCase()}}`);
 }
@@ -46,10 +46,11 @@ function filled(made, attributes, children) {
   return made;
 }
 
-/** Append nodes and texts, and lists of them; null and false are left out. */
+/** Append nodes and texts, and lists of them; null and false are left out. Texts are made visible. */
 export function append(parent, ...children) {
   for (const child of children) {
     if (Array.isArray(child)) append(parent, ...child);
+    else if (typeof child === "string") parent.append(visible(child));
     else if (child !== null && child !== undefined && child !== false) parent.append(child);
   }
 }
@@ -79,7 +80,7 @@ export function crawledLink(url) {
 
 /** Return text of a crawled page on one line, isolated from the direction of the text around it. */
 export function quoted(text) {
-  return element("bdi", { class: "quoted" }, visible(text));
+  return element("bdi", { class: "quoted" }, String(text));
 }
 
 /** Return a URL or an id as text; of a URL the host stands out, because it says whose page it is. */
@@ -87,8 +88,8 @@ export function address(text) {
   const [, scheme, host, path] = WEB.exec(text) ?? [null, "", "", text];
   return element("bdi", { class: "address", dir: "ltr" },
     scheme && element("span", { class: "scheme" }, scheme),
-    host && element("span", { class: "host" }, visible(host)),
-    visible(path));
+    host && element("span", { class: "host" }, host),
+    path);
 }
 
 /** Return a link to the view of a stored page. */

@@ -114,12 +114,12 @@ function mark(page, { x, y }, at, tree, isLabelled) {
   const kind = page.is_representative ? "representative" : link?.kind ?? "loose";
   const label = isLabelled && drawn("text", {
     x: x < -1 ? -13 : 13, y: page.is_representative ? -15 : 4, "text-anchor": x < -1 ? "end" : "start",
-  }, visible(shortName(page.url, 20)));
+  }, shortName(page.url, 20));
   return drawn("g", {
     class: `node ${kind}`, transform: `translate(${x} ${y})`, tabindex: "-1", role: "img",
     "aria-label": page.is_representative ? `${visible(page.url)}, representative` : `${visible(page.url)}, ${kind}`,
   },
-  drawn("title", {}, visible(page.url)),
+  drawn("title", {}, page.url),
   drawn("circle", { r: page.is_representative ? 10 : 7 }), label);
 }
 
@@ -153,7 +153,7 @@ function details({ pages, links }, at, tree) {
     element("p", { class: "detail-title" }, pageCell(page)),
     element("p", {}, pill(page.is_representative ? "representative" : link ? link.kind : "duplicate")),
     element("dl", { class: "facts" },
-      parent && fact("Linked to", element("span", { class: "address" }, visible(parent.url))),
+      parent && fact("Linked to", element("span", { class: "address" }, parent.url)),
       link && link.resemblance !== undefined && fact("Resemblance", bar(link.resemblance)),
       link && fact("Differing bits", `${link.distance_bits} of 64`),
       link && link.is_firm !== undefined && fact("Firm", link.is_firm ? "yes: it links clusters by itself" : "no: other matches support it"),

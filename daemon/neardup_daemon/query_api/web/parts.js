@@ -48,7 +48,7 @@ export function failure(problem, retry = null) {
   const again = retry && (problem.status === 0 || problem.status === 429 || (problem.status >= 500 && problem.status !== 501));
   return element("div", { class: "notice bad", role: "alert" },
     element("p", { class: "empty-title" }, problem.title ?? "The page has failed"),
-    element("p", {}, visible(problem.message)),
+    element("p", {}, problem.message),
     again && element("button", { type: "button", on: { click: retry } }, "Try again"));
 }
 
