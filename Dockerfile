@@ -33,7 +33,6 @@ ENV PATH=/opt/neardup-stream/bin:$PATH \
 USER 10001:10001
 EXPOSE 9464
 STOPSIGNAL SIGTERM
-HEALTHCHECK --interval=10s --timeout=3s --start-period=60s \
-  CMD ["python3", "-c", "import urllib.request as r; r.urlopen('http://127.0.0.1:9464/livez', timeout=2)"]
+# No HEALTHCHECK: it would ask every command for the port of `run`. See docs/deploying.md.
 ENTRYPOINT ["neardup-stream"]
 CMD ["run", "--config", "/etc/neardup-stream/neardup.toml"]

@@ -196,6 +196,17 @@ def test_compose_mounts_files_that_there_are_and_settings_that_load() -> None:
     assert all(set(service.get("depends_on", ())) <= services.keys() for service in services.values())
 
 
+def test_only_daemons_have_a_health_check_and_it_asks_their_port() -> None:
+    compose = yaml.safe_load((DEPLOY / "compose" / "compose.yaml").read_text())
+    settings = Settings.load(DEPLOY / "compose" / "neardup.toml")
+    ours = {name: each for name, each in compose["services"].items() if "build" in each}
+    checks = {name: each["healthcheck"]["test"] for name, each in ours.items() if "healthcheck" in each}
+
+    assert list(checks) == ["neardup-stream"]
+    assert f"http://127.0.0.1:{settings.http.port}/livez" in checks["neardup-stream"][-1]
+    assert not re.search("^HEALTHCHECK", (DEPLOY.parent / "Dockerfile").read_text(), re.MULTILINE)
+
+
 def test_the_images_user_port_and_command_are_those_of_the_pods() -> None:
     dockerfile = (DEPLOY.parent / "Dockerfile").read_text()
     pod = yaml.safe_load((DEPLOY / "kubernetes/base/deployment.yaml").read_text())["spec"]["template"]["spec"]
