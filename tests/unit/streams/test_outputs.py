@@ -99,13 +99,13 @@ def test_devices_and_standard_output_are_written_directly(path: str) -> None:
     assert output.partial_path is None
 
 
-@pytest.mark.parametrize("folder", ["/dev/fd", "/proc/self/fd", f"/proc/{os.getpid()}/fd"])
+@pytest.mark.parametrize("folder", ["/dev/fd", "/proc/self/fd", "/proc/{own}/fd"])
 def test_an_open_file_that_is_named_by_its_number_is_continued(tmp_path: Path, folder: str) -> None:
     place = tmp_path / "all.jsonl"
     place.write_bytes(b"earlier\n")
 
     with place.open("ab") as ours:
-        with OutputFile(f"{folder}/{ours.fileno()}") as file:
+        with OutputFile(f"{folder.format(own=os.getpid())}/{ours.fileno()}") as file:
             file.write(b"later\n")
         ours.write(b"still open\n")
 
