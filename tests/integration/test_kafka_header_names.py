@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from aiokafka import AIOKafkaProducer
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 from aiokafka.record.default_records import _DefaultRecordBatchBuilderPy
 
 from neardup_stream.message import Record
 from neardup_stream.pipeline.offsets import next_offsets
+from neardup_stream.streams.kafka.consumer import fetch
 from neardup_stream.streams.kafka.snapshot import open_snapshot
 from tests.contracts.streams import read_records
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
@@ -41,6 +42,37 @@ async def produce(topic: Topic, names: Sequence[bytes], *, partition: int = 0, c
         for number, name in enumerate(names):
             batch.append(key=b"%d" % number, value=b"page", timestamp=None, headers=[(named(name), b"v")])
         await (await producer.send_batch(batch, topic.name, partition=partition))
+
+
+async def test_a_partition_that_cannot_be_parsed_is_found_while_another_one_is_busy(
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic(partitions=2)
+    await produce(topic, [BAD], partition=1)
+    for _ in range(40):
+        await produce(topic, [GOOD] * 5)
+
+    async with (
+        asyncio.timeout(WAIT_SECONDS),
+        AIOKafkaConsumer(
+            topic.name,
+            bootstrap_servers=topic.connection.bootstrap_servers,
+            auto_offset_reset="earliest",
+            max_partition_fetch_bytes=200,
+        ) as consumer,
+    ):
+        counts: list[int] = []
+        with pytest.raises(UnicodeDecodeError):
+            await count_all(consumer, counts)
+
+    assert sum(counts) < 100
+
+
+async def count_all(consumer: AIOKafkaConsumer, counts: list[int]) -> None:
+    """Fetch the records of the busy partition."""
+    while sum(counts) < 200:
+        fetched = await fetch(consumer, 256, 1 << 20)
+        counts.append(sum(map(len, fetched.values())))
 
 
 def names(records: Sequence[Record]) -> list[str]:

@@ -8,13 +8,12 @@ cannot parse.
 
 import asyncio
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from types import ModuleType
 from typing import Any, NamedTuple, Self, SupportsIndex
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, OffsetAndMetadata, TopicPartition
 from aiokafka.client import AIOKafkaClient
-from aiokafka.consumer.fetcher import READ_COMMITTED, FetchResult, PartitionRecords
+from aiokafka.consumer.fetcher import READ_COMMITTED, FetchError, FetchResult, PartitionRecords
 from aiokafka.errors import KafkaError, NotLeaderForPartitionError, for_code
 from aiokafka.protocol.fetch import FetchRequest
 from aiokafka.record import default_records
@@ -182,8 +181,8 @@ def take_fetched(
 ) -> dict[TopicPartition, list[ConsumerRecord]]:
     """Return records that the consumer has fetched already, until the room is full.
 
-    `getmany` counts records alone, and they may expand a thousandfold. What cannot be parsed is left to the
-    next `getmany`, which fetches it once more and raises.
+    `getmany` counts records alone, and they may expand a thousandfold. What cannot be parsed is raised by the
+    next `getmany`.
 
     Args:
         consumer: whose `getmany` has just returned, so that its assignment stands.
@@ -196,26 +195,35 @@ def take_fetched(
         is_wanted = type(fetched) is FetchResult and (not partitions or one in partitions)
         if room.is_full or not is_wanted:
             continue
-        if fetched.check_assignment(one) and (records := _taken(fetched, room)):
+        records, error = _taken(fetched, room) if fetched.check_assignment(one) else ([], None)
+        if records:
             taken[one] = records
+        if error is not None:  # in front, for `getmany` looks no further than the first record
+            fetcher._records[one] = FetchError(error=error, backoff=0)
+            fetcher._records.move_to_end(one, last=False)
+            break
         if not fetched.has_more():
             del fetcher._records[one]
             fetcher._notify(fetcher._wait_consume_future)
     return taken
 
 
-def _taken(fetched: FetchResult, room: Room) -> list[ConsumerRecord]:
+def _taken(fetched: FetchResult, room: Room) -> tuple[list[ConsumerRecord], Exception | None]:
+    """Return records, and what ended them if that was an error."""
     records: list[ConsumerRecord] = []
-    with suppress(KafkaError, UnicodeDecodeError, ExpansionExceeded):
+    failure: Exception | None = None
+    try:
         for record in fetched._partition_records:
             records.append(record)
             room.take(record)
             if room.is_full:
                 fetched._update_position()
-                return records
+                return records, None
+    except (KafkaError, UnicodeDecodeError, ExpansionExceeded) as error:
+        failure = error
     fetched._update_position()
     fetched._partition_records = None
-    return records
+    return records, failure
 
 
 async def fetch_partition(

@@ -37,6 +37,8 @@ async def fetch_any_names(
         max_records: of all partitions.
         max_bytes: likewise, of keys, values and headers.
     """
+    if not offsets:
+        return {}
     records, size_bytes = max(1, max_records // len(offsets)), max_bytes // len(offsets)
     return {
         one: await fetch_partition(consumer, one, offset, limit_bytes, Room(records, size_bytes))
