@@ -78,9 +78,9 @@ class _Plan(NamedTuple):
 
     @property
     def changed_bytes(self) -> int:
-        """Of cells, before and after."""
-        cells = (self.changes.expected.values(), self.changes.writes.values())
-        return sum(len(value) for values in cells for value in values if value)
+        """Of the cells that are written, before and after."""
+        before, after = self.changes.expected, self.changes.writes
+        return sum(len(value) + len(before.get(cell) or b"") for cell, value in after.items() if value)
 
 
 class PortionInClusters:

@@ -22,7 +22,7 @@ _ROOM_BYTES: Final = 256
 """Of each match that may wait for a page, about; where URLs are longer, fewer wait."""
 
 _LEFT_BYTES: Final = 1 << 18
-"""Of the cells in which one page leaves a match: a commit reads and writes them in some 5 ms."""
+"""Of the cells in which one page leaves a match beside others: a commit writes them in some 5 ms."""
 
 _EDGE_BYTES: Final = 100
 
@@ -93,11 +93,12 @@ class _WaitingRoom:
         """
         others = tuple(edge for edge in cell.edges if edge.match.handle != request.node.handle)
         edge = Edge(match.version, mirrored(match, request))
-        size_bytes = sum(map(_size_bytes, (*others, edge)))
-        is_full = len(others) >= self._pending_edges or size_bytes > self._pending_edges * _ROOM_BYTES
-        if (others and is_full) or size_bytes > self._bytes:
-            return False
-        self._bytes -= size_bytes
+        if others:
+            size_bytes = sum(map(_size_bytes, (*others, edge)))
+            room_bytes = min(self._pending_edges * _ROOM_BYTES, self._bytes)
+            if len(others) >= self._pending_edges or size_bytes > room_bytes:
+                return False
+            self._bytes -= size_bytes
         overlay.put_page(match.handle, msgspec.structs.replace(cell, edges=(*others, edge)))
         return True
 

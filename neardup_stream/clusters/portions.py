@@ -32,7 +32,7 @@ ROW_BYTES_AT_ONCE: Final = 1 << 19
 
 
 CHANGED_BYTES_AT_ONCE: Final = 1 << 19
-"""Bytes of cells, before and after, that one commit compares and writes, except for a single request."""
+"""Bytes of the cells that one commit writes, before and after, except for a single request."""
 
 
 def portions(
