@@ -1,7 +1,7 @@
 """Publish dead letters again: from their topic, or corrected from files."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
@@ -10,7 +10,7 @@ from neardup_daemon.kafka_wiring import kafka_sink
 from neardup_daemon.repair.dead_letters_topic import open_dead_letters
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.errors import ConfigError, CorruptData
-from neardup_stream.message import Message, Partition, Record
+from neardup_stream.message import Message, Partition, Position, Record
 from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.files.inputs import STDIN
 from neardup_stream.streams.files.jsonl import JsonLinesSink
@@ -75,7 +75,9 @@ async def save_topic(settings: Settings, choice: Choice, path: Path, *, from_sta
     offsets: dict[Partition, int] = {}
     async with open_dead_letters(settings, from_start=from_start) as topic:
         async with JsonLinesSink(str(path)) as sink:
-            async for records in topic.records():
+            async for read in topic.records():
+                # After a rebalance those that were not committed are read again.
+                records = [each for each in read if _is_behind(each.position, offsets)]
                 wanted = [
                     letter
                     for letter in map(_letter, records)
@@ -121,6 +123,10 @@ async def _put_back(letters: Sequence[Message], choice: Choice, sink: Sink) -> C
         )
     await sink.send(records)
     return Counter(fates)
+
+
+def _is_behind(position: Position, offsets: Mapping[Partition, int]) -> bool:
+    return position.offset >= offsets.get(position.partition, 0)
 
 
 def _check_is_new(path: Path) -> None:
