@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from neardup_daemon.cluster_files import ClusterOutput, cluster_output, cluster_rows
 from neardup_daemon.cut_short import in_thread
+from neardup_daemon.exit_codes import OK
 from neardup_daemon.files_run_notes import FilesRunNotes
 from neardup_daemon.files_run_options import FilesRun
 from neardup_daemon.gc_tuning import keep_what_is_loaded
@@ -151,10 +152,11 @@ async def run_over_files(
             if has_read_all:
                 await _keep_representatives(run, stores, source, settings.limits.max_page_bytes, run_name)
                 unwritten.discard(run.corpus)
-        if has_read_all and source.damage is None:
+        is_complete = has_read_all and stop.exit_code == OK
+        if is_complete and source.damage is None:
             revisits = await _write_revisits(run, notes, settings)
             unwritten.discard(run.warc)
-        is_complete = has_read_all
+        is_complete = has_read_all and stop.exit_code == OK
     if not is_complete:
         _report_unwritten(unwritten)
     return FilesRunEnd(
@@ -164,7 +166,7 @@ async def run_over_files(
         revisits,
         notes.findings,
         is_complete=is_complete and source.damage is None,
-        is_cut_short=stop.is_cut_short,
+        is_cut_short=stop.is_cut_short or stop.exit_code != OK,
     )
 
 

@@ -64,8 +64,8 @@ def test_a_second_signal_leaves_the_earlier_report(tmp_path: Path) -> None:
             run.stdin.writelines(page_json(name, essay(1)) + b"\n" for name in "ab")
             run.stdin.flush()
             wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("events*.partial")), 60)
-            run.send_signal(signal.SIGTERM)
-            run.send_signal(signal.SIGINT)
+            for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
+                run.send_signal(number)
             ended = run.wait(60)
         finally:
             run.kill()

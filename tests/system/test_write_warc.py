@@ -155,7 +155,7 @@ def test_a_second_signal_ends_the_writing_of_the_warc_and_the_first_does_not(
         assert run.stderr
         try:
             wait_until(lambda: any(path.stat().st_size for path in tmp_path.glob("out*.partial")), 60)
-            for number in (signal.SIGTERM, signal.SIGINT)[: 1 + is_cut]:
+            for number in (signal.SIGSTOP, *(signal.SIGTERM, signal.SIGINT)[: 1 + is_cut], signal.SIGCONT):
                 run.send_signal(number)
             ended, errors = run.wait(60), run.stderr.read()
         finally:
