@@ -1,5 +1,6 @@
 """`durability = replica`: no answer is returned before a replica has what it is based on."""
 
+import asyncio
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ import redis
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.config import RedisConfig
+from tests.redis_pipelines import until
 from tests.servers.proxy import Proxy, start_proxy
 from tests.servers.redis import RedisCluster, RedisServer, find_redis, find_valkey, start_redis
 
@@ -124,6 +126,22 @@ async def test_a_master_that_was_demoted_is_unavailable_and_not_refused(pair: Pa
 
             with pytest.raises(StoreUnavailable) as raised:
                 await run(client, READ)
+            admin.replicaof("NO", "ONE")
+
+    assert raised.value.reason == "read_only"
+
+
+async def test_a_master_that_is_demoted_while_a_call_waits_for_its_replica_is_unavailable(pair: Pair) -> None:
+    async with RedisClient(config(pair)) as client:
+        await run(client, WRITE, "as master")
+        pair.link.half_open()
+        waiting = asyncio.create_task(run(client, WRITE, "not replicated"))
+        with redis.Redis.from_url(pair.master.url) as admin:
+            await until(lambda: admin.info("clients")["blocked_clients"] == 1)
+            admin.replicaof("127.0.0.1", pair.replica.port)
+
+            with pytest.raises(StoreUnavailable, match="UNBLOCKED") as raised:
+                await waiting
             admin.replicaof("NO", "ONE")
 
     assert raised.value.reason == "read_only"

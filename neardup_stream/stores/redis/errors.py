@@ -66,15 +66,16 @@ _NOT_REPLICATED = _unavailable(
 )
 _INDEX_LOST = _unavailable("an index that lost what was decided", "index_lost", REMEDY)
 
+_DEMOTED = (
+    "it is a replica now, and the client looks for the master anew; if this stays, redis.url must name the"
+    " master, the cluster or the sentinels"
+)
+
 _ANSWERS: Final = (
     _unavailable("LOADING", "loading", "it reads its data from disk after a start, and serves once it has"),
-    _unavailable(
-        "READONLY",
-        "read_only",
-        "it is a replica now, and the client looks for the master anew; if this stays, redis.url must name"
-        " the master, the cluster or the sentinels",
-    ),
-    _unavailable("WAIT cannot be used with replica", "read_only", "the same"),
+    _unavailable("READONLY", "read_only", _DEMOTED),
+    _unavailable("WAIT cannot be used with replica", "read_only", _DEMOTED),
+    _unavailable("UNBLOCKED", "read_only", _DEMOTED),
     _unavailable(
         "MASTERDOWN", "master_down", "a replica lost its master: bring that back, or promote the replica"
     ),

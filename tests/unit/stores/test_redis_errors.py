@@ -81,6 +81,18 @@ def test_an_error_inside_a_script_is_known_by_its_first_word(words: str) -> None
     assert fault_of(exceptions.ResponseError(words)).reason == "out_of_memory"
 
 
+def test_a_master_that_is_demoted_while_it_waits_for_a_replica_is_waited_for() -> None:
+    error = exceptions.ResponseError(
+        "UNBLOCKED force unblock from blocking operation, instance state changed (master -> replica?)"
+    )
+
+    assert fault_of(error).reason == "read_only"
+
+
+def test_every_remedy_can_be_read_without_the_table() -> None:
+    assert [fault.sign for fault in FAULTS if fault.remedy == "the same"] == []
+
+
 def test_being_sent_from_node_to_node_without_end_is_a_move_of_slots() -> None:
     assert fault_of(exceptions.ClusterError("TTL exhausted.")).reason == "try_again"
 
