@@ -16,8 +16,9 @@ import redis
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS as SLOTS
 from redis.crc import key_slot
 
+from neardup_stream.errors import StoreUnavailable
 from neardup_stream.message import Record
-from neardup_stream.stores.redis.client import RedisClient
+from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.supervisor import FAILURES_OF_A_CLIENT
 from neardup_stream.streams.memory.streams import MemorySource, Pause, numbered
@@ -149,6 +150,28 @@ async def test_a_fault_costs_time_and_nothing_else_and_its_reason_is_counted(
     # Impatient only where time runs out: a busy machine answers late, too.
     async with client_of(site, ANSWER_SECONDS if reason == "timeout" else PATIENT_SECONDS) as client:
         await live_through(client, namespace, strike(site), {reason, "connection"}, reason)
+
+
+async def test_a_script_that_is_killed_is_unavailable_and_not_refused(
+    site: Site, client: RedisClient
+) -> None:
+    endless = Script.of("while redis.call('EXISTS', KEYS[1]) == 0 do end")
+    running = asyncio.create_task(client.run(endless, [ScriptCall(["never"], [])]))
+
+    await until(lambda: is_killed(site.admin))
+    with pytest.raises(StoreUnavailable, match="SCRIPT KILL ended our script") as raised:
+        await running
+
+    assert raised.value.reason == "busy"
+
+
+def is_killed(admin: redis.Redis) -> bool:
+    """Return whether a script ran, and ends now."""
+    try:
+        admin.script_kill()
+    except redis.ResponseError:
+        return False
+    return True
 
 
 async def test_slots_without_a_master_are_waited_for(namespace: str) -> None:

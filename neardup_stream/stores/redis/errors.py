@@ -71,6 +71,12 @@ _DEMOTED = (
     " master, the cluster or the sentinels"
 )
 
+_KILLED_SCRIPT = _unavailable(
+    "Script killed by user",
+    "busy",
+    "SCRIPT KILL ended our script, which is sent again; if it runs for long again, see SLOWLOG",
+)
+
 _ANSWERS: Final = (
     _unavailable("LOADING", "loading", "it reads its data from disk after a start, and serves once it has"),
     _unavailable("READONLY", "read_only", _DEMOTED),
@@ -95,6 +101,7 @@ _ANSWERS: Final = (
     _unavailable(
         "BUSY", "busy", "a script holds it: see SLOWLOG; SCRIPT KILL ends one that has written nothing"
     ),
+    _KILLED_SCRIPT,
     _unavailable("max number of clients", "too_many_clients", "raise its maxclients, or end idle clients"),
     Fault("NOPERM", ConfigError, None, "give this user the right that is named, or that check names"),
     Fault(
@@ -153,11 +160,15 @@ _BY_CLASS: Final[tuple[tuple[type[Exception], Fault], ...]] = (
 )
 """The first class that fits determines the fault of an error whose message does not."""
 
-_PASSWORD_WANTED = re.compile("HELLO must be called with the client already authenticated")
-"""What a server says that wants a password, to a client that greets it without."""
-
-_SCRIPT_REFUSED = re.compile("executing the script can't run|ACL failure in script")
-"""A script met NOPERM, in the words of Redis 7.0 and of later ones."""
+_BY_WORDING: Final = (
+    # To a client that greets a server without its password.
+    (re.compile("HELLO must be called with the client already authenticated"), _NOT_LET_IN),
+    # A script met NOPERM, in the words of Redis 7.0 and of later ones.
+    (re.compile("executing the script can't run|ACL failure in script"), _BY_SIGN["NOPERM"]),
+    # Before Redis 7 behind a line number without a minus.
+    (re.compile(_KILLED_SCRIPT.sign), _KILLED_SCRIPT),
+)
+"""Answers that do not begin with their sign."""
 
 _REFUSALS: Final = (
     exceptions.AuthenticationError,
@@ -182,10 +193,9 @@ _FIRST_WORDS: Final[Mapping[type[Exception], str]] = {
 def fault_of(error: Exception) -> Fault:
     """Return the row of the table that an error of the client belongs to."""
     error = _origin(error)
-    if _PASSWORD_WANTED.search(str(error)):
-        return _NOT_LET_IN
-    if _SCRIPT_REFUSED.search(str(error)):
-        return _BY_SIGN["NOPERM"]
+    for wording, fault in _BY_WORDING:
+        if wording.search(str(error)):
+            return fault
     if found := _SIGN.search(_words(error)):
         return _BY_SIGN[found[1]]
     return next(fault for kind, fault in _BY_CLASS if isinstance(error, kind))

@@ -89,6 +89,21 @@ def test_a_master_that_is_demoted_while_it_waits_for_a_replica_is_waited_for() -
     assert fault_of(error).reason == "read_only"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Script killed by user with SCRIPT KILL... script: 46bc44ce, on @user_script:1.",
+        "Error running script (call to f_46bc): @user_script:1: Script killed by user with SCRIPT KILL...",
+        "Script killed by user with SCRIPT KILL.",
+    ],
+    ids=["Redis 7", "Redis 6", "Valkey"],
+)
+def test_a_script_that_an_operator_killed_is_sent_again(words: str) -> None:
+    fault = fault_of(exceptions.ResponseError(words))
+
+    assert (fault.error, fault.reason) == (StoreUnavailable, "busy")
+
+
 def test_every_remedy_can_be_read_without_the_table() -> None:
     assert [fault.sign for fault in FAULTS if fault.remedy == "the same"] == []
 
