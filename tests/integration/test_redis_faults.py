@@ -16,12 +16,13 @@ import redis
 from redis.crc import REDIS_CLUSTER_HASH_SLOTS as SLOTS
 from redis.crc import key_slot
 
-from neardup_stream.errors import StoreUnavailable
+from neardup_stream.errors import ConfigError, StoreUnavailable
 from neardup_stream.message import Record
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.supervisor import FAILURES_OF_A_CLIENT
 from neardup_stream.streams.memory.streams import MemorySource, Pause, numbered
+from tests.moving_slots import moving_slot, other_key
 from tests.pipelines import essay, page_json
 from tests.redis_pipelines import FaultMeters, events_without_faults, published_events, redis_pipeline, until
 from tests.servers.process import free_ports, wait_until
@@ -193,6 +194,18 @@ async def test_slots_on_the_move_are_waited_for(redis_cluster: RedisCluster, nam
         await live_through(client, namespace, moving_slot(redis_cluster, b"c"), reasons, "try_again")
 
 
+async def test_a_node_of_a_cluster_that_is_named_as_one_server_is_refused(
+    redis_cluster: RedisCluster,
+) -> None:
+    home, other = redis_cluster.master_of("key"), other_key(redis_cluster, b"key")
+
+    async with RedisClient(RedisConfig(home.url)) as client:
+        with pytest.raises(ConfigError, match=r"MOVED .*that is part of a cluster"):
+            await client.execute("HGET", other, "field")
+        with pytest.raises(ConfigError, match=r"CROSSSLOT .*that is part of a cluster"):
+            await client.run(Script.of("return 1"), [ScriptCall(["key", other], [])])
+
+
 async def live_through(
     client: RedisClient,
     namespace: str,
@@ -232,29 +245,6 @@ def slot_without_a_master(admin: Any, slot: int) -> Iterator[None]:
     admin.execute_command("CLUSTER DELSLOTS", slot)
     yield
     admin.execute_command("CLUSTER ADDSLOTS", slot)
-
-
-@contextmanager
-def moving_slot(cluster: RedisCluster, tag: bytes) -> Iterator[None]:
-    """Some of its keys are here, and others nowhere yet: no script can run on both."""
-    slot = key_slot(tag)
-    with ExitStack() as stack:
-        source, target = (
-            stack.enter_context(redis.Redis.from_url(cluster.master_of(key).url))
-            for key in (f"{{{tag.decode()}}}", other_key(cluster, tag))
-        )
-        ids = [node.execute_command("CLUSTER MYID").decode() for node in (source, target)]
-        target.execute_command("CLUSTER SETSLOT", slot, "IMPORTING", ids[0])
-        source.execute_command("CLUSTER SETSLOT", slot, "MIGRATING", ids[1])
-        yield
-        for node in (source, target):
-            node.execute_command("CLUSTER SETSLOT", slot, "STABLE")
-
-
-def other_key(cluster: RedisCluster, tag: bytes) -> str:
-    """Return a key on another master than the tag's."""
-    home = cluster.master_of(f"{{{tag.decode()}}}")
-    return next(key for key in map(str, range(100)) if cluster.master_of(key) is not home)
 
 
 async def test_connections_that_are_cut_all_the_time_lose_nothing(

@@ -114,6 +114,13 @@ _ANSWERS: Final = (
 _NOT_LET_IN = Fault(
     "NOAUTH or WRONGPASS", ConfigError, None, "set the user name and the password that it asks for"
 )
+_PART_OF_CLUSTER = Fault(
+    "MOVED, ASK or CROSSSLOT",
+    ConfigError,
+    None,
+    "redis.url names one server, and that is part of a cluster: write redis+cluster:// or rediss+cluster://"
+    " and the addresses of its nodes",
+)
 _NO_TRUST = Fault(
     "no trust in TLS",
     ConfigError,
@@ -134,6 +141,7 @@ FAULTS: Final = (
     _INDEX_LOST,
     *_ANSWERS,
     _NOT_LET_IN,
+    _PART_OF_CLUSTER,
     _NO_TRUST,
     _REFUSED_COMMAND,
 )
@@ -160,6 +168,9 @@ _BY_CLASS: Final[tuple[tuple[type[Exception], Fault], ...]] = (
 )
 """The first class that fits determines the fault of an error whose message does not."""
 
+_CLUSTER_ONLY: Final = (exceptions.AskError, exceptions.ClusterCrossSlotError)
+"""What only a node of a cluster answers; MOVED is an AskError too."""
+
 _BY_WORDING: Final = (
     # To a client that greets a server without its password.
     (re.compile("HELLO must be called with the client already authenticated"), _NOT_LET_IN),
@@ -184,15 +195,25 @@ _FIRST_WORDS: Final[Mapping[type[Exception], str]] = {
     exceptions.MasterDownError: "MASTERDOWN",
     exceptions.ClusterDownError: "CLUSTERDOWN",
     exceptions.TryAgainError: "TRYAGAIN",
+    exceptions.AskError: "ASK",
+    exceptions.MovedError: "MOVED",
+    exceptions.ClusterCrossSlotError: "CROSSSLOT",
     exceptions.OutOfMemoryError: "OOM",
     exceptions.NoPermissionError: "NOPERM",
 }
 """The client takes the first word from the messages of these."""
 
 
-def fault_of(error: Exception) -> Fault:
-    """Return the row of the table that an error of the client belongs to."""
+def fault_of(error: Exception, *, is_cluster: bool = False) -> Fault:
+    """Return the row of the table that an error of the client belongs to.
+
+    Args:
+        error: of the client.
+        is_cluster: whether it is a cluster's client, which follows slots from node to node.
+    """
     error = _origin(error)
+    if isinstance(error, _CLUSTER_ONLY) and not is_cluster:
+        return _PART_OF_CLUSTER
     for wording, fault in _BY_WORDING:
         if wording.search(str(error)):
             return fault
@@ -207,8 +228,11 @@ def not_replicated(seconds: float) -> NeardupError:
 
 
 @contextmanager
-def redis_errors() -> Iterator[None]:
+def redis_errors(*, is_cluster: bool = False) -> Iterator[None]:
     """Turn the client's errors into ours.
+
+    Args:
+        is_cluster: as for `fault_of`.
 
     Raises:
         ConfigError: the server refuses us; waiting will not help.
@@ -220,7 +244,7 @@ def redis_errors() -> Iterator[None]:
     except exceptions.DataError:
         raise  # a bug of ours: what we send is no command
     except (exceptions.RedisError, exceptions.RedisClusterException, OSError) as error:
-        raise _error(fault_of(error), _words(_origin(error))) from error
+        raise _error(fault_of(error, is_cluster=is_cluster), _words(_origin(error))) from error
 
 
 def _origin(error: Exception) -> Exception:

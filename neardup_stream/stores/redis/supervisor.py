@@ -60,7 +60,7 @@ class Supervisor:
         tenure = self._tenure
         tenure.user_count += 1
         try:
-            with redis_errors():
+            with redis_errors(is_cluster=self._config.is_cluster):
                 yield tenure.client
             tenure.failure_count = 0
         except StoreUnavailable as error:

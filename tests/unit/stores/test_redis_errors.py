@@ -104,6 +104,25 @@ def test_a_script_that_an_operator_killed_is_sent_again(words: str) -> None:
     assert (fault.error, fault.reason) == (StoreUnavailable, "busy")
 
 
+CLUSTER_ONLY = [
+    exceptions.MovedError("14381 127.0.0.1:7393"),
+    exceptions.AskError("14381 127.0.0.1:7393"),
+    exceptions.ClusterCrossSlotError("Keys in request don't hash to the same slot"),
+]
+
+
+@pytest.mark.parametrize("error", CLUSTER_ONLY, ids=["MOVED", "ASK", "CROSSSLOT"])
+def test_one_server_that_answers_as_a_cluster_is_a_wrong_setting(error: Exception) -> None:
+    with pytest.raises(ConfigError, match=r"part of a cluster: write redis\+cluster://"), redis_errors():
+        raise error
+
+
+def test_slots_that_move_under_the_client_of_a_cluster_are_waited_for() -> None:
+    faults = [fault_of(error, is_cluster=True) for error in CLUSTER_ONLY[:2]]
+
+    assert [fault.reason for fault in faults] == ["try_again"] * 2
+
+
 def test_every_remedy_can_be_read_without_the_table() -> None:
     assert [fault.sign for fault in FAULTS if fault.remedy == "the same"] == []
 
