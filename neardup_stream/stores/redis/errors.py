@@ -178,6 +178,13 @@ _BY_WORDING: Final = (
     (re.compile("executing the script can't run|ACL failure in script"), _BY_SIGN["NOPERM"]),
     # Before Redis 7 behind a line number without a minus.
     (re.compile(_KILLED_SCRIPT.sign), _KILLED_SCRIPT),
+    # A script emptied a key of a slot that moves, and used it again: the key is at the other node now.
+    (re.compile("(?i)script attempted to access a non local key"), _BY_SIGN["TRYAGAIN"]),
+    # Nodes hear of each other while a script holds one for long.
+    (
+        re.compile("(?i)script attempted to execute a (write )?command while the cluster"),
+        _BY_SIGN["CLUSTERDOWN"],
+    ),
 )
 """Answers that do not begin with their sign."""
 

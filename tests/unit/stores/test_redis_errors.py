@@ -123,6 +123,22 @@ def test_slots_that_move_under_the_client_of_a_cluster_are_waited_for() -> None:
     assert [fault.reason for fault in faults] == ["try_again"] * 2
 
 
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("Script attempted to access a non local key in a cluster node script: 5a", "try_again"),
+        ("Lua script attempted to access a non local key in a cluster node", "try_again"),
+        ("Script attempted to execute a command while the cluster is down script: 5a", "cluster_down"),
+        (
+            "Script attempted to execute a write command while the cluster is down and readonly script: 5a",
+            "cluster_down",
+        ),
+    ],
+)
+def test_a_script_that_a_change_of_the_cluster_cut_is_sent_again(words: str, reason: str) -> None:
+    assert fault_of(exceptions.ResponseError(words), is_cluster=True).reason == reason
+
+
 def test_every_remedy_can_be_read_without_the_table() -> None:
     assert [fault.sign for fault in FAULTS if fault.remedy == "the same"] == []
 
