@@ -205,8 +205,8 @@ class RankWrite(msgspec.Struct, frozen=True, gc=False):
 class RecordDrop(NamedTuple):
     """Remove the record of `handle` if it is still `expected`, and raise its slot's version floor.
 
-    That the handle had a record is remembered. A record that is lost has nothing to remove: `expected` is
-    None, and the floor is raised if nothing is stored.
+    A record that is lost has nothing to remove: `expected` is None, and the floor is raised if nothing is
+    stored. Wherever the record is gone, it is remembered that the handle had one.
     """
 
     handle: Handle

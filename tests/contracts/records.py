@@ -161,6 +161,26 @@ async def a_lost_record_leaves_a_floor_as_if_it_was_dropped(store: RecordStore) 
     assert await store.replace([RecordChange(NEXT_TO_LOW, None, b"a", 3)]) == [RecordAnswer(b"a")]
 
 
+async def a_lost_record_is_remembered_where_the_floor_is_high_enough(store: RecordStore) -> None:
+    await store.replace([RecordChange(LOW, None, b"old")])
+    await store.drop([RecordDrop(LOW, b"old", floor=3)])
+
+    assert await store.drop([RecordDrop(NEXT_TO_LOW, None, floor=3)]) == [True]
+    answer = RecordAnswer(None, floor=3, was_dropped=True)
+    assert await store.replace([RecordChange(NEXT_TO_LOW, None, b"new", floor=3)]) == [answer]
+
+
+async def a_record_that_was_lost_before_its_drop_is_remembered(store: RecordStore) -> None:
+    await store.replace([RecordChange(LOW, None, b"old")])
+    await store.drop([RecordDrop(LOW, b"old", floor=3)])
+
+    assert await store.drop([RecordDrop(NEXT_TO_LOW, b"lost", floor=4)]) == [False]
+    assert await store.replace([RecordChange(NEXT_TO_LOW, None, b"new")]) == [RecordAnswer(None, floor=3)]
+    assert await store.drop([RecordDrop(NEXT_TO_LOW, b"lost", floor=3)]) == [True]
+    answer = RecordAnswer(None, floor=3, was_dropped=True)
+    assert await store.replace([RecordChange(NEXT_TO_LOW, None, b"new")]) == [answer]
+
+
 async def a_record_that_came_again_is_not_dropped_as_lost(store: RecordStore) -> None:
     await store.replace([RecordChange(LOW, None, b"new")])
 
@@ -261,6 +281,8 @@ RECORD_CLAIMS = [
     a_record_that_changed_is_not_dropped,
     dropping_twice_is_dropping_once,
     a_lost_record_leaves_a_floor_as_if_it_was_dropped,
+    a_lost_record_is_remembered_where_the_floor_is_high_enough,
+    a_record_that_was_lost_before_its_drop_is_remembered,
     a_record_that_came_again_is_not_dropped_as_lost,
     a_floor_never_falls,
     a_floor_holds_for_its_whole_slot_and_no_other,

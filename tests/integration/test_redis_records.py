@@ -58,7 +58,7 @@ async def answers(store: RecordStore, random_source: random.Random) -> object:
         [RankWrite(choose(HANDLES), random_source.randrange(3), random_source.randrange(2)) for _ in range(4)]
     )
     dropped = await store.drop(
-        [RecordDrop(choose(HANDLES), choose(VALUES), random_source.randrange(3)) for _ in range(4)]
+        [RecordDrop(choose(HANDLES), choose([None, *VALUES]), random_source.randrange(3)) for _ in range(4)]
     )
     walked = [sorted((await store.walk(slot, 1)).records) for slot in range(store.slot_count)]
     return replaced, dropped, walked, await store.fetch(HANDLES)
@@ -118,3 +118,15 @@ async def test_a_slot_remembers_a_bounded_number_of_dropped_handles(
         RecordAnswer(None, 0, was_dropped=True) if is_any_dropped else RecordAnswer(b"new"),
     ]
     assert await client.execute("OBJECT", "ENCODING", records._keys.record_slot(0)) == b"listpack"
+
+
+async def test_a_handle_that_is_dropped_again_and_again_is_remembered_once(records: RedisRecords) -> None:
+    dropped = [Handle(0x0101), Handle(0x0001), Handle(0x0100)]  # the third one's bytes lie across the others
+    for _ in range(DROPPED_HANDLES):
+        await records.drop([RecordDrop(handle, None, floor=0) for handle in dropped])
+
+    answers = await records.replace(
+        [RecordChange(handle, None, b"new") for handle in (*dropped, Handle(0x0110))]
+    )
+
+    assert answers == [RecordAnswer(None, 0, was_dropped=True)] * 3 + [RecordAnswer(b"new")]

@@ -75,13 +75,14 @@ class MemoryRecords:
         return RecordAnswer(stored) if stored is not None else RecordAnswer(None, floor, was_dropped)
 
     def _drop(self, drop: RecordDrop) -> bool:
-        slot = self._slot_of(drop.handle)
+        slot, number = self._slot_of(drop.handle), self._number_of(drop.handle)
         if slot.get(drop.handle) == drop.expected:
             slot.pop(drop.handle, None)
-            self._dropped.add(drop.handle)
-            number = self._number_of(drop.handle)
             self._floors[number] = max(self._floors[number], drop.floor)
-        return drop.handle not in slot and self.known_floor(drop.handle) >= drop.floor
+        is_gone = drop.handle not in slot and self._floors[number] >= drop.floor
+        if is_gone:
+            self._dropped.add(drop.handle)
+        return is_gone
 
     def _slot_of(self, handle: Handle) -> dict[Handle, bytes]:
         return self._slots[self._number_of(handle)]

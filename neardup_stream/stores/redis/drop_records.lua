@@ -4,23 +4,39 @@
 -- saw, empty for nothing; the floor that it asks for. The last one: how many handles a slot remembers.
 -- Returns 1 where the record is gone, now or since an earlier run of this call, else 0.
 local most = tonumber(ARGV[#ARGV])
+
+-- What a slot remembers of dropped handles, and the last two bytes of one more.
+local function with_handle(dropped, last)
+  if dropped == '*' then
+    return dropped
+  end
+  local found = string.find(dropped, last, 2, true)
+  while found and found % 2 == 1 do
+    found = string.find(dropped, last, found + 1, true)
+  end
+  if found then
+    return dropped
+  end
+  return #dropped - 1 < 2 * most and dropped .. last or '*'
+end
+
 local gone = {}
 for i = 1, #KEYS do
   local handle = string.sub(ARGV[1], 8 * i - 7, 8 * i)
   local seen, floor = ARGV[2 * i], tonumber(ARGV[2 * i + 1])
   local now, slot = unpack(redis.call('HMGET', KEYS[i], handle, ''))
-  slot = slot or '0:'
-  local digits = string.match(slot, '^%d+')
+  local digits, dropped = string.match(slot or '0:', '^(%d+)(.*)$')
   local stands = tonumber(digits)
-  local is_lost = not now and seen == '' and stands < floor
-  if now == seen or is_lost then
-    local dropped = string.sub(slot, #digits + 1)
-    if dropped ~= '*' then
-      dropped = #dropped - 1 < 2 * most and dropped .. string.sub(handle, 7) or '*'
+  local is_gone = now == seen or (not now and (seen == '' or stands >= floor))
+  if is_gone then
+    local left = string.format('%.0f', math.max(floor, stands)) .. with_handle(dropped, string.sub(handle, 7))
+    if now then
+      redis.call('HDEL', KEYS[i], handle)
     end
-    redis.call('HDEL', KEYS[i], handle)
-    redis.call('HSET', KEYS[i], '', string.format('%.0f', math.max(floor, stands)) .. dropped)
+    if left ~= slot then
+      redis.call('HSET', KEYS[i], '', left)
+    end
   end
-  gone[i] = (now == seen or is_lost or (not now and stands >= floor)) and 1 or 0
+  gone[i] = is_gone and 1 or 0
 end
 return gone
