@@ -30,11 +30,12 @@ for i = 1, #KEYS do
   local is_gone = now == seen or (not now and (seen == '' or stands >= floor))
   if is_gone then
     local left = string.format('%.0f', math.max(floor, stands)) .. with_handle(dropped, string.sub(handle, 7))
-    if now then
-      redis.call('HDEL', KEYS[i], handle)
-    end
+    -- First what is left: a hash that is empty between, in a slot that moves to another node, cannot be written.
     if left ~= slot then
       redis.call('HSET', KEYS[i], '', left)
+    end
+    if now then
+      redis.call('HDEL', KEYS[i], handle)
     end
   end
   gone[i] = is_gone and 1 or 0
