@@ -4,10 +4,13 @@ import secrets
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["TIME_DIGITS", "Policy", "new_token"]
+__all__ = ["TIME_DIGITS", "TOKEN_DIGITS", "Policy", "new_token"]
 
 TIME_DIGITS = 12
 """Of a token, that say when its index was made."""
+
+_CHANCE_BYTES = 8
+TOKEN_DIGITS = TIME_DIGITS + 2 * _CHANCE_BYTES
 
 
 class Policy(NamedTuple):
@@ -29,4 +32,4 @@ def new_token(now_ms: int, above: str = "") -> str:
     '000000000006'
     """
     least_ms = int(above[:TIME_DIGITS], 16) + 1 if above else 0
-    return f"{max(now_ms, least_ms):0{TIME_DIGITS}x}{secrets.token_hex(8)}"
+    return f"{max(now_ms, least_ms):0{TIME_DIGITS}x}{secrets.token_hex(_CHANCE_BYTES)}"

@@ -14,6 +14,8 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.input_epochs import InputEpochs
 from neardup_stream.stores.redis.keys import ClusterKeys
 
+TOKEN, ANOTHER = "1" * 28, "2" * 28
+
 
 @pytest.fixture(params=["redis_server", "valkey_server", "redis_cluster"])
 async def client(request: pytest.FixtureRequest) -> AsyncIterator[RedisClient]:
@@ -25,7 +27,7 @@ async def client(request: pytest.FixtureRequest) -> AsyncIterator[RedisClient]:
 def epochs_of(client: RedisClient, namespace: str) -> tuple[InputEpochs, RedisClusters]:
     keys = ClusterKeys(namespace=namespace, schema_id="5c", slot_bits=2)
     clusters = RedisClusters(client, keys)
-    return InputEpochs(client, namespace, clusters, keys, "token"), clusters
+    return InputEpochs(client, namespace, clusters, keys, TOKEN), clusters
 
 
 async def test_an_epoch_only_rises_and_a_lower_one_is_refused(client: RedisClient, namespace: str) -> None:
@@ -81,11 +83,29 @@ async def test_a_note_beside_the_first_offset_counts_once_something_was_decided(
     one = Partition("pages", 0)
     ceiling = Cell(DECIDED, partition_name(one))
 
-    await epochs.check({one: "another 0 pages"}, unread=[one])
+    await epochs.check({one: f"{ANOTHER} 0 pages"}, unread=[one])
     await epochs.check({one: ""}, unread=[one])
     with pytest.raises(ConfigError, match="decided below offset 3, and it knows of offsets below 0"):
-        await epochs.check({one: "token 3 pages"}, unread=[one])
+        await epochs.check({one: f"{TOKEN} 3 pages"}, unread=[one])
     await clusters.commit(Transaction(floors={}, expected={}, writes={ceiling: bytes(6) + b"3"}))
-    await epochs.check({one: "token 3 pages"}, unread=[one])
-    with pytest.raises(ConfigError, match="committed offsets with index another"):
-        await epochs.check({one: "another 3 pages"}, unread=[one])
+    await epochs.check({one: f"{TOKEN} 3 pages"}, unread=[one])
+    with pytest.raises(ConfigError, match=f"committed offsets with index {ANOTHER}"):
+        await epochs.check({one: f"{ANOTHER} 3 pages"}, unread=[one])
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    ["", "set by ops", "reset", "moved 3 days", f"{TOKEN} \u0663 pages", f"{TOKEN} {'9' * 5000} pages"],
+    ids=["empty", "a sentence", "a word", "a number in it", "other digits", "too many digits"],
+)
+async def test_metadata_that_another_program_committed_is_no_note(
+    client: RedisClient, namespace: str, metadata: str
+) -> None:
+    epochs, clusters = epochs_of(client, namespace)
+    one = Partition("pages", 0)
+
+    await epochs.check({one: metadata}, unread=[one])
+    with pytest.raises(ConfigError, match=r"the group has committed offsets, and .* knows of no page"):
+        await epochs.check({one: metadata})
+    await clusters.trim(one, 7)
+    await epochs.check({one: metadata})

@@ -4,6 +4,7 @@ A topic that was deleted and made anew counts its offsets from 0 again, and what
 would be held against the new records. So the operator gives it another epoch, which makes it another input.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, Self
 
@@ -18,6 +19,7 @@ from neardup_stream.stores.cluster_store import (
     partition_name,
 )
 from neardup_stream.stores.guarded_clusters import REMEDY
+from neardup_stream.stores.index_identity import TOKEN_DIGITS
 from neardup_stream.stores.redis.client import RedisClient, Script, ScriptCall
 from neardup_stream.stores.redis.keys import ClusterKeys, epochs_key
 
@@ -25,12 +27,16 @@ __all__ = ["InputEpochs"]
 
 _RAISE = Script.load("raise_input_epoch")
 
+_WITNESS = re.compile(rf"([0-9a-f]{{{TOKEN_DIGITS}}}|) ([0-9]{{1,19}}) (.+)")
+"""Token, ceiling and input, as `InputEpochs.witnesses` writes them."""
+
 
 class _Witness(NamedTuple):
     """What is noted beside a committed offset.
 
     Attributes:
-        token: of the index; empty for an offset that an operator or an older program committed.
+        token: of the index; empty for an offset that an operator or an older program committed, whatever is
+            noted there.
         ceiling: everything below it may have been decided.
         input_id: in whose offsets the ceiling is counted.
     """
@@ -41,9 +47,9 @@ class _Witness(NamedTuple):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return what the text says, as far as it says anything."""
-        token, ceiling, input_id = [*text.split(" ", 2), "", "", ""][:3]
-        return cls(token, int(ceiling or 0), input_id)
+        """Return what the text says; an empty witness where another program wrote it."""
+        found = _WITNESS.fullmatch(text)
+        return cls(found[1], int(found[2]), found[3]) if found else cls("", 0, "")
 
 
 class InputEpochs:

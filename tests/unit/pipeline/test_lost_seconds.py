@@ -24,7 +24,7 @@ from tests.crashes import Crash
 from tests.pipelines import QUICK, Pipeline, essay, page_json
 
 PARTITION, OTHER = Partition("memory", 0), Partition("other", 0)
-INDEX = "0193a0b1"
+INDEX = f"{0x0193A0B1:028x}"
 PAGES = numbered(
     [page_json("a", essay(1)), page_json("b", essay(1)), None],
     keys=[b"https://example.com/a", b"https://example.com/b", b"https://example.com/b"],
