@@ -1,6 +1,6 @@
 """Writes the report of a run over files."""
 
-from io import RawIOBase
+from io import FileIO
 
 from neardup_daemon.reports.findings import Findings
 from neardup_daemon.reports.rendering import Run, render_report
@@ -10,7 +10,7 @@ from neardup_daemon.settings.settings import Settings
 __all__ = ["write_report"]
 
 
-def write_report(output: RawIOBase, run: Run, findings: Findings, settings: Settings) -> None:
+def write_report(output: FileIO, run: Run, findings: Findings, settings: Settings) -> None:
     """Read the texts of the examples again, and write the page.
 
     Raises:
@@ -20,4 +20,4 @@ def write_report(output: RawIOBase, run: Run, findings: Findings, settings: Sett
     texts = read_texts(run.files, positions, settings)
     rest = memoryview(render_report(run, findings, texts).encode())
     while rest:
-        rest = rest[output.write(rest) or 0 :]
+        rest = rest[output.write(rest) :]

@@ -4,6 +4,7 @@ import logging
 import os
 import re
 import secrets
+import select
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from errno import EBADF
@@ -98,7 +99,8 @@ class OutputFile:
 
     A regular file is written under another name in the same directory, and renamed when the block ends
     without an exception. After an exception the original file is unchanged, and the new data is in
-    `partial_path`. Standard output, pipes and devices are written directly.
+    `partial_path`. Standard output, pipes and devices are written directly; where one is full, a write
+    waits for its reader.
 
     Args:
         path: where to write; `-` is standard output.
@@ -177,19 +179,27 @@ class OutputFile:
 
 
 class _NamedFile(FileIO):
-    """A file to write; an OSError of a descriptor would not say which file it is."""
+    """A file to write; an OSError of a descriptor would not say which file it is.
+
+    It may be a pipe or a terminal that another program made non-blocking.
+    """
 
     def __init__(self, file: str | int, shown_name: str, *, closefd: bool = True) -> None:
         super().__init__(file, "w", closefd=closefd)
         self._shown_name = shown_name
 
     def write(self, data: "Buffer", /) -> int:
-        """Write as much as the operating system takes."""
+        """Write as much as the operating system takes, once it takes any."""
+        count: int | None
         try:
-            return super().write(data)
+            while (count := super().write(data)) is None:
+                poll = select.poll()
+                poll.register(self, select.POLLOUT)
+                poll.poll()
         except OSError as error:
             error.filename = self._shown_name
             raise
+        return count
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from io import RawIOBase
+from io import FileIO
 from typing import Final, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
@@ -95,7 +95,7 @@ class _Capture(NamedTuple):
 
 def write_revisits(
     paths: Sequence[str],
-    output: RawIOBase,
+    output: FileIO,
     duplicates: Duplicates,
     limits: RunLimits,
     check: Callable[[], None],
@@ -108,7 +108,7 @@ def write_revisits(
 
     Args:
         paths: regular files in WARC format, in the order in which they were read before.
-        output: where to write.
+        output: where to write; a `write` waits until there is room, as that of an `OutputFile`.
         duplicates: what was decided.
         limits: of the run that decided.
         check: called for every record; what it raises ends the writing.
@@ -128,7 +128,7 @@ def write_revisits(
 
 
 class _Writer:
-    def __init__(self, output: RawIOBase, duplicates: Duplicates, limits: RunLimits) -> None:
+    def __init__(self, output: FileIO, duplicates: Duplicates, limits: RunLimits) -> None:
         self._output = output
         self._duplicates = duplicates
         self._limits = limits
@@ -203,7 +203,7 @@ class _Writer:
         """Write a record as a gzip member without a time, so that equal input gives equal output."""
         member = memoryview(gzip.compress(record + b"\r\n\r\n", mtime=0))
         while member:
-            member = member[self._output.write(member) or 0 :]
+            member = member[self._output.write(member) :]
 
 
 def _capture(record: FramedRecord) -> _Capture:

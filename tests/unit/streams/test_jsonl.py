@@ -1,3 +1,4 @@
+import asyncio
 import os
 import resource
 from collections.abc import Iterator
@@ -22,6 +23,21 @@ async def test_a_reader_that_left_is_a_broken_pipe(tmp_path: Path) -> None:
         os.close(reader)
         with pytest.raises(BrokenPipeError):
             await sink.send([MESSAGE])
+
+
+async def test_lines_for_a_pipe_that_does_not_block_wait_for_its_reader() -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    line = b"x" * 300_000
+
+    with os.fdopen(reader, "rb") as read_end, os.fdopen(writer, "wb") as write_end:
+        reading = asyncio.create_task(asyncio.to_thread(read_end.read))
+        async with JsonLinesSink(f"/dev/fd/{writer}") as sink:
+            await sink.send([Message(key=None, value=line)])
+        write_end.close()
+        content = await reading
+
+    assert content == line + b"\n"
 
 
 async def test_a_full_disk_is_a_stream_that_is_unavailable() -> None:

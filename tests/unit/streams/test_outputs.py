@@ -1,5 +1,6 @@
 import os
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,21 @@ def test_an_error_of_writing_names_the_file() -> None:
         OutputFile("/dev/full") as file,
     ):
         file.write(b"x")
+
+
+def test_small_writes_to_a_full_pipe_that_does_not_block_all_arrive() -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    with os.fdopen(reader, "rb") as read_end, ThreadPoolExecutor(1) as thread:
+        with os.fdopen(writer, "wb", buffering=0) as write_end:
+            while write_end.write(bytes(512)):
+                pass
+            read = thread.submit(read_end.read)
+            with buffered_output(f"/dev/fd/{writer}") as file:
+                for _ in range(100_000):
+                    file.write(b"ten bytes\n")
+
+        assert read.result().lstrip(b"\0") == b"ten bytes\n" * 100_000
 
 
 def test_small_writes_are_gathered_and_all_arrive(tmp_path: Path) -> None:
