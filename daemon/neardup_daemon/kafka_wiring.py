@@ -153,11 +153,10 @@ def _transactions(
 ) -> KafkaTransactions:
     return KafkaTransactions(
         KafkaTransactionsConfig(
-            events=_sink_config(settings, settings.kafka.events_topic),
-            dead_letters=_sink_config(settings, settings.kafka.dead_letters_topic),
+            # Of the sinks, because these limits are those by which messages are built.
+            events=events.limit,
+            dead_letters=dead_letters.limit,
             group_id=settings.kafka.group_id,
-            largest_event_bytes=events.max_message_bytes,
-            largest_dead_letter_bytes=dead_letters.max_message_bytes,
         ),
         history,
     )

@@ -15,13 +15,13 @@ from neardup_stream.streams.kafka.admin import describe_topics
 from neardup_stream.streams.kafka.config import KafkaConnection, KafkaSinkConfig, KafkaSourceConfig
 from neardup_stream.streams.kafka.sink import KafkaSink
 from neardup_stream.streams.kafka.source import KafkaSource
+from neardup_stream.streams.kafka.topic_limits import TopicLimit
 from neardup_stream.streams.kafka.transactions import KafkaTransactions, KafkaTransactionsConfig
 from tests.servers.certificates import Authority
 from tests.servers.secure import KAFKA_PASSWORD, USER, SecureKafka, deployed_kafka_rights
 
 WRONG = Login(username=USER, password="wrong-4711")  # noqa: S106 - not a real one
 PAGE = Message(key=b"https://example.com/", value=b"{}")
-LARGEST_BYTES = 100_000
 RIGHTS = deployed_kafka_rights("{pages}", "{events}", "{dead_letters}", "{group}")
 
 
@@ -75,11 +75,9 @@ class Site:
     async def work_in_a_transaction(self) -> None:
         """The same, exactly once."""
         config = KafkaTransactionsConfig(
-            events=self.sink("events"),
-            dead_letters=self.sink("dead_letters"),
+            events=TopicLimit(self.sink("events")),
+            dead_letters=TopicLimit(self.sink("dead_letters")),
             group_id=self.name("group"),
-            largest_event_bytes=LARGEST_BYTES,
-            largest_dead_letter_bytes=LARGEST_BYTES,
         )
         partition = Partition(self.name("pages"), 0)
         async with KafkaTransactions(config) as transactions:

@@ -1,6 +1,7 @@
 """Transactions on the real broker, read by consumers that read committed and by those that do not."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,12 +16,15 @@ from neardup_stream.streams.kafka.config import (
     KafkaSourceConfig,
     OutOfRange,
 )
+from neardup_stream.streams.kafka.producers import largest_message_bytes
 from neardup_stream.streams.kafka.source import KafkaSource
+from neardup_stream.streams.kafka.topic_limits import TopicLimit
 from neardup_stream.streams.kafka.transactions import KafkaTransactions, KafkaTransactionsConfig
 from tests.contracts.transactions import TRANSACTION_CHECKS, Stage
 from tests.servers.kafka import KafkaBroker
 
-LARGEST_BYTES = 100_000
+REQUEST_BYTES = 100_000
+LARGEST_BYTES = largest_message_bytes(REQUEST_BYTES)
 
 
 @dataclass
@@ -49,11 +53,16 @@ class KafkaStage:
     def member(self) -> KafkaTransactions:
         return KafkaTransactions(
             KafkaTransactionsConfig(
-                events=KafkaSinkConfig(connection=self.connection, topic=f"{self.prefix}-events"),
-                dead_letters=KafkaSinkConfig(connection=self.connection, topic=f"{self.prefix}-letters"),
+                events=self.limit("events"),
+                dead_letters=self.limit("letters"),
                 group_id=f"{self.prefix}-group",
-                largest_event_bytes=LARGEST_BYTES,
-                largest_dead_letter_bytes=LARGEST_BYTES,
+            )
+        )
+
+    def limit(self, topic: str) -> TopicLimit:
+        return TopicLimit(
+            KafkaSinkConfig(
+                connection=self.connection, topic=f"{self.prefix}-{topic}", max_request_bytes=REQUEST_BYTES
             )
         )
 
@@ -129,13 +138,46 @@ async def test_a_message_that_is_too_large_is_found_before_anything_is_sent(stag
     largest, larger = (Message(key=None, value=b"x" * size) for size in (LARGEST_BYTES, LARGEST_BYTES + 1))
     async with stage.member() as member:
         await member.open([first])
-        with pytest.raises(ConfigError, match="100001 bytes"):
+        with pytest.raises(ConfigError, match=f"one of {LARGEST_BYTES + 1} bytes"):
             await member.deliver(first, events=[larger], dead_letters=(), next_offset=1)
-        with pytest.raises(ConfigError, match="100001 bytes"):
+        with pytest.raises(ConfigError, match=f"one of {LARGEST_BYTES + 1} bytes"):
             await member.deliver(first, events=(), dead_letters=[larger], next_offset=1)
         await member.deliver(first, events=[largest], dead_letters=[largest], next_offset=1)
 
     assert [len(value) for value in await stage.read("events")] == [LARGEST_BYTES]
+
+
+@pytest.mark.parametrize("lowered", ["events", "letters"])
+async def test_batches_shrink_when_one_of_the_topics_takes_less_than_it_did(
+    stage: KafkaStage, lowered: str
+) -> None:
+    first, _ = stage.partitions
+    messages = [Message(key=b"k", value=os.urandom(2000)) for _ in range(40)]
+    async with stage.member() as member:
+        await member.open([first])
+        stage.broker.configure_topic(f"{stage.prefix}-{lowered}", {"max.message.bytes": "20000"})
+        with pytest.raises(StreamUnavailable) as raised:
+            await _deliver_until_refused(member, first, messages)
+
+        await _opened(member, [first])
+        await member.deliver(first, events=messages, dead_letters=messages, next_offset=1)
+        large = [Message(key=b"k", value=os.urandom(20_000))]
+        with pytest.raises(ConfigError, match=f"{stage.prefix}-{lowered} accepts messages of at most"):
+            await member.deliver(first, events=large, dead_letters=large, next_offset=2)
+
+    assert raised.value.reason == "message_size"
+    values = {message.value for message in messages}
+    events, dead_letters = await stage.delivered()
+    assert (set(events), set(dead_letters)) == (values, values)
+
+
+async def _deliver_until_refused(
+    member: KafkaTransactions, partition: Partition, messages: Sequence[Message]
+) -> None:
+    """A broker takes a moment to follow a change of a topic."""
+    async with asyncio.timeout(30):
+        while True:
+            await member.deliver(partition, events=messages, dead_letters=messages, next_offset=1)
 
 
 async def test_a_paused_broker_costs_the_transaction_and_nothing_else(

@@ -9,17 +9,16 @@ from aiokafka.errors import KafkaError, KafkaTimeoutError
 
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message
-from neardup_stream.streams.kafka.admin import require_topics
 from neardup_stream.streams.kafka.config import KafkaSinkConfig
 from neardup_stream.streams.kafka.diagnosis import explain
 from neardup_stream.streams.kafka.errors import kafka_errors
 from neardup_stream.streams.kafka.producers import (
     check_sizes,
     discard_producer,
-    largest_message_bytes,
     open_producer,
     send_batches,
 )
+from neardup_stream.streams.kafka.topic_limits import TopicLimit
 
 __all__ = ["KafkaSink"]
 
@@ -33,12 +32,15 @@ class KafkaSink:
     aiokafka's idempotent producer retries forever, so a send that takes too long continues in the background:
     what it delivers later is a redelivery. After a rejected batch the producer is replaced, because the gap
     in its sequence numbers makes the broker reject everything that follows.
+
+    Attributes:
+        limit: of the topic, read when the sink is opened and after a batch was too large.
     """
 
     def __init__(self, config: KafkaSinkConfig) -> None:
+        self.limit = TopicLimit(config)
         self._config = config
         self._producer: AIOKafkaProducer | None = None
-        self._max_bytes = config.max_request_bytes
         self._opening = asyncio.Lock()
 
     async def __aenter__(self) -> Self:
@@ -48,7 +50,7 @@ class KafkaSink:
             StreamUnavailable: the cluster cannot be reached.
             ConfigError: the topic does not exist, or may not be written.
         """
-        await self._look_at_topic()
+        await self.limit.read()
         with kafka_errors(f"connecting to {self._config.connection.bootstrap_servers}", "Write"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 await self._open_producer()
@@ -62,7 +64,7 @@ class KafkaSink:
     @property
     def max_message_bytes(self) -> int:
         """Return the limit of the topic minus the overhead of a message."""
-        return largest_message_bytes(self._max_bytes)
+        return self.limit.max_message_bytes
 
     async def send(self, messages: Sequence[Message]) -> None:
         """Deliver all messages to every in-sync replica.
@@ -79,7 +81,7 @@ class KafkaSink:
             await self._send(messages)
         except StreamUnavailable as error:
             if error.reason == "message_size":
-                await self._look_at_topic()
+                await self.limit.read()
             else:
                 await explain(self._config.connection, [self._config.topic], "Write")
             raise
@@ -122,12 +124,6 @@ class KafkaSink:
                 except KafkaError:
                     await self._discard(producer)
                     raise
-
-    async def _look_at_topic(self) -> None:
-        """Read the limit of the topic, or find out that it is gone."""
-        facts = await require_topics(self._config.connection, [self._config.topic], "Write")
-        limit_bytes = facts[self._config.topic].max_message_bytes
-        self._max_bytes = min(self._config.max_request_bytes, limit_bytes or self._config.max_request_bytes)
 
     async def _opened(self) -> AIOKafkaProducer:
         """Return the producer, a new one where the last was discarded, and one for calls at the same time."""

@@ -17,11 +17,12 @@ from neardup_stream.errors import StreamUnavailable
 from neardup_stream.gather_all import gather_all
 from neardup_stream.message import Message, Partition
 from neardup_stream.streams.kafka.admin import committed_offsets
-from neardup_stream.streams.kafka.config import KafkaSinkConfig
+from neardup_stream.streams.kafka.config import KafkaConnection
 from neardup_stream.streams.kafka.errors import kafka_errors
 from neardup_stream.streams.kafka.partitions import name_of, topic_partition_of
 from neardup_stream.streams.kafka.producers import check_sizes, discard_producer, open_producer, send_batches
 from neardup_stream.streams.kafka.start_offsets import InputHistory, NoHistory
+from neardup_stream.streams.kafka.topic_limits import TopicLimit
 
 __all__ = ["KafkaTransactions", "KafkaTransactionsConfig"]
 
@@ -34,15 +35,16 @@ class KafkaTransactionsConfig:
         events: where events go, and how everything is sent.
         dead_letters: where dead letters go, on the same cluster.
         group_id: consumer group whose offsets are committed.
-        largest_event_bytes: what the topic takes.
-        largest_dead_letter_bytes: what the topic takes.
     """
 
-    events: KafkaSinkConfig
-    dead_letters: KafkaSinkConfig
+    events: TopicLimit
+    dead_letters: TopicLimit
     group_id: str
-    largest_event_bytes: int
-    largest_dead_letter_bytes: int
+
+    @property
+    def connection(self) -> KafkaConnection:
+        """Return the cluster of both topics."""
+        return self.events.config.connection
 
     def producer_options(self, partition: Partition) -> dict[str, Any]:
         """Return the keyword arguments of aiokafka's producer for one input partition.
@@ -50,12 +52,12 @@ class KafkaTransactionsConfig:
         A transaction times out after `request_timeout_seconds`, at the broker too: until it ends, consumers
         with read_committed wait at its start.
         """
-        options = self.events.producer_options()
-        largest_bytes = min(self.largest_event_bytes, self.largest_dead_letter_bytes)
+        options = self.events.config.producer_options()
+        largest_bytes = min(self.events.max_message_bytes, self.dead_letters.max_message_bytes)
         return options | {
             "max_batch_size": min(options["max_batch_size"], largest_bytes),
             "transactional_id": f"{self.group_id}-{name_of(topic_partition_of(partition))}",
-            "transaction_timeout_ms": round(self.events.connection.request_timeout_seconds * 1000),
+            "transaction_timeout_ms": round(self.connection.request_timeout_seconds * 1000),
         }
 
 
@@ -63,7 +65,7 @@ class KafkaTransactions:
     """Send events and dead letters and commit offsets of a group, in one transaction.
 
     A failed producer is discarded. Its transaction is aborted when the next producer is initialized, or by
-    the broker, after a timeout.
+    the broker, after a timeout. After a batch that was too large the limits of both topics are read again.
 
     Cost: for each partition a producer with two or three connections; for each transaction five requests one
     after the other, and a marker in every partition that it sent to.
@@ -72,7 +74,7 @@ class KafkaTransactions:
     def __init__(self, config: KafkaTransactionsConfig, history: InputHistory | None = None) -> None:
         self._config = config
         self._history = history or NoHistory()
-        self._timeout_seconds = config.events.connection.request_timeout_seconds
+        self._timeout_seconds = config.connection.request_timeout_seconds
         self._producers: dict[Partition, AIOKafkaProducer] = {}
 
     async def __aenter__(self) -> Self:
@@ -96,8 +98,7 @@ class KafkaTransactions:
         with kafka_errors("opening transactions", "Write"):
             async with asyncio.timeout(self._timeout_seconds):
                 await gather_all(map(self._open, partitions))
-        connection = self._config.events.connection
-        offsets = await committed_offsets(connection, self._config.group_id, list(by_topic))
+        offsets = await committed_offsets(self._config.connection, self._config.group_id, list(by_topic))
         return {by_topic[one]: offset for one, offset in offsets.items()}
 
     async def deliver(
@@ -114,8 +115,10 @@ class KafkaTransactions:
             StreamUnavailable: it is unknown whether it was committed: open the partition to find out.
             ConfigError: access was denied, or the limit of a topic was lowered; nothing was sent.
         """
-        check_sizes(events, self._config.largest_event_bytes, self._config.events.topic)
-        check_sizes(dead_letters, self._config.largest_dead_letter_bytes, self._config.dead_letters.topic)
+        event_limit, letter_limit = self._config.events, self._config.dead_letters
+        events_topic, letters_topic = event_limit.config.topic, letter_limit.config.topic
+        check_sizes(events, event_limit.max_message_bytes, events_topic)
+        check_sizes(dead_letters, letter_limit.max_message_bytes, letters_topic)
         topic_partition = topic_partition_of(partition)
         doing = f"delivering for {name_of(topic_partition)}"
         producer = self._producers.get(partition)
@@ -127,13 +130,18 @@ class KafkaTransactions:
             with kafka_errors(doing, "Write"):
                 async with asyncio.timeout(self._timeout_seconds):
                     await producer.begin_transaction()
-                    await send_batches(producer, self._config.events.topic, events)
-                    await send_batches(producer, self._config.dead_letters.topic, dead_letters)
+                    await send_batches(producer, events_topic, events)
+                    await send_batches(producer, letters_topic, dead_letters)
                     await producer.send_offsets_to_transaction(offsets, self._config.group_id)
                     await producer.commit_transaction()
         except (AssertionError, IllegalOperation) as error:  # it failed in the background, without details
             await self._discard(partition, producer)
             raise StreamUnavailable(f"{doing}: its producer has failed", "producer") from error
+        except StreamUnavailable as error:
+            await self._discard(partition, producer)
+            if error.reason == "message_size":  # of either topic: the next producer sends smaller batches
+                await gather_all([event_limit.read(), letter_limit.read()])
+            raise
         except BaseException:
             await self._discard(partition, producer)
             raise
@@ -147,7 +155,7 @@ class KafkaTransactions:
         if former is not None:
             await self._discard(partition, former)
         options = self._config.producer_options(partition)
-        self._producers[partition] = await open_producer(options, self._config.events.connection)
+        self._producers[partition] = await open_producer(options, self._config.connection)
 
     async def _discard(self, partition: Partition, producer: AIOKafkaProducer) -> None:
         if self._producers.get(partition) is producer:
