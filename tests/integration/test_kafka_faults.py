@@ -303,3 +303,16 @@ async def test_batches_shrink_when_the_topic_takes_less_than_it_did(make_topic: 
     async with topic.source() as source:
         values = [record.value for record in await read_records(source, 52)]
     assert {message.value for message in messages} == set(values)
+
+
+async def test_a_message_that_a_lowered_limit_excludes_is_refused_once_it_is_known(
+    make_topic: MakeTopic,
+) -> None:
+    topic = make_topic()
+    message = Message(key=b"k", value=os.urandom(30_000))
+
+    async with topic.sink("none") as sink:
+        assert isinstance(topic.broker, KafkaBroker)
+        topic.broker.configure_topic(topic.name, {"max.message.bytes": "20000"})
+        with pytest.raises(ConfigError, match=f"topic {topic.name} accepts messages of at most"):
+            await until_it_fails(lambda: sink.append(message))

@@ -97,6 +97,14 @@ class KafkaSink:
             ConfigError: access was refused, the topic is gone, or takes no message of this size.
         """
         check_sizes([message], self.max_message_bytes, self._config.topic)
+        try:
+            return await self._append(message)
+        except StreamUnavailable as error:
+            if error.reason == "message_size":
+                await self.limit.read()
+            raise
+
+    async def _append(self, message: Message) -> tuple[int, int]:
         with kafka_errors(f"sending to {self._config.topic}", "Write"):
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 producer = await self._opened()
