@@ -3,10 +3,11 @@
 import errno
 import os
 import sys
-from io import BufferedWriter, FileIO, RawIOBase, TextIOWrapper
+from io import BufferedWriter, FileIO, TextIOWrapper
 from typing import Any, TextIO
 
 from neardup_stream.errors import ConfigError
+from neardup_stream.streams.files.waiting_file import WaitingFile
 
 __all__ = ["buffer_standard_output", "discard", "open_closed_streams"]
 
@@ -40,14 +41,20 @@ def open_closed_streams() -> None:
 
 
 def buffer_standard_output() -> None:
-    """Give standard output a buffer where PYTHONUNBUFFERED leaves it without one.
+    """Give standard output a buffer, also with PYTHONUNBUFFERED, and let it wait for room.
 
-    Without one Python loses what the operating system does not take at once, as of a disk that becomes full.
+    Without a buffer Python loses what the operating system does not take at once, as of a disk that becomes
+    full; without waiting a write to a full pipe fails where another program made the pipe non-blocking.
     """
-    if isinstance(sys.stdout.buffer, RawIOBase):
-        encoding, errors = sys.stdout.encoding, sys.stdout.errors
-        written = FileIO(sys.stdout.fileno(), "w", closefd=False)
-        sys.stdout = TextIOWrapper(BufferedWriter(written), encoding=encoding, errors=errors)
+    former = sys.stdout
+    if isinstance(getattr(former.buffer, "raw", None), _ClosedOutput):
+        return
+    sys.stdout = TextIOWrapper(
+        BufferedWriter(WaitingFile(former.fileno(), "w", closefd=False)),
+        encoding=former.encoding,
+        errors=former.errors,
+        line_buffering=former.isatty(),
+    )
 
 
 def _devnull(flags: int) -> int:

@@ -4,6 +4,7 @@ import shlex
 import signal
 import subprocess
 import sys
+from fcntl import F_SETPIPE_SZ, fcntl
 from pathlib import Path
 from textwrap import dedent
 
@@ -200,6 +201,21 @@ def test_a_command_that_has_something_to_write_to_a_closed_standard_output_says_
     assert run.returncode == 2
     assert b"standard output is closed: " in run.stderr
     assert len(run.stderr.splitlines()) == 1
+
+
+def test_what_is_written_to_a_pipe_that_does_not_block_waits_for_its_reader() -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    fcntl(writer, F_SETPIPE_SZ, 4096)  # less than the schema
+    with subprocess.Popen([*PROGRAM, "config", "schema"], stdout=writer, stderr=subprocess.PIPE) as process:
+        os.close(writer)
+        with os.fdopen(reader, "rb") as read_end:
+            schema = read_end.read()
+        assert process.stderr is not None
+        complaint = process.stderr.read()
+
+    assert (process.returncode, complaint) == (0, b"")
+    assert "$defs" in json.loads(schema)
 
 
 def test_an_error_whose_reader_has_left_keeps_its_exit_code() -> None:

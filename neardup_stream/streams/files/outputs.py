@@ -4,7 +4,6 @@ import logging
 import os
 import re
 import secrets
-import select
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from errno import EBADF
@@ -15,6 +14,7 @@ from stat import S_IMODE, S_ISBLK, S_ISFIFO, S_ISREG
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
 from neardup_stream.errors import ConfigError, StreamUnavailable
+from neardup_stream.streams.files.waiting_file import WaitingFile
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -178,11 +178,8 @@ class OutputFile:
             _logger.warning("partial_output_kept", extra={"fields": {"path": str(self._partial)}})
 
 
-class _NamedFile(FileIO):
-    """A file to write; an OSError of a descriptor would not say which file it is.
-
-    It may be a pipe or a terminal that another program made non-blocking.
-    """
+class _NamedFile(WaitingFile):
+    """A file to write; an OSError of a descriptor would not say which file it is."""
 
     def __init__(self, file: str | int, shown_name: str, *, closefd: bool = True) -> None:
         super().__init__(file, "w", closefd=closefd)
@@ -190,16 +187,11 @@ class _NamedFile(FileIO):
 
     def write(self, data: "Buffer", /) -> int:
         """Write as much as the operating system takes, once it takes any."""
-        count: int | None
         try:
-            while (count := super().write(data)) is None:
-                poll = select.poll()
-                poll.register(self, select.POLLOUT)
-                poll.poll()
+            return super().write(data)
         except OSError as error:
             error.filename = self._shown_name
             raise
-        return count
 
 
 @contextmanager
