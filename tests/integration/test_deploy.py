@@ -134,7 +134,7 @@ def test_prometheus_gives_the_pods_of_a_namespace_the_job_by_which_keda_asks(tmp
     file = tmp_path / "prometheus.yml"
     file.write_text(yaml.safe_dump(config))
 
-    checked = promtool("check", "service-discovery", str(file), scraped["job_name"])
+    checked = promtool("check", "service-discovery", "--timeout=3s", str(file), scraped["job_name"])
 
     targets = [each["labels"] for each in json.loads(checked.stdout) if each.get("labels")]
     assert [(each["job"], each["instance"]) for each in targets] == [("neardup-crawl", "neardup-0")]

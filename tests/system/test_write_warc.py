@@ -144,7 +144,7 @@ def test_a_second_signal_ends_the_writing_of_the_warc_and_the_first_does_not(
     tmp_path: Path, *, is_cut: bool
 ) -> None:
     source, output = tmp_path / "crawl.warc", tmp_path / "out.warc.gz"
-    write(source, [(f"https://a.example/{number}", text(number, 20_000)) for number in range(300)])
+    write(source, [(f"https://a.example/{number}", text(number, 10_000)) for number in range(200)])
     output.write_bytes(b"of an earlier run")
     command = [sys.executable, "-m", "neardup_daemon", "dedup", str(source)]
     outputs = ["--events", str(tmp_path / "events.jsonl"), "--write-warc", str(output)]
@@ -169,7 +169,7 @@ def test_a_second_signal_ends_the_writing_of_the_warc_and_the_first_does_not(
         assert bytes(partial) in errors
     else:
         assert ended == 0
-        assert sum(each.type in {"response", "revisit"} for each in records(output)) == 300
+        assert sum(each.type in {"response", "revisit"} for each in records(output)) == 200
 
 
 def test_a_capture_that_was_overwritten_is_kept_for_the_duplicates_of_its_time(tmp_path: Path) -> None:
