@@ -68,10 +68,6 @@ def check_corpus(inputs: Sequence[str], output: str) -> None:
         raise ConfigError(f"{output!r} keeps rows {kept}, and {others[0]!r} is none: {remedy}")
 
 
-def _go_on() -> None:
-    """Cut nothing short."""
-
-
 def copy_rows(
     inputs: Sequence[str],
     rows: Rows,
@@ -79,8 +75,8 @@ def copy_rows(
     max_page_bytes: int,
     run_name: str,
     *,
+    check: Callable[[], None],
     is_damaged: bool = False,
-    check: Callable[[], None] = _go_on,
 ) -> int:
     """Write rows of the inputs, in their order, and return how many were written.
 
