@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from aiokafka import TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from neardup_stream.message import Message, Record
@@ -74,6 +74,15 @@ class Topic:
             partition_fetch_max_bytes=partition_fetch_max_bytes,
         )
         return KafkaSource(config, history, meters)
+
+    def consumer(self, **options: int) -> AIOKafkaConsumer:
+        """Return a client that reads the topic from its beginning, without a group."""
+        return AIOKafkaConsumer(
+            self.name,
+            bootstrap_servers=self.connection.bootstrap_servers,
+            auto_offset_reset="earliest",
+            **options,
+        )
 
     def sink(self, compression: Compression = "zstd", max_batch_bytes: int = 1 << 18) -> KafkaSink:
         return KafkaSink(

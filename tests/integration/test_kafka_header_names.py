@@ -52,15 +52,7 @@ async def test_a_partition_that_cannot_be_parsed_is_found_while_another_one_is_b
     for _ in range(40):
         await produce(topic, [GOOD] * 5)
 
-    async with (
-        asyncio.timeout(WAIT_SECONDS),
-        AIOKafkaConsumer(
-            topic.name,
-            bootstrap_servers=topic.connection.bootstrap_servers,
-            auto_offset_reset="earliest",
-            max_partition_fetch_bytes=200,
-        ) as consumer,
-    ):
+    async with asyncio.timeout(WAIT_SECONDS), topic.consumer(max_partition_fetch_bytes=200) as consumer:
         counts: list[int] = []
         with pytest.raises(UnicodeDecodeError):
             await count_all(consumer, counts)

@@ -1,10 +1,8 @@
 """One read takes a bounded number of bytes, however far its records expand."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.streams.kafka.consumer import fetch
@@ -28,19 +26,6 @@ async def fill(topic: Topic, partitions: int = 1) -> None:
             await producer.send_and_wait(topic.name, VALUE, partition=number % partitions)
 
 
-@asynccontextmanager
-async def reading(topic: Topic) -> AsyncIterator[AIOKafkaConsumer]:
-    async with (
-        asyncio.timeout(WAIT_SECONDS),
-        AIOKafkaConsumer(
-            topic.name,
-            bootstrap_servers=topic.connection.bootstrap_servers,
-            auto_offset_reset="earliest",
-        ) as consumer,
-    ):
-        yield consumer
-
-
 def sizes(records: list[ConsumerRecord]) -> int:
     return sum(len(record.value) for record in records)
 
@@ -50,7 +35,7 @@ async def test_the_record_with_which_there_are_so_many_bytes_is_the_last(make_to
     await fill(topic)
 
     offsets: list[int] = []
-    async with reading(topic) as consumer:
+    async with asyncio.timeout(WAIT_SECONDS), topic.consumer() as consumer:
         while len(offsets) < RECORDS:
             fetched = await fetch(consumer, 256, MAX_BYTES)
             records = [record for some in fetched.values() for record in some]
@@ -65,7 +50,7 @@ async def test_no_more_records_are_taken_than_were_asked_for(make_topic: MakeTop
     await topic.fill([b"%d" % number for number in range(30)])
 
     offsets: list[int] = []
-    async with reading(topic) as consumer:
+    async with asyncio.timeout(WAIT_SECONDS), topic.consumer() as consumer:
         while len(offsets) < 30:
             fetched = await fetch(consumer, 7, MAX_BYTES)
             assert sum(map(len, fetched.values())) <= 7
@@ -79,7 +64,7 @@ async def test_partitions_that_are_parsed_once_more_share_the_bytes(make_topic: 
     await fill(topic, partitions=2)
 
     offsets = {TopicPartition(topic.name, number): 0 for number in range(2)}
-    async with reading(topic) as consumer:
+    async with asyncio.timeout(WAIT_SECONDS), topic.consumer() as consumer:
         while any(offset < RECORDS // 2 for offset in offsets.values()):
             fetched = await fetch_any_names(consumer, offsets, 1 << 20, 256, MAX_BYTES)
             for one, (records, next_offset) in fetched.items():

@@ -1,8 +1,5 @@
 import asyncio
 import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -10,6 +7,7 @@ import pytest
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.message import Message
 from neardup_stream.streams.files.jsonl import JsonLinesSink
+from tests.file_sizes import largest_file
 
 MESSAGE = Message(key=b"key", value=b'{"a": 1}')
 
@@ -44,17 +42,6 @@ async def test_a_full_disk_is_a_stream_that_is_unavailable() -> None:
     async with JsonLinesSink("/dev/full") as sink:
         with pytest.raises(StreamUnavailable, match="No space left"):
             await sink.send([MESSAGE])
-
-
-@contextmanager
-def largest_file(size_bytes: int) -> Iterator[None]:
-    """Let no file grow beyond this size, as a full disk would."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size_bytes, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.mark.parametrize("mode", ["ab", "r+b"])
