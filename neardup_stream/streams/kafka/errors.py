@@ -3,6 +3,7 @@
 `docs/faults.md` shows the same table to operators; a test compares the two.
 """
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
@@ -215,6 +216,12 @@ def kafka_errors(doing: str, right: str = "Describe") -> Iterator[None]:
         raise _error(_SILENT, f"{doing}: no answer in time", right) from error
     except kafka.KafkaError as error:
         raise _error(fault_of(error), f"{doing}: {error or type(error).__name__}", right) from error
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        # A task of the client ended, and this one asked for its result: it is not to end itself.
+        raise _error(_OTHER, f"{doing}: a task of the client was cancelled", right) from error
 
 
 def _error(fault: Fault, words: str, right: str) -> NeardupError:

@@ -1,3 +1,4 @@
+import asyncio
 from pathlib import Path
 from typing import get_args
 
@@ -53,6 +54,33 @@ def test_what_will_not_pass_ends_the_process_in_its_way(
 ) -> None:
     with pytest.raises(ours, match=says), kafka_errors("sending", "Write"):
         raise error
+
+
+async def _result_of(waited_for: asyncio.Future[None]) -> None:
+    with kafka_errors("reading"):
+        await waited_for
+
+
+async def test_a_task_that_waits_for_a_cancelled_one_of_the_client_may_try_again() -> None:
+    of_client = asyncio.get_running_loop().create_future()
+    ours = asyncio.create_task(_result_of(of_client))
+    await asyncio.sleep(0)
+
+    of_client.cancel()
+
+    with pytest.raises(StreamUnavailable, match=r"^reading: a task of the client was cancelled"):
+        await ours
+
+
+async def test_a_task_that_is_cancelled_itself_ends() -> None:
+    ours = asyncio.create_task(_result_of(asyncio.get_running_loop().create_future()))
+    await asyncio.sleep(0)
+
+    ours.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await ours
+    assert ours.cancelled()
 
 
 def test_an_error_without_words_is_reported_by_its_name() -> None:
