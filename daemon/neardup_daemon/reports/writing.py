@@ -1,16 +1,15 @@
 """Writes the report of a run over files."""
 
-from io import FileIO
-
 from neardup_daemon.reports.findings import Findings
 from neardup_daemon.reports.rendering import Run, render_report
 from neardup_daemon.reports.texts import read_texts
 from neardup_daemon.settings.settings import Settings
+from neardup_stream.streams.files.waiting_file import WaitingFile
 
 __all__ = ["write_report"]
 
 
-def write_report(output: FileIO, run: Run, findings: Findings, settings: Settings) -> None:
+def write_report(output: WaitingFile, run: Run, findings: Findings, settings: Settings) -> None:
     """Read the texts of the examples again, and write the page.
 
     Raises:
@@ -18,6 +17,4 @@ def write_report(output: FileIO, run: Run, findings: Findings, settings: Setting
     """
     positions = {at for each in findings.examples.values() for at in (*each.positions, *each.other_positions)}
     texts = read_texts(run.files, positions, settings)
-    rest = memoryview(render_report(run, findings, texts).encode())
-    while rest:
-        rest = rest[output.write(rest) :]
+    output.write_all(render_report(run, findings, texts).encode())

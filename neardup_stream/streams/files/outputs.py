@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from errno import EBADF
 from fcntl import F_GETFL, fcntl
-from io import BufferedWriter, FileIO
+from io import BufferedWriter
 from pathlib import Path
 from stat import S_IMODE, S_ISBLK, S_ISFIFO, S_ISREG
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
@@ -110,14 +110,14 @@ class OutputFile:
         self._path = path
         self._place = Path(path)
         self._partial: Path | None = None
-        self._file: FileIO | None = None
+        self._file: WaitingFile | None = None
 
     @property
     def partial_path(self) -> Path | None:
         """Return the temporary file, until it is renamed; None otherwise."""
         return self._partial
 
-    def __enter__(self) -> FileIO:
+    def __enter__(self) -> WaitingFile:
         """Open the file; errors of writing to it name it.
 
         Raises:
@@ -151,7 +151,7 @@ class OutputFile:
                 ) from failure
         self._partial = None
 
-    def _opened(self) -> FileIO:
+    def _opened(self) -> WaitingFile:
         descriptor = _descriptor(self._place)
         if descriptor is not None:
             return _NamedFile(_duplicate(descriptor), self._path)
@@ -169,7 +169,7 @@ class OutputFile:
             os.fchmod(file.fileno(), S_IMODE(status.st_mode))
         return file
 
-    def _keep(self, file: FileIO) -> None:
+    def _keep(self, file: WaitingFile) -> None:
         assert self._partial is not None  # noqa: S101 - asked by the caller
         if os.fstat(file.fileno()).st_size == 0:
             self._partial.unlink(missing_ok=True)
@@ -209,7 +209,7 @@ def buffered_output(path: str) -> Iterator[IO[bytes]]:
             buffered.detach()  # flushes; the output closes the file
 
 
-def _standard_output() -> FileIO:
+def _standard_output() -> WaitingFile:
     if fcntl(_STDOUT_FD, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise ConfigError("standard output is closed: name an output file, or redirect it")
     return _NamedFile(_STDOUT_FD, "standard output", closefd=False)

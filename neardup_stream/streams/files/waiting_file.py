@@ -21,3 +21,9 @@ class WaitingFile(FileIO):
             poll.register(self, select.POLLOUT)
             poll.poll()
         return count
+
+    def write_all(self, data: "Buffer", /) -> None:
+        """Write everything, however little the operating system takes at a time."""
+        rest = memoryview(data)
+        while rest:
+            rest = rest[self.write(rest) :]

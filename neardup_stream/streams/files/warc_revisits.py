@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from io import FileIO
 from typing import Final, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
@@ -20,6 +19,7 @@ from neardup_stream.message import Position
 from neardup_stream.page import Page
 from neardup_stream.streams.files.file_names import one_line_name
 from neardup_stream.streams.files.inputs import open_input
+from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc import page_url, warc_record
 from neardup_stream.streams.files.warc_framing import FramedRecord, frame_records
 from neardup_stream.wire.events import event_id
@@ -95,7 +95,7 @@ class _Capture(NamedTuple):
 
 def write_revisits(
     paths: Sequence[str],
-    output: FileIO,
+    output: WaitingFile,
     duplicates: Duplicates,
     limits: RunLimits,
     check: Callable[[], None],
@@ -108,7 +108,7 @@ def write_revisits(
 
     Args:
         paths: regular files in WARC format, in the order in which they were read before.
-        output: where to write; a `write` waits until there is room, as that of an `OutputFile`.
+        output: where to write.
         duplicates: what was decided.
         limits: of the run that decided.
         check: called for every record; what it raises ends the writing.
@@ -128,7 +128,7 @@ def write_revisits(
 
 
 class _Writer:
-    def __init__(self, output: FileIO, duplicates: Duplicates, limits: RunLimits) -> None:
+    def __init__(self, output: WaitingFile, duplicates: Duplicates, limits: RunLimits) -> None:
         self._output = output
         self._duplicates = duplicates
         self._limits = limits
@@ -201,9 +201,7 @@ class _Writer:
 
     def write(self, record: bytes) -> None:
         """Write a record as a gzip member without a time, so that equal input gives equal output."""
-        member = memoryview(gzip.compress(record + b"\r\n\r\n", mtime=0))
-        while member:
-            member = member[self._output.write(member) :]
+        self._output.write_all(gzip.compress(record + b"\r\n\r\n", mtime=0))
 
 
 def _capture(record: FramedRecord) -> _Capture:

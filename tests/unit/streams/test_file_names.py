@@ -7,6 +7,7 @@ from pathlib import Path
 
 from neardup_stream.message import Partition
 from neardup_stream.streams.files.inputs import open_input
+from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_revisits import Duplicates, RunLimits, write_revisits
 from neardup_stream.wire.pages import PageDecoder
 from tests.unit.streams.archives import resource
@@ -20,7 +21,7 @@ def test_the_inputs_of_a_rewritten_warc_file_are_a_line_each_whatever_their_name
     for path in paths:
         Path(path).write_bytes(resource("https://a.example/", b"text"))
 
-    with (tmp_path / "out.warc.gz").open("wb", buffering=0) as output:
+    with WaitingFile(tmp_path / "out.warc.gz", "w") as output:
         limits = RunLimits(PageDecoder(), 1000)
         write_revisits(paths, output, Duplicates("i", {}, frozenset()), limits, lambda: None)
 
