@@ -121,6 +121,11 @@ class PageCell(msgspec.Struct, frozen=True, gc=False):
         body = _PageBody(self.version, *(self.founder or (0, 0)), self.edges, self.content)
         return self.rank.to_bytes(RANK_BYTES, "big") + bytes([flags]) + _encoder.encode(body)
 
+    @property
+    def head_bytes(self) -> int:
+        """How many bytes of what is stored stand before the edges."""
+        return RANK_BYTES + 1 + len(_encoder.encode((self.version, *(self.founder or (0, 0)))))
+
     @staticmethod
     def unpack(packed: bytes | None) -> "PageCell":
         """Read what `pack` wrote.

@@ -15,6 +15,7 @@ from neardup_stream.clusters.placements import Decided, Settled
 from neardup_stream.clusters.planning import plan, stands_alone
 from neardup_stream.clusters.portions import (
     CHANGED_BYTES_AT_ONCE,
+    COMPARED_BYTES_AT_ONCE,
     fitting_counts,
     known_handles,
     lone_handles,
@@ -38,7 +39,7 @@ from neardup_stream.clusters.rows import (
 )
 from neardup_stream.clusters.rules import Rule
 from neardup_stream.clusters.snapshot import StaleSnapshot, page_cells
-from neardup_stream.clusters.transactions import changes_of, planned
+from neardup_stream.clusters.transactions import changes_of, planned, with_heads
 from neardup_stream.message import Position
 from neardup_stream.stores.cluster_store import PAGES, PROVISIONAL_RANK, Cell, ClusterStore, Transaction
 
@@ -68,12 +69,14 @@ class _Plan(NamedTuple):
         settled: what was decided before.
         rows: the requests that are decided now.
         changes: to cells, without the decision records.
+        compared_bytes: of the cells of which only the heads are expected.
         is_last: whether no request is left for another commit.
     """
 
     settled: Settled
     rows: Sequence[NewRow]
     changes: Transaction
+    compared_bytes: int
     is_last: bool
 
     @property
@@ -81,6 +84,12 @@ class _Plan(NamedTuple):
         """Of the cells that are written, before and after."""
         before, after = self.changes.expected, self.changes.writes
         return sum(len(value) + len(before.get(cell) or b"") for cell, value in after.items() if value)
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether its cells are too many bytes for one call."""
+        is_compared = self.compared_bytes > COMPARED_BYTES_AT_ONCE
+        return is_compared or self.changed_bytes > CHANGED_BYTES_AT_ONCE
 
 
 class PortionInClusters:
@@ -107,6 +116,7 @@ class PortionInClusters:
             if not isinstance(request, LoneRequest) and not self._is_lone(request)
         ]
         self._plan: _Plan | None = None
+        self._decided: dict[Position, Decided] = {}
 
     async def plan(self) -> Sequence[PlannedRequest]:
         """Read a snapshot, and plan what is not decided yet.
@@ -147,7 +157,7 @@ class PortionInClusters:
         if len(counts := fitting_counts(records)) > 1:
             self._pace.shrink(counts)
             return None
-        if (count := len(records)) > 1 and self._plan.changed_bytes > CHANGED_BYTES_AT_ONCE:
+        if (count := len(records)) > 1 and self._plan.is_too_large:
             self._pace.shrink([count // 2, count - count // 2])
             return None
         decided = await self._stored(self._plan, records) if self._plan.rows else {}
@@ -155,7 +165,10 @@ class PortionInClusters:
             await self._pace.back_off()
             return None
         self._pace.advance()
-        return decided_in_order(self._requests, self._plan.settled, decided) if self._plan.is_last else None
+        self._decided |= decided
+        if not self._plan.is_last:
+            return None
+        return decided_in_order(self._requests, self._plan.settled, self._decided)
 
     async def _planned(self) -> _Plan:
         reader = await self._snapshot()
@@ -190,7 +203,9 @@ class PortionInClusters:
             floors={**lowest_offsets(positions), **decidable_epochs(positions)},
             aged_count=self._aged_count,
         )
-        return _Plan(settled, rows, changes, is_last=len(part) == len(todo))
+        changes = with_heads(changes, overlay, reader.snapshot.pages)
+        compared_bytes = sum(len(reader.snapshot.raw[cell] or b"") for cell in changes.begins)
+        return _Plan(settled, rows, changes, compared_bytes, is_last=len(part) == len(todo))
 
     async def _snapshot(self) -> Reader:
         """Read what the requests are about.

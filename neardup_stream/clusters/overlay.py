@@ -35,10 +35,15 @@ class Overlay:
         snapshot: what was read.
         leading_count: how many members to ask for where the first one that stays is wanted; more than the
             batch can take out of one cluster.
+
+    Attributes:
+        needs: what must be read first.
+        looked_at: the pages on whose cells a plan rests.
     """
 
     def __init__(self, snapshot: Snapshot, leading_count: int) -> None:
         self.needs = Needs()
+        self.looked_at: set[Handle] = set()
         self._snapshot = snapshot
         self._leading_count = leading_count
         self._pages: dict[Handle, PageCell] = {}
@@ -66,6 +71,7 @@ class Overlay:
         if cell is None:
             self.needs.pages.add(handle)
             raise _Missing
+        self.looked_at.add(handle)
         return cell
 
     def root(self, key: ClusterKey) -> ClusterKey:

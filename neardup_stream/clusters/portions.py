@@ -10,6 +10,7 @@ from neardup_stream.page import Handle
 __all__ = [
     "CELLS_AT_ONCE",
     "CHANGED_BYTES_AT_ONCE",
+    "COMPARED_BYTES_AT_ONCE",
     "REQUESTS_AT_ONCE",
     "ROW_BYTES_AT_ONCE",
     "fitting_counts",
@@ -33,6 +34,10 @@ ROW_BYTES_AT_ONCE: Final = 1 << 19
 
 CHANGED_BYTES_AT_ONCE: Final = 1 << 19
 """Bytes of the cells that one commit writes, before and after, except for a single request."""
+
+
+COMPARED_BYTES_AT_ONCE: Final = 1 << 21
+"""Bytes of the large cells of which one commit compares the heads, except for a single request: some 5 ms."""
 
 
 def portions(

@@ -1,13 +1,18 @@
 """Build one transaction: plan, read what the plans lack, and plan again."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, TypeVar
 
+from neardup_stream.clusters.cells import PageCell
 from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.reading import Reader
-from neardup_stream.stores.cluster_store import Transaction
+from neardup_stream.page import Handle
+from neardup_stream.stores.cluster_store import PAGES, Transaction
 
-__all__ = ["changes_of", "planned"]
+__all__ = ["changes_of", "planned", "with_heads"]
+
+_SENT_WHOLE_BYTES: Final = 256
+"""Values up to so many bytes are expected as a whole, whatever is in them."""
 
 _T = TypeVar("_T")
 _I = TypeVar("_I")
@@ -38,3 +43,24 @@ def changes_of(reader: Reader, overlay: Overlay, rank_count: int = 0, turn: byte
         rank_count=rank_count,
         turn=turn,
     )
+
+
+def with_heads(changes: Transaction, overlay: Overlay, pages: Mapping[Handle, PageCell]) -> Transaction:
+    """Return the changes, expecting of large page cells that are only read no more than they rest on.
+
+    What is large of a cell are the matches that wait for its page. A decision about another page rests on
+    them only where they leave no room for its own; and nothing rests on cells that were read for later
+    requests.
+
+    Args:
+        changes: planned on the overlay.
+        overlay: knows which cells were looked at.
+        pages: their cells.
+    """
+    expected, begins = {}, {}
+    for cell, value in changes.expected.items():
+        if not value or len(value) <= _SENT_WHOLE_BYTES or cell.table != PAGES or cell in changes.writes:
+            expected[cell] = value
+        elif (handle := Handle(int.from_bytes(cell.field, "big"))) in overlay.looked_at:
+            begins[cell] = value[: pages[handle].head_bytes]
+    return changes._replace(expected=expected, begins=begins)

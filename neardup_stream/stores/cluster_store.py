@@ -156,6 +156,7 @@ class Transaction(NamedTuple):
         aged_count: `AGED` as it was before everything that this rests on was read: no cell that began to age
             since may have stopped yet. None where nothing was read before.
         turn: the token of the daemon's turn, see `ClusterStore.take_turn`; empty for none.
+        begins: how the values of other cells, which are not written, must begin.
     """
 
     floors: Mapping[Partition, int]
@@ -169,6 +170,7 @@ class Transaction(NamedTuple):
     rank_count: int = 0
     aged_count: int | None = None
     turn: bytes = b""
+    begins: Mapping[Cell, bytes] = {}
 
 
 class WalkedClusters(NamedTuple):

@@ -88,6 +88,24 @@ async def an_expected_absence_that_is_filled_stops_it_too(store: ClusterStore) -
     assert await store.commit(Transaction({}, {page(LOW): ranked(1)}, {page(LOW): ranked(2)})) == 0
 
 
+async def of_a_cell_that_only_begins_as_expected_the_rest_may_change(store: ClusterStore) -> None:
+    await store.commit(writing((page(LOW), ranked(1, b"head, and the rest"))))
+    begins = {page(LOW): ranked(1, b"head")}
+    await store.commit(writing((page(LOW), ranked(1, b"head, and more"))))
+
+    assert await store.commit(Transaction({}, {}, {page(HIGH): ranked(2)}, begins=begins)) is not None
+    assert await value(store, page(HIGH)) == ranked(2)
+
+
+async def a_cell_that_begins_otherwise_or_is_gone_stops_the_whole_commit(store: ClusterStore) -> None:
+    begins = {page(LOW): ranked(1, b"head")}
+    for stored in (ranked(2, b"head"), ranked(1, b"hea"), None):
+        await store.commit(writing((page(LOW), stored)))
+
+        assert await store.commit(Transaction({}, {}, {page(HIGH): ranked(2)}, begins=begins)) is None
+    assert await value(store, page(HIGH)) is None
+
+
 async def a_new_cell_is_written_where_none_is_or_the_whole_commit_is_refused(store: ClusterStore) -> None:
     others = [page(Handle(number << 56)) for number in range(1, 9)]
     cells = [(cell, ranked(NEXT_RANK + number, FREE)) for number, cell in enumerate(others)]
@@ -284,6 +302,8 @@ CLUSTER_STORE_CLAIMS = [
     a_value_keeps_every_byte,
     a_cell_that_moved_stops_the_whole_commit,
     an_expected_absence_that_is_filled_stops_it_too,
+    of_a_cell_that_only_begins_as_expected_the_rest_may_change,
+    a_cell_that_begins_otherwise_or_is_gone_stops_the_whole_commit,
     a_new_cell_is_written_where_none_is_or_the_whole_commit_is_refused,
     a_commit_that_is_repeated_changes_nothing,
     ranks_follow_the_order_of_commits,

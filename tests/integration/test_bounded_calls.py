@@ -75,7 +75,7 @@ BOUNDED_ELSEWHERE = (
 """Scripts by what bounds one call: a test of this file, nothing that grows, or another test."""
 
 LARGE_ROW = 32_000
-COMMIT_ARGUMENTS = 11
+COMMIT_ARGUMENTS = 12
 TRIMMED_BYTES = 1 << 20
 
 LAYOUT = IndexLayout(IndexConfig(expected_pages=1_000_000))

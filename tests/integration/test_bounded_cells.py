@@ -14,11 +14,13 @@ from tests.integration.recorded_calls import RecordingClient, no_descriptions, p
 from tests.servers.redis import RedisServer
 
 LONG_URL: Final = "{}" + "u" * 4000
+FILLING_URL: Final = "{}" + "u" * 8200
+"""A match that waits with such a URL leaves no room for another one."""
 CELL_BYTES: Final = 1 << 15
 """More than one cell takes."""
 
-COMMIT_ARGUMENTS: Final = 11
-COMMITTED_COUNT: Final = 9
+COMMIT_ARGUMENTS: Final = 12
+COMMITTED_COUNT: Final = 10
 """Place of the argument that says how many requests a commit decides."""
 
 WRITTEN: Final = slice(2, 4)
@@ -46,6 +48,29 @@ async def test_matches_that_wait_for_pages_with_long_urls_are_read_and_written_f
     assert max(map(written, commits)) < len(waiting) * CELL_BYTES
     read = [sum(map(len, filter(None, answer[0]))) for answer in client.answers if is_values(answer)]
     assert CHANGED_BYTES_AT_ONCE // 2 < max(read) < CHANGED_BYTES_AT_ONCE + CELL_BYTES
+
+
+async def test_commits_about_pages_that_match_pages_without_room_send_and_compare_few_bytes(
+    redis_server: RedisServer, namespace: str
+) -> None:
+    """Of what waits for a page nothing is sent, and not all such cells are looked at by one commit."""
+    full = range(1000, 1300)
+    filling = place(Position(Partition("pages", 0), 0), full, FILLING_URL, rank=0)
+    matching = [
+        place(Position(Partition("pages", 0), 1 + each), full[each * 30 :][:30], rank=0) for each in range(10)
+    ]
+
+    async with RecordingClient(RedisConfig(redis_server.url)) as client:
+        keys = ClusterKeys(namespace=namespace, schema_id="5c", slot_bits=14)
+        deciding = Clusters(RedisClusters(client, keys), lambda _pages: no_descriptions())
+        await decide_requests(deciding, [filling], lambda _request, _placement: b"", 0)
+        client.calls.clear()
+        decided = await decide_requests(deciding, matching, lambda _request, _placement: b"", 0)
+
+    assert [each.dropped_edges for each in decided] == [30] * 10
+    commits = [call for call in client.calls if len(call.args) == COMMIT_ARGUMENTS]
+    assert max(sum(map(len, sized(call))) for call in commits) < CELL_BYTES
+    assert 1 < len(commits) < len(matching)
 
 
 def written(call: ScriptCall) -> int:

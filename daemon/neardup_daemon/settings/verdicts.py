@@ -283,7 +283,8 @@ class Clusters(Section, frozen=True):
             ge=1,
             le=4096,
             description="Most pending edges of one page that is registered but not decided yet; further"
-            " ones are dropped and counted. Where URLs have hundreds of characters fewer have room, and"
-            " one at least. A larger number costs memory and time if many copies of such a page arrive.",
+            " ones are dropped and counted. Where id and URL together have more than 150 characters fewer"
+            " have room, and one at least; a page that matches many of them leaves fewer, too. A larger"
+            " number costs memory and time if many copies of such a page arrive.",
         ),
     ] = 64

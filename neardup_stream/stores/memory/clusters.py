@@ -213,6 +213,7 @@ class MemoryClusters:
                 for cell, value in transaction.expected.items()
             )
             and all(tables.get(cell.table, nothing).get(cell.field) is None for cell, _ in transaction.new)
+            and all((self._value(cell) or b"").startswith(head) for cell, head in transaction.begins.items())
             and all(
                 _uncounted(self._value(cell) or b"") == _uncounted(value)
                 for cell, (value, _) in transaction.counted.items()

@@ -133,6 +133,7 @@ class RedisClusters:
             ),
             items.packed((self._keys.of(cell), cell.field, part) for cell, part in transaction.appended),
             items.packed(self._new(transaction)),
+            items.packed(self._cells(transaction.begins)),
             transaction.rank_count,
             transaction.turn,
         )

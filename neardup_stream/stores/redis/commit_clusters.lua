@@ -1,7 +1,7 @@
 -- Changes cells, members and ranks all at once, if nothing has moved.
 --
 -- KEYS    the counter of ranks, the turn, then whatever the items name
--- ARGV[1..9] are items one behind the other: number of a key in KEYS (4 bytes), length (2) and field,
+-- ARGV[1..10] are items one behind the other: number of a key in KEYS (4 bytes), length (2) and field,
 -- length (4) and value; a swap and a count have two values:
 --   [1] limits    hash, field, value: what is stored may not be above it
 --   [2] expected  hash, field, value; empty: nothing is stored
@@ -12,7 +12,8 @@
 --   [7] counts    hash, field, value that is expected but for its count, what is added to the count
 --   [8] parts     hash, name of a block, bytes to append; to a block that continues it, where it is full
 --   [9] new       hash, field, value to write where nothing is stored
--- ARGV[10] how many ranks are taken, ARGV[11] token of our turn
+--   [10] begins   hash, field, how its value must begin
+-- ARGV[11] how many ranks are taken, ARGV[12] token of our turn
 -- Returns the rank before the first one taken, or false.
 --
 -- Values begin with a rank. One whose first bit is set is provisional: a number of this batch.
@@ -32,7 +33,7 @@ local function items(packed)
 end
 
 local turn = call('GET', KEYS[2])
-if turn and turn ~= ARGV[11] then
+if turn and turn ~= ARGV[12] then
   return false
 end
 for key, field, limit in items(ARGV[1]) do
@@ -42,6 +43,11 @@ for key, field, limit in items(ARGV[1]) do
 end
 for key, field, value in items(ARGV[2]) do
   if (call('HGET', key, field) or '') ~= value then
+    return false
+  end
+end
+for key, field, head in items(ARGV[10]) do
+  if sub(call('HGET', key, field) or '', 1, #head) ~= head then
     return false
   end
 end
@@ -104,7 +110,7 @@ end
 if turn then
   call('DEL', KEYS[2])
 end
-call('INCRBY', KEYS[1], ARGV[10])
+call('INCRBY', KEYS[1], ARGV[11])
 
 -- Values for one hash that follow each other are one command.
 local target, content = nil, {}

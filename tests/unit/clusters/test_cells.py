@@ -1,4 +1,5 @@
 import pytest
+from msgspec.structs import replace
 
 from neardup_stream.clusters.cells import (
     NO_PAGE,
@@ -18,12 +19,30 @@ LONE = PageCell(rank=70_000, version=1, is_living=True)
 MEMBER = PageCell(
     rank=2**47 + 5, version=300, is_living=True, is_linked=True, is_anchor=True, founder=ClusterKey(TOP, 2)
 )
+FOUNDER = ClusterKey(Handle(8), 1)
 WAITING = PageCell(edges=(Edge(2, match_with(7, rank=3)),))
 
 
 @pytest.mark.parametrize("cell", [NO_PAGE, LONE, MEMBER, WAITING], ids=["none", "lone", "member", "waiting"])
 def test_a_page_cell_is_decoded_as_it_was(cell: PageCell) -> None:
     assert PageCell.unpack(cell.pack()) == cell
+
+
+@pytest.mark.parametrize("cell", [LONE, MEMBER, WAITING], ids=["lone", "member", "waiting"])
+def test_what_stands_before_the_edges_of_a_page_cell_says_all_of_it_but_these_and_the_text(
+    cell: PageCell,
+) -> None:
+    packed, others = cell.pack(), replace(cell, edges=(*WAITING.edges, *WAITING.edges)).pack()
+    assert packed is not None
+    assert others is not None
+    head = packed[: cell.head_bytes]
+
+    # What says whether there are edges is before them, too.
+    assert others.startswith(head) == bool(cell.edges)
+    for change in ({"rank": 9}, {"version": 7}, {"is_linked": not cell.is_linked}, {"founder": FOUNDER}):
+        changed = replace(cell, **change).pack()
+        assert changed is not None
+        assert not changed.startswith(head)
 
 
 def test_a_page_cell_that_says_nothing_is_not_stored() -> None:

@@ -3,11 +3,14 @@
 from msgspec.structs import replace
 
 from neardup_stream.clusters.clusters import ClusterConfig, Clusters
+from neardup_stream.clusters.portions import COMPARED_BYTES_AT_ONCE
 from neardup_stream.clusters.requests import ForgetRequest
 from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.memory.clusters import MemoryClusters
 from tests.cluster_histories import PARTITION, describe, match_with, node, walked
 from tests.unit.clusters.decided_pages import at, clusters_of, decide, place, show, state, trim
+
+LONG_URL_BYTES = 1 << 15
 
 
 async def test_a_match_not_decided_yet_finds_the_page_when_it_is() -> None:
@@ -66,6 +69,19 @@ async def test_of_many_copies_of_an_undecided_page_few_wait_for_it_and_the_other
 
     assert [each.dropped_edges for each in decided] == [0, 0, 0, 1, 1]
     assert [match.handle for match in last.matches] == [1, 2, 3]
+
+
+async def test_a_match_that_nothing_waits_for_is_counted_in_whatever_commit_it_is_decided() -> None:
+    """Matches that fill a cell each are too many bytes for one commit."""
+    clusters = Clusters(MemoryClusters(), describe, config=ClusterConfig(pending_edges=1))
+    pages = range(1000, 1000 + 2 * COMPARED_BYTES_AT_ONCE // LONG_URL_BYTES)
+    first = place(1, 1, *map(match_with, pages))
+    await decide(clusters, replace(first, node=first.node._replace(url=first.node.url.ljust(LONG_URL_BYTES))))
+
+    copies = [place(number, number, *map(match_with, pages[number - 2 :: 4])) for number in range(2, 6)]
+    decided = await decide_requests(clusters, copies, show, 0)
+
+    assert sum(each.dropped_edges for each in decided) == len(pages)
 
 
 async def test_of_copies_with_long_urls_as_many_wait_as_have_room_and_one_at_least() -> None:
