@@ -2,9 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 
+import pytest
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+from aiokafka.record import default_records
+from aiokafka.record._crecords import default_records as compiled_default_records
 
 from neardup_stream.message import Message, Record
 from neardup_stream.meters import PipelineMeters
@@ -21,7 +25,7 @@ from neardup_stream.streams.kafka.source import KafkaSource
 from neardup_stream.streams.kafka.start_offsets import InputHistory
 from tests.servers.kafka import KafkaBroker, KafkaCluster
 
-__all__ = ["WAIT_SECONDS", "MakeTopic", "Topic", "read_until_assigned"]
+__all__ = ["WAIT_SECONDS", "MakeTopic", "Topic", "count_expansions", "read_until_assigned"]
 
 WAIT_SECONDS = 30
 
@@ -116,3 +120,21 @@ async def read_until_assigned(source: KafkaSource, count: int = 0) -> list[Recor
         while not source.lag() or len(records) < count:
             records.extend(await source.read(100, 1 << 20))
     return records
+
+
+def count_expansions(monkeypatch: pytest.MonkeyPatch, codec: str) -> list[int]:
+    """Return a list that gets the size of every batch that aiokafka decompresses from now on."""
+    sizes: list[int] = []
+
+    def counting(expand: Callable[[bytes | memoryview], bytes]) -> Callable[[bytes | memoryview], bytes]:
+        def counted(payload: bytes | memoryview) -> bytes:
+            sizes.append(len(payload))
+            return expand(payload)
+
+        return counted
+
+    name = f"{codec}_decode"
+    modules: tuple[ModuleType, ...] = (default_records, compiled_default_records)
+    for module in modules:
+        monkeypatch.setattr(module, name, counting(getattr(module, name)))
+    return sizes

@@ -11,7 +11,7 @@ from neardup_stream.pipeline.offsets import next_offsets
 from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
 from neardup_stream.streams.kafka.snapshot import open_snapshot
 from tests.contracts.streams import read_records
-from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
+from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, count_expansions
 
 RECORDS = 3
 
@@ -50,6 +50,24 @@ async def test_its_records_are_refused_and_the_next_batch_is_read(make_topic: Ma
     assert [record.position.offset for record in records] == list(range(RECORDS + 2))
     assert refusals(records) == ["max_expanded_bytes"] * RECORDS
     assert max(record.size_bytes for record in records) < 100
+
+
+async def test_it_is_expanded_once_however_many_reads_its_records_take(
+    make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(partitions=4)
+    await topic.fill([b"before"])
+
+    async with asyncio.timeout(WAIT_SECONDS), topic.source() as source:
+        await read_records(source, 1)
+        expansions = count_expansions(monkeypatch, "zstd")
+        await produce_bomb(topic, "zstd")
+        records: list[Record] = []
+        while len(records) < RECORDS:
+            records += await source.read(1, 1 << 20)
+
+    assert refusals(records) == ["max_expanded_bytes"] * RECORDS
+    assert len(expansions) == 1
 
 
 async def test_a_snapshot_continues_behind_it(make_topic: MakeTopic) -> None:

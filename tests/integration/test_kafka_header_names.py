@@ -4,15 +4,14 @@ import asyncio
 from collections.abc import Sequence
 
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka import AIOKafkaProducer
 from aiokafka.record.default_records import _DefaultRecordBatchBuilderPy
 
 from neardup_stream.message import Record
 from neardup_stream.pipeline.offsets import next_offsets
-from neardup_stream.streams.kafka.consumer import fetch
 from neardup_stream.streams.kafka.snapshot import open_snapshot
 from tests.contracts.streams import read_records
-from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
+from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic, count_expansions
 
 GOOD, BAD, WORSE = b"good", b"na\xffme", b"\x80"
 CODECS = {"none": 0, "gzip": 1, "snappy": 2, "lz4": 3, "zstd": 4}
@@ -34,17 +33,24 @@ def named(wire: bytes) -> Name:
     return name
 
 
-async def produce(topic: Topic, names: Sequence[bytes], *, partition: int = 0, codec: str = "none") -> None:
+async def produce(
+    topic: Topic,
+    names: Sequence[bytes],
+    *,
+    partition: int = 0,
+    codec: str = "none",
+    value: bytes = b"page",
+) -> None:
     """One batch of records, numbered, with one header each."""
     async with AIOKafkaProducer(bootstrap_servers=topic.connection.bootstrap_servers) as producer:
         batch = producer.create_batch()
         batch._builder = _DefaultRecordBatchBuilderPy(2, CODECS[codec], 0, -1, -1, -1, 1 << 20)
         for number, name in enumerate(names):
-            batch.append(key=b"%d" % number, value=b"page", timestamp=None, headers=[(named(name), b"v")])
+            batch.append(key=b"%d" % number, value=value, timestamp=None, headers=[(named(name), b"v")])
         await (await producer.send_batch(batch, topic.name, partition=partition))
 
 
-async def test_a_partition_that_cannot_be_parsed_is_found_while_another_one_is_busy(
+async def test_a_record_that_cannot_be_parsed_comes_while_another_partition_is_busy(
     make_topic: MakeTopic,
 ) -> None:
     topic = make_topic(partitions=2)
@@ -52,19 +58,45 @@ async def test_a_partition_that_cannot_be_parsed_is_found_while_another_one_is_b
     for _ in range(40):
         await produce(topic, [GOOD] * 5)
 
-    async with asyncio.timeout(WAIT_SECONDS), topic.consumer(max_partition_fetch_bytes=200) as consumer:
+    async with asyncio.timeout(WAIT_SECONDS), topic.source(partition_fetch_max_bytes=200) as source:
+        records: list[Record] = []
+        while "na\\xffme" not in names(records):
+            records += await source.read(256, 1 << 20)
+
+    assert len(records) < 100
+
+
+async def test_a_batch_is_parsed_twice_at_most_and_every_read_is_full(
+    make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    topic = make_topic(partitions=4)
+    await topic.fill([b"first"])
+    async with asyncio.timeout(WAIT_SECONDS), topic.source() as source:
+        await read_records(source, 1)
+        expansions = count_expansions(monkeypatch, "gzip")
+        await produce(topic, [BAD, *[GOOD] * 63], codec="gzip")
         counts: list[int] = []
-        with pytest.raises(UnicodeDecodeError):
-            await count_all(consumer, counts)
+        while sum(counts) < 64:
+            if read := await source.read(16, 1 << 20):
+                counts.append(len(read))
 
-    assert sum(counts) < 100
+    assert counts == [16] * 4
+    assert len(expansions) == 2
 
 
-async def count_all(consumer: AIOKafkaConsumer, counts: list[int]) -> None:
-    """Fetch the records of the busy partition."""
-    while sum(counts) < 200:
-        fetched = await fetch(consumer, 256, 1 << 20)
-        counts.append(sum(map(len, fetched.values())))
+async def test_such_records_do_not_exceed_the_bytes_of_a_read(make_topic: MakeTopic) -> None:
+    topic = make_topic()
+    value = bytes(1 << 16)
+    await produce(topic, [GOOD, *[BAD] * 7], codec="zstd", value=value)
+
+    records: list[Record] = []
+    async with asyncio.timeout(WAIT_SECONDS), topic.source() as source:
+        while len(records) < 8:
+            read = await source.read(256, 2 * len(value))
+            assert sum(len(record.value or b"") for record in read) <= 2 * len(value)
+            records += read
+
+    assert [record.position.offset for record in records] == list(range(8))
 
 
 def names(records: Sequence[Record]) -> list[str]:

@@ -2,11 +2,10 @@
 
 import asyncio
 
-from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer
 from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.streams.kafka.consumer import fetch
-from neardup_stream.streams.kafka.non_utf8_headers import fetch_any_names
 from tests.kafka_topics import WAIT_SECONDS, MakeTopic, Topic
 
 VALUE = b"of a large page " * (1 << 16)
@@ -16,14 +15,14 @@ RECORDS = 24
 MAX_BYTES = 4 * len(VALUE)
 
 
-async def fill(topic: Topic, partitions: int = 1) -> None:
+async def fill(topic: Topic) -> None:
     async with AIOKafkaProducer(
         bootstrap_servers=topic.connection.bootstrap_servers,
         compression_type="zstd",
         max_request_size=8 << 20,
     ) as producer:
-        for number in range(RECORDS):
-            await producer.send_and_wait(topic.name, VALUE, partition=number % partitions)
+        for _ in range(RECORDS):
+            await producer.send_and_wait(topic.name, VALUE)
 
 
 def sizes(records: list[ConsumerRecord]) -> int:
@@ -57,17 +56,3 @@ async def test_no_more_records_are_taken_than_were_asked_for(make_topic: MakeTop
             offsets += [record.offset for some in fetched.values() for record in some]
 
     assert offsets == list(range(30))
-
-
-async def test_partitions_that_are_parsed_once_more_share_the_bytes(make_topic: MakeTopic) -> None:
-    topic = make_topic(partitions=2)
-    await fill(topic, partitions=2)
-
-    offsets = {TopicPartition(topic.name, number): 0 for number in range(2)}
-    async with asyncio.timeout(WAIT_SECONDS), topic.consumer() as consumer:
-        while any(offset < RECORDS // 2 for offset in offsets.values()):
-            fetched = await fetch_any_names(consumer, offsets, 1 << 20, 256, MAX_BYTES)
-            for one, (records, next_offset) in fetched.items():
-                assert sizes(records) <= MAX_BYTES // 2
-                assert [record.offset for record in records] == list(range(offsets[one], next_offset))
-                offsets[one] = next_offset

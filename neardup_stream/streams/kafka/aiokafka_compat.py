@@ -7,15 +7,15 @@ cannot parse.
 """
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from types import ModuleType
-from typing import Any, NamedTuple, Self, SupportsIndex
+from typing import Any, Self, SupportsIndex
 
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, OffsetAndMetadata, TopicPartition
 from aiokafka.client import AIOKafkaClient
-from aiokafka.consumer.fetcher import READ_COMMITTED, FetchError, FetchResult, PartitionRecords
-from aiokafka.errors import KafkaError, NotLeaderForPartitionError, for_code
-from aiokafka.protocol.fetch import FetchRequest
+from aiokafka.consumer import fetcher
+from aiokafka.consumer.fetcher import FetchError, FetchResult, PartitionRecords
+from aiokafka.errors import KafkaError
 from aiokafka.record import default_records
 from aiokafka.record._crecords import default_records as compiled_default_records
 from aiokafka.record.default_records import _DefaultRecordBatchPy, _DefaultRecordPy
@@ -27,26 +27,21 @@ from neardup_stream.streams.kafka.expansion import ExpansionExceeded, RefusedVal
 from neardup_stream.streams.kafka.room import Room
 
 __all__ = [
-    "Fetched",
-    "bound_expansion",
     "client_of",
     "close_client",
     "close_without_flush",
     "commit_generation",
-    "fetch_partition",
     "generation_of",
     "has_ended_task",
     "member_id_of",
+    "parse_any_batch",
     "read_password_again",
     "take_fetched",
 ]
 
-_MIN_BYTES = 1
 _MAGIC_OFFSET = 16
 _WITH_HEADERS = 2
 """The first batch format with headers; earlier ones cannot be the cause."""
-_NAMES_REPLICA = 11
-"""The first version of a fetch response that names a replica, between aborted transactions and records."""
 
 
 # --- Consumers ---
@@ -155,25 +150,20 @@ class _RereadingClient(AIOKafkaClient):  # type: ignore[misc] # aiokafka has no 
 # --- Batches ---
 
 
-def bound_expansion(max_expanded_bytes: int) -> None:
-    """Limit aiokafka's decompression to so many bytes a batch, in this process, from now on."""
+def parse_any_batch(max_expanded_bytes: int) -> None:
+    r"""Make consumers of this process parse any batch, and expand at most so many bytes of one.
+
+    Kafka accepts any bytes as the name of a header. aiokafka cannot decode such a record, nor any record of
+    its batch after it, so the batch is parsed once more, with names that show the bytes: `\xff` for a byte
+    that is not text. Records of a batch that would expand to more have no key and no value, see
+    `RefusedValue`.
+    """
     modules: tuple[ModuleType, ...] = (default_records, compiled_default_records)
     codecs = bounded_codecs(max_expanded_bytes)
     for module in modules:
         for codec, expand in codecs.items():
             setattr(module, f"{codec}_decode", expand)
-
-
-class Fetched(NamedTuple):
-    """The records of a partition from an offset on.
-
-    Attributes:
-        records: perhaps none, if a transaction was aborted.
-        next_offset: where to continue.
-    """
-
-    records: list[ConsumerRecord]
-    next_offset: int
+    fetcher.MemoryRecords, fetcher.PartitionRecords = _Batches, _AnyRecords
 
 
 def take_fetched(
@@ -189,9 +179,9 @@ def take_fetched(
         room: for the records.
         partitions: only of these; empty for all.
     """
-    fetcher = consumer._fetcher
+    reading = consumer._fetcher
     taken = {}
-    for one, fetched in list(fetcher._records.items()):
+    for one, fetched in list(reading._records.items()):
         is_wanted = type(fetched) is FetchResult and (not partitions or one in partitions)
         if room.is_full or not is_wanted:
             continue
@@ -199,12 +189,12 @@ def take_fetched(
         if records:
             taken[one] = records
         if error is not None:  # in front, for `getmany` looks no further than the first record
-            fetcher._records[one] = FetchError(error=error, backoff=0)
-            fetcher._records.move_to_end(one, last=False)
+            reading._records[one] = FetchError(error=error, backoff=0)
+            reading._records.move_to_end(one, last=False)
             break
         if not fetched.has_more():
-            del fetcher._records[one]
-            fetcher._notify(fetcher._wait_consume_future)
+            del reading._records[one]
+            reading._notify(reading._wait_consume_future)
     return taken
 
 
@@ -219,74 +209,68 @@ def _taken(fetched: FetchResult, room: Room) -> tuple[list[ConsumerRecord], Exce
             if room.is_full:
                 fetched._update_position()
                 return records, None
-    except (KafkaError, UnicodeDecodeError, ExpansionExceeded) as error:
+    except KafkaError as error:
         failure = error
     fetched._update_position()
     fetched._partition_records = None
     return records, failure
 
 
-async def fetch_partition(
-    consumer: AIOKafkaConsumer, one: TopicPartition, offset: int, limit_bytes: int, room: Room
-) -> Fetched:
-    r"""Fetch the next records of a partition, until the room is full; header names may be any bytes.
+class _Batches:
+    """The batches of a fetch; the last one can be parsed once more, in a slower way."""
 
-    Bytes that are not UTF-8 are shown, as in `\xff`. Records of a batch that would expand too much have no
-    key and no value, see `RefusedValue`.
-    """
-    client = consumer._client
-    leader = client.cluster.leader_for_partition(one)
-    if leader is None or leader < 0:
-        raise NotLeaderForPartitionError(one)
-    wanted = [(one.topic, [(one.partition, offset, limit_bytes)])]
-    request = FetchRequest(0, _MIN_BYTES, limit_bytes, READ_COMMITTED, wanted, rack_id="")
-    response = await client.send(leader, request)
-    ((_, ((_, error_code, _, *facts),)),) = response.topics
-    if error_code:
-        raise for_code(error_code)(one)
-    aborted = facts[2] if response.API_VERSION >= _NAMES_REPLICA else facts[-2]
-    checks_sums = True
-    parsed = PartitionRecords(
-        one, _AnyNamed(facts[-1]), aborted, offset, None, None, checks_sums, READ_COMMITTED
-    )
-    records = []
-    for record in parsed:
-        records.append(record)
-        room.take(record)
-        if room.is_full:
-            break
-    return Fetched(records, parsed.next_fetch_offset)
+    def __init__(self, content: bytes) -> None:
+        self._slices = _MemoryRecordsPy(content)
+        self._last = memoryview(content)
+        self._once_more: Any = None
 
-
-class _AnyNamed:
-    """The batches of a fetch."""
-
-    def __init__(self, data: bytes) -> None:
-        self._slices = _MemoryRecordsPy(data)
+    def size_in_bytes(self) -> int:
+        return int(self._slices.size_in_bytes())
 
     def has_next(self) -> bool:
-        return bool(self._slices.has_next())
+        return self._once_more is not None or bool(self._slices.has_next())
 
     def next_batch(self) -> Any:
-        content = self._slices._next_slice  # what the next line would parse as usual
-        batch = self._slices.next_batch()
-        return _AnyNamedBatch(content) if content[_MAGIC_OFFSET] >= _WITH_HEADERS else batch
+        batch, self._once_more = self._once_more, None
+        if batch is None:
+            self._last = self._slices._next_slice  # what the next line parses
+            batch = self._slices.next_batch()
+        return batch
+
+    def parse_once_more(self, error: Exception) -> None:
+        """Return the last batch again, parsed so that it cannot fail so; raise the error of an old format."""
+        if self._last[_MAGIC_OFFSET] < _WITH_HEADERS:
+            raise error
+        self._once_more = _AnyNamedBatch(self._last, is_refused=isinstance(error, ExpansionExceeded))
+
+
+class _AnyRecords(PartitionRecords):  # type: ignore[misc] # aiokafka has no types
+    """The records of a fetch, whatever their headers are and their batches expand to."""
+
+    def _unpack_records(self) -> Iterator[ConsumerRecord]:
+        while self._records.has_next():
+            try:
+                yield from super()._unpack_records()
+            except (UnicodeDecodeError, ExpansionExceeded) as error:
+                # The base class skips the records that it has returned already.
+                self._records.parse_once_more(error)
 
 
 class _AnyNamedBatch(_DefaultRecordBatchPy):  # type: ignore[misc] # aiokafka has no types
     """A batch parsed as by its base class, except for text.
 
-    Of a batch that is too large only the positions.
+    Args:
+        content: the batch.
+        is_refused: it is too large: return only the positions of its records.
     """
 
-    _is_refused = False
+    def __init__(self, content: memoryview, *, is_refused: bool) -> None:
+        super().__init__(content)
+        self._is_refused = is_refused
 
     def __iter__(self) -> Self:
-        try:
+        if not self._is_refused:
             super().__iter__()
-        except ExpansionExceeded:
-            self._is_refused = True
-        else:
             self._buffer: bytearray = _AnyText(self._buffer)
         return self
 

@@ -16,10 +16,10 @@ from aiokafka.structs import ConsumerRecord
 from neardup_stream.errors import InvariantBroken
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.kafka.aiokafka_compat import (
-    bound_expansion,
     client_of,
     close_client,
     has_ended_task,
+    parse_any_batch,
     take_fetched,
 )
 from neardup_stream.streams.kafka.config import KafkaSourceConfig
@@ -59,7 +59,7 @@ async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
         StreamUnavailable: the cluster cannot be reached.
         ConfigError: it denies access.
     """
-    bound_expansion(config.max_expanded_bytes)
+    parse_any_batch(config.max_expanded_bytes)
     consumer = AIOKafkaConsumer(**config.consumer_options())
     follow_password(client_of(consumer), config.connection)
     try:

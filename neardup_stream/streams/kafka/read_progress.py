@@ -32,10 +32,6 @@ class Runs:
         """Reset a partition; return whether anything was read."""
         return self._runs.pop(one, None) is not None
 
-    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Return the offsets after what was read, of those of these partitions of which something was."""
-        return {one: self._runs[one].end for one in partitions if one in self._runs}
-
     def led_up_to(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
         """Return those offsets that are after, or at the start of, what was read here."""
         return {

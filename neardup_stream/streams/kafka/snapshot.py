@@ -10,15 +10,13 @@ from time import monotonic
 from typing import Any
 
 from aiokafka import AIOKafkaConsumer, TopicPartition
-from aiokafka.structs import ConsumerRecord
 
 from neardup_stream.message import Partition, Record
 from neardup_stream.streams.kafka.admin import TopicFacts, require_topics
-from neardup_stream.streams.kafka.aiokafka_compat import bound_expansion
+from neardup_stream.streams.kafka.aiokafka_compat import parse_any_batch
 from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, KafkaConnection
 from neardup_stream.streams.kafka.consumer import close_consumer, fetch, position, record_in
 from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
-from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, seek_past
 
 __all__ = ["TopicSnapshot", "open_snapshot"]
 
@@ -75,7 +73,8 @@ class TopicSnapshot:
         last_progress = monotonic()
         while unread:
             with kafka_errors(f"reading {self._topic}", right="Read"):
-                fetched = await self._fetch([TopicPartition(self._topic, one.number) for one in unread])
+                wanted = [TopicPartition(self._topic, one.number) for one in unread]
+                fetched = await fetch(self._consumer, _BATCH_RECORDS, _BATCH_BYTES, wanted)
             for topic_partition, found in fetched.items():
                 partition = Partition(self._input_id, topic_partition.partition)
                 yield [record_in(partition, each) for each in found if each.offset < self.ends[partition]]
@@ -87,18 +86,6 @@ class TopicSnapshot:
                     "timeout", f"reading {self._topic}: nothing came for {self._timeout_seconds:g} s"
                 )
             unread = still_unread
-
-    async def _fetch(
-        self, wanted: Sequence[TopicPartition]
-    ) -> Mapping[TopicPartition, Sequence[ConsumerRecord]]:
-        """Return the next records; if one cannot be parsed, fetch again what was returned of the others."""
-        consumer = self._consumer
-        stood = {one: position(consumer, one) for one in wanted}
-        try:
-            return await fetch(consumer, _BATCH_RECORDS, _BATCH_BYTES, wanted)
-        except UNREADABLE:
-            found = await fetch_any_names(consumer, stood, _PARTITION_BYTES, _BATCH_RECORDS, _BATCH_BYTES)
-            return seek_past(consumer, found)
 
     def _position(self, one: Partition) -> int:
         return position(self._consumer, TopicPartition(self._topic, one.number))
@@ -128,7 +115,7 @@ async def open_snapshot(
     """
     facts = (await require_topics(connection, [topic], right="Read"))[topic]
     everything = [TopicPartition(topic, number) for number in range(facts.partitions)]
-    bound_expansion(max_expanded_bytes)
+    parse_any_batch(max_expanded_bytes)
     consumer = AIOKafkaConsumer(**_consumer_options(connection))
     try:
         with kafka_errors(f"reading {topic}", right="Read"):

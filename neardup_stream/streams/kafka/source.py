@@ -37,7 +37,6 @@ from neardup_stream.streams.kafka.consumer import (
 from neardup_stream.streams.kafka.errors import kafka_errors
 from neardup_stream.streams.kafka.idle_check import Silence
 from neardup_stream.streams.kafka.membership import Listener, commit_as_member, fencing_error, join
-from neardup_stream.streams.kafka.non_utf8_headers import UNREADABLE, fetch_any_names, seek_past
 from neardup_stream.streams.kafka.partitions import name_of, topic_partition_of
 from neardup_stream.streams.kafka.read_progress import Runs
 from neardup_stream.streams.kafka.start_offsets import Beginnings, InputHistory, NoHistory
@@ -75,7 +74,6 @@ class KafkaSource:
         self._is_open = False
         self._ready: deque[Record] = deque()
         self._runs = Runs()
-        self._is_misplaced = False
         self._silence = Silence(config)
         self._untaken: set[TopicPartition] = set()
         self._is_member = False
@@ -236,37 +234,16 @@ class KafkaSource:
         fetched: FetchedRecords = {}
         with kafka_errors("reading", "Read"):
             try:
-                if not self._is_misplaced:
-                    fetched = await fetch(consumer, max_records, max_bytes)
+                fetched = await fetch(consumer, max_records, max_bytes)
             except NoOffsetForPartitionError as error:
                 one = error.args[0]
                 await self._begin(consumer, one, await self._beginnings.first(consumer, one))
             except OffsetOutOfRangeError as error:
                 await self._pass_gaps(consumer, error.args[0])
-            except UNREADABLE:
-                self._is_misplaced = True
-            if self._is_misplaced:
-                fetched = await self._fetch_any_names(consumer, max_records, max_bytes)
             # No `await` between taking and keeping, so a cancelled read loses nothing.
             self._keep(fetched)
         if not fetched:
             await self._silence.look_into(consumer)
-
-    async def _fetch_any_names(
-        self, consumer: AIOKafkaConsumer, max_records: int, max_bytes: int
-    ) -> FetchedRecords:
-        """Fetch from the current position of every partition, with tolerant parsing."""
-        runs = self._runs
-        assignment = consumer.assignment()
-        stood = await self._beginnings.next_offsets(assignment, self._runs.ends(assignment))
-        if runs is not self._runs:  # or a rebalance has reset the positions
-            return {}
-        for one, offset in stood.items():
-            consumer.seek(one, offset)
-        self._is_misplaced = False
-        limit_bytes = self._config.partition_fetch_max_bytes
-        fetched = await fetch_any_names(consumer, stood, limit_bytes, max_records, max_bytes)
-        return seek_past(consumer, fetched) if runs is self._runs else {}
 
     def _keep(self, fetched: FetchedRecords) -> None:
         """Keep records, unless their membership has ended or is not started: those are fetched again."""
@@ -346,5 +323,4 @@ class KafkaSource:
             self._failure = error
         finally:
             self._runs = Runs()
-            self._is_misplaced = False
             self._meters.revoked()

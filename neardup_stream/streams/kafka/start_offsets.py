@@ -119,18 +119,6 @@ class Beginnings:
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 await self._compare(consumer, partitions)
 
-    async def next_offsets(
-        self, assignment: Collection[TopicPartition], ends: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, int]:
-        """Return where to go on: after what was read of a partition, else where it is committed.
-
-        Args:
-            assignment: all partitions; those that are not started are left out.
-            ends: the offsets after what was read.
-        """
-        untouched = [one for one in assignment if one not in ends]
-        return {**ends, **(await self.committed(untouched) if untouched else {})}
-
     async def committed(self, some: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """Return the committed offsets of the group; omits partitions without one.
 

@@ -7,7 +7,7 @@ from aiokafka.errors import CorruptRecordException
 from aiokafka.record._crecords import default_records as compiled_default_records
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
-from neardup_stream.streams.kafka.aiokafka_compat import bound_expansion
+from neardup_stream.streams.kafka.aiokafka_compat import parse_any_batch
 from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES
 from neardup_stream.streams.kafka.expansion import ExpansionExceeded
 
@@ -17,9 +17,9 @@ LIMIT = 100_000
 
 @pytest.fixture(autouse=True)
 def _limit() -> Iterator[None]:
-    bound_expansion(LIMIT)
+    parse_any_batch(LIMIT)
     yield
-    bound_expansion(DEFAULT_MAX_EXPANDED_BYTES)
+    parse_any_batch(DEFAULT_MAX_EXPANDED_BYTES)
 
 
 def _expand(name: str, payload: bytes) -> bytes:
