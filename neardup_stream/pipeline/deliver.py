@@ -4,7 +4,7 @@ First the page records learn the ranks of their versions, and the entries of for
 the index. Last the lines of pages that nearly equal no other are counted for the frames of their sites.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from neardup_stream.meters import PipelineMeters
 from neardup_stream.pipeline.batch import InFlightBatch
 from neardup_stream.pipeline.conclusion import Conclusion, FollowUp, conclude, without_partitions
 from neardup_stream.pipeline.delivered_counts import delivered
-from neardup_stream.pipeline.delivery_guarantees import BatchOutput, Delivery, OutgoingMessage
+from neardup_stream.pipeline.delivery_guarantees import BatchOutput, Delivery, OutgoingDeadLetter
 from neardup_stream.pipeline.event_building import RenderEvent
 from neardup_stream.pipeline.frames import Frames
 from neardup_stream.pipeline.retries import Retries
@@ -34,7 +34,8 @@ class Publication(NamedTuple):
         events: where events are sent.
         dead_letters: where dead letters are sent.
         render_event: makes the message of an event.
-        render_dead_letter: makes the message of a record that can never become a page.
+        render_dead_letter: makes the message of a record that can never become a page; called for each
+            attempt to send it.
         transactions: opened by their owner, for exactly-once delivery; they send in the place of both sinks.
             None for at-least-once delivery.
     """
@@ -101,20 +102,26 @@ class Deliver:
 
     def _output(self, batch: InFlightBatch, conclusion: Conclusion) -> BatchOutput:
         letters = [
-            OutgoingMessage(rejected.record.position, self._render_dead_letter(*rejected))
+            OutgoingDeadLetter(rejected.record.position, partial(self._render_dead_letter, *rejected))
             for rejected in batch.prepared.rejected
         ]
-        self._meters.truncated_dead_letters(sum(is_truncated(letter.message) for letter in letters))
         return BatchOutput(
             record_count=batch.record_count,
             next_offsets=batch.next_offsets,
             events=conclusion.events,
             dead_letters=letters,
-            acknowledged=partial(self._count, batch, conclusion),
+            acknowledged=partial(self._count, batch, conclusion, letters),
         )
 
-    def _count(self, batch: InFlightBatch, conclusion: Conclusion, lost: Collection[Partition]) -> None:
+    def _count(
+        self,
+        batch: InFlightBatch,
+        conclusion: Conclusion,
+        letters: Sequence[OutgoingDeadLetter],
+        lost: Collection[Partition],
+    ) -> None:
         """Report the outcomes of records, without those whose events the next owner sends."""
+        self._meters.truncated_dead_letters(sum(is_truncated(letter.render()) for letter in letters))
         prepared = batch.prepared
         if lost:
             decisions = [run.decisions for run in batch.runs]

@@ -22,7 +22,7 @@ from neardup_stream.pipeline.retries import Retries
 from neardup_stream.streams.protocol import Sink, Source
 from neardup_stream.streams.transactions import Transactions
 
-__all__ = ["AtLeastOnce", "BatchOutput", "Delivery", "ExactlyOnce", "OutgoingMessage"]
+__all__ = ["AtLeastOnce", "BatchOutput", "Delivery", "ExactlyOnce", "OutgoingDeadLetter", "OutgoingMessage"]
 
 
 class OutgoingMessage(msgspec.Struct, frozen=True, gc=False):
@@ -30,6 +30,18 @@ class OutgoingMessage(msgspec.Struct, frozen=True, gc=False):
 
     position: Position
     message: Message
+
+
+class OutgoingDeadLetter(NamedTuple):
+    """A dead letter, rendered for each attempt to send it: its topic may accept less than before.
+
+    Attributes:
+        position: of its record.
+        render: returns it, no larger than the topic accepts now.
+    """
+
+    position: Position
+    render: Callable[[], Message]
 
 
 class BatchOutput(NamedTuple):
@@ -47,7 +59,7 @@ class BatchOutput(NamedTuple):
     record_count: int
     next_offsets: Mapping[Partition, int]
     events: Sequence[OutgoingMessage]
-    dead_letters: Sequence[OutgoingMessage]
+    dead_letters: Sequence[OutgoingDeadLetter]
     acknowledged: Callable[[Collection[Partition]], None]
 
 
@@ -114,8 +126,8 @@ class AtLeastOnce:
         Events of partitions that are not ours any more are left to their next owner.
         """
         events = await self._noted(batch_output.events)
-        await self._retries.retry(partial(self._events.send, _messages(events)))
-        await self._retries.retry(partial(self._dead_letters.send, _messages(batch_output.dead_letters)))
+        await self._retries.retry(partial(self._events.send, [each.message for each in events]))
+        await self._retries.retry(partial(self._send_dead_letters, batch_output.dead_letters))
         batch_output.acknowledged(self._refused)
 
     def finish(self, batch_output: BatchOutput) -> None:
@@ -141,6 +153,9 @@ class AtLeastOnce:
         """Forget what was sent: the next owners of the partitions read it again."""
         self._finished = {}
         self._lost = set()
+
+    async def _send_dead_letters(self, dead_letters: Sequence[OutgoingDeadLetter]) -> None:
+        await self._dead_letters.send([each.render() for each in dead_letters])
 
     async def _noted(self, events: Sequence[OutgoingMessage]) -> Sequence[OutgoingMessage]:
         """Note the decisions of the events; return the events of partitions that are still ours."""
@@ -172,7 +187,7 @@ class _Share:
 
     next_offset: int = 0
     events: list[OutgoingMessage] = field(default_factory=list)
-    dead_letters: list[OutgoingMessage] = field(default_factory=list)
+    dead_letters: list[OutgoingDeadLetter] = field(default_factory=list)
 
 
 class ExactlyOnce:
@@ -261,8 +276,10 @@ class ExactlyOnce:
             lease.committed = None
             await self._transactions.deliver(
                 partition,
-                events=_from_offset(committed, share.events),
-                dead_letters=_from_offset(committed, share.dead_letters),
+                events=[each.message for each in share.events if each.position.offset >= committed],
+                dead_letters=[
+                    each.render() for each in share.dead_letters if each.position.offset >= committed
+                ],
                 next_offset=share.next_offset,
             )
             lease.committed = lease.floor = share.next_offset
@@ -295,14 +312,6 @@ def _by_partition(batch_outputs: Iterable[BatchOutput]) -> dict[Partition, _Shar
             shares[partition].next_offset = offset
         for each in batch_output.events:
             shares[each.position.partition].events.append(each)
-        for each in batch_output.dead_letters:
-            shares[each.position.partition].dead_letters.append(each)
+        for letter in batch_output.dead_letters:
+            shares[letter.position.partition].dead_letters.append(letter)
     return shares
-
-
-def _messages(outgoing: Sequence[OutgoingMessage]) -> list[Message]:
-    return [each.message for each in outgoing]
-
-
-def _from_offset(offset: int, outgoing: Sequence[OutgoingMessage]) -> list[Message]:
-    return [each.message for each in outgoing if each.position.offset >= offset]

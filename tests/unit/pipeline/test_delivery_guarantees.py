@@ -8,7 +8,12 @@ import pytest
 
 from neardup_stream.errors import InvariantBroken, StreamUnavailable
 from neardup_stream.message import Message, Partition, Position
-from neardup_stream.pipeline.delivery_guarantees import BatchOutput, ExactlyOnce, OutgoingMessage
+from neardup_stream.pipeline.delivery_guarantees import (
+    BatchOutput,
+    ExactlyOnce,
+    OutgoingDeadLetter,
+    OutgoingMessage,
+)
 from neardup_stream.streams.memory.streams import Fail, MemorySink, MemorySource, Pass
 from neardup_stream.streams.memory.transactions import MemoryTransactions
 
@@ -35,7 +40,7 @@ class Group:
             record_count=len(positions),
             next_offsets=next_offsets,
             events=[_outgoing(position) for position in positions],
-            dead_letters=[_outgoing(position) for position in positions if position.offset % 3 == 0],
+            dead_letters=[_letter(position) for position in positions if position.offset % 3 == 0],
             acknowledged=lambda _: self.acknowledged.append(next_offsets),
         )
 
@@ -48,8 +53,15 @@ class Group:
 
 
 def _outgoing(position: Position) -> OutgoingMessage:
-    value = b"%d %d" % (position.partition.number, position.offset)
-    return OutgoingMessage(position, Message(key=None, value=value))
+    return OutgoingMessage(position, _message(position))
+
+
+def _letter(position: Position) -> OutgoingDeadLetter:
+    return OutgoingDeadLetter(position, lambda: _message(position))
+
+
+def _message(position: Position) -> Message:
+    return Message(key=None, value=b"%d %d" % (position.partition.number, position.offset))
 
 
 def _offsets(sink: MemorySink, partition: Partition) -> list[int]:
