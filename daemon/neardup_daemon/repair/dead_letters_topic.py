@@ -53,6 +53,25 @@ class DeadLetters:
                     f"the group {self.group_id} has other members: another replay is at work"
                 )
 
+    async def commit(self, next_offsets: Mapping[Partition, int], done: str) -> None:
+        """Record that the letters below these offsets are dealt with.
+
+        Args:
+            next_offsets: by partition.
+            done: what was done with the letters, for the error.
+
+        Raises:
+            StreamUnavailable: Kafka cannot be reached, or the group was rebalanced and some of the letters
+                are not recorded.
+        """
+        committed = await self.source.commit(next_offsets)
+        if refused := sorted(one.number for one in next_offsets.keys() - committed.keys()):
+            raise StreamUnavailable(
+                f"letters of partition {', '.join(map(str, refused))} were {done}, and the next run takes"
+                f" them again: the group {self.group_id} was rebalanced before they were recorded;"
+                " run one replay at a time"
+            )
+
     def _is_wanted(self, record: Record) -> bool:
         return record.position.offset < self.ends.get(record.position.partition, 0)
 

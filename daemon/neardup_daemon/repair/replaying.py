@@ -57,7 +57,7 @@ async def replay_topic(settings: Settings, choice: Choice, *, from_start: bool) 
         async for records in topic.records():
             letters = [_letter(record) for record in records]
             fates += await _put_back(letters, choice, sink)
-            await topic.source.commit(next_offsets(records))
+            await topic.commit(next_offsets(records), f"put back into {settings.kafka.pages_topic}")
     return fates
 
 
@@ -67,7 +67,7 @@ async def save_topic(settings: Settings, choice: Choice, path: Path, *, from_sta
     They are dealt with once the file has its name: where a run ends earlier, the next one saves them again.
 
     Raises:
-        StreamUnavailable: as above, or the disk is full.
+        StreamUnavailable: as above, or the disk is full. The next run saves again what the error names.
         ConfigError: the topic does not exist or refuses us; the file cannot be written, or holds letters.
     """
     _check_is_new(path)
@@ -87,7 +87,7 @@ async def save_topic(settings: Settings, choice: Choice, path: Path, *, from_sta
                 offsets |= next_offsets(records)
                 fates["replayed"] += len(wanted)
                 fates["other_reason"] += len(records) - len(wanted)
-        await topic.source.commit(offsets)
+        await topic.commit(offsets, f"saved to {path}")
     return fates
 
 
