@@ -5,7 +5,10 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
-__all__ = ["in_thread"]
+__all__ = ["Check", "in_thread"]
+
+Check = Callable[[], None]
+"""What work has to call now and then; it raises once the work is to end."""
 
 _Result = TypeVar("_Result")
 
@@ -14,11 +17,11 @@ class _CutShort(Exception):  # noqa: N818 - no error: it was asked for
     """The work is to end where it is."""
 
 
-async def in_thread(work: Callable[[Callable[[], None]], _Result]) -> _Result:
+async def in_thread(work: Callable[[Check], _Result]) -> _Result:
     """Return what `work` returns, also where it comes to its end just before it is cut short.
 
     Args:
-        work: is given what it has to call now and then; that raises once this coroutine is cancelled.
+        work: is given its check, which raises once this coroutine is cancelled.
 
     Raises:
         CancelledError: the work was cut short, and has ended.

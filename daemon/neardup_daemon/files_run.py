@@ -3,14 +3,14 @@
 import asyncio
 import logging
 import os
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 from typing import NamedTuple
 from uuid import uuid4
 
 from neardup_daemon.cluster_files import ClusterOutput, cluster_output, cluster_rows
-from neardup_daemon.cut_short import in_thread
+from neardup_daemon.cut_short import Check, in_thread
 from neardup_daemon.exit_codes import OK
 from neardup_daemon.files_run_notes import FilesRunNotes
 from neardup_daemon.files_run_options import FilesRun
@@ -43,8 +43,9 @@ from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.streams.files.corpus import check_corpus, copy_rows
 from neardup_stream.streams.files.jsonl import JsonLinesSink
-from neardup_stream.streams.files.outputs import check_outputs
+from neardup_stream.streams.files.outputs import OutputFile, check_outputs
 from neardup_stream.streams.files.source import FileSource
+from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_revisits import RevisitTally
 from neardup_stream.streams.protocol import EndOfStream
 
@@ -62,7 +63,6 @@ class FilesRunEnd(NamedTuple):
         first_dead_letters: what they were about.
         damage: which files could not be read in full; None if all could.
         revisits: what `warc` holds; None where it was not written.
-        findings: for the report; None where none is wanted.
         is_complete: whether every file was read to its end.
         is_cut_short: whether a signal cut it short; then no output has its name but those that were complete.
     """
@@ -71,7 +71,6 @@ class FilesRunEnd(NamedTuple):
     first_dead_letters: list[str]
     damage: CorruptData | None
     revisits: RevisitTally | None = None
-    findings: Findings | None = None
     is_complete: bool = True
     is_cut_short: bool = False
 
@@ -111,14 +110,25 @@ class _Opened(NamedTuple):
     archives: Consultation | None
     preparation: Prepares
     stores: LoopStores
+    files: AsyncExitStack
+    report: WaitingFile | None
+
+
+WritesReport = Callable[[WaitingFile, Findings, bool, Check], None]
+"""Writes a report to a file; the flag says whether every file was read to its end."""
 
 
 async def run_over_files(
-    run: FilesRun, settings: Settings, meters: PipelineMeters, forked: Sequence[ForkedParent] = ()
+    run: FilesRun,
+    settings: Settings,
+    meters: PipelineMeters,
+    write_report: WritesReport,
+    forked: Sequence[ForkedParent] = (),
 ) -> FilesRunEnd:
     """Take every record of the files through the pipeline; the first workers are `forked_parents`.
 
-    SIGTERM, SIGINT or SIGHUP ends reading; what was read is finished.
+    SIGTERM, SIGINT or SIGHUP ends reading; what was read is finished. Where the store is kept, the next run
+    over the same files publishes all events again until every output of this one is complete.
 
     Raises:
         ConfigError: a file cannot be read or written, an output is an input or another output, or the stored
@@ -133,30 +143,38 @@ async def run_over_files(
     notes = FilesRunNotes(source.place_of, for_report=bool(run.report), for_warc=bool(run.warc))
     retries = build_retries(settings, meters, lambda _error: None)
     runtime = Runtime(files_loop_config(settings, is_kept=run.is_kept), retries, meters)
-    stop, is_complete, revisits = Stop(), False, None
+    stop, has_read_all, revisits = Stop(), False, None
     unwritten = set(filter(None, (run.corpus, run.warc)))
     with stop.on_signals():
         async with _open(run, settings, runtime, (source, *outputs), forked) as opened:
-            archives, preparation, stores = opened
+            stores = opened.stores
             pages = PageRecords(stores.judged.records, stores.judged.handle_key)
             publication = notes.noting(line_publication(outputs.events, outputs.dead_letters), pages)
             stop.is_watched = True
             keep_what_is_loaded()
-            loop = build_loop(settings, stores, source, publication, preparation, runtime, archives=archives)
+            loop = build_loop(
+                settings, stores, source, publication, opened.preparation, runtime, archives=opened.archives
+            )
             await loop.run(stop.requested)
             has_read_all = source.is_exhausted or not stop.requested.is_set()
-            if has_read_all and stop.requested.is_set():
-                await loop.end()
             if run.clusters or run.report:
                 await _write_clusters(stores, outputs.clusters, notes.findings)
             if has_read_all:
                 await _keep_representatives(run, stores, source, settings.limits.max_page_bytes, run_name)
                 unwritten.discard(run.corpus)
-        is_complete = has_read_all and stop.exit_code == OK
-        if is_complete and source.damage is None:
-            revisits = await _write_revisits(run, notes, settings)
-            unwritten.discard(run.warc)
-        is_complete = has_read_all and stop.exit_code == OK
+                stop.check()
+            if has_read_all and source.damage is None:
+                revisits = await _write_revisits(run, notes, settings)
+                unwritten.discard(run.warc)
+                stop.check()
+            if opened.report is not None and notes.findings is not None:
+                is_whole = has_read_all and source.damage is None
+                await in_thread(partial(write_report, opened.report, notes.findings, is_whole))
+                stop.check()
+            await opened.files.aclose()
+            if has_read_all:
+                await loop.end()
+    is_complete = has_read_all and stop.exit_code == OK
     if not is_complete:
         _report_unwritten(unwritten)
     return FilesRunEnd(
@@ -164,7 +182,6 @@ async def run_over_files(
         notes.first_dead_letters,
         source.damage,
         revisits,
-        notes.findings,
         is_complete=is_complete and source.damage is None,
         is_cut_short=stop.is_cut_short or stop.exit_code != OK,
     )
@@ -196,10 +213,15 @@ async def _open(
     files: Sequence[AbstractAsyncContextManager[object]],
     forked: Sequence[ForkedParent],
 ) -> AsyncIterator[_Opened]:
-    """Open the files, then everything else that a run needs, with its kernels loaded."""
+    """Open the files, then everything else that a run needs, with its kernels loaded.
+
+    Files get their names when their stack is closed, before the stores are, or else when the block ends.
+    """
     async with AsyncExitStack() as stack:
+        opened = await stack.enter_async_context(AsyncExitStack())
         for file in files:
-            await stack.enter_async_context(file)
+            await opened.enter_async_context(file)
+        report = opened.enter_context(OutputFile(run.report)) if run.report else None
         archives = await asyncio.to_thread(build_consultation, settings, runtime.meters, policy(settings))
         text_parts = archives.text_parts if archives else frozenset[str]()
         preparation = await stack.enter_async_context(
@@ -208,7 +230,7 @@ async def _open(
         stores = await stack.enter_async_context(_open_stores(run, settings, runtime.retries))
         await asyncio.to_thread(load_kernel)
         await asyncio.to_thread(preparation.wait_until_ready)
-        yield _Opened(archives, preparation, stores)
+        yield _Opened(archives, preparation, stores, opened, report)
 
 
 async def _write_clusters(stores: LoopStores, output: ClusterOutput, findings: Findings | None) -> None:

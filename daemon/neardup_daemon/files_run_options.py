@@ -19,7 +19,7 @@ class FilesRun(NamedTuple):
         uses_redis: whether the stores are in the Redis of the settings.
         workers: processes that prepare pages.
         warc: path for the records of WARC files with revisit records for duplicates; None not to write them.
-        report: path of a report, which is not written here; None not to note what it needs.
+        report: path of a report; None not to note what it needs.
     """
 
     files: tuple[str, ...]

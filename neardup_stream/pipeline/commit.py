@@ -103,18 +103,23 @@ class Commit:
         while True:
             await self._has_committed.wait()
             self._has_committed.clear()
-            await self._tidy()
+            await self.tidy()
 
     async def end(self) -> None:
-        """Trim what is left, once the source has ended.
+        """Trim what is left, once every output is complete.
 
         Raises:
             DependencyLost: the store stayed unavailable.
         """
         await self._retries.retry(lambda: self._trim(self._untrimmed))
-        await self._tidy()
+        await self.tidy()
 
-    async def _tidy(self) -> None:
+    async def tidy(self) -> None:
+        """Remove old tombstones.
+
+        Raises:
+            DependencyLost: the store stayed unavailable.
+        """
         await self._retries.retry(lambda: self._stores.clusters.tidy(self._stores.records))
 
     async def _trim(self, committed: Mapping[Partition, int]) -> None:

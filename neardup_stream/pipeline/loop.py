@@ -68,10 +68,12 @@ class Loop:
         async with asyncio.TaskGroup() as group:
             self._start(group, stop)
         if not stop.is_set():
-            await self.end()
+            await self._stages.commit.tidy()
 
     async def end(self) -> None:
-        """Trim what is left, once all of the source was read; `run` does it unless `stop` was set.
+        """Trim the decision records that `run` keeps, of partitions that are read again.
+
+        Call it once all of the source was read and every output is complete: then no run needs them.
 
         Raises:
             DependencyLost: the store stayed unavailable.

@@ -24,8 +24,8 @@ class LoopConfig:
         commit_interval_seconds: longest time a finished batch waits for its commit.
         drain_seconds: how long in-flight batches may take to finish when partitions are revoked.
         is_read_again: whether a partition is read from its start again by the next run, if this one is cut
-            off, over a store that outlives it. Its decision records are kept until the source has ended, so
-            the next run publishes the same events again.
+            off, over a store that outlives it. Its decision records are kept until `Loop.end`, so the next
+            run publishes the same events again.
         prepared_at_once: batches that are decoded and extracted at once, from 1; more than one only over a
             preparation that allows it.
     """

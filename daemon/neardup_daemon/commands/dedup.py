@@ -12,10 +12,12 @@ from msgspec.structs import replace
 
 from neardup_daemon.commands.options import used_files, with_settings
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
+from neardup_daemon.cut_short import Check
 from neardup_daemon.files_run_options import FilesRun
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.preparing import forked_parents
 from neardup_daemon.progress import page_progress
+from neardup_daemon.reports.findings import Findings
 from neardup_daemon.reports.rendering import Run
 from neardup_daemon.reports.writing import write_report
 from neardup_daemon.settings.settings import Settings
@@ -23,7 +25,8 @@ from neardup_daemon.tally import Tally, missing_preset
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.errors import ConfigError
 from neardup_stream.pipeline.forked_parent import ForkedParent
-from neardup_stream.streams.files.outputs import OutputFile, check_outputs
+from neardup_stream.streams.files.outputs import check_outputs
+from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_revisits import RevisitTally
 
 __all__ = ["dedup"]
@@ -115,19 +118,20 @@ def dedup(
     _check(files_run, settings)
     configure_command_logs(settings.log.level, settings.log.format)
     start = perf_counter()
-    with OutputFile(files_run.report) if files_run.report else nullcontext() as page:
-        with _forked_workers(settings, files_run.workers) as forked, page_progress() as on_pages:
-            from neardup_daemon.files_run import run_over_files  # noqa: PLC0415 - the first worker loads meanwhile
+    with _forked_workers(settings, files_run.workers) as forked, page_progress() as on_pages:
+        from neardup_daemon.files_run import run_over_files  # noqa: PLC0415 - the first worker loads meanwhile
 
-            tally = Tally(on_pages)
-            end = asyncio.run(run_over_files(files_run, settings, tally, forked))
-        seconds = perf_counter() - start
-        if end.is_cut_short:
-            _print_summary(tally, seconds, is_complete=False)
-            raise click.exceptions.Exit(end.exit_code)  # an earlier report stays
-        if page is not None and end.findings is not None:
-            run = Run(files, dict(tally.outcomes), seconds, is_complete=end.is_complete)
-            write_report(page, run, end.findings, settings)
+        tally = Tally(on_pages)
+
+        def report(output: WaitingFile, found: Findings, is_complete: bool, check: Check) -> None:  # noqa: FBT001
+            run = Run(files, dict(tally.outcomes), perf_counter() - start, is_complete)
+            write_report(output, run, found, settings, check)
+
+        end = asyncio.run(run_over_files(files_run, settings, tally, report, forked))
+    seconds = perf_counter() - start
+    if end.is_cut_short:
+        _print_summary(tally, seconds, is_complete=False)
+        raise click.exceptions.Exit(end.exit_code)
     _print_summary(tally, seconds, is_complete=end.is_complete)
     if end.revisits is not None:
         _print_revisits(files_run.warc or "", end.revisits)

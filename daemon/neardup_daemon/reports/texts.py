@@ -1,6 +1,6 @@
 """Reads the texts of a few records again, for the examples of a report."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 
 from neardup_daemon.preparing import text_preparation
@@ -15,7 +15,7 @@ __all__ = ["read_texts"]
 
 
 def read_texts(
-    paths: Sequence[str], positions: AbstractSet[Position], settings: Settings
+    paths: Sequence[str], positions: AbstractSet[Position], settings: Settings, check: Callable[[], None]
 ) -> dict[Position, str]:
     """Return the texts of the pages at these positions of files, by position.
 
@@ -26,8 +26,9 @@ def read_texts(
         paths: files of the run.
         positions: of records whose texts are wanted.
         settings: of the run.
+        check: called now and then; what it raises ends the reading.
     """
-    records = _records([path for path in paths if not is_pipe(path)], positions, settings)
+    records = _records([path for path in paths if not is_pipe(path)], positions, settings, check)
     if not records:
         return {}
     with text_preparation(settings) as preparation:
@@ -39,12 +40,15 @@ def read_texts(
     }
 
 
-def _records(paths: Sequence[str], positions: AbstractSet[Position], settings: Settings) -> list[Record]:
+def _records(
+    paths: Sequence[str], positions: AbstractSet[Position], settings: Settings, check: Callable[[], None]
+) -> list[Record]:
     found: list[Record] = []
     if not positions:
         return found
     try:
         for block in read_again(paths, settings.limits.max_page_bytes):
+            check()
             found += [record for record in block if record.position in positions]
             if len(found) == len(positions):
                 break

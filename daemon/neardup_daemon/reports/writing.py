@@ -1,5 +1,7 @@
 """Writes the report of a run over files."""
 
+from collections.abc import Callable
+
 from neardup_daemon.reports.findings import Findings
 from neardup_daemon.reports.rendering import Run, render_report
 from neardup_daemon.reports.texts import read_texts
@@ -9,12 +11,21 @@ from neardup_stream.streams.files.waiting_file import WaitingFile
 __all__ = ["write_report"]
 
 
-def write_report(output: WaitingFile, run: Run, findings: Findings, settings: Settings) -> None:
+def write_report(
+    output: WaitingFile, run: Run, findings: Findings, settings: Settings, check: Callable[[], None]
+) -> None:
     """Read the texts of the examples again, and write the page.
+
+    Args:
+        output: where to write.
+        run: what the report is about.
+        findings: of the run.
+        settings: of the run.
+        check: called now and then; what it raises ends the writing.
 
     Raises:
         StreamUnavailable: the disk is full or failed.
     """
     positions = {at for each in findings.examples.values() for at in (*each.positions, *each.other_positions)}
-    texts = read_texts(run.files, positions, settings)
+    texts = read_texts(run.files, positions, settings, check)
     output.write_all(render_report(run, findings, texts).encode())

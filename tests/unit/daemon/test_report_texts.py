@@ -25,5 +25,5 @@ def test_only_the_records_asked_for_are_read_and_one_beyond_the_limits_has_no_te
         record.position for block in read_again(paths, settings.limits.max_page_bytes) for record in block
     ]
 
-    assert read_texts(paths, {first, refused}, settings) == {first: essay(1)}
+    assert read_texts(paths, {first, refused}, settings, lambda: None) == {first: essay(1)}
     assert "page_refused" in caplog.messages

@@ -41,10 +41,14 @@ async def test_a_run_that_was_cut_off_keeps_the_rows_of_what_the_next_run_reads_
     assert len(blocks) == kept
 
 
-async def test_a_source_that_ended_leaves_no_rows() -> None:
-    store = MemoryClusters()
+async def test_rows_of_a_file_that_was_read_to_its_end_are_kept_until_its_outputs_are_written() -> None:
+    store, table = MemoryClusters(), rows_table(RECORDS[0].position.partition)
 
     async with MemorySource(RECORDS) as source:
-        await Pipeline(clusters=store).loop(source, is_read_again=True).run(asyncio.Event())
+        loop = Pipeline(clusters=store).loop(source, is_read_again=True)
+        await loop.run(asyncio.Event())
+        before = len(store._tables.get(table, {}))
+        await loop.end()
 
-    assert store._tables[rows_table(RECORDS[0].position.partition)] == {}
+    assert before == 1
+    assert store._tables[table] == {}

@@ -1,0 +1,43 @@
+"""What a run of `dedup` over a kept index failed to write, the same command writes when it is repeated."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.pipelines import essay
+from tests.system.conftest import call
+
+
+def parquet_pages(folder: Path) -> list[str]:
+    """Two files with different columns, and a page in the second that is like one in the first."""
+    first, second = folder / "first.parquet", folder / "second.parquet"
+    pq.write_table(pa.table({"url": ["https://a.example/"], "text": [essay(1)]}), first)
+    pq.write_table(pa.table({"url": ["https://b.example/"], "text": [essay(1)], "score": [7]}), second)
+    return [str(first), str(second)]
+
+
+def test_all_events_are_written_again_where_an_output_failed_after_the_last_page(tmp_path: Path) -> None:
+    events, kept, report = (tmp_path / name for name in ("events.jsonl", "kept.jsonl", "report.html"))
+    command = ["dedup", *parquet_pages(tmp_path), "--state", str(tmp_path / "state"), "--events", str(events)]
+
+    failed = call(*command, "--keep-representatives", str(tmp_path / "kept.parquet"))
+    assert failed.returncode == 2
+    assert b"has other columns" in failed.stderr
+    assert not events.exists()
+    again = call(*command, "--keep-representatives", str(kept), "--report", str(report))
+
+    assert again.returncode == 0, again.stderr
+    assert len(events.read_bytes().splitlines()) == 1
+    assert len(kept.read_bytes().splitlines()) == 1
+    assert "1 duplicates on 1 hosts" in report.read_text(encoding="utf-8")
+
+
+def test_a_run_that_wrote_all_leaves_nothing_to_write_again(tmp_path: Path) -> None:
+    command = ["dedup", *parquet_pages(tmp_path), "--state", str(tmp_path / "state")]
+
+    first = call(*command, "--keep-representatives", str(tmp_path / "kept.jsonl"))
+    second = call(*command)
+
+    assert len(first.stdout.splitlines()) == 1
+    assert second.stdout == b""
