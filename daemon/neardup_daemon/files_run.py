@@ -193,6 +193,8 @@ def _check_paths(run: FilesRun) -> None:
         check_corpus(run.files, run.corpus)
     if run.warc is not None:
         check_warc_inputs(run.files)
+    for path in filter(None, (run.corpus, run.warc)):
+        OutputFile(path).check()
 
 
 def _report_unwritten(paths: Iterable[str]) -> None:

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
-from tests.pipelines import essay
+from tests.pipelines import essay, page_json
 from tests.system.conftest import call
 
 
@@ -41,3 +42,23 @@ def test_a_run_that_wrote_all_leaves_nothing_to_write_again(tmp_path: Path) -> N
 
     assert len(first.stdout.splitlines()) == 1
     assert second.stdout == b""
+
+
+@pytest.mark.parametrize(
+    ("name", "option"),
+    [
+        ("crawl.jsonl", "--keep-representatives=nowhere/kept.jsonl"),
+        ("crawl.warc", "--write-warc=nowhere/out.warc.gz"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_a_page_is_read(
+    tmp_path: Path, name: str, option: str
+) -> None:
+    crawl, state = tmp_path / name, tmp_path / "state"
+    crawl.write_bytes(page_json("a", essay(1)))
+
+    run = call("dedup", str(crawl), "--state", str(state), option)
+
+    assert run.returncode == 2
+    assert b"cannot open 'nowhere/" in run.stderr
+    assert not state.exists()

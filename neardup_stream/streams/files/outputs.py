@@ -151,6 +151,17 @@ class OutputFile:
                 ) from failure
         self._partial = None
 
+    def check(self) -> None:
+        """Refuse a regular file that may not be written, before work starts; nothing is left behind.
+
+        Raises:
+            ConfigError: it may not be written.
+        """
+        if self._path == STANDARD_OUTPUT or is_pipe_or_device(self._path):
+            return
+        with self.__enter__() as file:
+            self._keep(file)
+
     def _opened(self) -> WaitingFile:
         descriptor = _descriptor(self._place)
         if descriptor is not None:
