@@ -172,6 +172,17 @@ def test_a_second_signal_ends_the_writing_of_the_warc_and_the_first_does_not(
         assert sum(each.type in {"response", "revisit"} for each in records(output)) == 200
 
 
+def test_pages_that_an_earlier_run_has_decided_are_written_in_full_and_counted(tmp_path: Path) -> None:
+    source, output, state = tmp_path / "crawl.warc", tmp_path / "out.warc.gz", str(tmp_path / "state")
+    write(source, list(PAGES.items()), is_gzip=False)
+
+    summaries = [dedup(str(source), "--state", state, "--write-warc", str(output)) for _ in range(2)]
+
+    assert [b"in full that an earlier run" in each for each in summaries] == [False, True]
+    assert b"0 revisits of equal payloads, 0 of near-duplicates" in summaries[1]
+    assert b"warning: %s holds 5 pages in full" % bytes(output) in summaries[1]
+
+
 def test_a_capture_that_was_overwritten_is_kept_for_the_duplicates_of_its_time(tmp_path: Path) -> None:
     """A page changes after its copy was seen: the copy leads to the capture whose text it has."""
     source, output = tmp_path / "crawl.warc.gz", tmp_path / "out.warc.gz"

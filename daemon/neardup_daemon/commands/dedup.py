@@ -134,7 +134,7 @@ def dedup(
         raise click.exceptions.Exit(end.exit_code)
     _print_summary(tally, seconds, is_complete=end.is_complete)
     if end.revisits is not None:
-        _print_revisits(files_run.warc or "", end.revisits)
+        _print_revisits(files_run.warc or "", end.revisits, tally.outcomes["superseded"])
     for letter in end.first_dead_letters:
         click.echo(f"dead letter: {printable(letter)}", err=True)
     if end.damage is not None:
@@ -179,9 +179,15 @@ def _print_summary(tally: Tally, seconds: float, *, is_complete: bool) -> None:
         )
 
 
-def _print_revisits(path: str, tally: RevisitTally) -> None:
+def _print_revisits(path: str, tally: RevisitTally, finished: int) -> None:
     click.echo(
         f"{path}: {tally.copied:,} records copied, {tally.identical:,} revisits of equal payloads,"
         f" {tally.near:,} of near-duplicates, {tally.damaged:,} damaged records left out",
         err=True,
     )
+    if finished:
+        click.echo(
+            f"warning: {path} holds {counted(finished, 'page')} in full that an earlier run over this index"
+            " has decided, also where they are duplicates; revisits of them need an index of their own",
+            err=True,
+        )
