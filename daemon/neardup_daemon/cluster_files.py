@@ -90,8 +90,9 @@ class _ClusterTable:
         self._writer: Any = None
 
     async def __aenter__(self) -> Self:
-        """Create the file."""
-        file = self._open.enter_context(self._output)
+        """Create the file; a named pipe is open once it has a reader."""
+        file = await self._output.enter_in_thread()
+        self._open.push(self._output)
         self._writer = self._open.enter_context(require_parquet().ParquetWriter(file, self._schema))
         return self
 

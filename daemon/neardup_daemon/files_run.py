@@ -10,7 +10,6 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from neardup_daemon.cluster_files import ClusterOutput, cluster_output, cluster_rows
-from neardup_daemon.cut_short import Check, in_thread
 from neardup_daemon.exit_codes import OK
 from neardup_daemon.files_run_notes import FilesRunNotes
 from neardup_daemon.files_run_options import FilesRun
@@ -32,6 +31,7 @@ from neardup_daemon.reports.findings import Findings, PageRecords
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
 from neardup_daemon.warc_output import check_warc_inputs, write_warc
+from neardup_stream.cut_short import Check, in_thread
 from neardup_stream.errors import CorruptData
 from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.message import Partition, Record
@@ -162,15 +162,12 @@ async def run_over_files(
             if has_read_all:
                 await _keep_representatives(run, stores, source, settings.limits.max_page_bytes, run_name)
                 unwritten.discard(run.corpus)
-                stop.check()
             if has_read_all and source.damage is None:
                 revisits = await _write_revisits(run, notes, settings)
                 unwritten.discard(run.warc)
-                stop.check()
             if opened.report is not None and notes.findings is not None:
                 is_whole = has_read_all and source.damage is None
                 await in_thread(partial(write_report, opened.report, notes.findings, is_whole))
-                stop.check()
             await opened.files.aclose()
             if has_read_all:
                 await loop.end()
@@ -194,7 +191,7 @@ def _check_paths(run: FilesRun) -> None:
     if run.warc is not None:
         check_warc_inputs(run.files)
     for path in filter(None, (run.corpus, run.warc)):
-        OutputFile(path).check()
+        OutputFile(path).check_writable()
 
 
 def _report_unwritten(paths: Iterable[str]) -> None:
@@ -223,7 +220,11 @@ async def _open(
         opened = await stack.enter_async_context(AsyncExitStack())
         for file in files:
             await opened.enter_async_context(file)
-        report = opened.enter_context(OutputFile(run.report)) if run.report else None
+        report = None
+        if run.report:
+            output = OutputFile(run.report)
+            report = await output.enter_in_thread()
+            opened.push(output)
         archives = await asyncio.to_thread(build_consultation, settings, runtime.meters, policy(settings))
         text_parts = archives.text_parts if archives else frozenset[str]()
         preparation = await stack.enter_async_context(

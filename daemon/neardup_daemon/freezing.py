@@ -9,7 +9,6 @@ from time import time
 from typing import Any, Final, Literal, NamedTuple
 
 from neardup_daemon.archives import archive_schema, text_schema
-from neardup_daemon.cut_short import in_thread
 from neardup_daemon.failpoints import failing_steps
 from neardup_daemon.gc_tuning import keep_what_is_loaded
 from neardup_daemon.loop_wiring import build_retries
@@ -28,6 +27,7 @@ from neardup_stream.archive.search_tiles import SEARCH
 from neardup_stream.archive.steps import BuildStep, OnStep
 from neardup_stream.archive.texts import TEXTS, TextsWriter
 from neardup_stream.archive.writing import ArchiveWriter
+from neardup_stream.cut_short import in_thread_for_its_result
 from neardup_stream.errors import ConfigError
 from neardup_stream.fingerprints.selective import stored_recipe
 from neardup_stream.indexes.fuzzy_keys import FuzzyKeysWriter
@@ -153,7 +153,7 @@ async def write_archive(
         if not stop.requested.is_set():
             facts: dict[str, Any] = {"schema": schema, "inputs": dict(filled.inputs)}
             with suppress(_StopRequested):
-                built = await in_thread(lambda _check: builder.finish(facts))
+                built = await in_thread_for_its_result(lambda _check: builder.finish(facts))
                 frozen = Frozen(built, filled)
     return frozen or Stopped(stop.unfinished_code)
 

@@ -58,15 +58,6 @@ class Stop:
             for number in heard:
                 loop.remove_signal_handler(number)
 
-    def check(self) -> None:
-        """End the block where a second signal came while work in it was coming to its end all the same.
-
-        Raises:
-            CancelledError: it came.
-        """
-        if self.exit_code != OK:
-            raise asyncio.CancelledError
-
     def _receive(self, number: signal.Signals, task: asyncio.Task[object]) -> None:
         self.unfinished_code = after_signal(number)
         if not self.requested.is_set():

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from neardup_daemon.commands.options import used_files, with_settings
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
-from neardup_daemon.cut_short import Check
 from neardup_daemon.files_run_options import FilesRun
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.preparing import forked_parents
@@ -23,6 +22,7 @@ from neardup_daemon.reports.writing import write_report
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally, missing_preset
 from neardup_daemon.terminal import counted, printable
+from neardup_stream.cut_short import Check
 from neardup_stream.errors import ConfigError
 from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.streams.files.outputs import check_outputs

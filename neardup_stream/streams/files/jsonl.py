@@ -1,6 +1,5 @@
 """Read pages from JSON Lines, and write events to them."""
 
-import asyncio
 import os
 from collections.abc import Iterator, Sequence
 from fcntl import F_GETFL, fcntl
@@ -9,6 +8,7 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Final, Self
 
+from neardup_stream.cut_short import in_thread
 from neardup_stream.errors import StreamUnavailable
 from neardup_stream.message import Message, Position, Record
 from neardup_stream.streams.files.inputs import Input
@@ -67,12 +67,12 @@ class JsonLinesSink:
         self._file: FileIO | None = None
 
     async def __aenter__(self) -> Self:
-        """Create the file.
+        """Create the file; a named pipe is open once it has a reader.
 
         Raises:
             ConfigError: it may not be written.
         """
-        self._file = self._output.__enter__()
+        self._file = await self._output.enter_in_thread()
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -91,12 +91,15 @@ class JsonLinesSink:
     async def send(self, messages: Sequence[Message]) -> None:
         """Write all messages or none, as far as the file can be truncated.
 
+        If cancelled while a full pipe waits for its reader, part of a line may be written.
+
         Raises:
             StreamUnavailable: the disk is full or failed.
             BrokenPipeError: the reader of our output closed it.
         """
         if messages:
-            await asyncio.to_thread(self._write, b"".join(_line(message) for message in messages))
+            lines = b"".join(_line(message) for message in messages)
+            await in_thread(lambda _check: self._write(lines))
 
     def _write(self, lines: bytes) -> None:
         file = self._file

@@ -4,15 +4,18 @@ import logging
 import os
 import re
 import secrets
+from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from errno import EBADF
+from errno import EBADF, ENXIO
 from fcntl import F_GETFL, fcntl
 from io import BufferedWriter
 from pathlib import Path
 from stat import S_IMODE, S_ISBLK, S_ISFIFO, S_ISREG
+from time import sleep
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
+from neardup_stream.cut_short import CHECK_SECONDS, check_cut, in_thread
 from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.streams.files.waiting_file import WaitingFile
 
@@ -99,8 +102,8 @@ class OutputFile:
 
     A regular file is written under another name in the same directory, and renamed when the block ends
     without an exception. After an exception the original file is unchanged, and the new data is in
-    `partial_path`. Standard output, pipes and devices are written directly; where one is full, a write
-    waits for its reader.
+    `partial_path`. Standard output, pipes and devices are written directly; where one has no reader, or is
+    full, opening and writing wait, and call `check_cut`.
 
     Args:
         path: where to write; `-` is standard output.
@@ -129,6 +132,21 @@ class OutputFile:
             raise ConfigError(f"cannot open {self._path!r}: {error.strerror}") from error
         return self._file
 
+    async def enter_in_thread(self) -> WaitingFile:
+        """Open the file, as `with` does, without stopping the event loop while a pipe has no reader.
+
+        If cancelled, it is closed again.
+
+        Raises:
+            ConfigError: it may not be written.
+        """
+        try:
+            return await in_thread(lambda _check: self.__enter__())
+        except CancelledError as cancelled:
+            if self._file is not None:
+                self.__exit__(cancelled)
+            raise
+
     def __exit__(self, *exc: object) -> None:
         """Close the file; rename it unless there was an exception.
 
@@ -151,7 +169,7 @@ class OutputFile:
                 ) from failure
         self._partial = None
 
-    def check(self) -> None:
+    def check_writable(self) -> None:
         """Refuse a regular file that may not be written, before work starts; nothing is left behind.
 
         Raises:
@@ -168,7 +186,7 @@ class OutputFile:
             return _NamedFile(_duplicate(descriptor), self._path)
         status = _status(self._place)
         if status is not None and not S_ISREG(status.st_mode):
-            return _NamedFile(self._path, self._path)
+            return _NamedFile(_open_pipe(self._place) if S_ISFIFO(status.st_mode) else self._path, self._path)
         if status is not None:
             os.close(os.open(self._place, os.O_WRONLY))  # raises for a file that may not be written
         self._place = self._place.resolve()
@@ -258,6 +276,18 @@ def _duplicate(descriptor: int) -> int:
     if fcntl(descriptor, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise OSError(EBADF, os.strerror(EBADF))
     return os.dup(descriptor)
+
+
+def _open_pipe(path: Path) -> int:
+    """Return a descriptor of a named pipe, once it has a reader; only a wait of our own can be cut short."""
+    while True:
+        try:
+            return os.open(path, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError as error:
+            if error.errno != ENXIO:
+                raise
+        check_cut()
+        sleep(CHECK_SECONDS)
 
 
 def _partial_name(name: str) -> str:

@@ -1,25 +1,33 @@
-"""Write to pipes and terminals that another program made non-blocking."""
+"""Write to pipes and terminals, also where one is full: wait for its reader until the work is cut short."""
 
+import os
 import select
 from io import FileIO
-from typing import TYPE_CHECKING
+from stat import S_ISREG
+from typing import TYPE_CHECKING, Final
+
+from neardup_stream.cut_short import CHECK_SECONDS, check_cut
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 __all__ = ["WaitingFile"]
 
+_WAIT_MS: Final = int(CHECK_SECONDS * 1000)
+
 
 class WaitingFile(FileIO):
-    """A file whose `write` waits where a non-blocking pipe is full, instead of returning None."""
+    """A file whose `write` waits where a pipe is full, blocking or not, and calls `check_cut` meanwhile."""
 
     def write(self, data: "Buffer", /) -> int:
         """Write as much as the operating system takes, once it takes any."""
-        count: int | None
-        while (count := super().write(data)) is None:
-            poll = select.poll()
-            poll.register(self, select.POLLOUT)
-            poll.poll()
+        count: int | None = None
+        is_regular = S_ISREG(os.fstat(self.fileno()).st_mode)
+        while count is None:
+            if not is_regular:
+                self._wait_for_room()
+                data = memoryview(data).cast("B")[: select.PIPE_BUF]  # a pipe with any room takes so much
+            count = super().write(data)
         return count
 
     def write_all(self, data: "Buffer", /) -> None:
@@ -27,3 +35,9 @@ class WaitingFile(FileIO):
         rest = memoryview(data)
         while rest:
             rest = rest[self.write(rest) :]
+
+    def _wait_for_room(self) -> None:
+        poll = select.poll()
+        poll.register(self, select.POLLOUT)
+        while not poll.poll(_WAIT_MS):
+            check_cut()

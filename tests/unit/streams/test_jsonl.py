@@ -38,6 +38,58 @@ async def test_lines_for_a_pipe_that_does_not_block_wait_for_its_reader() -> Non
     assert content == line + b"\n"
 
 
+@pytest.mark.parametrize("is_blocking", [True, False], ids=["blocking", "not-blocking"])
+async def test_lines_that_wait_for_a_reader_are_given_up_when_cancelled(*, is_blocking: bool) -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, is_blocking)
+
+    with os.fdopen(reader, "rb") as read_end, os.fdopen(writer, "wb") as write_end:
+        async with JsonLinesSink(f"/dev/fd/{writer}") as sink:
+            sending = asyncio.create_task(sink.send([Message(key=None, value=b"x" * 300_000)]))
+            await asyncio.to_thread(read_end.read, 1)
+            sending.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await sending
+        write_end.close()
+        assert len(read_end.read()) < 300_000
+
+
+async def test_a_named_pipe_is_opened_once_it_has_a_reader(tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+
+    async with asyncio.TaskGroup() as group:
+        reading = group.create_task(asyncio.to_thread(path.read_bytes))
+        async with JsonLinesSink(str(path)) as sink:
+            await sink.send([MESSAGE])
+
+    assert reading.result() == b'{"a": 1}\n'
+
+
+async def test_opening_a_named_pipe_without_a_reader_is_given_up_when_cancelled(tmp_path: Path) -> None:
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+
+    opening = asyncio.create_task(JsonLinesSink(str(path)).__aenter__())
+    await asyncio.wait([opening], timeout=0)
+    opening.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+
+
+async def test_a_file_that_was_opened_when_opening_was_cancelled_leaves_nothing_behind(
+    tmp_path: Path,
+) -> None:
+    opening = asyncio.create_task(JsonLinesSink(str(tmp_path / "events.jsonl")).__aenter__())
+    await asyncio.wait([opening], timeout=0)
+    opening.cancel()
+
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+
+
 async def test_a_full_disk_is_a_stream_that_is_unavailable() -> None:
     async with JsonLinesSink("/dev/full") as sink:
         with pytest.raises(StreamUnavailable, match="No space left"):

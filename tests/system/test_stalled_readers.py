@@ -1,0 +1,100 @@
+"""A second signal ends `dedup` also while it waits for a program that does not read its output."""
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.pipelines import essay, page_json
+from tests.servers.process import wait_until
+from tests.servers.program import environment
+
+IGNORING = ("env", "--ignore-signal=INT")
+"""Before `dedup`, so that it catches SIGINT from when its own handlers are in place."""
+ENDED = {128 + signal.SIGTERM, 128 + signal.SIGINT}
+
+
+@pytest.fixture
+def crawl(tmp_path: Path) -> Path:
+    """Pages with more text, and more events, than a pipe holds: all are alike."""
+    path = tmp_path / "crawl.jsonl"
+    path.write_bytes(b"".join(page_json(str(number), essay(1)) + b"\n" for number in range(300)))
+    return path
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    path = tmp_path / "pipe.jsonl"
+    os.mkfifo(path)
+    return path
+
+
+@contextmanager
+def stalled_reader(pipe: Path) -> Iterator[int]:
+    """Open a pipe and read nothing; yield an end for writing, which does not block."""
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    writer = os.open(pipe, os.O_WRONLY | os.O_NONBLOCK)
+    try:
+        yield writer
+    finally:
+        os.close(writer)
+        os.close(reader)
+
+
+def is_full(writer: int) -> bool:
+    poll = select.poll()
+    poll.register(writer, select.POLLOUT)
+    return not poll.poll(0)
+
+
+def listens(pid: int) -> bool:
+    """Return whether a process that began with SIGINT ignored has a handler of it."""
+    status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+    return bool(int(status["SigCgt"], 16) >> (signal.SIGINT - 1) & 1)
+
+
+def signal_twice(words: list[str], stdout: int, is_waiting: Callable[[int], bool]) -> int:
+    """Run `dedup`, send two signals once it waits, and return its exit code."""
+    command = [*IGNORING, sys.executable, "-m", "neardup_daemon", "dedup", *words]
+    with subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL, env=environment({})) as run:
+        try:
+            wait_until(lambda: is_waiting(run.pid), 60)
+            for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
+                run.send_signal(number)
+            return run.wait(60)
+        finally:
+            run.kill()
+
+
+def test_while_pages_that_are_kept_are_copied(crawl: Path, pipe: Path) -> None:
+    crawl.write_bytes(b"".join(page_json(str(number), essay(number)) + b"\n" for number in range(300)))
+
+    with stalled_reader(pipe) as writer:
+        code = signal_twice(
+            [str(crawl), "--events", os.devnull, "--keep-representatives", str(pipe)],
+            subprocess.DEVNULL,
+            lambda _pid: is_full(writer),
+        )
+
+    assert code in ENDED
+
+
+def test_while_events_go_to_standard_output(crawl: Path, pipe: Path) -> None:
+    with stalled_reader(pipe) as writer:
+        os.set_blocking(writer, True)
+        code = signal_twice([str(crawl)], writer, lambda _pid: is_full(writer))
+
+    assert code in ENDED
+
+
+@pytest.mark.parametrize("option", ["--events", "--clusters", "--report"])
+def test_while_a_named_pipe_has_no_reader(crawl: Path, pipe: Path, option: str) -> None:
+    code = signal_twice([str(crawl), option, str(pipe)], subprocess.DEVNULL, listens)
+
+    assert code in ENDED
