@@ -43,7 +43,7 @@ from neardup_stream.pipeline.retries import Retries
 from neardup_stream.pipeline.stages import Runtime
 from neardup_stream.streams.files.corpus import check_corpus, copy_rows
 from neardup_stream.streams.files.jsonl import JsonLinesSink
-from neardup_stream.streams.files.outputs import OutputFile, check_outputs
+from neardup_stream.streams.files.outputs import OutputFile, check_outputs, is_written_directly
 from neardup_stream.streams.files.source import FileSource
 from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_revisits import RevisitTally
@@ -63,7 +63,9 @@ class FilesRunEnd(NamedTuple):
         first_dead_letters: what they were about.
         damage: which files could not be read in full; None if all could.
         revisits: what `warc` holds; None where it was not written.
-        is_complete: whether every file was read to its end.
+        is_complete: whether every file was read to its end, and every output is complete.
+        has_read_all: whether every record that can be read was read.
+        unwritten: outputs that are not complete.
         is_cut_short: whether a signal cut it short; then no output has its name but those that were complete.
     """
 
@@ -72,6 +74,8 @@ class FilesRunEnd(NamedTuple):
     damage: CorruptData | None
     revisits: RevisitTally | None = None
     is_complete: bool = True
+    has_read_all: bool = True
+    unwritten: Sequence[str] = ()
     is_cut_short: bool = False
 
 
@@ -81,12 +85,14 @@ class _ReadableSource(FileSource):
     Attributes:
         damage: of files, once all were read.
         partitions: of the records that were read.
+        run_name: as it was given.
     """
 
     damage: CorruptData | None = None
 
     def __init__(self, paths: Sequence[str], max_page_bytes: int, run_name: str) -> None:
         super().__init__(paths, max_page_bytes, run_name)
+        self.run_name = run_name
         self.partitions: set[Partition] = set()
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
@@ -138,13 +144,12 @@ async def run_over_files(
     """
     _check_paths(run)
     outputs = _outputs(run)
-    run_name = uuid4().hex if run.is_kept else ""
-    source = _ReadableSource(run.files, settings.limits.max_page_bytes, run_name)
+    source = _ReadableSource(run.files, settings.limits.max_page_bytes, uuid4().hex if run.is_kept else "")
     notes = FilesRunNotes(source.place_of, for_report=bool(run.report), for_warc=bool(run.warc))
     retries = build_retries(settings, meters, lambda _error: None)
     runtime = Runtime(files_loop_config(settings, is_kept=run.is_kept), retries, meters)
     stop, has_read_all, revisits = Stop(), False, None
-    unwritten = set(filter(None, (run.corpus, run.warc)))
+    unwritten = _gathered_outputs(run)
     with stop.on_signals():
         async with _open(run, settings, runtime, (source, *outputs), forked) as opened:
             stores = opened.stores
@@ -160,15 +165,14 @@ async def run_over_files(
             if run.clusters or run.report:
                 await _write_clusters(stores, outputs.clusters, notes.findings)
             if has_read_all:
-                await _keep_representatives(run, stores, source, settings.limits.max_page_bytes, run_name)
-                unwritten.discard(run.corpus)
+                await _keep_representatives(run, stores, source, settings, unwritten)
             if has_read_all and source.damage is None:
-                revisits = await _write_revisits(run, notes, settings)
-                unwritten.discard(run.warc)
+                revisits = await _write_revisits(run, notes, settings, unwritten)
             if opened.report is not None and notes.findings is not None:
                 is_whole = has_read_all and source.damage is None
                 await in_thread(partial(write_report, opened.report, notes.findings, is_whole))
             await opened.files.aclose()
+            unwritten.intersection_update(filter(None, (run.corpus, run.warc)))
             if has_read_all:
                 await loop.end()
     is_complete = has_read_all and stop.exit_code == OK
@@ -180,6 +184,8 @@ async def run_over_files(
         source.damage,
         revisits,
         is_complete=is_complete and source.damage is None,
+        has_read_all=has_read_all,
+        unwritten=sorted(unwritten),
         is_cut_short=stop.is_cut_short or stop.exit_code != OK,
     )
 
@@ -192,6 +198,12 @@ def _check_paths(run: FilesRun) -> None:
         check_warc_inputs(run.files)
     for path in filter(None, (run.corpus, run.warc)):
         OutputFile(path).check_writable()
+
+
+def _gathered_outputs(run: FilesRun) -> set[str]:
+    """Return the outputs that are complete at the end only, unlike a pipe to which each event is written."""
+    direct = {path for path in (run.events, run.dead_letters) if path and is_written_directly(path)}
+    return set(run.outputs) - direct
 
 
 def _report_unwritten(paths: Iterable[str]) -> None:
@@ -246,20 +258,32 @@ async def _write_clusters(stores: LoopStores, output: ClusterOutput, findings: F
 
 
 async def _keep_representatives(
-    run: FilesRun, stores: LoopStores, source: _ReadableSource, max_page_bytes: int, run_name: str
+    run: FilesRun, stores: LoopStores, source: _ReadableSource, settings: Settings, unwritten: set[str]
 ) -> None:
-    if run.corpus is None or stores.clusters is None:
+    if (path := run.corpus) is None or stores.clusters is None:
         return
     kept = await kept_rows(stores.clusters, stores.judged.records, source.partitions)
-    is_damaged = source.damage is not None
-    copy = partial(copy_rows, run.files, kept, run.corpus, max_page_bytes, run_name, is_damaged=is_damaged)
-    await in_thread(lambda check: copy(check=check))
+    max_page_bytes, is_damaged = settings.limits.max_page_bytes, source.damage is not None
+
+    def copy(check: Check) -> None:
+        copy_rows(run.files, kept, path, max_page_bytes, source.run_name, check=check, is_damaged=is_damaged)
+        unwritten.discard(path)  # here, because a signal that comes now makes nothing of it incomplete
+
+    await in_thread(copy)
 
 
-async def _write_revisits(run: FilesRun, notes: FilesRunNotes, settings: Settings) -> RevisitTally | None:
-    if run.warc is None or notes.duplicates is None:
+async def _write_revisits(
+    run: FilesRun, notes: FilesRunNotes, settings: Settings, unwritten: set[str]
+) -> RevisitTally | None:
+    if (path := run.warc) is None or (duplicates := notes.duplicates) is None:
         return None
-    return await in_thread(partial(write_warc, run.files, run.warc, notes.duplicates, settings))
+
+    def write(check: Check) -> RevisitTally:
+        revisits = write_warc(run.files, path, duplicates, settings, check)
+        unwritten.discard(path)
+        return revisits
+
+    return await in_thread(write)
 
 
 @asynccontextmanager

@@ -167,6 +167,9 @@ def test_a_second_signal_ends_the_writing_of_the_warc_and_the_first_does_not(
         assert output.read_bytes() == b"of an earlier run"
         assert b"partial_output_kept" in errors
         assert bytes(partial) in errors
+        assert b"stopped after the files were read: not complete are " in errors
+        assert b"%s/events.jsonl, %s" % (bytes(tmp_path), bytes(output)) in errors
+        assert b"before the files were read to their end" not in errors
     else:
         assert ended == 0
         assert sum(each.type in {"response", "revisit"} for each in records(output)) == 200

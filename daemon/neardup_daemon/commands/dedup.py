@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import perf_counter
-from typing import TypedDict, Unpack
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import click
 from msgspec.structs import replace
@@ -28,6 +28,9 @@ from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_revisits import RevisitTally
+
+if TYPE_CHECKING:
+    from neardup_daemon.files_run import FilesRunEnd
 
 __all__ = ["dedup"]
 
@@ -130,9 +133,9 @@ def dedup(
         end = asyncio.run(run_over_files(files_run, settings, tally, report, forked))
     seconds = perf_counter() - start
     if end.is_cut_short:
-        _print_summary(tally, seconds, is_complete=False)
+        _print_summary(tally, seconds, end)
         raise click.exceptions.Exit(end.exit_code)
-    _print_summary(tally, seconds, is_complete=end.is_complete)
+    _print_summary(tally, seconds, end)
     if end.revisits is not None:
         _print_revisits(files_run.warc or "", end.revisits, tally.outcomes["superseded"])
     for letter in end.first_dead_letters:
@@ -164,12 +167,16 @@ def _check(run: FilesRun, settings: Settings) -> None:
         raise click.UsageError("--keep-representatives needs clusters: clusters.rule is off")
 
 
-def _print_summary(tally: Tally, seconds: float, *, is_complete: bool) -> None:
+def _print_summary(tally: Tally, seconds: float, end: "FilesRunEnd") -> None:
     pages = tally.outcomes.total()
     parts = [f"{count:,} {outcome}" for outcome, count in tally.outcomes.most_common()]
     found = f": {', '.join(parts)}" if parts else ""
     click.echo(f"{counted(pages, 'page')} in {seconds:.1f} s{found}", err=True)
-    if not is_complete:
+    if end.has_read_all and end.is_cut_short:
+        if end.unwritten:
+            paths = printable(", ".join(end.unwritten))
+            click.echo(f"stopped after the files were read: not complete are {paths}", err=True)
+    elif not end.is_complete:
         click.echo("stopped before the files were read to their end: the output is of these pages", err=True)
     if tally.bucket_cap_hit_count:
         click.echo(

@@ -22,7 +22,14 @@ from neardup_stream.streams.files.waiting_file import WaitingFile
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["STANDARD_OUTPUT", "OutputFile", "buffered_output", "check_outputs", "is_pipe_or_device"]
+__all__ = [
+    "STANDARD_OUTPUT",
+    "OutputFile",
+    "buffered_output",
+    "check_outputs",
+    "is_pipe_or_device",
+    "is_written_directly",
+]
 
 _logger = logging.getLogger(__name__)
 
@@ -175,7 +182,7 @@ class OutputFile:
         Raises:
             ConfigError: it may not be written.
         """
-        if self._path == STANDARD_OUTPUT or is_pipe_or_device(self._path):
+        if is_written_directly(self._path):
             return
         with self.__enter__() as file:
             self._keep(file)
@@ -242,6 +249,11 @@ def _standard_output() -> WaitingFile:
     if fcntl(_STDOUT_FD, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise ConfigError("standard output is closed: name an output file, or redirect it")
     return _NamedFile(_STDOUT_FD, "standard output", closefd=False)
+
+
+def is_written_directly(path: str) -> bool:
+    """Return whether a path is written where it is, unlike a file that gets its name once it is complete."""
+    return path == STANDARD_OUTPUT or is_pipe_or_device(path)
 
 
 def is_pipe_or_device(path: str) -> bool:
