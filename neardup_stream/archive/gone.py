@@ -36,7 +36,7 @@ class ReplacedMeanwhile(ConfigError):  # noqa: N818 - as the errors of neardup_s
 
 def gone_path(archive: Path) -> Path:
     """Return where the forgets of an archive are kept."""
-    return archive.with_name(archive.name + ".gone")
+    return Path(f"{archive}.gone")
 
 
 def read_gone(archive: Path, header: Header) -> NDArray[np.bool_]:

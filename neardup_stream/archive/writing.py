@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext, suppress
 from hashlib import blake2b
 from pathlib import Path
-from stat import S_IMODE
+from stat import S_IMODE, S_ISREG
 from types import TracebackType
 from typing import IO, Self
 
@@ -79,6 +79,7 @@ class ArchiveWriter:
 
     def __enter__(self) -> Self:
         """Create the file under its other name; remove those that killed processes left."""
+        _require_place_of_a_file(self._path)
         _remove_abandoned(self._path)
         if not self._replaces and os.path.lexists(self._path):
             raise _taken(self._path)
@@ -288,6 +289,16 @@ class _Reporting:
 
 def _digest(data: bytes) -> bytes:
     return blake2b(data, digest_size=_DIGEST_BYTES).digest()
+
+
+def _require_place_of_a_file(path: Path) -> None:
+    """Raise for what a rename would destroy, or would only seem to write to: pipes, devices, directories."""
+    try:
+        is_file = S_ISREG(path.stat().st_mode)
+    except OSError:  # nothing is there, or creating it will fail
+        is_file = True
+    if not is_file or path.absolute().parent == Path("/dev") or str(path) == "-":
+        raise ConfigError(f"cannot write an archive to {path}: it must be a file")
 
 
 def _taken(path: Path) -> ConfigError:

@@ -161,9 +161,10 @@ def test_no_command_at_all_shows_the_help_and_exits_2(capsys: pytest.CaptureFixt
     assert "Commands:" in capsys.readouterr().err
 
 
-def test_a_reader_that_leaves_ends_the_process_quietly_with_141() -> None:
+@pytest.mark.parametrize("command", ["config schema", "demo --pages 300"])
+def test_a_reader_that_leaves_ends_the_process_quietly_with_141(command: str) -> None:
     with subprocess.Popen(
-        [*PROGRAM, "config", "schema"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*PROGRAM, *command.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
         assert process.stdout is not None
         process.stdout.close()

@@ -8,10 +8,11 @@ from typing import Any
 import click
 import msgspec
 
-from neardup_daemon.commands.options import with_json, with_settings
+from neardup_daemon.commands.options import settings_files, with_json, with_settings
 from neardup_daemon.exit_codes import OK, USAGE
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable, printable_json
+from neardup_stream.streams.files.outputs import check_outputs
 
 __all__ = ["archive"]
 
@@ -123,6 +124,7 @@ def rewrite(settings: Settings, file: Path, output: Path, *, force: bool) -> Non
     from neardup_daemon.failpoints import failing_steps  # noqa: PLC0415 - the same
     from neardup_daemon.repair.archive_forgetting import rewrite_without  # noqa: PLC0415 - the kernel is not for --help
 
+    check_outputs(settings_files(settings), [str(output)])
     steps = failing_steps(settings.failpoints.points())
     removed = rewrite_without(file, output, replaces=force, on_step=steps)
     click.echo(f"{printable(str(output))}: without {counted(removed, 'page')}")

@@ -41,13 +41,12 @@ def demo(settings: Settings, pages: int, seed: int, write: Path | None) -> None:
     """
     if settings.clusters.rule == "off":
         raise click.UsageError("the demo shows clusters: clusters.rule is off")
-    from rich.console import Console  # noqa: PLC0415 - not for --help
-
+    from neardup_daemon.demo.console import PlainlyEndingConsole  # noqa: PLC0415 - rich is not for --help
     from neardup_daemon.demo.report import build_report, print_report  # noqa: PLC0415 - the same
     from neardup_daemon.demo.run import run_demo  # noqa: PLC0415 - the same
     from neardup_daemon.demo.sample_crawl.crawl import generate_crawl  # noqa: PLC0415 - the same
 
-    console = Console()
+    console = PlainlyEndingConsole()
     console.print(f"Inventing a crawl of {pages:,} records …")
     crawl = generate_crawl(pages, seed)
     if write is not None:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast, get_args
 
 import click
 
-from neardup_daemon.commands.options import Number, with_settings, with_state
+from neardup_daemon.commands.options import Number, settings_files, with_settings, with_state
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable
+from neardup_stream.streams.files.outputs import check_outputs
 
 if TYPE_CHECKING:
     from neardup_daemon.freezing import Frozen, Origin
@@ -132,6 +133,7 @@ def freeze(
     from neardup_daemon.freezing import FreezeRun, Stopped, forked_workers, write_archive  # noqa: PLC0415 - Redis is not for --help
 
     check_workers(options["worker_count"])
+    check_outputs(settings_files(settings), [str(options["output"])])
     has_index = is_index or options["state_dir"] is not None
     origin = _origin(is_index=has_index, is_kafka=is_kafka, has_files=bool(files))
     if options["unseen_days"] and origin != "index":

@@ -14,7 +14,16 @@ from neardup_daemon.settings.loading import known_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
 
-__all__ = ["Count", "Number", "flags_as_settings", "used_files", "with_json", "with_settings", "with_state"]
+__all__ = [
+    "Count",
+    "Number",
+    "flags_as_settings",
+    "settings_files",
+    "used_files",
+    "with_json",
+    "with_settings",
+    "with_state",
+]
 
 Command = Callable[..., Any]
 
@@ -94,10 +103,15 @@ def with_settings(*names: str) -> Callable[[Command], Command]:
 
 
 def used_files(settings: Settings) -> list[str]:
-    """Return what a command reads beside its pages: the file of its settings, and files that they name."""
+    """Return what a command reads beside its pages: files of settings, and archives."""
+    return [*settings_files(settings), *map(str, settings.archive.files)]
+
+
+def settings_files(settings: Settings) -> list[str]:
+    """Return the file that the settings are read from, and the files that they name, such as certificates."""
     config = click.get_current_context().meta[_SETTINGS_FILE]
     named = [attrgetter(name)(settings) for name in _KNOWN if name.endswith("_file")]
-    return [str(path) for path in (config, *settings.archive.files, *named) if path]
+    return [str(path) for path in (config, *named) if path]
 
 
 with_state: Final = click.option(

@@ -63,7 +63,7 @@ class Known(NamedTuple):
     def choices(self) -> tuple[str, ...]:
         """The words it can be, empty for settings that are no choice of words."""
         plain_type = get_args(self.type)[0]
-        return get_args(plain_type) if get_origin(plain_type) is Literal else ()
+        return tuple(map(str, get_args(plain_type))) if get_origin(plain_type) is Literal else ()
 
     @property
     def is_secret(self) -> bool:

@@ -99,3 +99,11 @@ def test_dedup_refuses_an_archive_that_does_not_fit(archive: Path) -> None:
 
     assert run.returncode == 2
     assert b"sketch.shingle_tokens is 4" in run.stderr
+
+
+def test_a_directory_in_the_place_of_an_archive_is_refused(crawl: Path) -> None:
+    for directory in (".", "/"):
+        refused = call("dedup", str(crawl), "--archive", directory)
+
+        assert refused.returncode == 2
+        assert b"Is a directory" in refused.stderr

@@ -43,6 +43,17 @@ def test_a_name_that_is_taken_is_refused_and_force_replaces_it(archive: Path, cr
     assert replaced.returncode == 0
 
 
+def test_the_file_of_the_settings_is_never_replaced(crawl: Path) -> None:
+    settings = crawl.with_name("settings.toml")
+    settings.write_text("[sketch]\ncode_bits = 8\n")
+
+    refused = call("freeze", str(crawl), "-o", str(settings), "--force", "--config", str(settings))
+
+    assert refused.returncode == 2
+    assert b"is an input and an output" in refused.stderr
+    assert settings.read_text() == "[sketch]\ncode_bits = 8\n"
+
+
 def test_damaged_input_writes_nothing(crawl: Path) -> None:
     damaged = crawl.with_name("damaged.jsonl.gz")
     damaged.write_bytes(b"\x1f\x8b\x08\x00 no gzip")

@@ -225,6 +225,17 @@ def test_a_name_that_is_taken_is_refused_and_left_alone(archive: Path) -> None:
     assert archive.read_bytes() == before
 
 
+def test_what_is_no_file_is_refused_and_left_alone_even_where_it_may_be_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/null"), Path("/dev/stdout"), Path("-")):
+        with pytest.raises(ConfigError, match="must be a file"):
+            ArchiveWriter(path, replaces=True).__enter__()
+
+    assert (tmp_path / "pipe").is_fifo()
+    assert list(tmp_path.iterdir()) == [tmp_path / "pipe"]
+
+
 def test_a_name_that_is_taken_meanwhile_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "late.nda"
 

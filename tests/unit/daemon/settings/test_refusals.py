@@ -112,6 +112,11 @@ def test_an_unknown_name_in_a_file_is_named_in_full_with_the_file(
             id="no-choice",
         ),
         pytest.param(
+            "sketch.code_bits=3",
+            "--set sketch.code_bits: expected one of 4, 8, got '3'",
+            id="no-choice-of-numbers",
+        ),
+        pytest.param(
             "kafka.pages_topic=a b",
             "--set kafka.pages_topic: expected a value like 'crawl.pages' (Topic the pages are read from.),"
             " got 'a b'",
