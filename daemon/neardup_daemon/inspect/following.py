@@ -96,7 +96,7 @@ def readable(event: CloudEvent[msgspec.Raw]) -> str:
     data: dict[str, Any] = msgspec.json.decode(event.data)
     name = event.type.removeprefix("io.neardup.").removesuffix(".v1")
     kind = f" ({data['kind']})" if "kind" in data else ""
-    lines = [f"{click.style(printable(name + kind), bold=True)}  {printable(data['page']['url'])}"]
+    lines = [f"{click.style(printable(name + kind), bold=True)}  {printable(_subject(name, data))}"]
     for match in data.get("matches", ())[:_MATCHES_SHOWN]:
         distance = click.style(printable(f"{match['distance_bits']} bits"), fg="green")
         lines.append(f"  {distance}  {printable(match['url'])}")
@@ -104,3 +104,16 @@ def readable(event: CloudEvent[msgspec.Raw]) -> str:
     if hidden > 0:
         lines.append(click.style(f"  and {hidden:,} more", dim=True))
     return "\n".join(lines)
+
+
+def _subject(name: str, data: dict[str, Any]) -> str:
+    """Return the page that an event is about, or the clusters and their representatives."""
+    match name:
+        case "cluster-merge":
+            survivor = data["survivor"]
+            kept = survivor["representative"]["url"]
+            return f"{data['absorbed']['id']} absorbed into {survivor['id']}; {survivor['id']} keeps {kept}"
+        case "representative-changed":
+            return f"{data['former']['url']} → {data['representative']['url']}"
+        case _:
+            return str(data["page"]["url"])

@@ -17,8 +17,11 @@ from neardup_daemon.terminal import printable, printable_json, running_program
 from rich.console import Console
 
 from neardup_stream.event_parts import EventCluster, Representative
-from neardup_stream.wire.events import CloudEvent
+from neardup_stream.events import EventName
+from neardup_stream.wire.events import CloudEvent, from_message, to_message
+from tests.unit.wire.example_events import EXAMPLES, about
 
+SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
 DIRECTIONS = [chr(code) for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))]
 HOSTILE = "".join(["http://a.example/\x1b]0;owned\x07", *CONTROLS, *DIRECTIONS, "\u2028\u2029", "é日"])
@@ -105,6 +108,31 @@ def test_tail_shows_hostile_events() -> None:
 
     assert len(shown.split("\n")) == 2
     assert is_harmless(shown)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    {
+        "duplicate": "duplicate (near)  http://example.com/é",
+        "unique": "unique  http://example.com/é",
+        "gone": "gone  http://example.com/é",
+        "contained": "contained  http://example.com/é",
+        "archived": "archived (near)  http://example.com/é",
+        "undecided": "undecided  http://example.com/é",
+        "cluster-merge": "cluster-merge  c2 absorbed into c1; c1 keeps http://example.com/0",
+        "representative-changed": "representative-changed  http://example.com/0 → http://example.com/1",
+    }.items(),
+)
+def test_tail_shows_what_every_event_is_about(name: EventName, shown: str) -> None:
+    event = from_message(to_message(about(name, EXAMPLES[name])))
+
+    assert click.unstyle(readable_event(event)).split("\n")[0] == shown
+
+
+def test_every_schema_of_an_event_has_an_example() -> None:
+    schemas = {path.stem for path in SCHEMAS.glob("*.json")}
+
+    assert schemas - {"page", "dead-letter"} == set(EXAMPLES)
 
 
 def test_the_demo_shows_hostile_members() -> None:
