@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import click
 
+from neardup_daemon.commands.completion import complete_files
 from neardup_daemon.progress import working
 from neardup_stream.bits.decimal_lines import read_words
 from neardup_stream.bits.permutations import check_blocks
@@ -30,10 +31,22 @@ _BATCH_LINES = 10_000
 def _with_options(command: Callable[..., None]) -> Callable[..., None]:
     options: list[Callable[[Any], Any]] = [
         click.option(
-            "-i", "--input", "source", default="-", metavar="FILE", help="Hashes.  [default: stdin]"
+            "-i",
+            "--input",
+            "source",
+            default="-",
+            metavar="FILE",
+            shell_complete=complete_files,
+            help="Hashes.  [default: stdin]",
         ),
         click.option(
-            "-o", "--output", "target", default="-", metavar="FILE", help="Arrays.  [default: stdout]"
+            "-o",
+            "--output",
+            "target",
+            default="-",
+            metavar="FILE",
+            shell_complete=complete_files,
+            help="Arrays.  [default: stdout]",
         ),
         click.option(
             "-b",

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from neardup_daemon.commands.completion import complete_files
 from neardup_daemon.commands.options import with_settings, with_state
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.settings import Settings
@@ -17,7 +18,12 @@ __all__ = ["forget"]
 @click.command()
 @with_settings("kafka.bootstrap_servers", "kafka.pages_topic")
 @with_state
-@click.option("--events", metavar="FILE", help="Where events go with --state.  [default: standard output]")
+@click.option(
+    "--events",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Where events go with --state.  [default: standard output]",
+)
 @click.argument("ids", nargs=-1, required=True, metavar="ID…")
 def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, events: str | None) -> int:
     """Remove pages by their ids, or URLs for pages without id.

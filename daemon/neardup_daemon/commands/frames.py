@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from neardup_daemon.commands.completion import complete_files
 from neardup_daemon.commands.options import with_json, with_settings, with_state
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import page_progress
@@ -38,7 +39,7 @@ def frames() -> None:
     metavar="DIR",
     help="Learn for the index that 'dedup --state DIR' keeps, not the one in the Redis of redis.url.",
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", shell_complete=complete_files)
 def learn(settings: Settings, files: tuple[str, ...], state_dir: Path | None) -> int:
     """Learn frames from the pages of an earlier crawl.
 
@@ -77,7 +78,7 @@ def learn(settings: Settings, files: tuple[str, ...], state_dir: Path | None) ->
 @with_state
 @with_json
 @click.argument("site", metavar="SITE")
-@click.argument("files", nargs=-1, metavar="[FILE…]")
+@click.argument("files", nargs=-1, metavar="[FILE…]", shell_complete=complete_files)
 def show(
     settings: Settings, site: str, files: tuple[str, ...], state_dir: Path | None, *, as_json: bool
 ) -> None:

@@ -1,12 +1,14 @@
 """`freeze`: write the pages of a crawl to one read-only file."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast, get_args
 
 import click
 
+from neardup_daemon.commands.completion import complete_files, complete_list
 from neardup_daemon.commands.options import Number, settings_files, with_settings, with_state
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
 from neardup_daemon.logs import configure_command_logs
@@ -35,10 +37,22 @@ class _Options(TypedDict):
     replaces: bool
 
 
+def _all_parts() -> Sequence[str]:
+    from neardup_daemon.freezing import PARTS  # noqa: PLC0415 - Redis is not for --help
+
+    return PARTS
+
+
+def _all_key_kinds() -> Sequence[str]:
+    from neardup_stream.archive.keys import KeyKind  # noqa: PLC0415 - the kernel is not for --help
+
+    return get_args(KeyKind)
+
+
 @click.command()
 @with_settings("redis.url", "redis.namespace", "frames.scope")
 @with_state
-@click.argument("files", nargs=-1, metavar="[FILE…]")
+@click.argument("files", nargs=-1, metavar="[FILE…]", shell_complete=complete_files)
 @click.option("--index", "is_index", is_flag=True, help="Freeze what an index knows, instead of files.")
 @click.option(
     "--unseen-days",
@@ -62,6 +76,7 @@ class _Options(TypedDict):
     default="archive",
     show_default=True,
     metavar="PART,…",
+    shell_complete=complete_list(_all_parts),
     help="What to freeze: archive (finds near-duplicates), passages (finds pages that share a part of their"
     " texts), search (finds words), texts (visible texts, to be read again).",
 )
@@ -71,6 +86,7 @@ class _Options(TypedDict):
     default="bands",
     show_default=True,
     metavar="KIND,…",
+    shell_complete=complete_list(_all_key_kinds),
     help="By which keys 'archive' finds pages beside their exact texts: bands (of sketches), fuzzy (of words;"
     " fewer bytes, and fewer matches are found).",
 )
@@ -166,21 +182,19 @@ def _origin(*, is_index: bool, is_kafka: bool, has_files: bool) -> "Origin":
 
 
 def _parts(written: str) -> frozenset[str]:
-    from neardup_daemon.freezing import PARTS  # noqa: PLC0415 - Redis is not for --help
-
+    parts = _all_parts()
     chosen = frozenset(written.split(","))
-    if unknown := sorted(chosen - set(PARTS)):
-        raise click.UsageError(f"--with: no part is called {unknown[0]!r}; choose of {', '.join(PARTS)}")
+    if unknown := sorted(chosen - set(parts)):
+        raise click.UsageError(f"--with: no part is called {unknown[0]!r}; choose of {', '.join(parts)}")
     return chosen
 
 
 def _key_kinds(written: str) -> "frozenset[KeyKind]":
-    from neardup_stream.archive.keys import KeyKind  # noqa: PLC0415 - the kernel is not for --help
-
+    kinds = _all_key_kinds()
     chosen = written.split(",")
-    if unknown := [each for each in chosen if each not in get_args(KeyKind)]:
+    if unknown := [each for each in chosen if each not in kinds]:
         raise click.UsageError(
-            f"--keys: no kind of keys is called {unknown[0]!r}; choose of {', '.join(get_args(KeyKind))}"
+            f"--keys: no kind of keys is called {unknown[0]!r}; choose of {', '.join(kinds)}"
         )
     return frozenset(cast("list[KeyKind]", chosen))
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import click
 
+from neardup_daemon.commands.completion import complete_settings, complete_words
 from neardup_daemon.settings.loading import known_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
@@ -134,6 +135,7 @@ _SET: Final = click.option(
     "overrides",
     multiple=True,
     metavar="SECTION.KEY=VALUE",
+    shell_complete=complete_settings(_KNOWN),
     help="Set anything, such as --set http.port=9000; may be repeated. Over the environment"
     " (NEARDUP_HTTP__PORT=9000), which is over the file.",
 )
@@ -156,4 +158,7 @@ def _own_flag(name: str) -> Callable[[Command], Command]:
         switch = f"--{flag}/--no-{flag}"
         return click.option(switch, _parameter(name), default=None, help=description)
     metavar = "|".join(known.choices) or ("NUMBER" if isinstance(known.default, int | float) else "TEXT")
-    return click.option(f"--{flag}", _parameter(name), metavar=metavar, help=description)
+    completion = complete_words(known.choices) if known.choices else None
+    return click.option(
+        f"--{flag}", _parameter(name), metavar=metavar, shell_complete=completion, help=description
+    )

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from neardup_daemon.commands.completion import complete_files
 from neardup_daemon.commands.options import with_json, with_settings
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.settings import Settings
@@ -18,7 +19,7 @@ __all__ = ["overlap"]
 @click.command()
 @with_settings("text.extraction")
 @with_json
-@click.argument("files", nargs=-1, required=True, metavar="FILE…")
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", shell_complete=complete_files)
 @click.option(
     "--against",
     "archives",

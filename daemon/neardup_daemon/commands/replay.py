@@ -6,6 +6,7 @@ from typing import get_args
 
 import click
 
+from neardup_daemon.commands.completion import complete_files
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
@@ -41,7 +42,7 @@ __all__ = ["replay"]
     metavar="FILE",
     help="Write the letters there instead, to be corrected and put back from it.",
 )
-@click.argument("files", nargs=-1, metavar="[FILE…]")
+@click.argument("files", nargs=-1, metavar="[FILE…]", shell_complete=complete_files)
 def replay(
     settings: Settings,
     files: tuple[str, ...],

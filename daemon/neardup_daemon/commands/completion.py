@@ -1,0 +1,67 @@
+"""Complete words on the command line: file names, settings, and lists of words."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from neardup_daemon.settings.loading import Known
+
+__all__ = ["Completion", "complete_files", "complete_list", "complete_settings", "complete_words"]
+
+Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+_FILE: Final = "file"
+
+
+def complete_files(
+    _context: click.Context, _parameter: click.Parameter, written: str
+) -> list[CompletionItem]:
+    """Return what makes the shell complete the name of a file."""
+    return [CompletionItem(written, type=_FILE)]
+
+
+def complete_words(words: Sequence[str]) -> Completion:
+    """Return a completion by one of some words."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, written: str) -> list[CompletionItem]:
+        return [CompletionItem(word) for word in words if word.startswith(written)]
+
+    return complete
+
+
+def complete_list(words: Callable[[], Sequence[str]]) -> Completion:
+    """Return a completion of a list of words with commas between them, by the words it does not have yet.
+
+    Args:
+        words: returns them; called when a word is completed, so that it may import.
+    """
+
+    def complete(_context: click.Context, _parameter: click.Parameter, written: str) -> list[CompletionItem]:
+        before, comma, last = written.rpartition(",")
+        has = before.split(",")
+        return [
+            CompletionItem(before + comma + word)
+            for word in words()
+            if word.startswith(last) and word not in has
+        ]
+
+    return complete
+
+
+def complete_settings(known: Mapping[str, Known]) -> Completion:
+    """Return a completion of `section.key=value`: the names, then the words that a setting can be."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, written: str) -> list[CompletionItem]:
+        name, equals, value = written.partition("=")
+        if equals:
+            choices = known[name].choices if name in known else ()
+            return [CompletionItem(f"{name}={word}") for word in choices if word.startswith(value)]
+        return [
+            CompletionItem(f"{each}=", help=setting.description)
+            for each, setting in known.items()
+            if each.startswith(name) and not setting.is_secret
+        ]
+
+    return complete
