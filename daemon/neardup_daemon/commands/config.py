@@ -12,7 +12,7 @@ import msgspec
 from neardup_daemon.commands.options import flags_as_settings
 from neardup_daemon.redaction import redact_setting
 from neardup_daemon.settings.environment import ignored_variables
-from neardup_daemon.settings.loading import Known, SourceKind, known_settings, read_settings
+from neardup_daemon.settings.loading import Given, Known, SourceKind, known_settings, read_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
@@ -28,7 +28,7 @@ def config() -> None:
 @config.command()
 @flags_as_settings()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of TOML.")
-def show(config: Path | None, overrides: Sequence[str], *, as_json: bool) -> None:
+def show(config: Path | None, overrides: Sequence[str | Given], *, as_json: bool) -> None:
     """Print the settings in force.
 
     Each line says where its value came from; secrets are ***. What is printed is a settings file:

@@ -11,7 +11,7 @@ from typing import Any, Final
 import click
 
 from neardup_daemon.commands.completion import complete_settings, complete_words
-from neardup_daemon.settings.loading import known_settings
+from neardup_daemon.settings.loading import Given, known_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
 
@@ -65,7 +65,7 @@ class Number(click.FloatRange):
 def flags_as_settings(*names: str) -> Callable[[Command], Command]:
     """Add `--config`, `--set`, and a flag of its own for each setting in `names`.
 
-    The command is called with `config: Path | None` and `overrides: list[str]`, ready for `Settings.load`;
+    The command is called with `config: Path | None` and `overrides: list[str | Given]`, for `Settings.load`;
     `redis.url` becomes `--redis-url`, which wins over `--set redis.url=…`.
     """
 
@@ -73,7 +73,11 @@ def flags_as_settings(*names: str) -> Callable[[Command], Command]:
         @functools.wraps(command)
         def with_overrides(*args: Any, overrides: tuple[str, ...], **rest: Any) -> Any:
             given = {name: rest.pop(_parameter(name)) for name in names}
-            own = [f"{name}={_spelled(value)}" for name, value in given.items() if value is not None]
+            own = [
+                Given(name, _spelled(value), "flag", _flag(name))
+                for name, value in given.items()
+                if value is not None
+            ]
             return command(*args, overrides=[*overrides, *own], **rest)
 
         decorated: Command = with_overrides
@@ -92,7 +96,7 @@ def with_settings(*names: str) -> Callable[[Command], Command]:
 
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def with_loaded(*args: Any, config: Path | None, overrides: list[str], **rest: Any) -> Any:
+        def with_loaded(*args: Any, config: Path | None, overrides: list[str | Given], **rest: Any) -> Any:
             click.get_current_context().meta[_SETTINGS_FILE] = config
             settings = Settings.load(config, overrides, os.environ)
             check_outputs(used_files(settings), (STANDARD_OUTPUT,))
@@ -145,6 +149,10 @@ def _parameter(name: str) -> str:
     return name.replace(".", "_")
 
 
+def _flag(name: str) -> str:
+    return "--" + name.replace(".", "-").replace("_", "-")
+
+
 def _spelled(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
@@ -152,13 +160,11 @@ def _spelled(value: object) -> str:
 def _own_flag(name: str) -> Callable[[Command], Command]:
     """Return a flag of text, whatever the type: `Settings.load` converts and refuses it, as elsewhere."""
     known = _KNOWN[name]
-    flag = name.replace(".", "-").replace("_", "-")
+    flag = _flag(name)
     description = f"{known.description}  [default: {_spelled(known.default)}]"
     if isinstance(known.default, bool):
-        switch = f"--{flag}/--no-{flag}"
+        switch = f"{flag}/--no-{flag.removeprefix('--')}"
         return click.option(switch, _parameter(name), default=None, help=description)
     metavar = "|".join(known.choices) or ("NUMBER" if isinstance(known.default, int | float) else "TEXT")
     completion = complete_words(known.choices) if known.choices else None
-    return click.option(
-        f"--{flag}", _parameter(name), metavar=metavar, shell_complete=completion, help=description
-    )
+    return click.option(flag, _parameter(name), metavar=metavar, shell_complete=completion, help=description)

@@ -37,7 +37,7 @@ class Given(NamedTuple):
         name: dotted, such as `kafka.pages_topic`.
         value: typed if it comes from TOML, else text.
         kind: of source.
-        place: the file and the line, or the environment variable; empty for a flag.
+        place: the file and the line, the environment variable, or the flag of its own; empty for `--set`.
     """
 
     name: str
@@ -73,14 +73,14 @@ class Known(NamedTuple):
 
 
 def read_settings(
-    into: type[S], config: Path | None, overrides: Sequence[str], environ: Mapping[str, str]
+    into: type[S], config: Path | None, overrides: Sequence[str | Given], environ: Mapping[str, str]
 ) -> tuple[S, Mapping[str, SourceKind]]:
     """Return the settings in force, and for each one that was given, which kind of source set it.
 
     Args:
         into: struct of structs with defaults everywhere.
         config: TOML file, or None.
-        overrides: `section.key=value`, the later one wins.
+        overrides: `section.key=value`, or what a flag of its own gives; the later one wins.
         environ: variables; `setting_variables` says which of them count.
 
     Raises:
@@ -165,8 +165,11 @@ def _from_environment(environ: Mapping[str, str], known: Iterable[str]) -> Itera
         yield Given(name, environ[variable], "environment", variable)
 
 
-def _from_flags(overrides: Sequence[str], known: Iterable[str]) -> Iterator[Given]:
+def _from_flags(overrides: Sequence[str | Given], known: Iterable[str]) -> Iterator[Given]:
     for override in overrides:
+        if isinstance(override, Given):
+            yield override
+            continue
         name, equals, value = override.partition("=")
         if not equals:
             raise ConfigError(f"--set {shown_name(name.strip(), known)}: write it as section.key=value")
@@ -179,7 +182,7 @@ def _named(given: Given, known: Iterable[str]) -> tuple[str, str]:
         variable = shown_variable(given.place)
         return given.name if variable == given.place else HIDDEN, f"environment variable {variable}"
     name = shown_name(given.name, known, is_key=given.kind == "file")
-    return name, f"{name} in {given.place}" if given.kind == "file" else f"--set {name}"
+    return name, f"{name} in {given.place}" if given.kind == "file" else given.place or f"--set {name}"
 
 
 def _converted(given: Given, known: Mapping[str, Known]) -> object:

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, Self
 from msgspec import Meta
 
 from neardup_daemon.failpoints import Failpoint, parse_failpoints
-from neardup_daemon.settings.loading import read_settings
+from neardup_daemon.settings.loading import Given, read_settings
 from neardup_daemon.settings.pages import Limits, Page, PageFields, Pages
 from neardup_daemon.settings.query_api import Api
 from neardup_daemon.settings.reporting import Http, Log, MetricSeries, Tracing
@@ -201,14 +201,14 @@ class Settings(Section, frozen=True):
     def load(
         cls,
         config: Path | None = None,
-        overrides: Sequence[str] = (),
+        overrides: Sequence[str | Given] = (),
         environ: Mapping[str, str] | None = None,
     ) -> Self:
         """Return the settings in force: flags over environment over file over defaults.
 
         Args:
             config: a TOML file.
-            overrides: `section.key=value`, the later one wins.
+            overrides: `section.key=value`, or what a flag of its own gives; the later one wins.
             environ: variables such as `NEARDUP_KAFKA__PAGES_TOPIC`; others are left alone.
 
         Raises:
