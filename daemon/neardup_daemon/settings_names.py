@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["HIDDEN", "closest_name", "shown_name", "shown_variable"]
+__all__ = ["HIDDEN", "closest_name", "closest_section", "shown_name", "shown_variable"]
 
 HIDDEN: Final = "***"
 
@@ -32,6 +32,14 @@ def closest_name(name: str, known: Iterable[str]) -> str | None:
     return next(iter(close), None) or next(
         (each for each in names if each.rpartition(".")[2] == last_part), None
     )
+
+
+def closest_section(name: str, known: Iterable[str]) -> str | None:
+    """Return the section of the settings file that `name` misspells; more than 100 characters mean none."""
+    if len(name) > _MAX_SHOWN_CHARACTERS:
+        return None
+    sections = {each.rpartition(".")[0] for each in known}
+    return next(iter(difflib.get_close_matches(name, sections, n=1, cutoff=_MIN_LIKENESS)), None)
 
 
 def shown_name(name: str, known: Iterable[str], *, is_key: bool = False) -> str:

@@ -15,7 +15,7 @@ import msgspec
 from neardup_daemon.redaction import redact_setting
 from neardup_daemon.settings.environment import PREFIX, setting_variables
 from neardup_daemon.settings_file import line_numbers, line_of, read_settings_file
-from neardup_daemon.settings_names import HIDDEN, closest_name, shown_name, shown_variable
+from neardup_daemon.settings_names import HIDDEN, closest_name, closest_section, shown_name, shown_variable
 from neardup_stream.errors import ConfigError
 
 __all__ = ["Given", "Known", "SourceKind", "known_settings", "read_settings"]
@@ -25,6 +25,7 @@ SourceKind = Literal["file", "environment", "flag"]
 S = TypeVar("S", bound=msgspec.Struct)
 
 _REFUSALS_SHOWN = 10
+_SEE_ALL = "; see 'neardup-stream config show' for all of them"
 _ADDRESS = re.compile(r"[A-Za-z+]*(://)?[A-Za-z0-9.-]*(:[0-9]{1,5})?(/[0-9]{0,5})?")
 _ABBREVIATED = re.compile(r"([0-9][0-9_,]{0,15}(?:\.[0-9]{1,9})?)([kKmMgGbB])")
 _FACTORS = {"k": 10**3, "m": 10**6, "g": 10**9, "b": 10**9}
@@ -268,9 +269,12 @@ def _form_of(setting: Known) -> str:
 
 
 def _suggestion(given: Given, known: Iterable[str]) -> str:
+    if isinstance(given.value, dict):  # a table of the file that is no section
+        section = closest_section(given.name, known)
+        return f"; did you mean [{section}]?" if section else _SEE_ALL
     close = closest_name(given.name, known)
     if close is None:
-        return "; see 'neardup-stream config show' for all of them"
+        return _SEE_ALL
     return f"; did you mean {_variable(close) if given.kind == 'environment' else close}?"
 
 

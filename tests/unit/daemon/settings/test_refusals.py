@@ -80,6 +80,29 @@ def test_an_unknown_name_in_a_file_is_named_in_full_with_the_file(
 
 
 @pytest.mark.parametrize(
+    ("table", "section"),
+    [
+        ("redsi", "redis"),
+        ("htpp", "http"),
+        ("rediss", "redis"),
+        ("page.feilds", "page.fields"),
+    ],
+)
+def test_a_misspelled_section_of_a_file_is_suggested(tmp_path: Path, table: str, section: str) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text(f"[{table}]\nurl = 'redis://a'\n")
+
+    assert refusal(config=file).endswith(f"there is no setting '{table}'; did you mean [{section}]?")
+
+
+def test_a_section_that_is_like_no_other_is_followed_by_where_to_look(tmp_path: Path) -> None:
+    file = tmp_path / "crawl.toml"
+    file.write_text("[other]\nx = 1\n")
+
+    assert refusal(config=file).endswith("; see 'neardup-stream config show' for all of them")
+
+
+@pytest.mark.parametrize(
     ("override", "message"),
     [
         pytest.param("index.blocks=many", "--set index.blocks: expected int, got 'many'", id="no-number"),
