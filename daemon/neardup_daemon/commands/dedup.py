@@ -27,6 +27,7 @@ from neardup_stream.cut_short import Check
 from neardup_stream.errors import ConfigError
 from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.streams.files.outputs import check_outputs
+from neardup_stream.streams.files.source import check_inputs
 from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_revisits import RevisitTally
 
@@ -186,6 +187,7 @@ def _check(run: FilesRun, settings: Settings) -> None:
         raise click.UsageError("--clusters has nothing to write: clusters.rule is off")
     if run.corpus is not None and settings.clusters.rule == "off":
         raise click.UsageError("--keep-representatives needs clusters: clusters.rule is off")
+    check_inputs(run.files)  # before kernels are compiled
 
 
 def _print_summary(tally: Tally, seconds: float, end: "FilesRunEnd") -> None:

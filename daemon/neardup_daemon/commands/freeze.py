@@ -16,6 +16,7 @@ from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.streams.files.outputs import check_outputs
+from neardup_stream.streams.files.source import check_inputs
 
 if TYPE_CHECKING:
     from neardup_daemon.freezing import Frozen, Origin
@@ -146,12 +147,13 @@ def freeze(
         neardup-stream dedup november.warc.gz --archive october.nda
         neardup-stream freeze --index --unseen-days 30 -o old.nda --config neardup.toml
     """  # noqa: D301 - the backspace makes click keep the line breaks below
+    has_index = is_index or options["state_dir"] is not None
+    origin = _origin(is_index=has_index, is_kafka=is_kafka, has_files=bool(files))
+    check_inputs(files)  # before kernels are compiled
     from neardup_daemon.freezing import FreezeRun, Stopped, forked_workers, write_archive  # noqa: PLC0415 - Redis is not for --help
 
     check_workers(options["worker_count"])
     check_outputs(settings_files(settings), [str(options["output"])])
-    has_index = is_index or options["state_dir"] is not None
-    origin = _origin(is_index=has_index, is_kafka=is_kafka, has_files=bool(files))
     if options["unseen_days"] and origin != "index":
         raise click.UsageError("--unseen-days is for --index")
     chosen, key_kinds = _parts(parts), _key_kinds(keys)

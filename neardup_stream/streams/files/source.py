@@ -27,7 +27,7 @@ from neardup_stream.streams.files.warc import read_warc
 from neardup_stream.streams.finite import FiniteSource
 from neardup_stream.streams.protocol import EndOfStream
 
-__all__ = ["FileSource", "PlaceOf", "read_again", "record_number"]
+__all__ = ["FileSource", "PlaceOf", "check_inputs", "read_again", "record_number"]
 
 PlaceOf = Callable[[Position], str]
 """Names the place of a record, for a person."""
@@ -184,12 +184,27 @@ def read_again(paths: Sequence[str], max_page_bytes: int, run_name: str = "") ->
     return _read_blocks([(path, _reader_of(path)) for path in paths], max_page_bytes, run_name)
 
 
+def check_inputs(paths: Sequence[str]) -> None:
+    """Check that pages can be read from paths, by their names and rights; nothing is opened or imported.
+
+    Raises:
+        ConfigError: one is missing, unreadable, or of an unknown type.
+    """
+    for path in paths:
+        _format_of(path)
+
+
 def _reader_of(path: str) -> _Reader:
+    reader = _format_of(path)
+    if reader is read_parquet:
+        require_parquet()
+    return reader
+
+
+def _format_of(path: str) -> _Reader:
     check_readable(path)
     for suffix, reader in _READERS.items():
         if has_ending(path, suffix):
-            if reader is read_parquet:
-                require_parquet()
             return reader
     if path == STDIN or is_pipe(path):
         return _read_sniffed

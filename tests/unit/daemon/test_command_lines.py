@@ -1,12 +1,20 @@
 """Commands refuse what they cannot do before they begin."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from neardup_daemon.cli import main
 from neardup_daemon.exit_codes import USAGE
 
+RUN = """
+import sys
+from neardup_daemon.cli import main
+code = main(sys.argv[1:])
+print(code, "numba" in sys.modules)
+"""
 LONG_NUMBER = "9" * 5000
 
 
@@ -72,3 +80,22 @@ def test_an_output_does_not_take_the_place_of_what_the_run_reads(
         before,
         b"as it was",
     )
+
+
+@pytest.mark.parametrize("command", [["dedup"], ["freeze", "-o", "a.nda"]], ids=lambda words: words[0])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("none.jsonl", "no such file"), ("pages.txt", "pages are read from"), ("folder", "is a directory")],
+)
+def test_an_input_is_refused_before_kernels_are_loaded(
+    command: list[str], name: str, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "pages.txt").touch()
+    (tmp_path / "folder").mkdir()
+
+    run = subprocess.run(
+        [sys.executable, "-c", RUN, *command, name], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+
+    assert message in run.stderr
+    assert run.stdout.split() == [str(USAGE), "False"]
