@@ -56,7 +56,8 @@ class DuplicatesPipeline:
         crawler: whose settings count.
 
     Raises:
-        NotConfigured: `NEARDUP_API_URL` is not set, or `NEARDUP_ACTION` is unknown.
+        NotConfigured: `NEARDUP_API_URL` is not set.
+        ValueError: `NEARDUP_ACTION` is neither drop nor mark; Scrapy does not start the crawl.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -70,8 +71,10 @@ class DuplicatesPipeline:
             self._headers["Authorization"] = f"Bearer {token}"
         failures = settings.getlist("RETRY_EXCEPTIONS")
         self._failures = (IgnoreRequest, *(load_object(each) for each in failures))
-        if not settings.get("NEARDUP_API_URL") or self._action not in ("drop", "mark"):
-            raise NotConfigured("set NEARDUP_API_URL, and NEARDUP_ACTION to drop or mark")
+        if not settings.get("NEARDUP_API_URL"):
+            raise NotConfigured("set NEARDUP_API_URL")
+        if self._action not in ("drop", "mark"):
+            raise ValueError(f"NEARDUP_ACTION is {self._action!r}: set it to 'drop' or 'mark'")
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

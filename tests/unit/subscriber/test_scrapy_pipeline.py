@@ -12,6 +12,7 @@ from scrapy import Request, Spider
 from scrapy.core.engine import ExecutionEngine
 from scrapy.downloadermiddlewares.httpcache import HttpCacheMiddleware
 from scrapy.downloadermiddlewares.httpproxy import HttpProxyMiddleware
+from scrapy.exceptions import NotConfigured
 from scrapy.http import Response
 from scrapy.utils.test import get_crawler
 
@@ -64,6 +65,18 @@ def cluster(page_id: str, url: str, size: int = 2) -> dict[str, Any]:
 
 def event(data: dict[str, Any]) -> dict[str, Any]:
     return {"type": DUPLICATE, "data": {"page": {"id": PAGE}, "matches": [{"url": OTHER}], **data}}
+
+
+def test_an_unknown_action_is_an_error_that_names_it() -> None:
+    crawler = get_crawler(settings_dict={"NEARDUP_API_URL": API, "NEARDUP_ACTION": "mrak"})
+
+    with pytest.raises(ValueError, match="NEARDUP_ACTION is 'mrak': set it to 'drop' or 'mark'"):
+        DuplicatesPipeline.from_crawler(crawler)
+
+
+def test_the_pipeline_is_off_without_an_address() -> None:
+    with pytest.raises(NotConfigured):
+        DuplicatesPipeline.from_crawler(get_crawler())
 
 
 @pytest.mark.parametrize("spelling", ["https://example.com/a#top", "HTTPS://Example.com:443/a"])
