@@ -57,6 +57,13 @@ class ArchiveFacts(msgspec.Struct, frozen=True, kw_only=True):
     facts: dict[str, object]
     sections: tuple[SectionFacts, ...]
 
+    @property
+    def removed(self) -> int:
+        """Pages that `archive rewrite` removed, of those in the document log."""
+        counts = self.facts.get("counts")
+        removed = counts.get("removed", 0) if isinstance(counts, dict) else 0
+        return removed if isinstance(removed, int) else 0
+
 
 def archive_facts(path: Path) -> ArchiveFacts:
     """Read what an archive says of itself.
@@ -113,9 +120,10 @@ def readable(facts: ArchiveFacts) -> str:
 
 def _lines(facts: ArchiveFacts) -> Iterator[str]:
     yield f"{click.style('archive ' + facts.id, bold=True)}"
-    forgotten = f", {facts.forgotten:,} of them forgotten" if facts.forgotten else ""
+    parts = ((facts.removed, "removed"), (facts.forgotten, "forgotten"))
+    left_out = "".join(f", {count:,} of them {how}" for count, how in parts if count)
     until = f", fetched until {facts.latest_fetched_at}" if facts.latest_fetched_at else ""
-    yield f"  {counted(facts.pages, 'page')}{forgotten}{until}"
+    yield f"  {counted(facts.pages, 'page')}{left_out}{until}"
     per_page = facts.bytes / max(facts.pages, 1)
     yield f"  {counted(facts.bytes, 'byte')}, {per_page:.1f} a page"
     if facts.keys:

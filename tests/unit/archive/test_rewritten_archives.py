@@ -5,7 +5,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from neardup_daemon.inspect.archive_facts import archive_facts
+from neardup_daemon.inspect.archive_facts import archive_facts, readable
 from neardup_daemon.repair.archive_forgetting import forget_in_archive, rewrite_without
 
 from neardup_stream.archive.log_blocks import BLOCK_PAGES
@@ -70,3 +70,9 @@ def test_the_pages_that_were_left_out_before_are_counted_again(tmp_path: Path, u
     archive = rewritten(tmp_path, [urls[:3], urls[3:5]])
 
     assert archive.facts["counts"]["removed"] == 5
+
+
+def test_info_says_how_many_pages_were_removed(tmp_path: Path, urls: list[str]) -> None:
+    facts = archive_facts(rewritten(tmp_path, [urls[:3]]).file.path)
+
+    assert f"  {len(urls):,} pages, 3 of them removed, fetched until " in readable(facts)
