@@ -43,7 +43,7 @@ def frames() -> None:
 def learn(settings: Settings, files: tuple[str, ...], state_dir: Path | None) -> int:
     """Learn frames from the pages of an earlier crawl.
 
-    Files are .jsonl, .warc or .wet, also compressed; - is standard input. The lines of each page are
+    Files are .jsonl, .warc, .wet or .wacz, also compressed; - is standard input. The lines of each page are
     counted for its site, but for near-copies of earlier pages; the pages themselves are not stored. An
     index that does not exist is created. Read a crawl once: a second time its pages are counted again.
 

@@ -64,7 +64,7 @@ _READERS: dict[str, _Reader] = {
 
 
 class FileSource(FiniteSource):
-    """Read JSON Lines, WARC, WET and Parquet files and pipes in the order given, each a partition.
+    """Read JSON Lines, WARC, WET, WACZ and Parquet files and pipes in the order given, each a partition.
 
     Args:
         paths: files with known name endings, or `-`; the format of a pipe with any other name is detected
@@ -214,7 +214,7 @@ def _format_of(path: str) -> _Reader:
             " for explain, or in one line for standard input (-)"
         )
     raise ConfigError(
-        f"{path}: pages are read from JSON Lines, WARC, WET and Parquet; the name ends in none of"
+        f"{path}: pages are read from JSON Lines, WARC, WET, WACZ and Parquet; the name ends in none of"
         f" {', '.join(_READERS)}"
     )
 
