@@ -13,8 +13,8 @@ RUN /build/pip/bin/pip --python /opt/neardup-stream/bin/python install --quiet -
  && find /opt/neardup-stream -type d \( -name tests -o -name __pycache__ \) -prune -exec rm -rf {} + \
  && rm -rf /opt/neardup-stream/lib/python3.*/site-packages/numba/cuda
 
-# Compiled here, for every processor since 2013, so that no start has to. The source files that the cache is checked
-# against stay as they are.
+# Compiled here, for every Intel and AMD server since about 2015, so that no start has to. The source files that the
+# cache is checked against stay as they are.
 ENV NUMBA_CPU_NAME=x86-64-v3 NUMBA_CPU_FEATURES="" NUMBA_CACHE_DIR=/opt/neardup-stream/kernels
 RUN printf '{"url": "https://example.com/", "html": "<p>%s"}\n' "$(seq -s ' ' 100)" \
     | /opt/neardup-stream/bin/neardup-stream fingerprint > /dev/null \
