@@ -142,7 +142,7 @@ async def _run_until_stopped(loop: Loop, drain_seconds: float, health: Health, s
         if not running.done():
             raise DependencyLost(
                 f"batches in flight did not finish within pipeline.drain_seconds ({drain_seconds:g});"
-                " it was not committed and will be read again"
+                " they were not committed and will be read again"
             )
         await running
     finally:

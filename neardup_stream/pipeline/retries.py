@@ -123,7 +123,7 @@ class Retries:
                 self._report(wait, error)
                 latest = error
         raise DependencyLost(
-            f"no progress for {self._retry_policy.retry_deadline_seconds:g} seconds"
+            f"no progress for {self._retry_policy.retry_deadline_seconds:g} s"
             f" (pipeline.retry_deadline_seconds): {latest}"
         ) from latest
 

@@ -44,7 +44,7 @@ def test_a_report_never_shows_a_text_that_was_not_compared(tmp_path: Path) -> No
 
     page = report.read_text(encoding="utf-8")
     assert run.returncode == 0, run.stderr
-    assert "1 duplicates on 1 hosts" in page
+    assert "1 duplicate on 1 host" in page
     assert "word2x" not in page
 
 

@@ -41,7 +41,7 @@ def test_a_server_that_takes_nothing_ends_the_run_with_3_and_the_remedy(
 
     assert run.returncode == 3
     assert remedy in run.stderr.decode()
-    assert "no progress for 0.5 seconds (pipeline.retry_deadline_seconds)" in run.stderr.decode()
+    assert "no progress for 0.5 s (pipeline.retry_deadline_seconds)" in run.stderr.decode()
 
 
 def test_a_missing_replica_ends_the_run_with_3_and_the_remedy(faulty: StoredIndex) -> None:

@@ -36,7 +36,8 @@ def expire(settings: Settings, state_dir: Path | None) -> None:
         counts, dead_inputs = asyncio.run(expire_now(settings, state_dir, on_slots))
     click.echo(
         f"{counted(counts['scanned'], 'record')}: {counted(counts['expired'], 'page')} expired,"
-        f" {counts['representative']:,} due but kept as representatives, {counts['dropped']:,} stubs dropped"
+        f" {counts['representative']:,} due but kept as representatives,"
+        f" {counted(counts['dropped'], 'stub')} dropped"
     )
     if dead_inputs:
         click.echo(f"decisions of {dead_inputs:,} pipes that were cut and did not come again are removed")

@@ -48,7 +48,7 @@ def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, eve
         if events is not None:
             raise click.UsageError("--events needs --state: otherwise the daemon publishes the events")
         asyncio.run(publish_forgets(ids, settings))
-        click.echo(f"{len(ids):,} forgets published to {settings.kafka.pages_topic}", err=True)
+        click.echo(f"{counted(len(ids), 'forget')} published to {settings.kafka.pages_topic}", err=True)
         return 0
     configure_command_logs(settings.log.level, settings.log.format)
     tally = Tally()

@@ -60,9 +60,12 @@ def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool
 
 def _report(produced: "Produced", topic: str) -> None:
     click.echo(f"{counted(produced.published, 'record')} published to {topic}", err=True)
-    for what, counts in (("bad pages", produced.bad), ("records without a page", produced.skipped)):
+    for what, where, counts in (
+        ("bad page", "", produced.bad),
+        ("record", " without a page", produced.skipped),
+    ):
         if counts:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
-            click.echo(f"{counts.total():,} {what} left out: {reasons}", err=True)
+            click.echo(f"{counted(counts.total(), what)}{where} left out: {reasons}", err=True)
     for bad in produced.first_bad:
         click.echo(f"bad page: {printable(bad)}", err=True)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 from neardup_daemon.inspect.word_changes import WORD
 from neardup_daemon.reports.findings import MEMBERS_SHOWN, Example, Findings
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import counted, printable
 from neardup_stream.message import Position
 from neardup_stream.meters import Outcome
 from neardup_stream.version import __version__
@@ -89,8 +89,8 @@ def _escaped(text: object) -> str:
 def _summary(run: Run) -> Iterator[str]:
     records = sum(run.outcomes.values())
     files = ", ".join(f"<code>{_escaped(path)}</code>" for path in run.files)
-    version = _escaped(__version__)
-    yield f"<p>{records:,} records of {files} in {run.seconds:.1f} s, by neardup-stream {version}.</p>"
+    read = f"{counted(records, 'record')} of {files} in {run.seconds:.1f} s"
+    yield f"<p>{read}, by neardup-stream {_escaped(__version__)}.</p>"
     if not run.is_complete:
         yield "<p><strong>The run ended before every file was read to its end.</strong></p>"
     rows = sorted(run.outcomes.items(), key=lambda each: -each[1])
@@ -106,7 +106,7 @@ def _hosts(findings: Findings) -> Iterator[str]:
         yield "<p>No page is a near-duplicate of another.</p>"
         return
     yield "<h2>Hosts with most duplicates</h2>"
-    yield f"<p>{by_host.total():,} duplicates on {len(by_host):,} hosts.</p>"
+    yield f"<p>{counted(by_host.total(), 'duplicate')} on {counted(len(by_host), 'host')}.</p>"
     rows = [
         [_escaped(host), f"{count:,}", *(f"{findings.by_host[host, kind]:,}" for kind in kinds)]
         for host, count in by_host.most_common(HOSTS_SHOWN)
