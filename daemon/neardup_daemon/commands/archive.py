@@ -8,6 +8,7 @@ from typing import Any
 import click
 import msgspec
 
+from neardup_daemon.commands.completion import NamedPath
 from neardup_daemon.commands.options import settings_files, with_json, with_settings
 from neardup_daemon.exit_codes import OK, USAGE
 from neardup_daemon.settings.settings import Settings
@@ -16,7 +17,7 @@ from neardup_stream.streams.files.outputs import check_outputs
 
 __all__ = ["archive"]
 
-_PATH = click.Path(path_type=Path)
+_PATH = NamedPath(path_type=Path)
 
 
 @click.group()

@@ -1,25 +1,30 @@
-"""Complete words on the command line: file names, settings, and lists of words."""
+"""Take names of files, and complete words on the command line: files, settings, and lists of words."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 import click
 from click.shell_completion import CompletionItem
 
 from neardup_daemon.settings.loading import Known
 
-__all__ = ["Completion", "complete_files", "complete_list", "complete_settings", "complete_words"]
+__all__ = ["FILE_NAME", "Completion", "NamedPath", "complete_list", "complete_settings", "complete_words"]
 
 Completion = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
-_FILE: Final = "file"
+
+class NamedPath(click.Path):
+    """A path that is not empty, as that of a variable would be which is not set."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path."""
+        if value == "":
+            self.fail("the name is empty", param, ctx)
+        return super().convert(value, param, ctx)
 
 
-def complete_files(
-    _context: click.Context, _parameter: click.Parameter, written: str
-) -> list[CompletionItem]:
-    """Return what makes the shell complete the name of a file."""
-    return [CompletionItem(written, type=_FILE)]
+FILE_NAME: Final = NamedPath(readable=False)
+"""The name of a file, `-`, or what the command takes in its place: the command finds out."""
 
 
 def complete_words(words: Sequence[str]) -> Completion:

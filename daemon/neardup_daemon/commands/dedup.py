@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import click
 from msgspec.structs import replace
 
-from neardup_daemon.commands.completion import complete_files
+from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import used_files, with_settings
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
 from neardup_daemon.files_run_options import FilesRun
@@ -52,50 +52,50 @@ class _Options(TypedDict):
 
 @click.command()
 @with_settings("index.expected_pages", "clusters.rule", "events.unique", "page.preset")
-@click.argument("files", nargs=-1, required=True, metavar="FILE…", shell_complete=complete_files)
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=FILE_NAME)
 @click.option(
     "--events",
     default="-",
     metavar="FILE",
-    shell_complete=complete_files,
+    type=FILE_NAME,
     help="Where events go.  [default: standard output]",
 )
 @click.option(
     "--clusters",
     metavar="FILE",
-    shell_complete=complete_files,
+    type=FILE_NAME,
     help="Where the clusters go, at the end: .jsonl or .parquet.",
 )
 @click.option(
     "--keep-representatives",
     "corpus",
     metavar="FILE",
-    shell_complete=complete_files,
+    type=FILE_NAME,
     help="Write the pages of the input without their duplicates there, at the end: .jsonl or .parquet.",
 )
 @click.option(
     "--write-warc",
     "warc",
     metavar="OUT.warc.gz",
-    shell_complete=complete_files,
+    type=FILE_NAME,
     help="Where the records of the WARC files go, with duplicates as revisit records.",
 )
 @click.option(
     "--report",
     metavar="OUT.html",
-    shell_complete=complete_files,
+    type=FILE_NAME,
     help="Write what was found, by host and kind, with examples side by side, as a page to read.",
 )
 @click.option(
     "--dead-letters",
     metavar="FILE",
-    shell_complete=complete_files,
+    type=FILE_NAME,
     help="Where records that can never be processed go.",
 )
 @click.option(
     "--state",
     "state_dir",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NamedPath(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Keep the index in this folder, so that the next run finds the pages of this one.",
 )
@@ -104,7 +104,7 @@ class _Options(TypedDict):
     "archives",
     multiple=True,
     metavar="NAME.nda",
-    shell_complete=complete_files,
+    type=FILE_NAME,
     help="Report pages that are like pages of this archive too; may be repeated. Overrides archive.files.",
 )
 @click.option("--redis", "uses_redis", is_flag=True, help="Keep the index in the Redis that redis.url names.")

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from neardup_daemon.commands.completion import NamedPath
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable
@@ -25,7 +26,7 @@ __all__ = ["demo"]
 @click.option("--seed", default=1, show_default=True, help="Another seed is another crawl.")
 @click.option(
     "--write",
-    type=click.Path(dir_okay=False, writable=True, path_type=Path),
+    type=NamedPath(dir_okay=False, writable=True, path_type=Path),
     metavar="FILE",
     help="Write the crawl's pages to this .jsonl file as well, to try other commands on.",
 )

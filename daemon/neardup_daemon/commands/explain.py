@@ -8,7 +8,7 @@ import click
 import msgspec
 from msgspec.structs import replace
 
-from neardup_daemon.commands.completion import complete_files
+from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_json, with_settings, with_state
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable, printable_json
@@ -27,12 +27,12 @@ __all__ = ["explain"]
     "archives",
     multiple=True,
     metavar="NAME.nda",
-    shell_complete=complete_files,
+    type=FILE_NAME,
     help="Look for A and B in this archive before the index; may be repeated. Over archive.files.",
 )
 @with_json
-@click.argument("first", metavar="A", shell_complete=complete_files)
-@click.argument("second", metavar="B", shell_complete=complete_files)
+@click.argument("first", metavar="A", type=FILE_NAME)
+@click.argument("second", metavar="B", type=FILE_NAME)
 def explain(
     settings: Settings,
     first: str,

@@ -13,7 +13,7 @@ from typing import IO, Any
 
 import click
 
-from neardup_daemon.commands.completion import complete_files
+from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.progress import working
 from neardup_stream.bits.decimal_lines import read_words
 from neardup_stream.bits.permutations import check_blocks
@@ -36,7 +36,7 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
             "source",
             default="-",
             metavar="FILE",
-            shell_complete=complete_files,
+            type=FILE_NAME,
             help="Hashes.  [default: stdin]",
         ),
         click.option(
@@ -45,7 +45,7 @@ def _with_options(command: Callable[..., None]) -> Callable[..., None]:
             "target",
             default="-",
             metavar="FILE",
-            shell_complete=complete_files,
+            type=FILE_NAME,
             help="Arrays.  [default: stdout]",
         ),
         click.option(

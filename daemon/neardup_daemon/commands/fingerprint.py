@@ -8,7 +8,7 @@ import click
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from neardup_daemon.commands.completion import complete_files
+from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.preparing import build_preparation
@@ -38,7 +38,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.command()
 @with_settings("text.extraction", "text.window_tokens", "verdict.min_tokens", "limits.max_page_bytes")
-@click.argument("files", nargs=-1, metavar="[FILE…]", shell_complete=complete_files)
+@click.argument("files", nargs=-1, metavar="[FILE…]", type=FILE_NAME)
 def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
     """Print the simhash of each page, one JSON object a line.
 

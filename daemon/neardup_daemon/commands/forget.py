@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from neardup_daemon.commands.completion import complete_files
+from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_settings, with_state
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.settings import Settings
@@ -21,7 +21,7 @@ __all__ = ["forget"]
 @click.option(
     "--events",
     metavar="FILE",
-    shell_complete=complete_files,
+    type=FILE_NAME,
     help="Where events go with --state.  [default: standard output]",
 )
 @click.argument("ids", nargs=-1, required=True, metavar="ID…")

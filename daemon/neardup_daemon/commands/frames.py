@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from neardup_daemon.commands.completion import complete_files
+from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import with_json, with_settings, with_state
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import page_progress
@@ -35,11 +35,11 @@ def frames() -> None:
 @click.option(
     "--state",
     "state_dir",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=NamedPath(file_okay=False, path_type=Path),
     metavar="DIR",
     help="Learn for the index that 'dedup --state DIR' keeps, not the one in the Redis of redis.url.",
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE…", shell_complete=complete_files)
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=FILE_NAME)
 def learn(settings: Settings, files: tuple[str, ...], state_dir: Path | None) -> int:
     """Learn frames from the pages of an earlier crawl.
 
@@ -78,7 +78,7 @@ def learn(settings: Settings, files: tuple[str, ...], state_dir: Path | None) ->
 @with_state
 @with_json
 @click.argument("site", metavar="SITE")
-@click.argument("files", nargs=-1, metavar="[FILE…]", shell_complete=complete_files)
+@click.argument("files", nargs=-1, metavar="[FILE…]", type=FILE_NAME)
 def show(
     settings: Settings, site: str, files: tuple[str, ...], state_dir: Path | None, *, as_json: bool
 ) -> None:

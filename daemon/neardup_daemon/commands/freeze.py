@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast, get_args
 
 import click
 
-from neardup_daemon.commands.completion import complete_files, complete_list
+from neardup_daemon.commands.completion import FILE_NAME, NamedPath, complete_list
 from neardup_daemon.commands.options import Number, settings_files, with_settings, with_state
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
 from neardup_daemon.logs import configure_command_logs
@@ -53,7 +53,7 @@ def _all_key_kinds() -> Sequence[str]:
 @click.command()
 @with_settings("redis.url", "redis.namespace", "frames.scope")
 @with_state
-@click.argument("files", nargs=-1, metavar="[FILE…]", shell_complete=complete_files)
+@click.argument("files", nargs=-1, metavar="[FILE…]", type=FILE_NAME)
 @click.option("--index", "is_index", is_flag=True, help="Freeze what an index knows, instead of files.")
 @click.option(
     "--unseen-days",
@@ -67,7 +67,7 @@ def _all_key_kinds() -> Sequence[str]:
     "--output",
     "-o",
     required=True,
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NamedPath(dir_okay=False, path_type=Path),
     metavar="NAME.nda",
     help="The archive to write.",
 )

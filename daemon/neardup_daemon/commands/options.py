@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from neardup_daemon.commands.completion import complete_settings, complete_words
+from neardup_daemon.commands.completion import NamedPath, complete_settings, complete_words
 from neardup_daemon.settings.loading import Given, known_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
@@ -122,7 +122,7 @@ def settings_files(settings: Settings) -> list[str]:
 with_state: Final = click.option(
     "--state",
     "state_dir",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    type=NamedPath(exists=True, file_okay=False, path_type=Path),
     metavar="DIR",
     help="Use the index that 'dedup --state DIR' keeps, not the one in the Redis of redis.url.",
 )
@@ -130,7 +130,7 @@ with_json: Final = click.option("--json", "as_json", is_flag=True, help="One lin
 
 _CONFIG: Final = click.option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     metavar="FILE",
     help="Read settings from this TOML file.",
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from neardup_daemon.commands.completion import complete_files
+from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import with_json, with_settings
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.settings import Settings
@@ -19,13 +19,13 @@ __all__ = ["overlap"]
 @click.command()
 @with_settings("text.extraction")
 @with_json
-@click.argument("files", nargs=-1, required=True, metavar="FILE…", shell_complete=complete_files)
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=FILE_NAME)
 @click.option(
     "--against",
     "archives",
     multiple=True,
     required=True,
-    type=click.Path(path_type=Path),
+    type=NamedPath(path_type=Path),
     metavar="NAME.nda",
     help="An archive that was frozen with passages; may be repeated.",
 )

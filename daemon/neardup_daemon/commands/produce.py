@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from neardup_daemon.commands.completion import complete_files
+from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.progress import page_progress
 from neardup_daemon.settings.settings import Settings
@@ -27,7 +27,7 @@ __all__ = ["produce"]
     is_flag=True,
     help="Leave out pages that are too large for the topic, and count them, instead of stopping.",
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE…", shell_complete=complete_files)
+@click.argument("files", nargs=-1, required=True, metavar="FILE…", type=FILE_NAME)
 def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool) -> None:
     """Publish the pages of files to the pages topic, each under its id or URL as key.
 

@@ -6,7 +6,7 @@ from typing import get_args
 
 import click
 
-from neardup_daemon.commands.completion import complete_files
+from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
@@ -38,11 +38,11 @@ __all__ = ["replay"]
 @click.option(
     "--save",
     "save_path",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=NamedPath(dir_okay=False, path_type=Path),
     metavar="FILE",
     help="Write the letters there instead, to be corrected and put back from it.",
 )
-@click.argument("files", nargs=-1, metavar="[FILE…]", shell_complete=complete_files)
+@click.argument("files", nargs=-1, metavar="[FILE…]", type=FILE_NAME)
 def replay(
     settings: Settings,
     files: tuple[str, ...],

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from neardup_daemon.commands.completion import NamedPath
 from neardup_daemon.commands.options import with_json, with_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable_json
@@ -17,7 +18,7 @@ __all__ = ["search"]
 @with_settings()
 @with_json
 @click.argument("query", metavar="QUERY")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE…")
+@click.argument("files", nargs=-1, required=True, type=NamedPath(path_type=Path), metavar="FILE…")
 @click.option(
     "--settle",
     is_flag=True,

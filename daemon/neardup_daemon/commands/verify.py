@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from neardup_daemon.commands.completion import NamedPath
 from neardup_daemon.commands.options import Number, with_json, with_settings, with_state
 from neardup_daemon.exit_codes import CORRUPT_DATA, OK
 from neardup_daemon.progress import part_progress
@@ -15,7 +16,7 @@ from neardup_daemon.terminal import printable_json
 
 __all__ = ["verify"]
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FILE = NamedPath(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()

@@ -45,6 +45,15 @@ def test_every_name_of_a_file_is_completed_as_one() -> None:
     assert {each: kind for each, kind in kinds.items() if kind != {"file"}} == {}
 
 
+def test_no_name_of_a_file_or_directory_may_be_empty() -> None:
+    """As that of a variable would be which is not set."""
+    for _, command in commands(program):
+        for parameter in command.params:
+            if any(part in (parameter.metavar or "") for part in (*FILE_NAMES, "DIR")):
+                with pytest.raises(click.BadParameter, match="the name is empty"):
+                    parameter.type.convert("", parameter, click.Context(command))
+
+
 @pytest.mark.parametrize("page", [["one.js"], ["one.json", "oth"]])
 def test_the_pages_of_explain_are_completed_as_files(page: list[str]) -> None:
     assert [each.type for each in completions("explain", *page)] == ["file"]

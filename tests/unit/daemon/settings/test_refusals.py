@@ -85,7 +85,7 @@ def test_an_unknown_name_in_a_file_is_named_in_full_with_the_file(
         ("redsi", "redis"),
         ("htpp", "http"),
         ("rediss", "redis"),
-        ("page.feilds", "page.fields"),
+        ("page.field", "page.fields"),
     ],
 )
 def test_a_misspelled_section_of_a_file_is_suggested(tmp_path: Path, table: str, section: str) -> None:
