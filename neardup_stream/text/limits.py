@@ -18,7 +18,7 @@ class MarkupLimits:
         max_depth: nested elements.
         max_attributes: of one element.
         max_names: distinct names of elements and attributes.
-        max_formatting: formatting elements that are open at once.
+        max_formatting: formatting elements that are open at once, of equal ones three at most.
         max_options: options of all selection lists.
         max_steps: open elements that a parser passes at tags: at each tag, as many as are open.
         max_text_bytes: indentation before the items of nested lists, which is part of the text.

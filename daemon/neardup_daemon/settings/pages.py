@@ -60,7 +60,12 @@ class Limits(Section, frozen=True):
     ] = 4096
     max_formatting: Annotated[
         int,
-        Meta(ge=1, le=65_536, description="Most formatting elements, such as `b` and `font`, open at once."),
+        Meta(
+            ge=1,
+            le=65_536,
+            description="Most formatting elements, such as `b` and `font`, open at once; of equal ones three"
+            " count.",
+        ),
     ] = 256
     max_options: Annotated[int, Meta(ge=1, le=_MIB, description="Most `option` elements of a page.")] = 8192
     max_steps: Annotated[
