@@ -31,7 +31,7 @@ def test_all_events_are_written_again_where_an_output_failed_after_the_last_page
     assert again.returncode == 0, again.stderr
     assert len(events.read_bytes().splitlines()) == 1
     assert len(kept.read_bytes().splitlines()) == 1
-    assert "1 duplicates on 1 hosts" in report.read_text(encoding="utf-8")
+    assert "1 duplicate on 1 host" in report.read_text(encoding="utf-8")
 
 
 def test_a_run_that_wrote_all_leaves_nothing_to_write_again(tmp_path: Path) -> None:
