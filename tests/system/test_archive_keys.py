@@ -90,8 +90,10 @@ def test_the_same_files_give_the_same_bytes_with_fuzzy_keys(frozen: Path, tmp_pa
         (["--keys", "fuzzy", "--index"], "an index keeps no texts, so its pages have no fuzzy keys"),
     ],
 )
-def test_keys_that_cannot_be_made_are_refused(words: list[str], complaint: str, tmp_path: Path) -> None:
-    files = [] if "--index" in words else ["crawl.jsonl"]
+def test_keys_that_cannot_be_made_are_refused(
+    words: list[str], complaint: str, frozen: Path, tmp_path: Path
+) -> None:
+    files = [] if "--index" in words else [str(frozen / "crawl.jsonl")]
     run = call("freeze", *files, "-o", str(tmp_path / "x.nda"), *words)
 
     assert run.returncode == 2
