@@ -121,7 +121,8 @@ class Deliver:
         lost: Collection[Partition],
     ) -> None:
         """Report the outcomes of records, without those whose events the next owner sends."""
-        self._meters.truncated_dead_letters(sum(is_truncated(letter.render()) for letter in letters))
+        rendered = [letter.rendered for letter in letters if letter.rendered is not None]
+        self._meters.truncated_dead_letters(sum(map(is_truncated, rendered)))
         prepared = batch.prepared
         if lost:
             decisions = [run.decisions for run in batch.runs]

@@ -32,16 +32,24 @@ class OutgoingMessage(msgspec.Struct, frozen=True, gc=False):
     message: Message
 
 
-class OutgoingDeadLetter(NamedTuple):
+@dataclass(slots=True)
+class OutgoingDeadLetter:
     """A dead letter, rendered for each attempt to send it: its topic may accept less than before.
 
     Attributes:
         position: of its record.
-        render: returns it, no larger than the topic accepts now.
+        make: makes it, no larger than the topic accepts now.
+        rendered: as it was made last; None before the first attempt.
     """
 
     position: Position
-    render: Callable[[], Message]
+    make: Callable[[], Message]
+    rendered: Message | None = None
+
+    def render(self) -> Message:
+        """Make it for one attempt."""
+        self.rendered = self.make()
+        return self.rendered
 
 
 class BatchOutput(NamedTuple):
