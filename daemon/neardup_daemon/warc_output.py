@@ -1,12 +1,13 @@
 """Writes the WARC files of a `dedup` run anew, with duplicates as `revisit` records."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from neardup_daemon.noting_sink import NotingSink
 from neardup_daemon.preparing import page_decoder
 from neardup_daemon.settings.settings import Settings
+from neardup_stream.cut_short import Check
 from neardup_stream.errors import ConfigError
 from neardup_stream.events import event_type
 from neardup_stream.message import Position
@@ -93,7 +94,7 @@ def write_warc(
     output: str,
     duplicates: Duplicates,
     settings: Settings,
-    check: Callable[[], None],
+    check: Check,
 ) -> RevisitTally:
     """Write the records of all files to one.
 

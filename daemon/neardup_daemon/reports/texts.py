@@ -1,10 +1,11 @@
 """Reads the texts of a few records again, for the examples of a report."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 
 from neardup_daemon.preparing import text_preparation
 from neardup_daemon.settings.settings import Settings
+from neardup_stream.cut_short import Check
 from neardup_stream.errors import CorruptData
 from neardup_stream.message import Position, Record
 from neardup_stream.pipeline.arrival import Arrival
@@ -15,7 +16,7 @@ __all__ = ["read_texts"]
 
 
 def read_texts(
-    paths: Sequence[str], positions: AbstractSet[Position], settings: Settings, check: Callable[[], None]
+    paths: Sequence[str], positions: AbstractSet[Position], settings: Settings, check: Check
 ) -> dict[Position, str]:
     """Return the texts of the pages at these positions of files, by position.
 
@@ -41,7 +42,7 @@ def read_texts(
 
 
 def _records(
-    paths: Sequence[str], positions: AbstractSet[Position], settings: Settings, check: Callable[[], None]
+    paths: Sequence[str], positions: AbstractSet[Position], settings: Settings, check: Check
 ) -> list[Record]:
     found: list[Record] = []
     if not positions:

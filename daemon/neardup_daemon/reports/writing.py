@@ -1,19 +1,16 @@
 """Writes the report of a run over files."""
 
-from collections.abc import Callable
-
 from neardup_daemon.reports.findings import Findings
 from neardup_daemon.reports.rendering import Run, render_report
 from neardup_daemon.reports.texts import read_texts
 from neardup_daemon.settings.settings import Settings
+from neardup_stream.cut_short import Check
 from neardup_stream.streams.files.waiting_file import WaitingFile
 
 __all__ = ["write_report"]
 
 
-def write_report(
-    output: WaitingFile, run: Run, findings: Findings, settings: Settings, check: Callable[[], None]
-) -> None:
+def write_report(output: WaitingFile, run: Run, findings: Findings, settings: Settings, check: Check) -> None:
     """Read the texts of the examples again, and write the page.
 
     Args:

@@ -5,7 +5,7 @@ Arrow record batches go from file to file, and only rows are left out.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from typing import IO, Any, Final
@@ -13,6 +13,7 @@ from typing import IO, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.cut_short import Check
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.files.inputs import compressible_endings, has_ending, is_pipe, open_input
@@ -75,7 +76,7 @@ def copy_rows(
     max_page_bytes: int,
     run_name: str,
     *,
-    check: Callable[[], None],
+    check: Check,
     is_damaged: bool = False,
 ) -> int:
     """Write rows of the inputs, in their order, and return how many were written.
@@ -110,7 +111,7 @@ def copy_rows(
     return count
 
 
-def _copy_lines(file: IO[bytes], records: Iterable[Record], rows: Rows, check: Callable[[], None]) -> int:
+def _copy_lines(file: IO[bytes], records: Iterable[Record], rows: Rows, check: Check) -> int:
     count = 0
     wanted: dict[Partition, set[int]] = {}
     with suppress(CorruptData):  # the run has reported it
@@ -125,9 +126,7 @@ def _copy_lines(file: IO[bytes], records: Iterable[Record], rows: Rows, check: C
     return count
 
 
-def _copy_parquet(
-    file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: str, check: Callable[[], None]
-) -> int:
+def _copy_parquet(file: IO[bytes], inputs: Sequence[str], rows: Rows, run_name: str, check: Check) -> int:
     parquet, count = require_parquet(), 0
     schema = _common_schema(inputs)
     seen: Counter[str] = Counter()

@@ -8,12 +8,13 @@ import gzip
 import hashlib
 from base64 import b32encode
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
+from neardup_stream.cut_short import Check
 from neardup_stream.errors import BadPage
 from neardup_stream.message import Position
 from neardup_stream.page import Page
@@ -98,7 +99,7 @@ def write_revisits(
     output: WaitingFile,
     duplicates: Duplicates,
     limits: RunLimits,
-    check: Callable[[], None],
+    check: Check,
 ) -> RevisitTally:
     """Write every record of WARC files to one file, each a gzip member.
 
