@@ -88,8 +88,8 @@ async def produce_files(
     max_page_bytes = settings.limits.max_page_bytes
     foreign = foreign_fields(settings.page.fields.mapping(), settings.page.preset)
     async with (
-        kafka_sink(settings, settings.kafka.pages_topic) as sink,
         FileSource(files, max_page_bytes) as source,
+        kafka_sink(settings, settings.kafka.pages_topic) as sink,
     ):
         produced.place_of = source.place_of
         async for records in source.batches(_BATCH_RECORDS, _BATCH_BYTES):

@@ -19,7 +19,8 @@ __all__ = ["read_words"]
 _BATCH_BYTES = 1 << 20
 
 _MAX_DIGITS = 20
-_LINE = re.compile(rb"[0-9]{1,%d}\r?\n?" % _MAX_DIGITS)
+_LONGEST_LINE = _MAX_DIGITS + len(b"\r")
+_LINE = re.compile(rb"[0-9]{1,%d}\r?" % _MAX_DIGITS)
 
 _SHOWN_BYTES = 40
 """Bytes of a malformed line that an error message quotes; a line may be a whole page of HTML."""
@@ -33,9 +34,15 @@ def read_words(lines: IO[bytes]) -> Words:
     """
     batches = [np.empty(0, dtype=np.uint64)]
     read_count = 0
-    while batch := lines.readlines(_BATCH_BYTES):
+    rest = b""
+    while block := lines.read(_BATCH_BYTES):
+        *batch, rest = (rest + block).split(b"\n")
         batches.append(_parsed(batch, first_line=read_count + 1))
         read_count += len(batch)
+        if len(rest) > _LONGEST_LINE:
+            break  # malformed already: the rest of an endless line is not read
+    if rest:
+        batches.append(_parsed([rest], first_line=read_count + 1))
     words: Words = np.concatenate(batches)
     words.sort()  # np.unique would hash them: ten times slower
     distinct: Words = words[are_first(words)]
@@ -43,12 +50,11 @@ def read_words(lines: IO[bytes]) -> Words:
 
 
 def _parsed(lines: Sequence[bytes], first_line: int) -> Words:
-    """Parse lines with `int` if they consist of digits and line ends only; else find the malformed line."""
-    is_short = max(map(len, lines)) <= _MAX_DIGITS + 1 and len(lines[-1].rstrip(b"\n")) <= _MAX_DIGITS
-    if is_short and not b"".join(lines).translate(None, b"0123456789\n"):
+    """Parse lines with `int` if they are digits only; else one by one, to find the malformed line."""
+    if b"".join(lines).isdigit() and max(map(len, lines)) <= _MAX_DIGITS:
         try:
             return np.fromiter(map(int, lines), dtype=np.uint64, count=len(lines))
-        except (ValueError, OverflowError):  # the lines are read again one by one, to name the bad one
+        except (ValueError, OverflowError):  # an empty line, or a number above
             pass
     return np.array([_word(line, number) for number, line in enumerate(lines, first_line)], dtype=np.uint64)
 
@@ -63,5 +69,5 @@ def _word(line: bytes, number: int) -> int:
 
 
 def _shown(line: bytes) -> str:
-    text = line.rstrip(b"\r\n").decode("utf-8", errors="replace")
+    text = line.rstrip(b"\r").decode("utf-8", errors="replace")
     return repr(text if len(text) <= _SHOWN_BYTES else text[:_SHOWN_BYTES] + "…")

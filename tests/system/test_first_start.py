@@ -27,6 +27,13 @@ if len(sys.argv) > 2:
 for name in ("one", "two"):
     load_compiled(name, name, [Path(sys.argv[1], f"{name}.py")])
 """
+NAME_A_MISSING_FILE = """
+import sys
+from neardup_daemon.cli import main
+
+codes = [main([*words.split(), "missing.jsonl"]) for words in sys.argv[1:]]
+print(*codes, *(name for name in sys.modules if name == "numba"))
+"""
 LINE = "compiling the kernels of 'freeze' for this machine, once"
 EVENT = "kernel_compilation_started"
 
@@ -86,6 +93,16 @@ def test_it_is_said_once_that_kernels_are_compiled_in_a_log_line_where_those_are
         os.close(theirs)
 
     assert (written.count(LINE), written.count(EVENT)) == said
+
+
+def test_a_mistyped_file_is_named_before_any_kernel_is_compiled() -> None:
+    commands = ("dedup", "freeze -o site.nda", "fingerprint")
+    named = subprocess.run(
+        [sys.executable, "-c", NAME_A_MISSING_FILE, *commands], capture_output=True, text=True, check=True
+    )
+
+    assert named.stdout.split() == ["2", "2", "2"]
+    assert named.stderr.count("missing.jsonl: no such file") == len(commands)
 
 
 def test_tail_says_on_a_terminal_that_it_waits(site: Site) -> None:

@@ -57,10 +57,10 @@ def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
 
 async def _print_fingerprints(settings: Settings, files: tuple[str, ...]) -> None:
     limits = settings.pipeline.limits()
-    preparation = build_preparation(settings, NoMeters())
     counts: Counter[str] = Counter()
     with page_progress() as show_progress:
         async with FileSource(files, settings.limits.max_page_bytes) as source:
+            preparation = build_preparation(settings, NoMeters())  # compiles kernels: not for a mistyped name
             async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
                 _print_batch(preparation.prepare(records), counts, source)
                 if show_progress is not None:

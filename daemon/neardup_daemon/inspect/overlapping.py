@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import filterfalse
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -22,7 +23,7 @@ from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.streams.files.file_names import utf8_name
 from neardup_stream.streams.files.inputs import has_ending
-from neardup_stream.streams.files.source import FileSource, PlaceOf
+from neardup_stream.streams.files.source import FileSource, PlaceOf, check_inputs
 from neardup_stream.wire.times import rfc3339
 
 __all__ = ["FoundOverlap", "FoundPassage", "OverlapRequest", "PageOverlaps", "find_overlaps", "readable"]
@@ -132,6 +133,7 @@ async def find_overlaps(
     archives = [(path, PassageIndex.open(path)) for path in request.archives]
     for path, index in archives:
         require_text_fit(path, index.archive.facts.get("schema"), settings)
+    check_inputs(list(filterfalse(_is_one_page, request.files)))  # before kernels are compiled
     async with open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation:
         async for records, place_of in _records(request.files, settings):
             prepared = await asyncio.to_thread(preparation.prepare, records)
@@ -152,16 +154,20 @@ async def _records(
 ) -> AsyncIterator[tuple[Sequence[Record], PlaceOf]]:
     """Yield the records of all files, and what names their places for a person."""
     limits = settings.pipeline.limits()
-    crawls = [name for name in files if not has_ending(name, (*_TEXT_SUFFIXES, *_MARKUP_SUFFIXES))]
-    pages = [name for name in files if name not in crawls]
+    pages = list(filter(_is_one_page, files))
     for number, name in enumerate(pages):
         record = _file_record(name, number, settings.limits.max_page_bytes)
         yield [record], lambda position: utf8_name(pages[position.offset])
+    crawls = list(filterfalse(_is_one_page, files))
     if not crawls:
         return
     async with FileSource(crawls, settings.limits.max_page_bytes) as source:
         async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
             yield records, source.place_of
+
+
+def _is_one_page(name: str) -> bool:
+    return has_ending(name, (*_TEXT_SUFFIXES, *_MARKUP_SUFFIXES))
 
 
 def _file_record(name: str, number: int, max_page_bytes: int) -> Record:

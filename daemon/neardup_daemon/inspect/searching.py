@@ -249,8 +249,8 @@ async def _texts(paths: Sequence[Path], settings: Settings) -> AsyncIterator[lis
     """Yield ids and visible texts of the pages of files, read once."""
     limits = settings.pipeline.limits()
     async with (
-        open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation,
         FileSource([str(path) for path in paths], settings.limits.max_page_bytes) as source,
+        open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation,
     ):
         async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
             prepared = await asyncio.to_thread(preparation.prepare, records)

@@ -127,7 +127,7 @@ def readable(facts: PlanFacts) -> str:
 def _lines(facts: PlanFacts) -> Iterator[str]:
     yield click.style(
         f"{facts.pages:,} pages of {facts.terms:g} terms, {facts.slices} slices a term,"
-        f" {facts.false_drops:g} false drops",
+        f" false drops: {facts.false_drops:g}",
         bold=True,
     )
     approximate, least, lengths = facts.approximate, facts.least, facts.lengths

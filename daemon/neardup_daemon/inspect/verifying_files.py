@@ -77,9 +77,9 @@ async def read_files(files: FilesOfRun, settings: Settings, on_part: OnPart = un
 
 
 async def _inputs(paths: tuple[str, ...], settings: Settings) -> Sequence[Input]:
-    preparation = build_preparation(settings, NoMeters())
     inputs = spilled_inputs()
     async with FileSource(paths, settings.limits.max_page_bytes) as source:
+        preparation = build_preparation(settings, NoMeters())
         async for records in source.batches(_BATCH_RECORDS, _BATCH_BYTES):
             inputs.extend(await asyncio.to_thread(read_inputs, records, preparation))
     return inputs

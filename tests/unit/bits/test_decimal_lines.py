@@ -59,3 +59,14 @@ def test_lines_are_counted_across_batches(monkeypatch: pytest.MonkeyPatch) -> No
 
     with pytest.raises(ConfigError, match="line 100: 'x'"):
         read_words(io.BytesIO(b"12\n" * 99 + b"x\n"))
+
+
+def test_a_line_without_end_is_refused_before_all_of_it_is_read() -> None:
+    class Endless(io.BytesIO):
+        def read(self, size: int | None = -1) -> bytes:
+            assert size is not None
+            assert size > 0
+            return b"1" * size
+
+    with pytest.raises(ConfigError, match="line 1: '1111"):
+        read_words(Endless())
