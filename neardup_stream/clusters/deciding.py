@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeGuard
 
 from neardup_stream.clusters.cells import pack_lone_page
-from neardup_stream.clusters.mirroring import still_to_decide
+from neardup_stream.clusters.mirroring import mirrored_pages, still_to_decide
 from neardup_stream.clusters.optimistic_retry import Pace
 from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.placements import Decided, Settled
@@ -203,7 +203,8 @@ class PortionInClusters:
             floors={**lowest_offsets(positions), **decidable_epochs(positions)},
             aged_count=self._aged_count,
         )
-        changes = with_heads(changes, overlay, reader.snapshot.pages)
+        looked_at = overlay.looked_at | mirrored_pages(self._requests)
+        changes = with_heads(changes, looked_at, reader.snapshot.pages)
         compared_bytes = sum(len(reader.snapshot.raw[cell] or b"") for cell in changes.begins)
         return _Plan(settled, rows, changes, compared_bytes, is_last=len(part) == len(todo))
 

@@ -6,7 +6,7 @@ batch, or had the same version at another position. Then the earlier one would m
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -16,7 +16,7 @@ from neardup_stream.clusters.requests import PlaceRequest, Request
 from neardup_stream.match import Match
 from neardup_stream.page import Handle
 
-__all__ = ["mirrored", "still_to_decide"]
+__all__ = ["mirrored", "mirrored_pages", "still_to_decide"]
 
 
 def mirrored(match: Match, request: PlaceRequest, rank: int = 0) -> Match:
@@ -69,6 +69,13 @@ def still_to_decide(
         else request
         for request in todo
     ]
+
+
+def mirrored_pages(requests: Iterable[Request]) -> set[Handle]:
+    """Return the pages on whose cells `still_to_decide` rests: those of requests that found matches."""
+    return {
+        request.node.handle for request in requests if isinstance(request, PlaceRequest) and request.matches
+    }
 
 
 def _known_rank(request: PlaceRequest, settled: Settled, cell: PageCell) -> int | None:

@@ -1,6 +1,7 @@
 """Build one transaction: plan, read what the plans lack, and plan again."""
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final, TypeVar
 
 from neardup_stream.clusters.cells import PageCell
@@ -45,22 +46,24 @@ def changes_of(reader: Reader, overlay: Overlay, rank_count: int = 0, turn: byte
     )
 
 
-def with_heads(changes: Transaction, overlay: Overlay, pages: Mapping[Handle, PageCell]) -> Transaction:
+def with_heads(
+    changes: Transaction, looked_at: AbstractSet[Handle], pages: Mapping[Handle, PageCell]
+) -> Transaction:
     """Return the changes, expecting of large page cells that are only read no more than they rest on.
 
     What is large of a cell are the matches that wait for its page. A decision about another page rests on
-    them only where they leave no room for its own; and nothing rests on cells that were read for later
-    requests.
+    them only where they leave no room for its own.
 
     Args:
-        changes: planned on the overlay.
-        overlay: knows which cells were looked at.
-        pages: their cells.
+        changes: to cells.
+        looked_at: the pages on whose cells the changes rest; of others, read for later requests, nothing is
+            expected.
+        pages: what was read of all of them.
     """
     expected, begins = {}, {}
     for cell, value in changes.expected.items():
         if not value or len(value) <= _SENT_WHOLE_BYTES or cell.table != PAGES or cell in changes.writes:
             expected[cell] = value
-        elif (handle := Handle(int.from_bytes(cell.field, "big"))) in overlay.looked_at:
+        elif (handle := Handle(int.from_bytes(cell.field, "big"))) in looked_at:
             begins[cell] = value[: pages[handle].head_bytes]
     return changes._replace(expected=expected, begins=begins)

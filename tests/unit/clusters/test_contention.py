@@ -9,6 +9,7 @@ from neardup_stream.clusters.cells import ClusterCell, ClusterKey, unpack_cluste
 from neardup_stream.clusters.clusters import Clusters
 from neardup_stream.clusters.optimistic_retry import ATTEMPTS
 from neardup_stream.clusters.placements import Decided, Placement
+from neardup_stream.clusters.portions import ROW_BYTES_AT_ONCE
 from neardup_stream.clusters.requests import PlaceRequest, Request
 from neardup_stream.errors import StoreUnavailable
 from neardup_stream.match import Match
@@ -153,3 +154,24 @@ async def test_pages_expire_in_shares_and_all_are_answered() -> None:
 async def test_expiry_waits_when_others_are_always_first() -> None:
     with pytest.raises(StoreUnavailable, match=f"{ATTEMPTS} times"):
         await clusters_over(Refusing(ATTEMPTS)).expire([node(1)])
+
+
+async def test_a_page_joins_one_behind_it_that_another_daemon_decides_while_the_portion_is_cut() -> None:
+    """The page behind it found the match, and the commit that decides the first one does not have it."""
+    clusters = clusters_over(MemoryClusters())
+    waiting = range(50, 54)  # so many matches that the page's cell is not compared as a whole
+    for number in waiting:
+        await decide(clusters, place(OURS, number, match_with(2)))
+    (portion,) = clusters.portions([place(OURS, 1), place(OURS, 2, match_with(1))], 0)
+    record = bytes(ROW_BYTES_AT_ONCE)
+    plans = []
+    decided = None
+    while decided is None:
+        planned = await portion.plan()
+        plans.append(len(planned))
+        if plans == [2, 1, 1]:  # the second found that page 2 is known
+            await decide(clusters, place(THEIRS, 2))  # which probed before page 1 was registered
+        decided = await portion.commit([record] * len(planned))
+
+    assert plans == [2, 1, 1, 1, 1]
+    assert [set(members) for _, members in (await walked(clusters)).values()] == [{1, 2, *waiting}]
