@@ -17,6 +17,7 @@ from typing import Final, NamedTuple
 import click
 from click.shell_completion import shell_complete
 
+from neardup_daemon.commands.bash_completion import use_own_bash_completion
 from neardup_daemon.exit_codes import (
     BUG,
     DEPENDENCY_LOST,
@@ -191,6 +192,7 @@ def _say_that_kernels_are_compiled(command: str) -> None:
 def _invoke(argv: Sequence[str]) -> int:
     """Parse and run; `click`'s own `main` would turn a broken pipe into exit code 1."""
     if instruction := os.environ.get(_COMPLETION):
+        use_own_bash_completion()
         return shell_complete(_neardup_stream, {}, PROGRAM, _COMPLETION, instruction)
     try:
         color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org
