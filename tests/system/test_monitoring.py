@@ -195,13 +195,16 @@ def breaking(groups: Mapping[str, Group], stack: ExitStack) -> Iterator[None]:
     enough = threading.Event()
     restarts = threading.Thread(target=lambda: restart_often(groups["neardup-restarting"], stack, enough))
     rebalances = threading.Thread(target=lambda: join_and_leave(groups["neardup-worn"], enough))
+    losses = threading.Thread(target=lambda: lose_records(groups["neardup-worn"], enough))
     restarts.start()
     break_once(groups)
     rebalances.start()
+    losses.start()
     try:
         yield
     finally:
         enough.set()
+        losses.join()
         rebalances.join()
         restarts.join()
 
@@ -217,7 +220,6 @@ def break_once(groups: Mapping[str, Group]) -> None:
     fill_memory(groups["neardup-full"].redis)
     worn = groups["neardup-worn"]
     worn.portion = partial(some_garbage, first_number=worn.fed_portions)
-    lose_records(worn)
     pause(worn.daemons[0], seconds=2.5)
 
 

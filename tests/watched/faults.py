@@ -27,6 +27,7 @@ __all__ = [
 
 JUNK_BYTES = 1 << 18
 SCRAPED_SECONDS = 1.5
+LOST_SECONDS = 2
 SPARE_FILES = 2
 
 
@@ -55,9 +56,10 @@ def fill_memory(server: RedisServer) -> None:
         client.config_set("maxmemory", client.info("memory")["used_memory"] - JUNK_BYTES)
 
 
-def lose_records(group: Group) -> None:
-    """Delete all page records of its index, and nothing else of it."""
-    _delete(group, f"{group.job}:*:p*")
+def lose_records(group: Group, enough: Event) -> None:
+    """Delete all page records of its index, and nothing else of it, again and again."""
+    while not enough.wait(LOST_SECONDS):
+        _delete(group, f"{group.job}:*[^c]}}:p*")  # all but what the clusters know, whose tag is {c}
 
 
 def lose_everything(group: Group) -> None:

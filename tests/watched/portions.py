@@ -39,10 +39,13 @@ def crawl(number: int) -> Sequence[Fed]:
 
 
 def some_garbage(number: int, first_number: int) -> Sequence[Fed]:
-    """Return a crawl of which a sixth is unreadable, with copies of pages that came before `first_number`."""
+    """Return a crawl of which a sixth is unreadable, with copies of pages that came before `first_number`.
+
+    Once each of these was copied, the next host copies them.
+    """
     begin = (number - first_number) * OLD_COPIES
-    topics = range(begin, min(begin + OLD_COPIES, first_number * NEW_PAGES))
-    copies = [_html(f"https://archive.example/{topic}", essay(topic)) for topic in topics]
+    copied = [divmod(place, first_number * NEW_PAGES) for place in range(begin, begin + OLD_COPIES)]
+    copies = [_html(f"https://archive{host}.example/{topic}", essay(topic)) for host, topic in copied]
     return [*crawl(number), *copies, Fed(b"{"), Fed(b""), Fed(b"[]"), Fed(b"{}")]
 
 
