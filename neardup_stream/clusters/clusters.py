@@ -175,14 +175,18 @@ class Clusters:
 
         Returns:
             Whether each has gone, now or before; False where it stays.
+
+        Raises:
+            CorruptData: cells contradict each other.
         """
         pace = Pace(min(len(nodes), _EXPIRED_AT_ONCE), self._store.take_turn, self._jitter)
         gone: list[bool] = []
         while len(gone) < len(nodes):
             try:
                 answers = await self._expire(nodes[len(gone) :][: pace.limit], pace.turn)
-            except StaleSnapshot:
-                answers = None
+            except StaleSnapshot as stale:
+                await pace.back_off(stale)
+                continue
             if answers is None:
                 await pace.back_off()
             else:

@@ -125,13 +125,14 @@ class PortionInClusters:
             StaleRead: read and compare the pages again.
             RecordsBehind: register these pages again.
             EpochEnded: the topic of a request that is not decided is read in a later epoch.
+            CorruptData: cells contradict each other.
             StoreUnavailable: others have changed the same cells too often, or the store is unavailable.
         """
         while True:
             try:
                 self._plan = await self._planned()
-            except StaleSnapshot:
-                await self._pace.back_off()
+            except StaleSnapshot as stale:
+                await self._pace.back_off(stale)
             else:
                 return [
                     PlannedRequest(row.request, row.placement)

@@ -8,12 +8,15 @@ from typing import TypeVar
 
 from neardup_stream.clusters.commit_limits import CommitLimits
 from neardup_stream.clusters.snapshot import StaleSnapshot
-from neardup_stream.errors import StoreUnavailable
+from neardup_stream.errors import CorruptData, StoreUnavailable
 
 __all__ = ["ATTEMPTS", "Attempts", "Jitter", "Pace", "TakeTurn", "retry_on_conflict"]
 
 ATTEMPTS = 50
 """Conflicts in a row after which a step waits as if the store were unavailable."""
+
+_REPEATS = ATTEMPTS // 2
+"""Stored cells that do not fit together, so often in a row the very same ones, are no race with others."""
 
 _FIRST_PAUSE_SECONDS = 0.001
 _LONGEST_PAUSE_SECONDS = 0.02
@@ -105,6 +108,8 @@ class Pace:
         self._take_turn = take_turn
         self._jitter = jitter
         self._conflicts = 0
+        self._stale: StaleSnapshot | None = None
+        self._repeats = 0
 
     @property
     def limit(self) -> int:
@@ -116,20 +121,28 @@ class Pace:
         self._limits.advance()
         self.turn = b""
         self.is_first = False
-        self._conflicts = 0
+        self._conflicts = self._repeats = 0
 
     def shrink(self, counts: Sequence[int]) -> None:
         """Decide at most so many requests with each of the next commits, see `CommitLimits`."""
         self._limits.shrink(counts)
 
-    async def back_off(self) -> None:
+    async def back_off(self, stale: StaleSnapshot | None = None) -> None:
         """Wait after a conflict.
 
+        Args:
+            stale: why there is no plan; None where the commit was refused.
+
         Raises:
+            CorruptData: what is stored contradicts itself.
             StoreUnavailable: it was the last of `ATTEMPTS` in a row; or the store is unavailable.
         """
         self.is_first = False
         self._conflicts += 1
+        self._repeats = self._repeats + 1 if stale is not None and stale.repeats(self._stale) else 0
+        self._stale = stale
+        if self._repeats == _REPEATS:
+            raise CorruptData(f"{stale}, and no other daemon changes that: run recover")
         if self._conflicts == ATTEMPTS:
             raise _always_late()
         if self._conflicts % _SHRINKS_EVERY == 0:

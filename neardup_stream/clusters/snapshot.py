@@ -61,7 +61,23 @@ class Description(NamedTuple):
 
 
 class StaleSnapshot(Exception):  # noqa: N818 - a signal inside this package: read everything again
-    """Two reads do not fit together: another daemon committed between them."""
+    """Two reads do not fit together: another daemon committed between them.
+
+    Args:
+        reason: what does not fit.
+        snapshot: what was read.
+
+    Attributes:
+        seen: both, for `repeats`; None without a snapshot.
+    """
+
+    def __init__(self, reason: str, snapshot: "Snapshot | None" = None) -> None:
+        super().__init__(reason)
+        self.seen = (reason, snapshot.raw, snapshot.members) if snapshot is not None else None
+
+    def repeats(self, other: "StaleSnapshot | None") -> bool:
+        """Return whether another snapshot had the same cells and members, and failed in the same way."""
+        return other is not None and self.seen is not None and self.seen == other.seen
 
 
 class Needs:

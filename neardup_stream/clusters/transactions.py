@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 from neardup_stream.clusters.cells import PageCell
 from neardup_stream.clusters.overlay import Overlay
 from neardup_stream.clusters.reading import Reader
+from neardup_stream.clusters.snapshot import StaleSnapshot
 from neardup_stream.page import Handle
 from neardup_stream.stores.cluster_store import PAGES, Transaction
 
@@ -22,10 +23,17 @@ _I = TypeVar("_I")
 async def planned(
     reader: Reader, items: Sequence[_I], step: Callable[[Overlay, _I, int], _T]
 ) -> tuple[Overlay, list[_T]]:
-    """Plan each item, numbered from 1, and read what the plans lack, until they lack nothing."""
+    """Plan each item, numbered from 1, and read what the plans lack, until they lack nothing.
+
+    Raises:
+        StaleSnapshot: what was read does not fit together; it has the snapshot.
+    """
     while True:
         overlay = Overlay(reader.snapshot, leading_count=len(items) + 1)
-        results = [overlay.attempt(step, item, number) for number, item in enumerate(items, start=1)]
+        try:
+            results = [overlay.attempt(step, item, number) for number, item in enumerate(items, start=1)]
+        except StaleSnapshot as stale:
+            raise StaleSnapshot(str(stale), reader.snapshot) from stale
         if not overlay.needs:
             return overlay, [result for result in results if result is not None]
         await reader.fetch(overlay.needs)

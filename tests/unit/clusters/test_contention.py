@@ -11,9 +11,11 @@ from neardup_stream.clusters.optimistic_retry import ATTEMPTS
 from neardup_stream.clusters.placements import Decided, Placement
 from neardup_stream.clusters.portions import ROW_BYTES_AT_ONCE
 from neardup_stream.clusters.requests import PlaceRequest, Request
-from neardup_stream.errors import StoreUnavailable
+from neardup_stream.clusters.snapshot import page_cells
+from neardup_stream.errors import CorruptData, StoreUnavailable
 from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
+from neardup_stream.page import Handle
 from neardup_stream.pipeline.decide import decide_requests
 from neardup_stream.stores.cluster_store import CLUSTERS, Cell, Transaction
 from neardup_stream.stores.memory.clusters import MemoryClusters
@@ -175,3 +177,16 @@ async def test_a_page_joins_one_behind_it_that_another_daemon_decides_while_the_
 
     assert plans == [2, 1, 1, 1, 1]
     assert [set(members) for _, members in (await walked(clusters)).values()] == [{1, 2, *waiting}]
+
+
+async def test_cells_that_contradict_each_other_are_no_conflict_with_other_daemons() -> None:
+    """As after an eviction, or a deletion by hand."""
+    store = MemoryClusters()
+    clusters = clusters_over(store)
+    await decide(clusters, place(OURS, 1), place(OURS, 2, match_with(1)))
+    (lost,) = page_cells([Handle(2)])
+    await store.commit(Transaction(floors={}, expected={}, writes={lost: None}))
+    leaving = PlaceRequest(Position(OURS, 3), node(1, version=2), ())
+
+    with pytest.raises(CorruptData, match=r"page 0{15}2 is not in cluster 0{15}1\.1, .*: run recover"):
+        await decide(clusters, leaving)
