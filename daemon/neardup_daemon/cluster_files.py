@@ -1,14 +1,16 @@
 """Writes the clusters of a corpus to a file: lines of JSON, or Parquet."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import ExitStack
+from contextlib import AsyncExitStack
+from io import BytesIO
 from types import TracebackType
 from typing import Any, Final, Protocol, Self
 
 import msgspec
 
 from neardup_stream.clusters.clusters import Clusters
-from neardup_stream.errors import ConfigError
+from neardup_stream.cut_short import Check, in_thread
+from neardup_stream.errors import ConfigError, StreamUnavailable
 from neardup_stream.message import Message
 from neardup_stream.page import Handle
 from neardup_stream.stores.page_record import PageRecord
@@ -17,6 +19,7 @@ from neardup_stream.streams.files.inputs import has_ending
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS, JsonLinesSink
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, OutputFile, is_pipe_or_device
 from neardup_stream.streams.files.parquet import PARQUET_ENDING, require_parquet
+from neardup_stream.streams.files.waiting_file import WaitingFile
 
 __all__ = ["ClusterOutput", "ClusterRow", "cluster_output", "cluster_rows"]
 
@@ -80,20 +83,27 @@ class _ClusterLines(JsonLinesSink):
 
 
 class _ClusterTable:
-    """Parquet with the columns `cluster_id`, `representative` and `members`."""
+    """Parquet with the columns `cluster_id`, `representative` and `members`.
+
+    It is encoded in memory, some clusters at a time, because pyarrow takes every write for a complete one.
+    """
 
     def __init__(self, path: str) -> None:
         require_parquet()
+        self._path = path
         self._output = OutputFile(path)
-        self._open = ExitStack()
+        self._open = AsyncExitStack()
         self._schema = _schema()
-        self._writer: Any = None
+        self._encoded = BytesIO()
+        self._writer = require_parquet().ParquetWriter(self._encoded, self._schema)
+        self._file: WaitingFile | None = None
+        self._has_rows = False
 
     async def __aenter__(self) -> Self:
         """Create the file; a named pipe is open once it has a reader."""
-        file = await self._output.enter_in_thread()
+        self._file = await self._output.enter_in_thread()
         self._open.push(self._output)
-        self._writer = self._open.enter_context(require_parquet().ParquetWriter(file, self._schema))
+        self._open.push_async_exit(self._end)
         return self
 
     async def __aexit__(
@@ -103,15 +113,42 @@ class _ClusterTable:
         traceback: TracebackType | None,
     ) -> None:
         """Write the footer, close the file and give it its name."""
-        self._open.__exit__(kind, error, traceback)
+        await self._open.__aexit__(kind, error, traceback)
 
     async def write(self, rows: Sequence[ClusterRow]) -> None:
         """Write a row for each cluster."""
+        self._has_rows = True
+        await in_thread(lambda _check: self._write(rows))
+
+    async def _end(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
+    ) -> None:
+        """Write the footer; after an error only to a partial file with rows, which can be read then."""
+        if error is None or (self._has_rows and self._output.partial_path is not None):
+            await in_thread(self._write_footer)
+
+    def _write(self, rows: Sequence[ClusterRow]) -> None:
         import pyarrow as pa  # noqa: PLC0415 - an extra, and slow to import
 
         self._writer.write_batch(
             pa.RecordBatch.from_pylist([msgspec.to_builtins(row) for row in rows], schema=self._schema)
         )
+        self._pass_on()
+
+    def _write_footer(self, _check: Check) -> None:
+        self._writer.close()
+        self._pass_on()
+
+    def _pass_on(self) -> None:
+        assert self._file is not None  # noqa: S101 - opened by __aenter__
+        try:
+            self._file.write_all(self._encoded.getvalue())
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise StreamUnavailable(f"cannot write {self._path}: {error.strerror}") from error
+        self._encoded.seek(0)
+        self._encoded.truncate()
 
 
 def _schema() -> Any:

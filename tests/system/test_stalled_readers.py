@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from fcntl import F_SETPIPE_SZ, fcntl
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,21 @@ def test_while_pages_that_are_kept_are_copied(crawl: Path, pipe: Path) -> None:
     with stalled_reader(pipe) as writer:
         code = signal_twice(
             [str(crawl), "--events", os.devnull, "--keep-representatives", str(pipe)],
+            subprocess.DEVNULL,
+            lambda _pid: is_full(writer),
+        )
+
+    assert code in ENDED
+
+
+def test_while_clusters_are_written(crawl: Path, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe.parquet"
+    os.mkfifo(pipe)
+
+    with stalled_reader(pipe) as writer:
+        fcntl(writer, F_SETPIPE_SZ, 4096)  # one page, which any write takes
+        code = signal_twice(
+            [str(crawl), "--events", os.devnull, "--clusters", str(pipe)],
             subprocess.DEVNULL,
             lambda _pid: is_full(writer),
         )
