@@ -257,9 +257,11 @@ def is_written_directly(path: str) -> bool:
 
 
 def is_pipe_or_device(path: str) -> bool:
-    """Return whether a path names no regular file, but a pipe, a terminal or a device."""
-    status = _status(Path(path))
-    return status is not None and not S_ISREG(status.st_mode)
+    """Return whether a path names a pipe, a terminal or a device; none of them if it cannot be reached."""
+    try:
+        return not S_ISREG(Path(path).stat().st_mode)
+    except OSError:
+        return False
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -6,7 +6,12 @@ from pathlib import Path
 import pytest
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.streams.files.outputs import OutputFile, buffered_output, check_outputs
+from neardup_stream.streams.files.outputs import (
+    OutputFile,
+    buffered_output,
+    check_outputs,
+    is_written_directly,
+)
 
 
 class Interruption(Exception):  # noqa: N818 - it stands for any end of a block but the usual one
@@ -88,6 +93,17 @@ def test_a_path_that_cannot_be_written_is_refused(tmp_path: Path, name: str) -> 
 
     with pytest.raises(ConfigError, match="cannot open"), OutputFile(str(tmp_path / name)):
         pass
+
+
+@pytest.mark.parametrize("name", ["file/events.jsonl", "n" * 300, "loop", "loop/events.jsonl"])
+def test_a_path_that_leads_nowhere_is_no_pipe_and_opening_it_says_why(tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    path = str(tmp_path / name)
+
+    assert not is_written_directly(path)
+    with pytest.raises(ConfigError, match="cannot open"):
+        OutputFile(path).check_writable()
 
 
 @pytest.mark.parametrize("path", ["/dev/null", "/dev/stdout", "-"])
