@@ -17,7 +17,7 @@ from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordStore
 from neardup_stream.streams.files.inputs import has_ending
 from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS, JsonLinesSink
-from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, OutputFile, is_pipe_or_device
+from neardup_stream.streams.files.outputs import OutputFile, is_written_directly
 from neardup_stream.streams.files.parquet import PARQUET_ENDING, require_parquet
 from neardup_stream.streams.files.waiting_file import WaitingFile
 
@@ -70,7 +70,7 @@ def cluster_output(path: str) -> ClusterOutput:
     """
     if has_ending(path, PARQUET_ENDING):
         return _ClusterTable(path)
-    if has_ending(path, JSON_LINES_ENDINGS) or path == STANDARD_OUTPUT or is_pipe_or_device(path):
+    if has_ending(path, JSON_LINES_ENDINGS) or is_written_directly(path):
         return _ClusterLines(path)
     endings = ", ".join((*JSON_LINES_ENDINGS, PARQUET_ENDING))
     raise ConfigError(f"{path!r} must end in {endings} to hold clusters")

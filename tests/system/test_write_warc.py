@@ -267,6 +267,26 @@ def test_what_crawlers_wrote_is_written_anew(names: Sequence[str], tmp_path: Pat
     assert all(by_id[each.headers["WARC-Refers-To"]].type == "response" for each in revisits)
 
 
+def test_an_open_file_is_written_where_it_is(tmp_path: Path) -> None:
+    source, output = tmp_path / "crawl.warc.gz", tmp_path / "out.warc"
+    write(source, list(PAGES.items()))
+    output.write_bytes(b"")
+    command = [sys.executable, "-m", "neardup_daemon", "dedup", str(source), "--events", "/dev/null"]
+
+    with output.open("ab") as ours:
+        done = subprocess.run(
+            [*command, "--write-warc", "/dev/stdout"],
+            stdout=ours,
+            stderr=subprocess.PIPE,
+            env=environment({}),
+            timeout=90,
+            check=False,
+        )
+
+    assert done.returncode == 0, done.stderr
+    assert sum(each.type in {"response", "revisit"} for each in records(output)) == len(PAGES)
+
+
 @pytest.mark.parametrize("name", ["pages.jsonl", "-"])
 def test_inputs_that_are_no_warc_files_are_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "pages.jsonl").write_bytes(b"")

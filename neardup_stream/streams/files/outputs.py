@@ -177,15 +177,16 @@ class OutputFile:
         self._partial = None
 
     def check_writable(self) -> None:
-        """Refuse a regular file that may not be written, before work starts; nothing is left behind.
+        """Refuse a file or open file that may not be written, before work starts; nothing is left behind.
 
         Raises:
             ConfigError: it may not be written.
         """
-        if is_written_directly(self._path):
-            return
+        if is_pipe_or_device(self._path) and _descriptor(self._place) is None:
+            return  # to open it may mean to wait for its reader
         with self.__enter__() as file:
-            self._keep(file)
+            if self._partial is not None:
+                self._keep(file)
 
     def _opened(self) -> WaitingFile:
         descriptor = _descriptor(self._place)
@@ -253,7 +254,7 @@ def _standard_output() -> WaitingFile:
 
 def is_written_directly(path: str) -> bool:
     """Return whether a path is written where it is, unlike a file that gets its name once it is complete."""
-    return path == STANDARD_OUTPUT or is_pipe_or_device(path)
+    return path == STANDARD_OUTPUT or is_pipe_or_device(path) or _descriptor(Path(path)) is not None
 
 
 def is_pipe_or_device(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Clusters in Parquet: what is read is what was written, or the writing has failed."""
+"""Clusters in files: what is read is what was written, or the writing has failed."""
 
 import os
 import resource
@@ -82,3 +82,13 @@ async def test_clusters_that_were_written_before_an_error_can_be_read(tmp_path: 
         await write_and_fail(tmp_path / "c.parquet")
 
     assert pq.read_table(tmp_path).num_rows == len(ROWS)  # of the one file there
+
+
+async def test_an_open_file_gets_lines_where_it_is(tmp_path: Path) -> None:
+    place = tmp_path / "all"
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT)
+    async with cluster_output(f"/dev/fd/{descriptor}") as output:
+        await output.write(ROWS[:2])
+    os.close(descriptor)
+
+    assert place.read_bytes().startswith(b'{"cluster_id":"c0"')

@@ -129,6 +129,20 @@ def test_an_open_file_that_is_named_by_its_number_is_continued(tmp_path: Path, f
     assert place.read_bytes() == b"earlier\nlater\nstill open\n"
 
 
+def test_an_open_file_is_checked_before_work_starts_and_left_as_it_is(tmp_path: Path) -> None:
+    place = tmp_path / "all.jsonl"
+    place.write_bytes(b"earlier\n")
+
+    with place.open("rb+") as ours, place.open("rb") as read_only:
+        path = f"/dev/fd/{ours.fileno()}"
+        assert is_written_directly(path)
+        OutputFile(path).check_writable()
+        with pytest.raises(ConfigError, match="cannot open"):
+            OutputFile(f"/dev/fd/{read_only.fileno()}").check_writable()
+
+    assert place.read_bytes() == b"earlier\n"
+
+
 def test_an_open_file_that_is_only_read_is_refused(tmp_path: Path) -> None:
     place = tmp_path / "pages.jsonl"
     place.write_bytes(b"earlier\n")
