@@ -173,11 +173,10 @@ async def run_over_files(
                 await in_thread(partial(write_report, opened.report, notes.findings, is_whole))
             await opened.files.aclose()
             unwritten.intersection_update(filter(None, (run.corpus, run.warc)))
-            if has_read_all:
+            if has_read_all and not unwritten:
                 await loop.end()
     is_complete = has_read_all and stop.exit_code == OK
-    if not is_complete:
-        _report_unwritten(unwritten)
+    _report_unwritten(unwritten, "input damaged" if is_complete else "stopped early")
     return FilesRunEnd(
         stop.exit_code if is_complete or run.continues else stop.unfinished_code,
         notes.first_dead_letters,
@@ -206,9 +205,9 @@ def _gathered_outputs(run: FilesRun) -> set[str]:
     return set(run.outputs) - direct
 
 
-def _report_unwritten(paths: Iterable[str]) -> None:
+def _report_unwritten(paths: Iterable[str], reason: str) -> None:
     for path in sorted(paths):
-        log_event(_logger, "output_not_written", level=logging.WARNING, path=path, reason="stopped early")
+        log_event(_logger, "output_not_written", level=logging.WARNING, path=path, reason=reason)
 
 
 def _outputs(run: FilesRun) -> _Outputs:

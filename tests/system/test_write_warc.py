@@ -186,6 +186,29 @@ def test_pages_that_an_earlier_run_has_decided_are_written_in_full_and_counted(t
     assert b"warning: %s holds 5 pages in full" % bytes(output) in summaries[1]
 
 
+def test_what_a_damaged_file_kept_from_being_written_is_written_once_it_is_repaired(tmp_path: Path) -> None:
+    first, second, output = (tmp_path / name for name in ("first.warc.gz", "second.warc.gz", "out.warc.gz"))
+    write(first, list(PAGES.items()))
+    write(second, [("https://e.example/", ORIGINAL), ("https://f.example/", ORIGINAL)])
+    whole = second.read_bytes()
+    second.write_bytes(whole[:20])
+    command = ["dedup", str(first), str(second), "--state", str(tmp_path / "state")]
+    command += ["--write-warc", str(output)]
+
+    damaged = call(*command)
+    assert damaged.returncode == 4
+    assert b"output_not_written" in damaged.stderr
+    assert b"input damaged" in damaged.stderr
+    assert not output.exists()
+    second.write_bytes(whole)
+    repaired = call(*command)
+
+    assert repaired.returncode == 0, repaired.stderr
+    assert len(damaged.stdout.splitlines()) == 2
+    assert len(repaired.stdout.splitlines()) == 4
+    assert sum(each.type == "revisit" for each in records(output)) == 4
+
+
 def test_a_capture_that_was_overwritten_is_kept_for_the_duplicates_of_its_time(tmp_path: Path) -> None:
     """A page changes after its copy was seen: the copy leads to the capture whose text it has."""
     source, output = tmp_path / "crawl.warc.gz", tmp_path / "out.warc.gz"
