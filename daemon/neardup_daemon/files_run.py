@@ -174,6 +174,7 @@ async def run_over_files(
             await opened.files.aclose()
             unwritten.intersection_update(filter(None, (run.corpus, run.warc)))
             if has_read_all and not unwritten:
+                stop.let_finish(settings.pipeline.drain_seconds)  # half an end would lose half of the events
                 await loop.end()
     is_complete = has_read_all and stop.exit_code == OK
     _report_unwritten(unwritten, "input damaged" if is_complete else "stopped early")

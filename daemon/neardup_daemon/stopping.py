@@ -38,6 +38,8 @@ class Stop:
         self.requested = asyncio.Event()
         self.is_watched = self.is_cut_short = False
         self.exit_code = self.unfinished_code = OK
+        self._grace_seconds = 0.0
+        self._cut: asyncio.TimerHandle | None = None
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -57,6 +59,12 @@ class Stop:
         finally:
             for number in heard:
                 loop.remove_signal_handler(number)
+            if self._cut is not None:
+                self._cut.cancel()
+
+    def let_finish(self, seconds: float) -> None:
+        """Give the rest of the block so long after a second signal, because it is short and best done."""
+        self._grace_seconds = seconds
 
     def _receive(self, number: signal.Signals, task: asyncio.Task[object]) -> None:
         self.unfinished_code = after_signal(number)
@@ -66,6 +74,13 @@ class Stop:
             if not self.is_watched:
                 task.cancel()
             return
+        if not self._grace_seconds:
+            self._cut_short(number, task)
+        elif self._cut is None:
+            loop = asyncio.get_running_loop()
+            self._cut = loop.call_later(self._grace_seconds, self._cut_short, number, task)
+
+    def _cut_short(self, number: signal.Signals, task: asyncio.Task[object]) -> None:
         log_event(_logger, "stop_now", level=logging.WARNING, signal=number.name)
-        self.exit_code = self.unfinished_code
+        self.exit_code = after_signal(number)
         task.cancel()

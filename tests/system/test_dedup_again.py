@@ -1,5 +1,6 @@
 """What a run of `dedup` over a kept index failed to write, the same command writes when it is repeated."""
 
+import signal
 from pathlib import Path
 
 import pyarrow as pa
@@ -7,6 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.pipelines import essay, page_json
+from tests.servers.process import is_paused, wait_until
+from tests.servers.program import piped_program
 from tests.system.conftest import call
 
 
@@ -32,6 +35,24 @@ def test_all_events_are_written_again_where_an_output_failed_after_the_last_page
     assert len(events.read_bytes().splitlines()) == 1
     assert len(kept.read_bytes().splitlines()) == 1
     assert "1 duplicate on 1 host" in report.read_text(encoding="utf-8")
+
+
+def test_signals_after_all_was_written_leave_nothing_to_write_again(tmp_path: Path) -> None:
+    events, state = tmp_path / "events.jsonl", str(tmp_path / "state")
+    command = ["dedup", *parquet_pages(tmp_path), "--state", state, "--events", str(events)]
+
+    with piped_program([*command, "--set", "failpoints.stop=after cluster_store.trim 1"]) as run:
+        wait_until(lambda: is_paused(run.child.pid), 60)
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
+            run.child.send_signal(number)
+        ended = run.child.wait(60)
+    written = events.read_bytes()
+    again = call(*command)
+
+    assert ended == 0
+    assert len(written.splitlines()) == 1
+    assert again.returncode == 0, again.stderr
+    assert events.read_bytes() == b""
 
 
 def test_a_run_that_wrote_all_leaves_nothing_to_write_again(tmp_path: Path) -> None:
