@@ -26,13 +26,12 @@ class FilesRunNotes:
 
     Attributes:
         findings: what a report shows; None where none is wanted.
-        first_dead_letters: what they were about.
     """
 
     def __init__(self, place_of: Callable[[Position], str], *, for_report: bool, for_warc: bool) -> None:
         self._place_of = place_of
         self.findings = Findings() if for_report else None
-        self.first_dead_letters: list[str] = []
+        self._first_dead_letters: dict[Position, str] = {}
         self._for_warc = for_warc
         self._duplicates: NotedDuplicates | None = None
 
@@ -47,6 +46,11 @@ class FilesRunNotes:
             events=self._noting_events(publication.events, pages),
             render_dead_letter=self._noting_dead_letters(publication.render_dead_letter),
         )
+
+    @property
+    def first_dead_letters(self) -> list[str]:
+        """What they were about, each once, however often it was sent."""
+        return list(self._first_dead_letters.values())
 
     @property
     def duplicates(self) -> Duplicates | None:
@@ -64,8 +68,8 @@ class FilesRunNotes:
         self, render: Callable[[Record, BadPage], Message]
     ) -> Callable[[Record, BadPage], Message]:
         def render_noted(record: Record, error: BadPage) -> Message:
-            if len(self.first_dead_letters) < FIRST_DEAD_LETTERS:
-                self.first_dead_letters.append(f"{self._place_of(record.position)}: {error}")
+            if len(self._first_dead_letters) < FIRST_DEAD_LETTERS:
+                self._first_dead_letters[record.position] = f"{self._place_of(record.position)}: {error}"
             if self._duplicates is not None:
                 self._duplicates.note_dead_letter(record.position)
             return render(record, error)
