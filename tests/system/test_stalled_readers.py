@@ -1,4 +1,4 @@
-"""A second signal ends `dedup` also while it waits for a program that does not read its output."""
+"""A second signal ends `dedup` also while nothing reads its output, and while a large file is digested."""
 
 import os
 import select
@@ -60,6 +60,12 @@ def listens(pid: int) -> bool:
     return bool(int(status["SigCgt"], 16) >> (signal.SIGINT - 1) & 1)
 
 
+def reads_much(pid: int) -> bool:
+    """Return whether a process has read more than a program and its libraries are."""
+    counts = dict(line.split(": ") for line in Path(f"/proc/{pid}/io").read_text().splitlines())
+    return int(counts["rchar"]) > 1 << 30
+
+
 def signal_twice(words: list[str], stdout: int, is_waiting: Callable[[int], bool]) -> int:
     """Run `dedup`, send two signals once it waits, and return its exit code."""
     command = [*IGNORING, sys.executable, "-m", "neardup_daemon", "dedup", *words]
@@ -112,5 +118,15 @@ def test_while_events_go_to_standard_output(crawl: Path, pipe: Path) -> None:
 @pytest.mark.parametrize("option", ["--events", "--clusters", "--report"])
 def test_while_a_named_pipe_has_no_reader(crawl: Path, pipe: Path, option: str) -> None:
     code = signal_twice([str(crawl), option, str(pipe)], subprocess.DEVNULL, listens)
+
+    assert code in ENDED
+
+
+def test_while_a_large_file_is_digested(crawl: Path, tmp_path: Path) -> None:
+    large = tmp_path / "large.jsonl"
+    with large.open("wb") as file:
+        file.truncate(1 << 40)  # a hole, which is read for many minutes
+
+    code = signal_twice([str(crawl), str(large), "--events", os.devnull], subprocess.DEVNULL, reads_much)
 
     assert code in ENDED

@@ -32,13 +32,14 @@ def read_texts(
     records = _records([path for path in paths if not is_pipe(path)], positions, settings, check)
     if not records:
         return {}
+    texts: dict[Position, str] = {}
     with text_preparation(settings) as preparation:
-        items = preparation.prepare(records).items
-    return {
-        item.record.position: item.kept.text.decode("utf-8", "replace")
-        for item in items
-        if isinstance(item, Arrival) and item.kept is not None
-    }
+        for record in records:
+            check()  # each may take as long as a page may
+            for item in preparation.prepare([record]).items:
+                if isinstance(item, Arrival) and item.kept is not None:
+                    texts[item.record.position] = item.kept.text.decode("utf-8", "replace")
+    return texts
 
 
 def _records(

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Event
 from typing import Final, Self
 
+from neardup_stream.cut_short import check_cut
 from neardup_stream.errors import StreamUnavailable
 
 __all__ = ["LateDigests", "digest_of"]
@@ -55,7 +56,7 @@ class LateDigests:
 
 
 def digest_of(descriptor: int, is_left: Event | None = None) -> str:
-    """Return the digest of a file, in hexadecimal; its position is not moved.
+    """Return the digest of a file, in hexadecimal; its position is not moved. Calls `check_cut` now and then.
 
     Args:
         descriptor: of the file.
@@ -65,6 +66,7 @@ def digest_of(descriptor: int, is_left: Event | None = None) -> str:
     while chunk := os.pread(descriptor, _CHUNK_BYTES, at):
         digest.update(chunk)
         at += len(chunk)
+        check_cut()
         if is_left is not None and is_left.is_set():
             break
     return digest.hexdigest()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Self
 
+from neardup_stream.cut_short import in_thread
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.streams.buffer import take_records
@@ -91,7 +92,7 @@ class FileSource(FiniteSource):
         self._ready: deque[Record] = deque()
         self._units: dict[Partition, str] = {}
         self._blocks: Iterator[list[Record]] = iter(())
-        self._next_block: asyncio.Future[list[Record] | None] | None = None
+        self._next_block: asyncio.Task[list[Record] | None] | None = None
 
     async def __aenter__(self) -> Self:
         """Check every path, then begin to read the first.
@@ -106,10 +107,12 @@ class FileSource(FiniteSource):
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        """Wait for the chunk being read, then close the files."""
+        """Cut the chunk short that is being read, wait until it is, then close the files."""
         if self._next_block is not None:
-            with suppress(ConfigError, CorruptData):  # of what nothing has read
-                await self._next_block
+            self._next_block.cancel()
+            await asyncio.wait({self._next_block})
+            with suppress(asyncio.CancelledError, ConfigError, CorruptData):  # of what nothing has read
+                self._next_block.result()
         self._blocks = iter(())
 
     async def read(self, max_records: int, max_bytes: int) -> Sequence[Record]:
@@ -141,7 +144,7 @@ class FileSource(FiniteSource):
     def is_exhausted(self) -> bool:
         """Whether every record of every file was returned; known a moment after the last one was."""
         block = self._next_block
-        if self._ready or block is None or not block.done():
+        if self._ready or block is None or not block.done() or block.cancelled():
             return False
         return block.exception() is None and block.result() is None
 
@@ -162,7 +165,8 @@ class FileSource(FiniteSource):
         self._read_ahead()
 
     def _read_ahead(self) -> None:
-        self._next_block = asyncio.get_running_loop().run_in_executor(None, next, self._blocks, None)
+        blocks = self._blocks
+        self._next_block = asyncio.create_task(in_thread(lambda _check: next(blocks, None)))
 
 
 def record_number(position: Position) -> str:

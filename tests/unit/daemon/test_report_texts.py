@@ -27,3 +27,22 @@ def test_only_the_records_asked_for_are_read_and_one_beyond_the_limits_has_no_te
 
     assert read_texts(paths, {first, refused}, settings, lambda: None) == {first: essay(1)}
     assert "page_refused" in caplog.messages
+
+
+class Cut(Exception):  # noqa: N818 - no error: it was asked for
+    """The work is to end."""
+
+
+def test_the_preparation_of_texts_can_be_cut_short_between_pages(tmp_path: Path) -> None:
+    source = tmp_path / "crawl.jsonl"
+    source.write_bytes(b"\n".join(page_json(str(number), essay(number)) for number in range(3)))
+    settings = Settings.load()
+    positions = {record.position for block in read_again([str(source)], 1 << 20) for record in block}
+    checks = iter([None, None, Cut()])  # of the one block, of the first page, of the second
+
+    def check() -> None:
+        if (cut := next(checks)) is not None:
+            raise cut
+
+    with pytest.raises(Cut):
+        read_texts([str(source)], positions, settings, check)
