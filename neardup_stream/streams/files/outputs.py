@@ -6,7 +6,7 @@ import re
 import secrets
 from asyncio import CancelledError
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from errno import EBADF, ENXIO
 from fcntl import F_GETFL, fcntl
 from io import BufferedWriter
@@ -218,8 +218,8 @@ class OutputFile:
 class _NamedFile(WaitingFile):
     """A file to write; an OSError of a descriptor would not say which file it is."""
 
-    def __init__(self, file: str | int, shown_name: str, *, closefd: bool = True) -> None:
-        super().__init__(file, "w", closefd=closefd)
+    def __init__(self, file: str | int, shown_name: str) -> None:
+        super().__init__(file, "w")
         self._shown_name = shown_name
 
     def write(self, data: "Buffer", /) -> int:
@@ -249,7 +249,7 @@ def buffered_output(path: str) -> Iterator[IO[bytes]]:
 def _standard_output() -> WaitingFile:
     if fcntl(_STDOUT_FD, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise ConfigError("standard output is closed: name an output file, or redirect it")
-    return _NamedFile(_STDOUT_FD, "standard output", closefd=False)
+    return _NamedFile(_duplicate(_STDOUT_FD), "standard output")
 
 
 def is_written_directly(path: str) -> bool:
@@ -285,11 +285,17 @@ def _descriptor(path: Path) -> int | None:
 def _duplicate(descriptor: int) -> int:
     """Return another descriptor of an open file: to open its name would begin and empty it once more.
 
+    That of a pipe does not block, where the system gives us one of our own: another program may fill the pipe
+    just before we write.
+
     Raises:
         OSError: it is not open for writing.
     """
     if fcntl(descriptor, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise OSError(EBADF, os.strerror(EBADF))
+    if S_ISFIFO(os.fstat(descriptor).st_mode):
+        with suppress(OSError):  # there is no /proc, its reader has left, or it is that of another user
+            return os.open(f"/proc/self/fd/{descriptor}", os.O_WRONLY | os.O_NONBLOCK)
     return os.dup(descriptor)
 
 

@@ -180,6 +180,29 @@ def test_small_writes_to_a_full_pipe_that_does_not_block_all_arrive() -> None:
         assert read.result().lstrip(b"\0") == b"ten bytes\n" * 100_000
 
 
+def test_a_pipe_that_others_share_is_written_without_blocking_and_stays_as_it_is_for_them() -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as read_end:
+        with os.fdopen(writer, "wb"), OutputFile(f"/dev/fd/{writer}") as file:
+            assert not os.get_blocking(file.fileno())
+            assert os.get_blocking(writer)
+            file.write(b"ours")
+
+        assert read_end.read() == b"ours"
+
+
+def test_a_pipe_whose_reader_has_left_is_opened_and_writing_says_so() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    with (
+        os.fdopen(writer, "wb"),
+        OutputFile(f"/dev/fd/{writer}") as file,
+        pytest.raises(BrokenPipeError),
+    ):
+        file.write(b"ours")
+
+
 def test_small_writes_are_gathered_and_all_arrive(tmp_path: Path) -> None:
     place = tmp_path / "pairs.jsonl"
 
