@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 import click
 from click.shell_completion import shell_complete
 
-from neardup_daemon.commands.bash_completion import use_own_bash_completion
+from neardup_daemon.bash_completion import use_own_bash_completion
 from neardup_daemon.exit_codes import (
     BUG,
     DEPENDENCY_LOST,
@@ -248,7 +248,8 @@ def _flushed(code: int) -> int:
             _report(str(error))
         failure = USAGE
     except OSError as error:
-        _report(f"cannot write standard output: {error.strerror}")
+        if code == OK:
+            _report(_sentence(error))
         failure = DEPENDENCY_LOST
     if failure:
         discard(sys.stdout)

@@ -12,6 +12,19 @@ from neardup_stream.streams.files.waiting_file import WaitingFile
 __all__ = ["buffer_standard_output", "discard", "open_closed_streams"]
 
 
+class _StandardOutput(WaitingFile):
+    """Standard output, which errors name; whether its reader has left is another matter."""
+
+    def write(self, data: Any) -> int:
+        """Write as much as the operating system takes."""
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, "standard output") from error
+
+
 class _ClosedOutput(FileIO):
     """Standard output that was closed at the start: the first write says so."""
 
@@ -50,7 +63,7 @@ def buffer_standard_output() -> None:
     if isinstance(getattr(former.buffer, "raw", None), _ClosedOutput):
         return
     sys.stdout = TextIOWrapper(
-        BufferedWriter(WaitingFile(former.fileno(), "w", closefd=False)),
+        BufferedWriter(_StandardOutput(former.fileno(), "w", closefd=False)),
         encoding=former.encoding,
         errors=former.errors,
         line_buffering=former.isatty(),

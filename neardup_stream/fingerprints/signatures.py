@@ -76,7 +76,7 @@ class SignaturePlan:
             raise ConfigError(f"slices is {self.slices}, must be 1 to {MAX_SLICES}")
         if not 0 < self.false_drops < self.document_count:
             raise ConfigError(
-                f"false_drops is {self.false_drops}, must be above 0 and below the"
+                f"{self.false_drops:g} false drops are allowed: must be above 0 and below the"
                 f" {self.document_count} pages"
             )
 

@@ -12,7 +12,7 @@ from neardup_daemon.commands.completion import NamedPath
 from neardup_daemon.commands.options import settings_files, with_json, with_settings
 from neardup_daemon.exit_codes import OK, USAGE
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import counted, printable, printable_json
+from neardup_daemon.terminal import PROGRAM, counted, printable, printable_json
 from neardup_stream.streams.files.outputs import check_outputs
 
 __all__ = ["archive"]
@@ -101,7 +101,7 @@ def forget(settings: Settings, ids: tuple[str, ...], file: Path) -> int:
     forgotten = forget_in_archive(ids, file, failing_steps(settings.failpoints.points()))
     click.echo(f"{forgotten.new_count:,} forgotten, {forgotten.known_count:,} were before")
     for name in forgotten.unknown:
-        click.echo(f"{printable(str(file))} has no page {printable(name)!r}", err=True)
+        click.echo(f"{PROGRAM}: {printable(str(file))} has no page {printable(name)!r}", err=True)
     return USAGE if forgotten.unknown else OK
 
 

@@ -48,7 +48,7 @@ def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
 
     \b
         neardup-stream fingerprint crawl.jsonl.gz |
-            jq -r '.simhash // empty' | neardup-stream find-all
+            jq -r '.simhash // empty' | neardup-stream find-all -b 6 -d 3
     """  # noqa: D301 - the backspace makes click keep the line breaks below
     check_outputs(files or (STDIN,), ("-",))
     configure_command_logs(settings.log.level, settings.log.format)

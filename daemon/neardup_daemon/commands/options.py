@@ -43,10 +43,10 @@ class Count(click.ParamType[int]):
         text = str(value).replace("_", "").replace(",", "").lower()
         factor = self._FACTORS.get(text[-1:], 1)
         try:
-            number = float(text[:-1] if factor > 1 else text) * factor
+            number = float(text[:-1] if factor > 1 else text) * factor if text.isascii() else 0.0
         except ValueError:
             number = 0.0
-        if not 1 <= number <= 10**12:
+        if not 1 <= number <= 10**12 or (factor == 1 and number != round(number)):
             self.fail(f"{value!r} must be a number from 1 to 1000G, like 200000, 500k or 20M", param, ctx)
         return round(number)
 

@@ -137,7 +137,9 @@ def search_archives(run: SearchRun, settings: Settings) -> SearchedPages:
     archives = [path for path in run.files if not run.is_settled or _is_archive(path)]
     pages = [path for path in run.files if path not in archives]
     if not archives:
-        raise ConfigError("name at least one archive that was frozen with search")
+        raise ConfigError(
+            f"name at least one archive that was frozen with search; {', '.join(map(str, pages))}: no archive"
+        )
     found = [_asked(path, query) for path in archives]
     if run.is_settled:
         found = [_by_kept_texts(each, must=not pages) for each in found]

@@ -113,6 +113,8 @@ class Answering:
 async def _body(request: web.Request) -> bytes:
     if request.content_type != _JSON:
         raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the header Content-Type must be {_JSON}")
+    if (request.content_length or 0) > request.client_max_size:  # before it comes, if it does
+        raise web.HTTPRequestEntityTooLarge(request.client_max_size, request.content_length or 0)
     try:
         return await request.read()
     except web.RequestPayloadError as error:

@@ -43,7 +43,7 @@ __all__ = ["CompareAnswer", "CompareInput", "ComparedPage", "Comparing"]
 _NO_FRAME: Final[frozenset[int]] = frozenset()
 
 
-class ComparedPage(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedPage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A page to compare: stored, or given with its content.
 
     Attributes:
@@ -57,7 +57,7 @@ class ComparedPage(msgspec.Struct, frozen=True, kw_only=True):
     text: str | None = None
 
 
-class CompareInput(msgspec.Struct, frozen=True, kw_only=True):
+class CompareInput(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Two pages to compare."""
 
     first: ComparedPage
@@ -174,7 +174,7 @@ def _given(body: bytes) -> CompareInput:
         raise refused_input(error) from error
     except msgspec.DecodeError as error:
         raise refused_json(body, error) from error
-    except (UnicodeDecodeError, RecursionError) as error:
+    except UnicodeDecodeError as error:
         raise refused_field("", str(error), HTTPStatus.BAD_REQUEST) from error
 
 

@@ -102,7 +102,7 @@ def refused_page(error: BadPage) -> Refused:
     """Return the refusal of a page that can never be one, naming the field at fault where it is one."""
     field, fault = _field_and_fault(error.detail)
     if not field and (own := error.detail.partition(" ")[0].rstrip(":")) in PageInput.__struct_fields__:
-        field = own
+        field, fault = own, fault.removeprefix(f"{own}: ")
     status = HTTPStatus.BAD_REQUEST if error.reason in _UNREADABLE else HTTPStatus.UNPROCESSABLE_ENTITY
     return refused_field(field, f"{fault} ({error.reason})", status)
 

@@ -59,7 +59,7 @@ def test_a_forgotten_page_matches_nothing_and_leaves_a_rewritten_archive(archive
     rewrite = call("archive", "rewrite", str(archive), "-o", str(rewritten))
 
     assert forgotten.stdout == b"1 forgotten, 0 were before\n"
-    assert f"{archive} has no page 'https://example.com/none'" in forgotten.stderr.decode()
+    assert f"neardup-stream: {archive} has no page 'https://example.com/none'" in forgotten.stderr.decode()
     assert forgotten.returncode == 2
     assert rewrite.returncode == 0, rewrite.stderr
     assert call("archive", "check", str(rewritten)).returncode == 0

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from contextlib import closing
+from http.client import HTTPConnection
 
 import pytest
 
@@ -127,8 +129,9 @@ def test_what_two_given_pages_share_is_counted_and_marked(api: QueryApi) -> None
     ("body", "status", "field"),
     [
         (b"rubbish", 400, ""),
-        (b'{"x":' + b"[" * 9_000, 400, ""),
+        (b'{"x":' + b"[" * 9_000, 422, "x"),
         (b"{}", 422, "first"),
+        (comparing({"url": A}, {"url": B, "body": "YQ=="}), 422, "second.body"),
         (comparing({"url": A}, {}), 422, "second.url"),
         (comparing({"url": A}, {"url": ""}), 422, "second.url"),
         (comparing({"url": "none"}, {"url": A}), 404, "first.url"),
@@ -237,6 +240,22 @@ def test_a_bad_page_is_refused_with_its_field(api: QueryApi, body: bytes, status
 
     assert (answer.status, answer.headers["content-type"]) == (status, "application/problem+json")
     assert [error["field"] for error in answer.value["errors"]] == [field]
+
+
+def test_a_message_names_its_field_once(api: QueryApi) -> None:
+    answer = api.post("/v1/query", b'{"url": "https://example.com/", "text": "a", "fetched_at": 1e20}')
+
+    message = "1e+20 s is outside the years 1970 to 9999 (wrong_type)"
+    assert answer.value["errors"] == [{"field": "fetched_at", "message": message}]
+    assert answer.value["detail"] == f"fetched_at: {message}"
+
+
+def test_a_body_that_is_announced_as_too_large_is_not_waited_for(api: QueryApi) -> None:
+    announced = {"Content-Length": str(BODY_BYTES + 1), "Content-Type": "application/json"}
+    connection = HTTPConnection("127.0.0.1", api.port, timeout=5)
+    with closing(connection):
+        connection.request("POST", "/v1/query", headers=announced)
+        assert connection.getresponse().status == 413
 
 
 @pytest.mark.parametrize(("size", "status"), [(BODY_BYTES, 200), (BODY_BYTES + 1, 413)])

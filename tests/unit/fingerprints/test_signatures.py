@@ -112,8 +112,8 @@ def test_terms_on_a_fortieth_of_many_pages_are_cheaper_with_slices_of_their_own(
         ((10, math.inf, 8, 1), "at most"),
         ((10, 182, 0, 1), "slices is 0"),
         ((10, 182, 65, 1), "slices is 65"),
-        ((10, 182, 8, 0), "false_drops is 0"),
-        ((10, 182, 8, 10), "false_drops is 10"),
+        ((10, 182, 8, 0), "0 false drops are allowed"),
+        ((10, 182, 8, 10), "10 false drops are allowed"),
     ],
 )
 def test_numbers_out_of_range_are_refused(numbers: tuple[int, float, int, float], complaint: str) -> None:
