@@ -32,7 +32,7 @@ class ForkedParent:
         self.control = control
         self.item = item
         self._is_loading = False
-        self._is_reaped = False
+        self._exit_code: int | None = None
 
     def load(self) -> None:
         """Let the process load its job, unless it does; it then sends its status."""
@@ -41,16 +41,21 @@ class ForkedParent:
             with contextlib.suppress(OSError):  # it has ended: no status
                 self.control.send(_LOAD)
 
-    def wait(self) -> None:
-        """Wait until the process has ended; from then on its id may be that of another one."""
-        if not self._is_reaped:
+    def wait(self) -> int:
+        """Wait until the process has ended, and return its exit code, or the negative number of a signal.
+
+        From then on its id may be that of another process.
+        """
+        if self._exit_code is None:
+            status = 0
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(self.pid, 0)
-            self._is_reaped = True
+                _, status = os.waitpid(self.pid, 0)
+            self._exit_code = os.waitstatus_to_exitcode(status)
+        return self._exit_code
 
     def close(self) -> None:
         """End the process and its group, unless `wait` has seen its end."""
-        if not self._is_reaped:
+        if self._exit_code is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
             self.wait()

@@ -14,13 +14,17 @@ import subprocess
 import sys
 from multiprocessing.connection import Connection
 from threading import Event, Lock
+from typing import Final
 
-from neardup_stream.errors import InvariantBroken
+from neardup_stream.errors import DependencyLost, InvariantBroken
 from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.pipeline.worker_item import WorkerItem, open_item_memory
 from neardup_stream.pipeline.worker_main import ERROR, Job, pack_status
 
-__all__ = ["WorkEnded", "WorkFailed", "WorkerProcess"]
+__all__ = ["STARTS", "WorkEnded", "WorkFailed", "WorkerProcess"]
+
+STARTS: Final = 3
+"""So often a process is started that is killed before it has loaded everything."""
 
 _MODULE = "neardup_stream.pipeline.worker_main"
 
@@ -84,18 +88,36 @@ class WorkerProcess:
         """Load everything. Takes a second, or as long as it takes to compile the kernels.
 
         Raises:
+            DependencyLost: it was killed `STARTS` times meanwhile, by another process or for want of memory.
             InvariantBroken: the job could not be loaded, and the process has said why; or this is closed.
         """
+        for _ in range(STARTS):
+            if self._loads():
+                self._fork()
+                return
+            exit_code = self._exit_code()
+            self._require_open()
+            if exit_code >= 0:
+                raise InvariantBroken("the process that prepares pages did not start; see above")
+            self._end()
+        raise DependencyLost(
+            f"the process that prepares pages was killed {STARTS} times while it started: is there memory?"
+        )
+
+    def _loads(self) -> bool:
+        """Start the parent, and return whether it has loaded everything; if not, it ends."""
         parent = self._open()
         if isinstance(parent, ForkedParent):
             parent.load()
         elif parent.stdin is not None:
             with contextlib.suppress(BrokenPipeError), parent.stdin as stdin:  # the process ended: no status
                 stdin.write(pickle.dumps(self._job))
-        if self._status() is None:
-            self._require_open()
-            raise InvariantBroken("the process that prepares pages did not start; see above")
-        self._fork()
+        return self._status() is not None
+
+    def _exit_code(self) -> int:
+        """Return how the parent ended, once it has; 0 where `close` has removed it."""
+        parent = self._parent
+        return parent.wait() if parent is not None else 0
 
     def _open(self) -> subprocess.Popen[bytes] | ForkedParent:
         """Start the parent, unless this is closed: `close` ends it, or none is started after it."""

@@ -5,17 +5,18 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from neardup_stream.errors import InvariantBroken
+from neardup_stream.errors import DependencyLost, InvariantBroken
 from neardup_stream.pipeline.forked_parent import fork_parent
 from neardup_stream.pipeline.worker_limits import WorkerLimits
 from neardup_stream.pipeline.worker_main import OUT_OF_MEMORY, SHORT_OF_MEMORY, Job
-from neardup_stream.pipeline.worker_process import WorkEnded, WorkerProcess, WorkFailed
-from tests.bad_work import load, load_nothing
+from neardup_stream.pipeline.worker_process import STARTS, WorkEnded, WorkerProcess, WorkFailed
+from tests.bad_work import load, load_killed, load_nothing
 
 LIMITS = WorkerLimits(cpu_seconds=0.2, memory_bytes=64 << 20)
 
@@ -246,3 +247,19 @@ def test_a_job_that_cannot_be_loaded_is_our_bug(
 
     worker.close()
     assert "there is nothing to load" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("is_forked", [False, True])
+def test_a_process_that_is_killed_while_it_loads_is_started_again_so_often(
+    tmp_path: Path,
+    is_forked: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    for times in (STARTS - 1, STARTS):
+        job = Job(partial(load_killed, str(tmp_path / f"{times}"), times), LIMITS)
+        worker = WorkerProcess(job, fork_parent(job) if is_forked else None)
+
+        with pytest.raises(DependencyLost, match="killed 3 times") if times == STARTS else nullcontext():
+            worker.start()
+            assert worker.call(b"a") == b"a"
+
+        worker.close()
