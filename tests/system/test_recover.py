@@ -1,5 +1,6 @@
 """An index that Redis lost in three ways, and `recover`: events and clusters agree, no text is given up."""
 
+import asyncio
 import json
 import signal
 from collections import defaultdict
@@ -10,9 +11,13 @@ from typing import NamedTuple
 
 import pytest
 import redis
+from aiokafka import OffsetAndMetadata, TopicPartition
+from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.fold import Fold
 from neardup_stream.message import Message
+from neardup_stream.streams.kafka.admin import commit_for_group
+from neardup_stream.streams.kafka.config import KafkaConnection
 from neardup_stream.wire.events import from_message
 from tests.chaos.crawl import crawl
 from tests.chaos.fleet import serving
@@ -193,6 +198,25 @@ def test_with_unique_events_every_page_that_is_no_duplicate_has_one_after_a_reco
 
     own.recover()
 
+    check(own, messages)
+
+
+def test_pages_that_were_published_and_not_committed_are_judged_once_daemons_run(own: Own) -> None:
+    messages = crawl(RECORDS // 8, seed=12)
+    own.finish(messages)
+    pages, group = own.site.topics[0], Settings.load(overrides=own.settings).kafka.group_id
+    connection = KafkaConnection(bootstrap_servers=own.site.broker.bootstrap_servers)
+    early = {TopicPartition(pages, number): OffsetAndMetadata(5, "") for number in range(4)}
+    asyncio.run(commit_for_group(connection, group, early))
+    own.client.flushall()
+
+    said = own.recover()
+    own.finish([])
+
+    assert "20 records judged again" in said
+    assert f"{len(messages) - 20} records were not committed yet: daemons judge them next" in said
+    assert "published as undecided (lost), with no record among those judged again" in said
+    assert "gone from the topic" not in said
     check(own, messages)
 
 

@@ -38,10 +38,12 @@ def recover(settings: Settings) -> None:
     )
     for number, first in sorted(done.deleted_before.items()):
         click.echo(f"partition {number}: the records before offset {first:,} are gone from the topic")
+    if done.waiting_count:
+        click.echo(f"{counted(done.waiting_count, 'record')} were not committed yet: daemons judge them next")
     if done.lost:
         click.echo(
-            f"{len(done.lost):,} pages that subscribers held in clusters are gone from the topic, and were"
-            " published as undecided (lost); they are judged when they are crawled again:"
+            f"{counted(len(done.lost), 'page')} that subscribers held in clusters, published as undecided"
+            " (lost), with no record among those judged again; judged when a daemon reads their next one:"
         )
         for page_id in done.lost[:_SHOWN]:
             click.echo(f"  {printable(page_id)}")

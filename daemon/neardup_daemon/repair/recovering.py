@@ -65,7 +65,8 @@ class Recovered(NamedTuple):
         page_count: living pages in the new index.
         cluster_count: clusters of two or more.
         event_count: corrections that were published.
-        lost: ids of pages that subscribers held in a cluster and the topic no longer holds.
+        waiting_count: records behind those that the group has committed, which daemons judge once they run.
+        lost: ids of pages that subscribers held in a cluster and of which no record was judged again.
         deleted_before: by partition number, the first offset that is kept, where earlier records are gone.
         removed_count: keys of the former index that were removed; None where the user may not.
     """
@@ -74,6 +75,7 @@ class Recovered(NamedTuple):
     page_count: int
     cluster_count: int
     event_count: int
+    waiting_count: int
     lost: list[str]
     deleted_before: dict[int, int]
     removed_count: int | None
@@ -139,6 +141,7 @@ async def recover_index(settings: Settings, on_records: Callable[[int], None] | 
         publisher.page_count,
         publisher.cluster_count,
         publisher.event_count,
+        sum(max(0, end - max(pages.beginnings[one], committed[one])) for one, end in pages.ends.items()),
         publisher.lost,
         {one.number: first for one, first in pages.beginnings.items() if first > 0 and committed[one] > 0},
         removed_count,
