@@ -179,7 +179,7 @@ async def run_over_files(
     is_complete = has_read_all and stop.exit_code == OK
     _report_unwritten(unwritten, "input damaged" if is_complete else "stopped early")
     return FilesRunEnd(
-        stop.exit_code if is_complete or run.continues else stop.unfinished_code,
+        stop.exit_code if is_complete or (run.continues and not stop.is_cut_short) else stop.unfinished_code,
         notes.first_dead_letters,
         source.damage,
         revisits,

@@ -1,11 +1,11 @@
-"""A second signal ends `dedup` also while nothing reads its output, and while a large file is digested."""
+"""Signals end `dedup` also while nothing reads its output, and while a large file is digested."""
 
 import os
 import select
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fcntl import F_SETPIPE_SZ, fcntl
 from pathlib import Path
@@ -68,11 +68,17 @@ def reads_much(pid: int) -> bool:
 
 def signal_twice(words: list[str], stdout: int, is_waiting: Callable[[int], bool]) -> int:
     """Run `dedup`, send two signals once it waits, and return its exit code."""
+    return send((signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT), words, stdout, is_waiting)
+
+
+def send(
+    signals: Sequence[signal.Signals], words: list[str], stdout: int, is_waiting: Callable[[int], bool]
+) -> int:
     command = [*IGNORING, sys.executable, "-m", "neardup_daemon", "dedup", *words]
     with subprocess.Popen(command, stdout=stdout, stderr=subprocess.DEVNULL, env=environment({})) as run:
         try:
             wait_until(lambda: is_waiting(run.pid), 60)
-            for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGINT, signal.SIGCONT):
+            for number in signals:
                 run.send_signal(number)
             return run.wait(60)
         finally:
@@ -120,6 +126,18 @@ def test_while_a_named_pipe_has_no_reader(crawl: Path, pipe: Path, option: str) 
     code = signal_twice([str(crawl), option, str(pipe)], subprocess.DEVNULL, listens)
 
     assert code in ENDED
+
+
+def test_a_run_with_an_index_that_one_signal_ends_before_it_writes_anything_did_not_succeed(
+    crawl: Path, pipe: Path, tmp_path: Path
+) -> None:
+    events, state = tmp_path / "events.jsonl", tmp_path / "index"
+    events.write_bytes(b"of an earlier run")
+    words = [str(crawl), "--state", str(state), "--events", str(events), "--dead-letters", str(pipe)]
+
+    code = send((signal.SIGINT,), words, subprocess.DEVNULL, listens)
+
+    assert (code, events.read_bytes()) == (128 + signal.SIGINT, b"of an earlier run")
 
 
 def test_while_a_large_file_is_digested(crawl: Path, tmp_path: Path) -> None:
