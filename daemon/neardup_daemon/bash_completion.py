@@ -21,6 +21,7 @@ class _BashCompletion(BashComplete):
     if [[ $COMP_WORDBREAKS == *=* && ${written##* } == *=* ]]; then
         before=${written##* }
         before=${before%%=*}=
+        before=${before#--*=}
     fi
     COMPREPLY=()
     while IFS=, read -r kind word; do

@@ -97,7 +97,7 @@ class _ClusterTable:
         self._encoded = BytesIO()
         self._writer = require_parquet().ParquetWriter(self._encoded, self._schema)
         self._file: WaitingFile | None = None
-        self._has_rows = False
+        self._is_readable = False  # once it has a footer
 
     async def __aenter__(self) -> Self:
         """Create the file; a named pipe is open once it has a reader."""
@@ -117,14 +117,13 @@ class _ClusterTable:
 
     async def write(self, rows: Sequence[ClusterRow]) -> None:
         """Write a row for each cluster."""
-        self._has_rows = True
         await in_thread(lambda _check: self._write(rows))
 
     async def _end(
         self, _kind: type[BaseException] | None, error: BaseException | None, _traceback: TracebackType | None
     ) -> None:
-        """Write the footer; after an error only to a partial file with rows, which can be read then."""
-        if error is None or (self._has_rows and self._output.partial_path is not None):
+        """Write the footer; after an error only to a partial file with whole rows, which can be read then."""
+        if error is None or (self._is_readable and self._output.partial_path is not None):
             await in_thread(self._write_footer)
 
     def _write(self, rows: Sequence[ClusterRow]) -> None:
@@ -141,12 +140,14 @@ class _ClusterTable:
 
     def _pass_on(self) -> None:
         assert self._file is not None  # noqa: S101 - opened by __aenter__
+        self._is_readable = False
         try:
             self._file.write_all(self._encoded.getvalue())
         except BrokenPipeError:
             raise
         except OSError as error:
             raise StreamUnavailable(f"cannot write {self._path}: {error.strerror}") from error
+        self._is_readable = True
         self._encoded.seek(0)
         self._encoded.truncate()
 

@@ -217,6 +217,9 @@ class Clusters:
     async def standing(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:
         """Return the present clusters of these pages; a page that was always alone is left out.
 
+        Raises:
+            CorruptData: cells contradict each other.
+
         Cost: two round trips.
         """
         if not handles:
@@ -227,8 +230,12 @@ class Clusters:
         """Yield every cluster of two or more, see `walk_clusters`."""
         return walk_clusters(self._store)
 
-    async def _standing(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState] | None:
-        """Try once to read the clusters of pages; None when a cluster ended between the two reads."""
+    async def _standing(self, handles: Sequence[Handle]) -> dict[Handle, ClusterState]:
+        """Try once to read the clusters of pages.
+
+        Raises:
+            StaleSnapshot: a cluster ended between the two reads.
+        """
         reader = Reader(self._store, self._describe)
         await reader.read(page_cells(set(handles)))
         keys = {
@@ -244,7 +251,10 @@ class Clusters:
         }
         # A page that was linked once may be alone again, in a cluster that it founded itself.
         ended = [handle for handle in keys.keys() - found.keys() if keys[handle].handle != handle]
-        return None if ended else found
+        if ended:
+            key = keys[min(ended)]
+            raise StaleSnapshot(f"cluster {key.id}, that of page {min(ended):016x}, is gone", reader.snapshot)
+        return found
 
     async def _expire(self, nodes: Sequence[PageVersion], turn: bytes) -> list[bool] | None:
         """Try once to expire pages; None when another daemon changed their cells meanwhile."""

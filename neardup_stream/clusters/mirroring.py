@@ -6,7 +6,7 @@ batch, or had the same version at another position. Then the earlier one would m
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -71,10 +71,12 @@ def still_to_decide(
     ]
 
 
-def mirrored_pages(requests: Iterable[Request]) -> set[Handle]:
-    """Return the pages on whose cells `still_to_decide` rests: those of requests that found matches."""
+def mirrored_pages(requests: Sequence[Request]) -> set[Handle]:
+    """Return the pages on whose cells `still_to_decide` rests: those that match pages of other requests."""
+    placed = [request for request in requests if isinstance(request, PlaceRequest)]
+    own = {request.node.handle for request in placed}
     return {
-        request.node.handle for request in requests if isinstance(request, PlaceRequest) and request.matches
+        request.node.handle for request in placed if any(match.handle in own for match in request.matches)
     }
 
 

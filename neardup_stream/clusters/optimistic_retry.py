@@ -48,17 +48,38 @@ async def retry_on_conflict(attempt: Callable[[int], Awaitable[_T | None]], jitt
         jitter: of the pauses.
 
     Raises:
+        CorruptData: what is stored contradicts itself.
         StoreUnavailable: all of `ATTEMPTS` met a conflict.
     """
-    attempts = Attempts(jitter)
+    attempts, repeats = Attempts(jitter), _Repeats()
     while True:
         number = await attempts.begin()
         try:
             result = await attempt(number)
-        except StaleSnapshot:
+        except StaleSnapshot as stale:
+            repeats.note(stale)
             continue
         if result is not None:
             return result
+
+
+class _Repeats:
+    """Counts how often in a row the very same cells did not fit together."""
+
+    def __init__(self) -> None:
+        self._last: StaleSnapshot | None = None
+        self._count = 0
+
+    def note(self, stale: StaleSnapshot | None) -> None:
+        """Take in why an attempt failed; None for another reason.
+
+        Raises:
+            CorruptData: it is no race with others.
+        """
+        self._count = self._count + 1 if stale is not None and stale.repeats(self._last) else 0
+        self._last = stale
+        if self._count == _REPEATS:
+            raise CorruptData(f"{stale}, and no other daemon changes that: run recover")
 
 
 class Attempts:
@@ -108,8 +129,7 @@ class Pace:
         self._take_turn = take_turn
         self._jitter = jitter
         self._conflicts = 0
-        self._stale: StaleSnapshot | None = None
-        self._repeats = 0
+        self._repeats = _Repeats()
 
     @property
     def limit(self) -> int:
@@ -121,7 +141,7 @@ class Pace:
         self._limits.advance()
         self.turn = b""
         self.is_first = False
-        self._conflicts = self._repeats = 0
+        self._conflicts = 0
 
     def shrink(self, counts: Sequence[int]) -> None:
         """Decide at most so many requests with each of the next commits, see `CommitLimits`."""
@@ -139,10 +159,7 @@ class Pace:
         """
         self.is_first = False
         self._conflicts += 1
-        self._repeats = self._repeats + 1 if stale is not None and stale.repeats(self._stale) else 0
-        self._stale = stale
-        if self._repeats == _REPEATS:
-            raise CorruptData(f"{stale}, and no other daemon changes that: run recover")
+        self._repeats.note(stale)
         if self._conflicts == ATTEMPTS:
             raise _always_late()
         if self._conflicts % _SHRINKS_EVERY == 0:

@@ -25,6 +25,7 @@ class ForkedParent:
         pid: of the process, which leads a group of its own.
         control: the socket to it.
         item: which item its child works on.
+        returncode: its exit code, or the negative number of a signal, once `wait` has seen its end.
     """
 
     def __init__(self, pid: int, control: socket.socket, item: WorkerItem) -> None:
@@ -32,7 +33,7 @@ class ForkedParent:
         self.control = control
         self.item = item
         self._is_loading = False
-        self._exit_code: int | None = None
+        self.returncode: int | None = None
 
     def load(self) -> None:
         """Let the process load its job, unless it does; it then sends its status."""
@@ -46,16 +47,16 @@ class ForkedParent:
 
         From then on its id may be that of another process.
         """
-        if self._exit_code is None:
+        if self.returncode is None:
             status = 0
             with contextlib.suppress(ChildProcessError):
                 _, status = os.waitpid(self.pid, 0)
-            self._exit_code = os.waitstatus_to_exitcode(status)
-        return self._exit_code
+            self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
 
     def close(self) -> None:
         """End the process and its group, unless `wait` has seen its end."""
-        if self._exit_code is None:
+        if self.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.pid, signal.SIGKILL)
             self.wait()

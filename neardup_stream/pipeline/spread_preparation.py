@@ -7,6 +7,7 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Final, Self
 
+from neardup_stream.errors import DependencyLost
 from neardup_stream.frames.table import LineHashes
 from neardup_stream.message import Record
 from neardup_stream.page import Page
@@ -105,10 +106,10 @@ class SpreadPreparation:
             self._idle.put(preparation)
 
     def _start_another(self, preparation: GuardedPreparation) -> None:
-        """Start a worker; the others do its work if the system refuses another process."""
+        """Start a worker; the others do its work if the system refuses or kills another process."""
         try:
             self._start(preparation)
-        except OSError as error:
+        except (OSError, DependencyLost) as error:
             _logger.warning("worker_start_failed", extra={"fields": {"error": str(error)}})
 
 

@@ -6,6 +6,7 @@ system enforces. `worker_main` is what runs there.
 """
 
 import contextlib
+import logging
 import os
 import pickle
 import signal
@@ -27,6 +28,8 @@ STARTS: Final = 3
 """So often a process is started that is killed before it has loaded everything."""
 
 _MODULE = "neardup_stream.pipeline.worker_main"
+
+_logger = logging.getLogger(__name__)
 
 
 class WorkEnded(Exception):  # noqa: N818 - what happened, caught by the one who asked
@@ -97,8 +100,9 @@ class WorkerProcess:
                 return
             exit_code = self._exit_code()
             self._require_open()
-            if exit_code >= 0:
-                raise InvariantBroken("the process that prepares pages did not start; see above")
+            if exit_code != -signal.SIGKILL:
+                raise InvariantBroken(f"the process that prepares pages ended with {exit_code}; see above")
+            _logger.warning("worker_start_killed")
             self._end()
         raise DependencyLost(
             f"the process that prepares pages was killed {STARTS} times while it started: is there memory?"
@@ -235,8 +239,9 @@ class WorkerProcess:
             parent, control, child = self._parent, self._control, self._child
             self._parent = self._control = self._child = None
         if parent is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(parent.pid, signal.SIGKILL)
+            if parent.returncode is None:  # otherwise its id may be that of another process
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(parent.pid, signal.SIGKILL)
             parent.wait()
         for end in (control, child):
             if end is not None:

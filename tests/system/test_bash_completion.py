@@ -37,6 +37,7 @@ def completed(line: str, *, at_equals: bool = True) -> tuple[list[str], list[str
         ("neardup-stream run --set redis.durab", ["nospace"], ["redis.durability="]),
         ("neardup-stream run --set redis.durability=", [], ["master", "replica"]),
         ("neardup-stream run --set redis.durability=re", [], ["replica"]),
+        ("neardup-stream run --set=redis.durability=re", [], ["replica"]),
         ("neardup-stream freeze --with archive,pas", [], ["archive,passages"]),
         ("neardup-stream dedup --events=ev", ["default"], []),
     ],

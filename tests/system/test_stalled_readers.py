@@ -148,3 +148,18 @@ def test_while_a_large_file_is_digested(crawl: Path, tmp_path: Path) -> None:
     code = signal_twice([str(crawl), str(large), "--events", os.devnull], subprocess.DEVNULL, reads_much)
 
     assert code in ENDED
+
+
+@pytest.mark.parametrize("name", ["in.jsonl", "in.warc.gz"])
+def test_while_an_input_has_no_writer(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+
+    assert signal_twice([str(tmp_path / name), "--events", os.devnull], subprocess.DEVNULL, listens) in ENDED
+
+
+def test_a_process_substitution_that_writes_nothing_is_an_empty_input() -> None:
+    program = f"{sys.executable} -m neardup_daemon dedup <(true)"
+
+    assert (
+        subprocess.run(["bash", "-c", program], env=environment({}), check=False, timeout=60).returncode == 0
+    )

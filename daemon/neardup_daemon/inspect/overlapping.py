@@ -22,7 +22,7 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.page import Page, PageId
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.streams.files.file_names import utf8_name
-from neardup_stream.streams.files.inputs import has_ending
+from neardup_stream.streams.files.inputs import check_readable, has_ending
 from neardup_stream.streams.files.source import FileSource, PlaceOf, check_inputs
 from neardup_stream.wire.times import rfc3339
 
@@ -134,6 +134,8 @@ async def find_overlaps(
     for path, index in archives:
         require_text_fit(path, index.archive.facts.get("schema"), settings)
     check_inputs(list(filterfalse(_is_one_page, request.files)))  # before kernels are compiled
+    for name in filter(_is_one_page, request.files):
+        check_readable(name)
     async with open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation:
         async for records, place_of in _records(request.files, settings):
             prepared = await asyncio.to_thread(preparation.prepare, records)

@@ -22,6 +22,7 @@ from typing import Protocol
 
 from backports import zstd
 
+from neardup_stream.cut_short import CHECK_SECONDS, check_cut
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition
 from neardup_stream.streams.files.digests import LateDigests, digest_of
@@ -180,9 +181,19 @@ def open_input(
 
 def _open_raw(path: str) -> io.FileIO:
     try:
-        return io.FileIO(0, closefd=False) if path == STDIN else io.FileIO(path)
+        if path == STDIN:
+            return io.FileIO(0, closefd=False)
+        is_named_pipe = Path(path).resolve().is_fifo()  # that of a process substitution has no name
+        return _open_named_pipe(path) if is_named_pipe else io.FileIO(path)
     except OSError as error:
         raise ConfigError(f"{path}: {error.strerror}") from error
+
+
+def _open_named_pipe(path: str) -> io.FileIO:
+    """Open a pipe without waiting for its writer, which no signal could end."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    os.set_blocking(descriptor, True)
+    return io.FileIO(descriptor)
 
 
 def settled_ids(digests: LateDigests) -> Mapping[str, str]:
@@ -210,6 +221,8 @@ def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
         if has_ending(path, _COLLECTION):
             yield from _collection_chunks(raw)
         elif has_ending(path, _ARCHIVES):
+            if is_pipe(path):
+                _wait_for_writer(raw)
             yield from decompress_members(raw.read, _begins_record)
         elif decompress is not None and os.fstat(raw.fileno()).st_size:  # an empty file has no lines
             stream = decompress(raw)
@@ -233,6 +246,14 @@ def _collection_chunks(raw: io.FileIO) -> Iterator[bytes]:
                     yield from decompress_members(archive.read, _begins_record)
                 else:
                     yield from iter(partial(archive.read, CHUNK_BYTES), b"")
+
+
+def _wait_for_writer(raw: io.FileIO) -> None:
+    """Return once a pipe has something to read, or was closed by its writer."""
+    poll = select.poll()
+    poll.register(raw, select.POLLIN)
+    while not poll.poll(CHECK_SECONDS * 1000):
+        check_cut()
 
 
 def _file_chunks(raw: io.FileIO) -> Iterator[bytes]:

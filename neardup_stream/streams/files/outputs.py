@@ -11,7 +11,7 @@ from errno import EBADF, ENXIO
 from fcntl import F_GETFL, fcntl
 from io import BufferedWriter
 from pathlib import Path
-from stat import S_IMODE, S_ISBLK, S_ISFIFO, S_ISREG
+from stat import S_IMODE, S_ISBLK, S_ISDIR, S_ISFIFO, S_ISREG
 from time import sleep
 from typing import IO, TYPE_CHECKING, Final, NamedTuple
 
@@ -260,9 +260,10 @@ def is_written_directly(path: str) -> bool:
 def is_pipe_or_device(path: str) -> bool:
     """Return whether a path names a pipe, a terminal or a device; none of them if it cannot be reached."""
     try:
-        return not S_ISREG(Path(path).stat().st_mode)
+        mode = Path(path).stat().st_mode
     except OSError:
         return False
+    return not (S_ISREG(mode) or S_ISDIR(mode))
 
 
 def _status(path: Path) -> os.stat_result | None:

@@ -190,3 +190,14 @@ async def test_cells_that_contradict_each_other_are_no_conflict_with_other_daemo
 
     with pytest.raises(CorruptData, match=r"page 0{15}2 is not in cluster 0{15}1\.1, .*: run recover"):
         await decide(clusters, leaving)
+
+
+async def test_a_cluster_that_is_gone_while_its_pages_are_there_is_no_conflict_either() -> None:
+    store = MemoryClusters()
+    clusters = clusters_over(store)
+    await decide(clusters, place(OURS, 1), place(OURS, 2, match_with(1)))
+    lost = Cell(CLUSTERS, ClusterKey(Handle(1), 1).packed)
+    await store.commit(Transaction(floors={}, expected={}, writes={lost: None}))
+
+    with pytest.raises(CorruptData, match=r"cluster 0{15}1\.1, that of page 0{15}2, is gone.*run recover"):
+        await clusters.standing([Handle(2)])

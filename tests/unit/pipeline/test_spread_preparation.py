@@ -70,11 +70,11 @@ def test_a_worker_that_cannot_load_ends_the_run(capfd: pytest.CaptureFixture[str
     sound = GuardedPreparation(build, LIMITS, NoMeters())
     first, broken = (GuardedPreparation(build_nothing, LIMITS, NoMeters()) for _ in range(2))
 
-    with SpreadPreparation([first]) as spread, pytest.raises(InvariantBroken, match="not start"):
+    with SpreadPreparation([first]) as spread, pytest.raises(InvariantBroken, match="ended with 1"):
         spread.wait_until_ready()
     with SpreadPreparation([sound, broken]) as spread:
         spread.wait_until_ready()
-        with pytest.raises(InvariantBroken, match="not start"):
+        with pytest.raises(InvariantBroken, match="ended with 1"):
             prepare_for_ever(spread)
 
     assert "there is nothing to load" in capfd.readouterr().err

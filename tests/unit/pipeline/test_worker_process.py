@@ -242,7 +242,7 @@ def test_a_job_that_cannot_be_loaded_is_our_bug(
     job = Job(load_nothing, LIMITS)
     worker = WorkerProcess(job, fork_parent(job) if is_forked else None)
 
-    with pytest.raises(InvariantBroken, match="did not start"):
+    with pytest.raises(InvariantBroken, match="ended with 1; see above"):
         worker.start()
 
     worker.close()
