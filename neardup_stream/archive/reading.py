@@ -4,7 +4,7 @@ import os
 from hashlib import blake2b
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from stat import S_ISREG
+from stat import S_ISFIFO
 from types import ModuleType
 
 import numpy as np
@@ -161,8 +161,8 @@ class ArchiveFile:
 
 def _mapped(path: Path) -> tuple[mmap, Header]:
     try:
-        if not S_ISREG(path.stat().st_mode):  # a pipe is not opened before it has a writer
-            raise ConfigError(f"{path} is no archive: it is no file")
+        if S_ISFIFO(path.stat().st_mode):  # it would not be opened before it has a writer
+            raise ConfigError(f"{path} is no archive: it is a pipe")
         with path.open("rb") as file:
             beginning = file.read(PAGE_BYTES)
             size = os.fstat(file.fileno()).st_size
