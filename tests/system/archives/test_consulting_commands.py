@@ -1,6 +1,7 @@
 """`dedup`, `query`, `check` and `explain` with archives."""
 
 import json
+import os
 from pathlib import Path
 
 from tests.pipelines import essay, page_json
@@ -107,3 +108,12 @@ def test_a_directory_in_the_place_of_an_archive_is_refused(crawl: Path) -> None:
 
         assert refused.returncode == 2
         assert b"Is a directory" in refused.stderr
+
+
+def test_a_pipe_in_the_place_of_an_archive_is_refused_without_waiting_for_its_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.nda")
+
+    refused = call("archive", "check", str(tmp_path / "pipe.nda"))
+
+    assert refused.returncode == 2
+    assert b"is no archive: it is a pipe" in refused.stderr
