@@ -204,7 +204,7 @@ class PortionInClusters:
             floors={**lowest_offsets(positions), **decidable_epochs(positions)},
             aged_count=self._aged_count,
         )
-        looked_at = overlay.looked_at | mirrored_pages(self._requests)
+        looked_at = overlay.looked_at | mirrored_pages(part, todo[len(part) :])
         changes = with_heads(changes, looked_at, reader.snapshot.pages)
         compared_bytes = sum(len(reader.snapshot.raw[cell] or b"") for cell in changes.begins)
         return _Plan(settled, rows, changes, compared_bytes, is_last=len(part) == len(todo))

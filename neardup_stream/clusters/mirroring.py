@@ -71,12 +71,13 @@ def still_to_decide(
     ]
 
 
-def mirrored_pages(requests: Sequence[Request]) -> set[Handle]:
-    """Return the pages on whose cells `still_to_decide` rests: those that match pages of other requests."""
-    placed = [request for request in requests if isinstance(request, PlaceRequest)]
-    own = {request.node.handle for request in placed}
+def mirrored_pages(planned: Sequence[Request], later: Sequence[Request]) -> set[Handle]:
+    """Return the pages of later requests that match planned ones: `still_to_decide` rests on their cells."""
+    own = {request.node.handle for request in planned if isinstance(request, PlaceRequest)}
     return {
-        request.node.handle for request in placed if any(match.handle in own for match in request.matches)
+        request.node.handle
+        for request in later
+        if isinstance(request, PlaceRequest) and any(match.handle in own for match in request.matches)
     }
 
 
