@@ -133,11 +133,13 @@ async def find_overlaps(
     archives = [(path, PassageIndex.open(path)) for path in request.archives]
     for path, index in archives:
         require_text_fit(path, index.archive.facts.get("schema"), settings)
-    check_inputs(list(filterfalse(_is_one_page, request.files)))  # before kernels are compiled
-    for name in filter(_is_one_page, request.files):
+    pages = list(filter(_is_one_page, request.files))
+    crawls = list(filterfalse(_is_one_page, request.files))
+    check_inputs(crawls)  # before kernels are compiled
+    for name in pages:
         check_readable(name)
     async with open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation:
-        async for records, place_of in _records(request.files, settings):
+        async for records, place_of in _records(pages, crawls, settings):
             prepared = await asyncio.to_thread(preparation.prepare, records)
             for complaint in _complaints(prepared, place_of):
                 yield complaint
@@ -152,15 +154,13 @@ def readable(found: PageOverlaps, text: str) -> str:
 
 
 async def _records(
-    files: Sequence[str], settings: Settings
+    pages: Sequence[str], crawls: Sequence[str], settings: Settings
 ) -> AsyncIterator[tuple[Sequence[Record], PlaceOf]]:
-    """Yield the records of all files, and what names their places for a person."""
+    """Yield the records of files of one page and of crawls, and what names their places for a person."""
     limits = settings.pipeline.limits()
-    pages = list(filter(_is_one_page, files))
     for number, name in enumerate(pages):
         record = _file_record(name, number, settings.limits.max_page_bytes)
         yield [record], lambda position: utf8_name(pages[position.offset])
-    crawls = list(filterfalse(_is_one_page, files))
     if not crawls:
         return
     async with FileSource(crawls, settings.limits.max_page_bytes) as source:
