@@ -89,13 +89,13 @@ class _ClusterTable:
     """
 
     def __init__(self, path: str) -> None:
-        require_parquet()
+        parquet = require_parquet()
         self._path = path
         self._output = OutputFile(path)
         self._open = AsyncExitStack()
         self._schema = _schema()
         self._encoded = BytesIO()
-        self._writer = require_parquet().ParquetWriter(self._encoded, self._schema)
+        self._writer = parquet.ParquetWriter(self._encoded, self._schema)
         self._file: WaitingFile | None = None
         self._is_readable = False  # once it has a footer
 

@@ -7,22 +7,9 @@ from io import BufferedWriter, FileIO, TextIOWrapper
 from typing import Any, TextIO
 
 from neardup_stream.errors import ConfigError
-from neardup_stream.streams.files.waiting_file import WaitingFile
+from neardup_stream.streams.files.waiting_file import NamedFile
 
 __all__ = ["buffer_standard_output", "discard", "open_closed_streams"]
-
-
-class _StandardOutput(WaitingFile):
-    """Standard output, which errors name; whether its reader has left is another matter."""
-
-    def write(self, data: Any) -> int:
-        """Write as much as the operating system takes."""
-        try:
-            return super().write(data)
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, "standard output") from error
 
 
 class _ClosedOutput(FileIO):
@@ -63,7 +50,7 @@ def buffer_standard_output() -> None:
     if isinstance(getattr(former.buffer, "raw", None), _ClosedOutput):
         return
     sys.stdout = TextIOWrapper(
-        BufferedWriter(_StandardOutput(former.fileno(), "w", closefd=False)),
+        BufferedWriter(NamedFile(former.fileno(), "standard output", closefd=False)),
         encoding=former.encoding,
         errors=former.errors,
         line_buffering=former.isatty(),

@@ -4,7 +4,6 @@ import os
 from hashlib import blake2b
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from stat import S_ISFIFO
 from types import ModuleType
 
 import numpy as np
@@ -161,7 +160,7 @@ class ArchiveFile:
 
 def _mapped(path: Path) -> tuple[mmap, Header]:
     try:
-        if S_ISFIFO(path.stat().st_mode):  # it would not be opened before it has a writer
+        if path.is_fifo():  # it would not be opened before it has a writer
             raise ConfigError(f"{path} is no archive: it is a pipe")
         with path.open("rb") as file:
             beginning = file.read(PAGE_BYTES)

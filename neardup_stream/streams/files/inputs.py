@@ -22,13 +22,13 @@ from typing import Protocol
 
 from backports import zstd
 
-from neardup_stream.cut_short import CHECK_SECONDS, check_cut
 from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.message import Partition
 from neardup_stream.streams.files.digests import LateDigests, digest_of
 from neardup_stream.streams.files.file_names import utf8_name
 from neardup_stream.streams.files.gzip_members import decompress_members
 from neardup_stream.streams.files.sniffing import decompress_sniffed
+from neardup_stream.streams.files.waiting_file import wait_for
 
 __all__ = [
     "CHUNK_BYTES",
@@ -222,7 +222,7 @@ def _chunks(path: str, raw: io.FileIO) -> Iterator[bytes]:
             yield from _collection_chunks(raw)
         elif has_ending(path, _ARCHIVES):
             if is_pipe(path):
-                _wait_for_writer(raw)
+                wait_for(raw, select.POLLIN)  # until then it would seem to be at its end
             yield from decompress_members(raw.read, _begins_record)
         elif decompress is not None and os.fstat(raw.fileno()).st_size:  # an empty file has no lines
             stream = decompress(raw)
@@ -246,14 +246,6 @@ def _collection_chunks(raw: io.FileIO) -> Iterator[bytes]:
                     yield from decompress_members(archive.read, _begins_record)
                 else:
                     yield from iter(partial(archive.read, CHUNK_BYTES), b"")
-
-
-def _wait_for_writer(raw: io.FileIO) -> None:
-    """Return once a pipe has something to read, or was closed by its writer."""
-    poll = select.poll()
-    poll.register(raw, select.POLLIN)
-    while not poll.poll(CHECK_SECONDS * 1000):
-        check_cut()
 
 
 def _file_chunks(raw: io.FileIO) -> Iterator[bytes]:

@@ -13,21 +13,17 @@ from io import BufferedWriter
 from pathlib import Path
 from stat import S_IMODE, S_ISBLK, S_ISDIR, S_ISFIFO, S_ISREG
 from time import sleep
-from typing import IO, TYPE_CHECKING, Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 from neardup_stream.cut_short import CHECK_SECONDS, check_cut, in_thread
 from neardup_stream.errors import ConfigError, StreamUnavailable
-from neardup_stream.streams.files.waiting_file import WaitingFile
-
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
+from neardup_stream.streams.files.waiting_file import NamedFile, WaitingFile
 
 __all__ = [
     "STANDARD_OUTPUT",
     "OutputFile",
     "buffered_output",
     "check_outputs",
-    "is_pipe_or_device",
     "is_written_directly",
 ]
 
@@ -182,7 +178,7 @@ class OutputFile:
         Raises:
             ConfigError: it may not be written.
         """
-        if is_pipe_or_device(self._path) and _descriptor(self._place) is None:
+        if _is_pipe_or_device(self._path) and _descriptor(self._place) is None:
             return  # to open it may mean to wait for its reader
         with self.__enter__() as file:
             if self._partial is not None:
@@ -191,16 +187,16 @@ class OutputFile:
     def _opened(self) -> WaitingFile:
         descriptor = _descriptor(self._place)
         if descriptor is not None:
-            return _NamedFile(_duplicate(descriptor), self._path)
+            return NamedFile(_duplicate(descriptor), self._path)
         status = _status(self._place)
         if status is not None and not S_ISREG(status.st_mode):
-            return _NamedFile(_open_pipe(self._place) if S_ISFIFO(status.st_mode) else self._path, self._path)
+            return NamedFile(_open_pipe(self._place) if S_ISFIFO(status.st_mode) else self._path, self._path)
         if status is not None:
             os.close(os.open(self._place, os.O_WRONLY))  # raises for a file that may not be written
         self._place = self._place.resolve()
         partial = self._place.with_name(_partial_name(self._place.name))
         descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o666)
-        file = _NamedFile(descriptor, self._path)
+        file = NamedFile(descriptor, self._path)
         self._partial = partial
         if status is not None:
             os.fchmod(file.fileno(), S_IMODE(status.st_mode))
@@ -213,22 +209,6 @@ class OutputFile:
             self._partial = None
         else:
             _logger.warning("partial_output_kept", extra={"fields": {"path": str(self._partial)}})
-
-
-class _NamedFile(WaitingFile):
-    """A file to write; an OSError of a descriptor would not say which file it is."""
-
-    def __init__(self, file: str | int, shown_name: str) -> None:
-        super().__init__(file, "w")
-        self._shown_name = shown_name
-
-    def write(self, data: "Buffer", /) -> int:
-        """Write as much as the operating system takes, once it takes any."""
-        try:
-            return super().write(data)
-        except OSError as error:
-            error.filename = self._shown_name
-            raise
 
 
 @contextmanager
@@ -249,15 +229,15 @@ def buffered_output(path: str) -> Iterator[IO[bytes]]:
 def _standard_output() -> WaitingFile:
     if fcntl(_STDOUT_FD, F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
         raise ConfigError("standard output is closed: name an output file, or redirect it")
-    return _NamedFile(_duplicate(_STDOUT_FD), "standard output")
+    return NamedFile(_duplicate(_STDOUT_FD), "standard output")
 
 
 def is_written_directly(path: str) -> bool:
     """Return whether a path is written where it is, unlike a file that gets its name once it is complete."""
-    return path == STANDARD_OUTPUT or is_pipe_or_device(path) or _descriptor(Path(path)) is not None
+    return path == STANDARD_OUTPUT or _is_pipe_or_device(path) or _descriptor(Path(path)) is not None
 
 
-def is_pipe_or_device(path: str) -> bool:
+def _is_pipe_or_device(path: str) -> bool:
     """Return whether a path names a pipe, a terminal or a device; none of them if it cannot be reached."""
     try:
         mode = Path(path).stat().st_mode

@@ -11,7 +11,7 @@ from neardup_stream.cut_short import CHECK_SECONDS, check_cut
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-__all__ = ["WaitingFile"]
+__all__ = ["NamedFile", "WaitingFile", "wait_for"]
 
 _WAIT_MS: Final = int(CHECK_SECONDS * 1000)
 
@@ -25,7 +25,7 @@ class WaitingFile(FileIO):
         is_regular = S_ISREG(os.fstat(self.fileno()).st_mode)
         while count is None:
             if not is_regular:
-                self._wait_for_room()
+                wait_for(self, select.POLLOUT)
                 data = memoryview(data).cast("B")[: select.PIPE_BUF]  # a pipe with any room takes so much
             count = super().write(data)
         return count
@@ -36,8 +36,26 @@ class WaitingFile(FileIO):
         while rest:
             rest = rest[self.write(rest) :]
 
-    def _wait_for_room(self) -> None:
-        poll = select.poll()
-        poll.register(self, select.POLLOUT)
-        while not poll.poll(_WAIT_MS):
-            check_cut()
+
+class NamedFile(WaitingFile):
+    """A file to write; an OSError of a descriptor would not say which file it is."""
+
+    def __init__(self, file: str | int, shown_name: str, *, closefd: bool = True) -> None:
+        super().__init__(file, "w", closefd=closefd)
+        self._shown_name = shown_name
+
+    def write(self, data: "Buffer", /) -> int:
+        """Write as much as the operating system takes, once it takes any."""
+        try:
+            return super().write(data)
+        except OSError as error:
+            error.filename = self._shown_name
+            raise
+
+
+def wait_for(file: FileIO, event: int) -> None:
+    """Wait until a pipe has room (`POLLOUT`), or something to read or no writer any more (`POLLIN`)."""
+    poll = select.poll()
+    poll.register(file, event)
+    while not poll.poll(_WAIT_MS):
+        check_cut()
