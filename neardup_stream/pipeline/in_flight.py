@@ -13,7 +13,7 @@ from neardup_stream.meters import PipelineMeters
 
 __all__ = ["InFlight", "InFlightLimits"]
 
-_SMALL_PAGES_SHARE: Final = 1 / 8
+_SMALL_PAGES_SHARE: Final = 1 / 16
 _SMALL_BYTES_SHARE: Final = 1 / 128
 """A batch with less than these shares of the most pages and bytes of a batch is small: less than 32 pages and
 128 KiB, unless settings say otherwise. What is read of a backlog is larger."""
@@ -35,9 +35,9 @@ class InFlightLimits:
             where the batches of a file end, and so when its pages teach frames.
     """
 
-    max_batch_pages: int = 256
+    max_batch_pages: int = 512
     max_batch_bytes: int = 16 << 20
-    max_in_flight_pages: int = 2048
+    max_in_flight_pages: int = 4096
     max_in_flight_bytes: int = 128 << 20
     is_room_whole: bool = False
 

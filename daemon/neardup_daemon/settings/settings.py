@@ -101,13 +101,13 @@ class Events(Section, frozen=True):
 class Pipeline(Section, frozen=True):
     """Limits of batches and pages in flight, and timeouts."""
 
-    max_batch_pages: Annotated[int, Meta(ge=1, description="Most pages of one batch.")] = 256
+    max_batch_pages: Annotated[int, Meta(ge=1, description="Most pages of one batch.")] = 512
     max_batch_bytes: Annotated[
         int, Meta(ge=1, description="Most bytes of one batch; a single larger page is a batch of its own.")
     ] = 16 * _MIB
     max_in_flight_pages: Annotated[
         int, Meta(ge=1, description="Most pages between reading and commit; reading pauses at it.")
-    ] = 2048
+    ] = 4096
     max_in_flight_bytes: Annotated[
         int, Meta(ge=1, description="Most bytes between reading and commit; reading pauses at it.")
     ] = 128 * _MIB

@@ -233,11 +233,11 @@ def test_one_state_is_1_and_the_others_are_0(metrics: Metrics, state: State) -> 
 
 
 def test_limits_are_exported_under_the_names_of_their_settings(metrics: Metrics) -> None:
-    settings = Settings.load(overrides=["pipeline.max_in_flight_pages=300"])
+    settings = Settings.load(overrides=["pipeline.max_in_flight_pages=600"])
     metrics.process.settings(settings)
 
     limits = {name[1]: value for name, value in samples(metrics).items() if name[0] == "neardup_limit"}
-    assert limits["pipeline.max_in_flight_pages"] == 300
+    assert limits["pipeline.max_in_flight_pages"] == 600
     assert limits.keys() <= known_settings(Settings).keys()
 
 

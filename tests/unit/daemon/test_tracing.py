@@ -151,13 +151,13 @@ async def test_a_traceparent_that_names_no_span_gives_no_link_and_stops_nothing(
 
 
 async def test_a_batch_of_the_largest_size_links_to_the_span_of_every_record() -> None:
-    spans = Spans("pipeline.max_batch_pages=300")
-    records = [record(number, traced(f"{number + 1:032x}")) for number in range(300)]
+    spans = Spans("pipeline.max_batch_pages=600")
+    records = [record(number, traced(f"{number + 1:032x}")) for number in range(600)]
 
     spans.tracer.begin(records).end()
 
     (batch,) = spans.batches
-    assert (len(batch.links), batch.dropped_links) == (300, 0)
+    assert (len(batch.links), batch.dropped_links) == (600, 0)
 
 
 async def test_spans_hold_the_seconds_of_the_steps_and_what_became_of_the_records() -> None:

@@ -91,7 +91,7 @@ async def test_a_small_batch_waits_while_two_are_in_flight() -> None:
 
     await flight.remove(1, 1000)
 
-    assert await waiting == (256, 16 << 20)
+    assert await waiting == (512, 16 << 20)
 
 
 @pytest.mark.parametrize(("pages", "size_bytes"), [(32, 1000), (1, 128 << 10)])
