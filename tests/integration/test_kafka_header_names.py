@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.record.default_records import _DefaultRecordBatchBuilderPy
+from aiokafka.record.default_records import _DefaultRecordBatchBuilderPy, _DefaultRecordBatchPy
 
 from neardup_stream.message import Record
 from neardup_stream.pipeline.offsets import next_offsets
@@ -82,6 +82,30 @@ async def test_a_batch_is_parsed_twice_at_most_and_every_read_is_full(
 
     assert counts == [16] * 4
     assert len(expansions) == 2
+
+
+@pytest.mark.parametrize("first", [0, 3, 150])
+async def test_records_before_such_a_one_are_not_parsed_again(
+    make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    topic = make_topic()
+    await produce(topic, [*[GOOD] * 200, BAD, GOOD], value=bytes(range(100)))
+    async with asyncio.timeout(WAIT_SECONDS), topic.source() as source:
+        await source.commit(next_offsets((await read_records(source, 202))[:first]))
+    parse, parsed = _DefaultRecordBatchPy._read_msg, 0
+
+    def count(batch: _DefaultRecordBatchPy) -> object:
+        nonlocal parsed
+        parsed += 1
+        return parse(batch)
+
+    monkeypatch.setattr(_DefaultRecordBatchPy, "_read_msg", count)
+    async with asyncio.timeout(WAIT_SECONDS), topic.source() as source:
+        records = await read_records(source, 202 - first)
+
+    assert [record.position.offset for record in records] == list(range(first, 202))
+    assert names(records)[-2:] == ["na\\xffme", "good"]
+    assert parsed == 2
 
 
 async def test_such_records_do_not_exceed_the_bytes_of_a_read(make_topic: MakeTopic) -> None:
