@@ -145,7 +145,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv .venv
 
 jars: .venv/.stamp-dev
-	$(BIN)/python -m tests.servers.jars
+	$(BIN)/python -m tests.servers.kafka
 
 packages:
 	$(call install,$(venv-package) $(server-packages))

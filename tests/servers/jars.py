@@ -1,7 +1,4 @@
-"""The Kafka broker's jars, fetched with Maven once and kept in `.cache/kafka`.
-
-`python -m tests.servers.jars` fetches them ahead of the first test.
-"""
+"""The jars of a Kafka broker, fetched with Maven into `.cache/kafka`, and the archive of their classes."""
 
 import hashlib
 import os
@@ -12,7 +9,7 @@ from pathlib import Path
 
 from tests.servers.process import find_program
 
-__all__ = ["KAFKA_FILES", "fetch_jars"]
+__all__ = ["KAFKA_FILES", "class_archive", "fetch_jars"]
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache" / "kafka"
@@ -35,6 +32,13 @@ def fetch_jars() -> Path:
     return jars
 
 
+def class_archive(java: str) -> Path:
+    """Return where a JVM's archive of the broker's classes is, or would be; another JVM has another one."""
+    program = Path(java).resolve()
+    identity = f"{program} {program.stat().st_mtime_ns}"
+    return fetch_jars().with_suffix(f".{hashlib.sha256(identity.encode()).hexdigest()[:16]}.jsa")
+
+
 def _download(pom: Path) -> Path:
     directory = Path(tempfile.mkdtemp(prefix="fetch-", dir=CACHE))
     maven = [find_program("mvn", package="maven"), "--batch-mode", "--quiet", "--file", str(pom)]
@@ -49,7 +53,3 @@ def _publish(fetched: Path, jars: Path) -> None:
         os.rename(fetched, jars)  # noqa: PTH104 - unlike pathlib's, this line says that it is one system call
     except OSError:  # another process was first
         shutil.rmtree(fetched)
-
-
-if __name__ == "__main__":
-    fetch_jars()
