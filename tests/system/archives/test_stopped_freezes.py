@@ -11,10 +11,14 @@ from tests.servers.process import is_paused, wait_until
 from tests.servers.program import piped_program
 
 LOCKS = Path("/proc/locks")
+PAGES = 8_000
+"""So many that the archive cannot have its name before a signal is received, also on a busy machine."""
 
 
 @pytest.mark.parametrize("step", ["spill", "merge", "hash"])
 def test_a_signal_while_an_archive_is_built_leaves_none(crawl: Path, step: str) -> None:
+    page = b'{"url":"https://site.example/%d","text":"page number %d of this site"}\n'
+    crawl.write_bytes(b"".join(page % (number, number) for number in range(PAGES)))
     paused = ["--set", f"failpoints.stop=before archive.{step}"]
 
     with piped_program(["freeze", str(crawl), "-o", str(crawl.with_name("x.nda")), *paused]) as run:
