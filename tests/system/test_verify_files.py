@@ -47,6 +47,23 @@ def test_a_run_over_files_is_judged_and_a_lost_event_is_found(tmp_path: Path) ->
     assert spoiled.returncode == 4
 
 
+def test_runs_over_one_index_are_judged_by_all_their_files(tmp_path: Path) -> None:
+    lines, state = PAGES.splitlines(keepends=True), ("--state", str(tmp_path / "state"))
+    flags = [*state]
+    for day, part in (("monday", lines[:20]), ("tuesday", [*lines[20:], b"no JSON either\n"])):
+        pages, events, letters = (tmp_path / f"{day}-{name}" for name in ("pages.jsonl", "events", "letters"))
+        pages.write_bytes(b"".join(part))
+        kept = ("--events", str(events), "--dead-letters", str(letters))
+        run = call("dedup", str(pages), *kept, *state)
+        assert run.returncode == 0, run.stderr
+        flags += ["--pages", str(pages), *kept]
+
+    run = call("verify", *flags)
+
+    assert {each["state"] for each in judged(run).values()} == {"held"}
+    assert run.returncode == 0
+
+
 def test_a_full_directory_for_temporary_files_ends_it_with_3_and_is_named(tmp_path: Path) -> None:
     flags, full = run_dedup(tmp_path), tmp_path / "full"
     full.mkdir()

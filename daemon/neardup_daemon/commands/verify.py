@@ -30,18 +30,30 @@ _FILE = NamedPath(exists=True, dir_okay=False, path_type=Path)
     help="Wait so long at most for the group to finish what is on the pages topic.",
 )
 @click.option(
-    "--pages", type=_FILE, multiple=True, metavar="FILE", help="Judge a run of 'dedup': what it was given."
+    "--pages",
+    type=_FILE,
+    multiple=True,
+    metavar="FILE",
+    help="Judge runs of 'dedup': what they were given; may be repeated.",
 )
-@click.option("--events", type=_FILE, metavar="FILE", help="The events of that run.")
-@click.option("--dead-letters", type=_FILE, metavar="FILE", help="What it refused, if that was kept.")
+@click.option(
+    "--events", type=_FILE, multiple=True, metavar="FILE", help="The events of these runs; may be repeated."
+)
+@click.option(
+    "--dead-letters",
+    type=_FILE,
+    multiple=True,
+    metavar="FILE",
+    help="What they refused, if that was kept; may be repeated.",
+)
 @with_state
 @with_json
 def verify(
     settings: Settings,
     wait_seconds: float,
     pages: tuple[Path, ...],
-    events: Path | None,
-    dead_letters: Path | None,
+    events: tuple[Path, ...],
+    dead_letters: tuple[Path, ...],
     state_dir: Path | None,
     *,
     as_json: bool,
@@ -59,16 +71,16 @@ def verify(
     """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.inspect.verification import readable, verified  # noqa: PLC0415 - Kafka and Redis are not for --help
     from neardup_daemon.inspect.verifying import read_history  # noqa: PLC0415 - the same
-    from neardup_daemon.inspect.verifying_files import FilesOfRun, read_files  # noqa: PLC0415 - the same
+    from neardup_daemon.inspect.verifying_files import FilesOfRuns, read_files  # noqa: PLC0415 - the same
 
     if bool(pages) != bool(events) or (state_dir and not pages):
         raise click.UsageError("--pages and --events go together, and --state with them")
     with part_progress() as on_part:
-        if events is None:
-            reading = asyncio.run(read_history(settings, wait_seconds, on_part))
-        else:
-            files = FilesOfRun(tuple(map(str, pages)), events, dead_letters, state_dir)
+        if events:
+            files = FilesOfRuns(tuple(map(str, pages)), events, dead_letters, state_dir)
             reading = asyncio.run(read_files(files, settings, on_part))
+        else:
+            reading = asyncio.run(read_history(settings, wait_seconds, on_part))
         verification = verified(reading, on_part)
     is_readable = sys.stdout.isatty() and not as_json
     click.echo(

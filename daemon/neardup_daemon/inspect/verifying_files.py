@@ -1,4 +1,4 @@
-"""Read a run of `dedup` back from its files and its index, for `verify`."""
+"""Read runs of `dedup` back from their files and their index, for `verify`."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -21,29 +21,29 @@ from neardup_stream.meters import NoMeters
 from neardup_stream.streams.files.source import FileSource
 from neardup_stream.wire.dead_letters import DeadLetterHeader, DeadLetterLine
 
-__all__ = ["FilesOfRun", "read_files"]
+__all__ = ["FilesOfRuns", "read_files"]
 
 _BATCH_RECORDS = 500
 _BATCH_BYTES = 8 << 20
 
 
-class FilesOfRun(NamedTuple):
-    """What a finished run of `dedup` was given and has written.
+class FilesOfRuns(NamedTuple):
+    """What finished runs of `dedup` over one index were given and have written.
 
     Attributes:
         pages: paths of regular files: a pipe is never the same input again.
-        events: path.
-        dead_letters: path; None where they were not kept.
+        events: paths, in the order of the runs.
+        dead_letters: paths; none where they were not kept.
         state_dir: what `--state` keeps; None for the Redis in the settings.
     """
 
     pages: tuple[str, ...]
-    events: Path
-    dead_letters: Path | None
+    events: tuple[Path, ...]
+    dead_letters: tuple[Path, ...]
     state_dir: Path | None
 
 
-async def read_files(files: FilesOfRun, settings: Settings, on_part: OnPart = unseen) -> Reading:
+async def read_files(files: FilesOfRuns, settings: Settings, on_part: OnPart = unseen) -> Reading:
     """Read the files, and everything that the index holds.
 
     Raises:
@@ -60,16 +60,14 @@ async def read_files(files: FilesOfRun, settings: Settings, on_part: OnPart = un
         inputs=inputs,
         committed=committed,
         events=spilled_messages(Message(key=None, value=line) for line in _lines(files.events)),
-        dead_letters=[]
-        if files.dead_letters is None
-        else spilled_messages(map(_letter, _lines(files.dead_letters))),
+        dead_letters=spilled_messages(map(_letter, _lines(files.dead_letters))),
         records={},
         clusters={},
     )
     async with open_stored_index(settings, files.state_dir) as stores:
         history = await read_stores(files_history, stores, on_part)
         in_force = await stores.tables.settings_in_force()
-    letters_since_ms = None if files.dead_letters is None else 0
+    letters_since_ms = 0 if files.dead_letters else None
     return Reading(
         history,
         expectations_of(in_force, is_quiet=True, events_since_ms=0, dead_letters_since_ms=letters_since_ms),
@@ -85,12 +83,13 @@ async def _inputs(paths: tuple[str, ...], settings: Settings) -> Sequence[Input]
     return inputs
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    try:
-        with path.open("rb") as file:
-            yield from (content for line in file if (content := line.rstrip(b"\n")))
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+def _lines(paths: Sequence[Path]) -> Iterator[bytes]:
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                yield from (content for line in file if (content := line.rstrip(b"\n")))
+        except OSError as error:
+            raise ConfigError(f"cannot read {path}: {error.strerror}") from error
 
 
 def _letter(line: bytes) -> Message:
