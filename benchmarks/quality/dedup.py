@@ -85,7 +85,7 @@ def find_duplicates(
         if program.returncode:
             sys.stderr.write(report)
             raise subprocess.CalledProcessError(program.returncode, command)
-        assert f"{feeder.count:,} pages in" in report, f"fed {feeder.count:,} pages, but: {report}"
+        assert f"{feeder.count:,} records in" in report, f"fed {feeder.count:,} pages, but: {report}"
         lines = clusters.read_bytes().splitlines()
     return [msgspec.json.decode(line, type=_Cluster).members for line in lines]
 

@@ -67,7 +67,7 @@ async def produce_files(
     files: tuple[str, ...],
     settings: Settings,
     produced: Produced,
-    on_pages: Callable[[int], None] | None = None,
+    on_records: Callable[[int], None] | None = None,
     *,
     skips_too_large: bool = False,
 ) -> None:
@@ -77,7 +77,7 @@ async def produce_files(
         files: paths, or `-` for standard input.
         settings: topic, brokers and limits; and whose names the fields of lines have.
         produced: counted up, also where this ends with an exception.
-        on_pages: called with the number of records published so far.
+        on_records: called with the number of records published so far.
         skips_too_large: refuse pages that are too large for the topic instead of stopping at the first.
 
     Raises:
@@ -97,8 +97,8 @@ async def produce_files(
             messages = messages_of(records, limits, produced, foreign)
             await sink.send(messages)
             produced.published += len(messages)
-            if on_pages is not None:
-                on_pages(produced.published)
+            if on_records is not None:
+                on_records(produced.published)
 
 
 class Limits(NamedTuple):

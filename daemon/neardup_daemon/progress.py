@@ -4,15 +4,15 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["OnPart", "page_progress", "part_progress", "share_progress", "unseen", "working"]
+__all__ = ["OnPart", "count_progress", "part_progress", "share_progress", "unseen", "working"]
 
 OnPart = Callable[[str, int, int], None]
 """Receives the name of the work, how much of it is done, and of how much."""
 
 
 @contextmanager
-def page_progress() -> Iterator[Callable[[int], None] | None]:
-    """Yield a function to call with the number of pages done so far; None without a terminal."""
+def count_progress(of: str) -> Iterator[Callable[[int], None] | None]:
+    """Yield a function to call with how many pages or records are done so far; None without a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -21,11 +21,11 @@ def page_progress() -> Iterator[Callable[[int], None] | None]:
 
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.completed:,} pages, {task.fields[rate]:,.0f} a second"),
+        TextColumn("{task.completed:,} {task.description}, {task.fields[rate]:,.0f} a second"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("pages", total=None, rate=0.0)
+        task = progress.add_task(of, total=None, rate=0.0)
         # The speed is not known before the second update.
         yield lambda count: progress.update(task, completed=count, rate=progress.tasks[0].speed or 0.0)
 

@@ -1,14 +1,43 @@
 """Counts the results of a run over files, for its summary and its progress bar."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
+from neardup_daemon.terminal import counted
 from neardup_stream.meters import NoMeters, Outcome
 from neardup_stream.wire.presets import PRESETS, Preset
 
-__all__ = ["Tally", "dead_letter_complaint", "missing_preset"]
+__all__ = ["Tally", "by_outcome", "by_reason", "dead_letter_complaint", "missing_preset"]
 
 _NEARLY_ALL = 0.95
+
+
+def by_outcome(counts: Iterable[tuple[str, int]], skipped: Counter[str]) -> str:
+    """Return how many records had each outcome, and of the skipped ones the reasons.
+
+    Args:
+        counts: records by outcome; those that are 0 are left out.
+        skipped: skipped records by reason.
+
+    >>> print(by_outcome([("unique", 7), ("skipped", 3), ("dead_letter", 1)], Counter(warc_type=2, status=1)))
+    7 unique, 3 skipped (2 warc_type, 1 status), 1 dead letter
+    """
+    return ", ".join(_part(outcome, count, skipped) for outcome, count in counts if count)
+
+
+def by_reason(counts: Counter[str]) -> str:
+    """Return how many records had each reason, the most frequent one first."""
+    return ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
+
+
+def _part(outcome: str, count: int, skipped: Counter[str]) -> str:
+    match outcome:
+        case "skipped":
+            return f"{count:,} skipped ({by_reason(skipped)})"
+        case "dead_letter":
+            return counted(count, "dead letter")
+        case _:
+            return f"{count:,} {outcome}"
 
 
 def dead_letter_complaint(dead: int, judged: int, files: Sequence[str] = ()) -> str:
@@ -58,20 +87,20 @@ class Tally(NoMeters):
     """Meters that add up.
 
     Args:
-        on_pages: called with the number of records finished so far.
+        on_records: called with the number of records finished so far.
 
     Attributes:
         outcomes: records by outcome; they sum to the records.
-        header_count: lines that were skipped as the header of a file.
+        skipped: skipped records by reason.
         bucket_cap_hit_count: ranges that were not read to their end.
     """
 
-    def __init__(self, on_pages: Callable[[int], None] | None = None) -> None:
+    def __init__(self, on_records: Callable[[int], None] | None = None) -> None:
         self.outcomes: Counter[Outcome] = Counter()
-        self.header_count = 0
+        self.skipped: Counter[str] = Counter()
         self.bucket_cap_hit_count = 0
-        self._on_pages = on_pages
-        self._page_count = 0
+        self._on_records = on_records
+        self._record_count = 0
 
     def complaint(self, files: Sequence[str] = ()) -> str:
         """Return a warning where nearly all records of these files are dead letters; empty otherwise."""
@@ -81,14 +110,15 @@ class Tally(NoMeters):
     def pages(self, count: int, size_bytes: int) -> None:
         """Add, and report the sum."""
         del size_bytes
-        self._page_count += count
-        if self._on_pages is not None:
-            self._on_pages(self._page_count)
+        self._record_count += count
+        if self._on_records is not None:
+            self._on_records(self._record_count)
 
     def outcome(self, outcome: Outcome, count: int, reason: str = "") -> None:
         """Add."""
         self.outcomes[outcome] += count
-        self.header_count += count if (outcome, reason) == ("skipped", "header") else 0
+        if outcome == "skipped":
+            self.skipped[reason] += count
 
     def bucket_cap_hits(self, count: int) -> None:
         """Add."""

@@ -36,7 +36,7 @@ def test_events_go_to_standard_output_and_the_summary_to_standard_error(tmp_path
     run = call("dedup", str(crawl))
 
     assert (run.returncode, pairs(run.stdout)) == (0, [("c", "a")])
-    assert "3 pages in" in run.stderr.decode()
+    assert "3 records in" in run.stderr.decode()
     assert "2 unique, 1 duplicate" in run.stderr.decode()
 
 
@@ -113,7 +113,7 @@ def test_dead_letters_are_counted_shown_and_written(tmp_path: Path) -> None:
     run = call("dedup", "-", "--dead-letters", str(letters), stdin=lines(*bad) + MONDAY)
 
     assert run.returncode == 0
-    assert "7 dead_letter" in run.stderr.decode()
+    assert "7 dead letters" in run.stderr.decode()
     assert run.stderr.decode().count("dead letter:") == 5
     assert len(letters.read_bytes().splitlines()) == 7
     assert json.loads(letters.read_bytes().splitlines()[0])["value"] == "json failed to parse"
@@ -135,7 +135,7 @@ def test_an_empty_input_is_no_error() -> None:
     run = call("dedup", "-")
 
     assert (run.returncode, run.stdout) == (0, b"")
-    assert "0 pages" in run.stderr.decode()
+    assert "0 records" in run.stderr.decode()
 
 
 @pytest.mark.parametrize(
@@ -302,7 +302,7 @@ def test_a_damaged_file_ends_with_4_after_all_that_could_be_read(tmp_path: Path)
 
     assert run.returncode == 4
     assert "cut.jsonl.gz: damaged" in run.stderr.decode()
-    assert "pages in" in run.stderr.decode()
+    assert "records in" in run.stderr.decode()
     assert pairs(events.read_bytes()) == [("c", "a"), ("d", "b")]
 
 

@@ -64,7 +64,7 @@ def outputs(index: StoredIndex, folder: Path, crawl: Path, *words: str) -> list[
         number(re.sub(made_by_chance, "", events)).splitlines(),
         sorted(number(clusters).splitlines()),
         letters,
-        re.search(r"pages in .* s: (.*)", run.stderr.decode())[1],  # type: ignore[index] # it is there
+        re.search(r"records in .* s: (.*)", run.stderr.decode())[1],  # type: ignore[index] # it is there
     ]
 
 

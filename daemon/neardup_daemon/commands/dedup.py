@@ -16,12 +16,12 @@ from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, defa
 from neardup_daemon.files_run_options import FilesRun
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.preparing import forked_parents
-from neardup_daemon.progress import page_progress
+from neardup_daemon.progress import count_progress
 from neardup_daemon.reports.findings import Findings
 from neardup_daemon.reports.rendering import Run
 from neardup_daemon.reports.writing import write_report
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.tally import Tally, missing_preset
+from neardup_daemon.tally import Tally, by_outcome, missing_preset
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.cut_short import Check
 from neardup_stream.errors import ConfigError
@@ -143,10 +143,10 @@ def dedup(
     _check(files_run, settings)
     configure_command_logs(settings.log.level, settings.log.format)
     start = perf_counter()
-    with _forked_workers(settings, files_run.workers) as forked, page_progress() as on_pages:
+    with _forked_workers(settings, files_run.workers) as forked, count_progress("records") as on_records:
         from neardup_daemon.files_run import run_over_files  # noqa: PLC0415 - the first worker loads meanwhile
 
-        tally = Tally(on_pages)
+        tally = Tally(on_records)
 
         def report(output: WaitingFile, found: Findings, is_complete: bool, check: Check) -> None:  # noqa: FBT001
             run = Run(files, dict(tally.outcomes), perf_counter() - start, is_complete)
@@ -164,7 +164,7 @@ def dedup(
         click.echo(f"dead letter: {printable(letter)}", err=True)
     if end.damage is not None:
         raise end.damage
-    if warning := missing_preset(tally.header_count, settings.page.preset):
+    if warning := missing_preset(tally.skipped["header"], settings.page.preset):
         click.echo(f"warning: {warning}", err=True)
     if complaint := tally.complaint(files):
         raise ConfigError(complaint)
@@ -191,16 +191,17 @@ def _check(run: FilesRun, settings: Settings) -> None:
 
 
 def _print_summary(tally: Tally, seconds: float, end: "FilesRunEnd") -> None:
-    pages = tally.outcomes.total()
-    parts = [f"{count:,} {outcome}" for outcome, count in tally.outcomes.most_common()]
-    found = f": {', '.join(parts)}" if parts else ""
-    click.echo(f"{counted(pages, 'page')} in {seconds:.1f} s{found}", err=True)
+    records = tally.outcomes.total()
+    found = f": {by_outcome(tally.outcomes.most_common(), tally.skipped)}" if records else ""
+    click.echo(f"{counted(records, 'record')} in {seconds:.1f} s{found}", err=True)
     if end.has_read_all and end.is_cut_short:
         if end.unwritten:
             paths = printable(", ".join(end.unwritten))
             click.echo(f"stopped after the files were read: not complete are {paths}", err=True)
     elif not end.is_complete:
-        click.echo("stopped before the files were read to their end: the output is of these pages", err=True)
+        click.echo(
+            "stopped before the files were read to their end: the output is of these records", err=True
+        )
     if tally.bucket_cap_hit_count:
         click.echo(
             f"{tally.bucket_cap_hit_count:,} ranges held more than index.bucket_cap entries;"

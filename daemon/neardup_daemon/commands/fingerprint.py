@@ -12,7 +12,7 @@ from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.preparing import build_preparation
-from neardup_daemon.progress import page_progress
+from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.meters import NoMeters
@@ -58,7 +58,7 @@ def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
 async def _print_fingerprints(settings: Settings, files: tuple[str, ...]) -> None:
     limits = settings.pipeline.limits()
     counts: Counter[str] = Counter()
-    with page_progress() as show_progress:
+    with count_progress("records") as show_progress:
         async with FileSource(files, settings.limits.max_page_bytes) as source:
             preparation = build_preparation(settings, NoMeters())  # compiles kernels: not for a mistyped name
             async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):

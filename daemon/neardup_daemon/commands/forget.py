@@ -9,7 +9,7 @@ from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_settings, with_state
 from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.tally import Tally
+from neardup_daemon.tally import Tally, by_outcome
 from neardup_daemon.terminal import counted
 
 __all__ = ["forget"]
@@ -53,6 +53,6 @@ def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, eve
     configure_command_logs(settings.log.level, settings.log.format)
     tally = Tally()
     code = asyncio.run(forget_in_state(ids, settings, state_dir, events or "-", tally))
-    parts = [f"{count:,} {outcome}" for outcome, count in tally.outcomes.items()]
-    click.echo(f"{counted(tally.outcomes.total(), 'page')}: {', '.join(parts)}", err=True)
+    outcomes = by_outcome(tally.outcomes.items(), tally.skipped)
+    click.echo(f"{counted(tally.outcomes.total(), 'page')}: {outcomes}", err=True)
     return code

@@ -10,7 +10,7 @@ import msgspec
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import with_json, with_settings, with_state
 from neardup_daemon.logs import configure_command_logs
-from neardup_daemon.progress import page_progress
+from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import dead_letter_complaint
 from neardup_daemon.terminal import counted, printable, printable_json
@@ -54,7 +54,7 @@ def learn(settings: Settings, files: tuple[str, ...], state_dir: Path | None) ->
     from neardup_daemon.frame_learning import learn_frames  # noqa: PLC0415 - Redis is not for --help
 
     configure_command_logs(settings.log.level, settings.log.format)
-    with page_progress() as on_pages:
+    with count_progress("pages") as on_pages:
         learned = asyncio.run(learn_frames(files, settings, state_dir, on_pages))
     click.echo(
         f"{counted(learned.page_count, 'page')} of {counted(learned.site_count, 'site')}:"

@@ -12,7 +12,7 @@ from neardup_daemon.commands.completion import FILE_NAME, NamedPath, complete_li
 from neardup_daemon.commands.options import Number, settings_files, with_settings, with_state
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
 from neardup_daemon.logs import configure_command_logs
-from neardup_daemon.progress import page_progress
+from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.streams.files.outputs import check_outputs
@@ -168,7 +168,7 @@ def freeze(
         **options,
     )
     start = perf_counter()
-    with forked_workers(run, settings) as forked, page_progress() as on_pages:
+    with forked_workers(run, settings) as forked, count_progress("pages") as on_pages:
         frozen = asyncio.run(write_archive(run, settings, on_pages or (lambda _count: None), forked))
     if isinstance(frozen, Stopped):
         click.echo("stopped: no archive was written", err=True)

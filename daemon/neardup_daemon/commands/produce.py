@@ -7,9 +7,9 @@ import click
 
 from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_settings
-from neardup_daemon.progress import page_progress
+from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.tally import dead_letter_complaint, missing_preset
+from neardup_daemon.tally import by_reason, dead_letter_complaint, missing_preset
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.errors import ConfigError
 
@@ -44,8 +44,8 @@ def produce(settings: Settings, files: tuple[str, ...], *, skips_too_large: bool
 
     produced = Produced()
     try:
-        with page_progress() as on_pages:
-            asyncio.run(produce_files(files, settings, produced, on_pages, skips_too_large=skips_too_large))
+        with count_progress("records") as on_records:
+            asyncio.run(produce_files(files, settings, produced, on_records, skips_too_large=skips_too_large))
     except BaseException:
         if produced != Produced():
             _report(produced, settings.kafka.pages_topic)
@@ -65,7 +65,6 @@ def _report(produced: "Produced", topic: str) -> None:
         ("record", " without a page", produced.skipped),
     ):
         if counts:
-            reasons = ", ".join(f"{count:,} {reason}" for reason, count in counts.most_common())
-            click.echo(f"{counted(counts.total(), what)}{where} left out: {reasons}", err=True)
+            click.echo(f"{counted(counts.total(), what)}{where} left out: {by_reason(counts)}", err=True)
     for bad in produced.first_bad:
         click.echo(f"bad page: {printable(bad)}", err=True)

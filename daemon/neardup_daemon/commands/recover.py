@@ -6,7 +6,7 @@ import click
 
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.logs import configure_command_logs
-from neardup_daemon.progress import page_progress
+from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable
 
@@ -30,7 +30,7 @@ def recover(settings: Settings) -> None:
     from neardup_daemon.repair.recovering import recover_index  # noqa: PLC0415 - Kafka and Redis are not for --help
 
     configure_command_logs(settings.log.level, settings.log.format)
-    with page_progress() as on_records:
+    with count_progress("records") as on_records:
         done = asyncio.run(recover_index(settings, on_records))
     click.echo(
         f"{counted(done.record_count, 'record')} judged again: {counted(done.page_count, 'page')},"
