@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from collections import Counter
 
 import click
 import msgspec
@@ -11,10 +10,11 @@ from msgspec import UNSET, UnsetType
 from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_settings
 from neardup_daemon.logs import configure_command_logs
+from neardup_daemon.prepared_tally import PreparedTally
 from neardup_daemon.preparing import build_preparation
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import counted, printable
+from neardup_daemon.terminal import printable
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.streams.files.inputs import STDIN
@@ -22,8 +22,6 @@ from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import FileSource
 
 __all__ = ["fingerprint"]
-
-_FIRST_DEAD_LETTERS = 5
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,29 +55,25 @@ def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
 
 async def _print_fingerprints(settings: Settings, files: tuple[str, ...]) -> None:
     limits = settings.pipeline.limits()
-    counts: Counter[str] = Counter()
+    tally = PreparedTally()
     with count_progress("records") as show_progress:
         async with FileSource(files, settings.limits.max_page_bytes) as source:
             preparation = build_preparation(settings, NoMeters())  # compiles kernels: not for a mistyped name
             async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
-                _print_batch(preparation.prepare(records), counts, source)
+                _print_batch(preparation.prepare(records), tally, source)
                 if show_progress is not None:
-                    show_progress(counts.total())
-    _print_counts(counts)
+                    show_progress(tally.outcomes.total())
+    click.echo(tally, err=True)
 
 
-def _print_batch(prepared: Prepared, counts: Counter[str], source: FileSource) -> None:
+def _print_batch(prepared: Prepared, tally: PreparedTally, source: FileSource) -> None:
     lines = (msgspec.json.encode(_line(arrival)) for arrival in prepared.arrivals)
     sys.stdout.buffer.write(b"".join(line + b"\n" for line in lines))
     sys.stdout.buffer.flush()
-    for rejected in prepared.rejected[: max(0, _FIRST_DEAD_LETTERS - counts["dead letters"])]:
-        place = source.place_of(rejected.record.position)
-        click.echo(f"dead letter: {printable(place)}: {printable(rejected.error)}", err=True)
-    counts["fingerprinted"] += sum(arrival.is_decided for arrival in prepared.arrivals)
-    counts["undecided"] += sum(not arrival.is_decided for arrival in prepared.arrivals)
-    counts["dead letters"] += len(prepared.rejected)
-    counts["skipped"] += len(prepared.skipped)
-    counts["forgotten"] += len(prepared.forgets)
+    tally.outcomes["fingerprinted"] += sum(arrival.is_decided for arrival in prepared.arrivals)
+    tally.outcomes["undecided"] += sum(not arrival.is_decided for arrival in prepared.arrivals)
+    for letter in tally.add_others(prepared, source.place_of):
+        click.echo(f"dead letter: {printable(letter)}", err=True)
 
 
 def _line(arrival: Arrival) -> _Line:
@@ -91,9 +85,3 @@ def _line(arrival: Arrival) -> _Line:
         tokens=arrival.token_count,
         undecided=UNSET if arrival.is_decided else "too_short",
     )
-
-
-def _print_counts(counts: Counter[str]) -> None:
-    """Print the number of records and how many had each outcome, without those that are 0."""
-    parts = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
-    click.echo(f"{counted(counts.total(), 'record')}: {parts or 'none'}", err=True)

@@ -2,7 +2,13 @@
 
 from collections import Counter
 
+from neardup_daemon.prepared_tally import PreparedTally
 from neardup_daemon.tally import Tally, by_outcome
+
+from neardup_stream.errors import BadPage
+from neardup_stream.message import Partition, Position, Record
+from neardup_stream.pipeline.arrival import Prepared, Rejected, SkippedRecord, metadata_of
+from neardup_stream.streams.files.source import record_number
 
 
 def test_records_are_reported_while_they_are_counted() -> None:
@@ -29,3 +35,25 @@ def test_a_summary_says_why_records_are_skipped() -> None:
 def test_a_summary_uses_the_singular_and_leaves_out_outcomes_of_no_record() -> None:
     assert by_outcome([("unique", 0), ("dead_letter", 1)], Counter()) == "1 dead letter"
     assert by_outcome([("dead_letter", 2), ("undecided", 1)], Counter()) == "2 dead letters, 1 undecided"
+
+
+def test_five_dead_letters_of_all_batches_are_shown_and_the_others_counted() -> None:
+    records = [Record(position=Position(Partition("files", 0), n), key=None, value=b"") for n in range(4)]
+    letters = Prepared([], [Rejected(each, BadPage("not_json", "cut off")) for each in records], [], 0)
+    skipped = Prepared([], [], [SkippedRecord(metadata_of(records[0]), "header")], 0)
+    tally = PreparedTally()
+
+    shown = [tally.add_others(batch, record_number) for batch in (letters, skipped, letters)]
+
+    assert [len(each) for each in shown] == [4, 0, 1]
+    assert shown[2] == ["record 1: not_json: cut off"]
+    assert str(tally) == "9 records: 8 dead letters, 1 skipped (1 header)"
+
+
+def test_one_dead_letter_is_in_the_singular_and_no_record_is_none() -> None:
+    tally = PreparedTally()
+    assert str(tally) == "0 records: none"
+
+    tally.outcomes["dead_letter"] += 1
+
+    assert str(tally) == "1 record: 1 dead letter"
