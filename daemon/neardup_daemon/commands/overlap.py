@@ -79,18 +79,21 @@ def overlap(
         find_overlaps,
         readable,
     )
+    from neardup_daemon.prepared_tally import PreparedTally  # noqa: PLC0415 - the same
 
     is_readable = sys.stdout.isatty() and not as_json
 
     async def show() -> None:
         request = OverlapRequest(files, archives, min_tokens, common_pages, min_hits)
-        async for answer in find_overlaps(request, settings):
+        tally = PreparedTally()
+        async for answer in find_overlaps(request, settings, tally):
             if isinstance(answer, str):
-                click.echo(printable(answer), err=True)
+                click.echo(f"dead letter: {printable(answer)}", err=True)
             elif is_readable:
                 click.echo(readable(*answer))
             else:
                 click.echo(printable_json(msgspec.json.encode(answer[0]).decode()))
+        click.echo(tally, err=True)
 
     configure_command_logs(settings.log.level, settings.log.format)
     asyncio.run(show())

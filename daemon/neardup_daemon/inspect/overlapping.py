@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from neardup_daemon.archives import require_text_fit
+from neardup_daemon.prepared_tally import PreparedTally
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
@@ -20,7 +21,7 @@ from neardup_stream.indexes.passages import LEAST_HITS, LEAST_TOKENS, Overlap, P
 from neardup_stream.message import Partition, Position, Record
 from neardup_stream.meters import NoMeters
 from neardup_stream.page import Page, PageId
-from neardup_stream.pipeline.arrival import Arrival, Prepared
+from neardup_stream.pipeline.arrival import Arrival
 from neardup_stream.streams.files.file_names import utf8_name
 from neardup_stream.streams.files.inputs import check_readable, has_ending
 from neardup_stream.streams.files.source import FileSource, PlaceOf, check_inputs
@@ -119,12 +120,17 @@ class PageOverlaps(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def find_overlaps(
-    request: OverlapRequest, settings: Settings
+    request: OverlapRequest, settings: Settings, tally: PreparedTally
 ) -> AsyncIterator[tuple[PageOverlaps, str] | str]:
     """Look for each page in all archives.
 
+    Args:
+        request: what to look for, and where.
+        settings: how pages are read.
+        tally: counts the records.
+
     Yields:
-        What was found with the visible text of the page, or what is wrong with a page that cannot be read.
+        What was found with the visible text of the page, or what one of the first few dead letters is about.
 
     Raises:
         ConfigError: a file cannot be read, or an archive was frozen without passages or with other settings.
@@ -141,8 +147,9 @@ async def find_overlaps(
     async with open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation:
         async for records, place_of in _records(pages, crawls, settings):
             prepared = await asyncio.to_thread(preparation.prepare, records)
-            for complaint in _complaints(prepared, place_of):
-                yield complaint
+            tally.outcomes["compared"] += len(prepared.arrivals)
+            for letter in tally.add_others(prepared, place_of):
+                yield letter
             for arrival in prepared.arrivals:
                 text = arrival.kept.text.decode("utf-8", "surrogatepass") if arrival.kept else ""
                 yield _page_overlaps(arrival, text, archives, request), text
@@ -191,13 +198,6 @@ def _file_record(name: str, number: int, max_page_bytes: int) -> Record:
         charset="utf-8",
     )
     return Record(position=Position(Partition("files", 0), number), key=None, value=b"", decoded=page)
-
-
-def _complaints(prepared: Prepared, place_of: PlaceOf) -> Iterator[str]:
-    for rejected in prepared.rejected:
-        yield f"dead letter: {place_of(rejected.record.position)}: {rejected.error}"
-    for skipped in prepared.skipped:
-        yield f"skipped: {place_of(skipped.record.position)}: {skipped.reason}"
 
 
 def _page_overlaps(

@@ -86,8 +86,9 @@ def test_overlaps_name_the_places_of_what_is_no_page(crawl: Path) -> None:
     files = map(str, (deep, pages, other))
     run = call("overlap", *files, "--against", str(path), "--set", "limits.max_depth=20")
 
-    places = [line.split(": ")[:3] for line in run.stderr.decode().splitlines()]
-    assert places == [
+    *letters, summary = run.stderr.decode().splitlines()
+    assert summary == "4 records: 1 compared, 3 dead letters"
+    assert [line.split(": ")[:3] for line in letters] == [
         ["dead letter", str(deep), "over_limit"],
         ["dead letter", f"{pages}, line 2", "not_json"],
         ["dead letter", f"{other}, line 1", "not_json"],

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import msgspec
 from neardup_daemon.inspect.overlapping import OverlapRequest, PageOverlaps, find_overlaps
+from neardup_daemon.prepared_tally import PreparedTally
 from neardup_daemon.settings.settings import Settings
+
+from tests.unit.streams.archives import resource, warc_record
 
 HEAVY = "<p>".join(f"word{number}" for number in range(250_000))
 
@@ -19,10 +22,25 @@ async def test_a_page_over_the_limits_is_a_complaint_and_the_next_page_is_looked
     )
 
     request = OverlapRequest((str(heavy), str(light)), ())
-    complaint, answer = [each async for each in find_overlaps(request, settings)]
+    complaint, answer = [each async for each in find_overlaps(request, settings, PreparedTally())]
 
     assert isinstance(complaint, str)
     assert "page_seconds" in complaint
     assert isinstance(answer, tuple)
     assert isinstance(answer[0], PageOverlaps)
     assert answer[0].id == str(light)
+
+
+async def test_records_without_a_page_are_counted_and_five_dead_letters_shown(tmp_path: Path) -> None:
+    crawl, bad, tally = tmp_path / "crawl.warc", tmp_path / "bad.jsonl", PreparedTally()
+    uri = "http://a.example/"
+    asked = warc_record("request", uri, b"GET / HTTP/1.1\r\n\r\n", "application/http")
+    crawl.write_bytes(asked + resource(uri, b"some words", "text/plain") + asked)
+    bad.write_bytes(b"none\n" * 7)
+
+    request = OverlapRequest((str(crawl), str(bad)), ())
+    found = [each async for each in find_overlaps(request, Settings(), tally)]
+
+    letters = [each.split(": ")[:2] for each in found if isinstance(each, str)]
+    assert letters == [[f"{bad}, line {number}", "not_json"] for number in range(1, 6)]
+    assert str(tally) == "10 records: 1 compared, 7 dead letters, 2 skipped (2 warc_type)"
