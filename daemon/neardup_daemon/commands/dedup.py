@@ -71,7 +71,9 @@ class _Options(TypedDict):
     "corpus",
     metavar="FILE",
     type=FILE_NAME,
-    help="Write the pages of the input without their duplicates there, at the end: .jsonl or .parquet.",
+    help="Write the pages of the input without their duplicates there, at the end. FILE.jsonl (.jl, .ndjson)"
+    " holds the lines and rows of JSON Lines and Parquet files, FILE.parquet those of Parquet files alone."
+    " For WARC files see --write-warc.",
 )
 @click.option(
     "--write-warc",

@@ -9,6 +9,9 @@ import pytest
 from neardup_daemon.cli import main
 from neardup_daemon.exit_codes import USAGE
 
+from neardup_stream.streams.files.jsonl import JSON_LINES_ENDINGS
+from neardup_stream.streams.files.parquet import PARQUET_ENDING
+
 RUN = """
 import sys
 from neardup_daemon.cli import main
@@ -51,6 +54,16 @@ def test_the_largest_numbers_have_a_plan(capsys: pytest.CaptureFixture[str]) -> 
 
     assert main(["plan", *largest, "--master-gib", "0.1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
+
+
+def test_the_help_of_kept_pages_names_the_formats_that_are_written(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    main(["dedup", "--help"])
+
+    _, _, described = capsys.readouterr().out.partition("--keep-representatives FILE ")
+    described, _, _ = described.partition("--write-warc OUT.warc.gz ")
+    assert all(ending in described for ending in (*JSON_LINES_ENDINGS, PARQUET_ENDING))
 
 
 @pytest.mark.parametrize("output", ["--events", "--clusters", "--dead-letters", "--report"])
