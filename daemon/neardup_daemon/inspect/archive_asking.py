@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from neardup_daemon.archives import open_archives
-from neardup_daemon.inspect.page_lookup import STDIN, named_ids, read_given
+from neardup_daemon.inspect.page_lookup import STDIN, named_ids, read_given, reporting_no_file
 from neardup_daemon.preparing import verdict_config
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable
@@ -89,7 +89,8 @@ def query_archives(name: str, paths: Sequence[Path], settings: Settings) -> Arch
     if name != STDIN:
         entries = tuple(_entries(named_ids(name), archives))
         if not entries:
-            raise ConfigError(f"{', '.join(map(str, paths))} has no page {name!r}")
+            with reporting_no_file(name):
+                raise ConfigError(f"{', '.join(map(str, paths))} has no page {name!r}")
         return ArchiveAnswer(entries=entries, matches=())
     page = read_given(STDIN, settings)
     return ArchiveAnswer(

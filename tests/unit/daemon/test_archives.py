@@ -10,6 +10,7 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 from neardup_daemon.archives import ReloadedArchives, archive_schema, open_archive
+from neardup_daemon.inspect.archive_asking import query_archives
 from neardup_daemon.loop_wiring import build_consultation
 from neardup_daemon.policy import policy
 from neardup_daemon.settings.settings import Settings
@@ -251,3 +252,15 @@ def test_forgets_of_another_archive_are_refused(path: Path, tmp_path: Path) -> N
 
     with pytest.raises(CorruptData, match="belongs to another archive"):
         open_archive(path, SETTINGS)
+
+
+def test_a_file_in_the_place_of_a_page_is_not_read_and_the_message_says_how_it_is(
+    path: Path, tmp_path: Path
+) -> None:
+    page = tmp_path / "page.json"
+    page.write_text("{}")
+
+    with pytest.raises(ConfigError, match=r"is not read: give its page to - instead; .*old\.nda has no page"):
+        query_archives(str(page), [path], SETTINGS)
+    with pytest.raises(ConfigError, match=r"^[^;]*old\.nda has no page 'http://a\.example/page\.json'"):
+        query_archives("http://a.example/page.json", [path], SETTINGS)
