@@ -1,12 +1,13 @@
-"""Format strings for a terminal: make those from outside safe, and put counts with their nouns."""
+"""Format strings for a terminal: make those from outside safe, count nouns, and wrap lines."""
 
 import shlex
 import sys
 from pathlib import Path
-from shutil import which
+from shutil import get_terminal_size, which
+from textwrap import TextWrapper
 from typing import Final
 
-__all__ = ["PROGRAM", "counted", "printable", "printable_json", "running_program"]
+__all__ = ["PROGRAM", "counted", "printable", "printable_json", "running_program", "wrapped"]
 
 PROGRAM: Final = "neardup-stream"
 
@@ -64,3 +65,15 @@ def printable_json(json: str) -> str:
         json: in one line, from an encoder that leaves C1 and controls of direction as they are.
     """
     return json.translate(_AS_JSON)
+
+
+def wrapped(line: str) -> str:
+    """Return a line wrapped between words at the width of the terminal, with its indentation kept.
+
+    A word that is longer than a line, such as a URL, stays in one piece, so that it can be copied.
+    """
+    indent = line[: len(line) - len(line.lstrip())]
+    wrapper = TextWrapper(
+        get_terminal_size().columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return wrapper.fill(line)

@@ -14,7 +14,7 @@ from neardup_daemon.archives import require_text_fit
 from neardup_daemon.prepared_tally import PreparedTally
 from neardup_daemon.preparing import open_preparation
 from neardup_daemon.settings.settings import Settings
-from neardup_daemon.terminal import printable
+from neardup_daemon.terminal import printable, wrapped
 from neardup_stream.archive.texts import TEXTS
 from neardup_stream.errors import ConfigError
 from neardup_stream.indexes.passages import LEAST_HITS, LEAST_TOKENS, Overlap, Passage, PassageIndex
@@ -157,7 +157,7 @@ async def find_overlaps(
 
 def readable(found: PageOverlaps, text: str) -> str:
     """Return the same as text for a person, with the passages marked."""
-    return "\n".join(_lines(found, text))
+    return "\n".join(map(wrapped, _lines(found, text)))
 
 
 async def _records(

@@ -13,7 +13,7 @@ from neardup_daemon.inspect.following import readable as readable_event
 from neardup_daemon.inspect.page_facts import MatchFacts, PageFacts
 from neardup_daemon.inspect.querying import Answer, readable
 from neardup_daemon.logs import LogFormat, configure_logs, log_event
-from neardup_daemon.terminal import printable, printable_json, running_program
+from neardup_daemon.terminal import printable, printable_json, running_program, wrapped
 from rich.console import Console
 
 from neardup_stream.event_parts import EventCluster, Representative
@@ -174,3 +174,12 @@ def test_the_running_program_is_called_by_a_path_unless_the_shell_finds_it(
     monkeypatch.setenv("PATH", str(tmp_path / "elsewhere"))
     assert running_program(str(program)) == str(program)
     assert running_program("/lib/neardup_daemon/__main__.py").endswith(" -m neardup_daemon")
+
+
+def test_a_line_is_wrapped_between_words_and_a_long_word_stays_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "20")
+    url = "https://a.example/a-long-path"
+
+    assert wrapped("      a few words, more words") == "      a few words,\n      more words"
+    assert wrapped(f"  12.5% of {url}  twice") == f"  12.5% of\n  {url}\n  twice"
+    assert wrapped("short") == "short"
