@@ -87,23 +87,33 @@ def _show(record: Record, follow: Follow) -> None:
         return
     try:
         click.echo(readable(event))
-    except (KeyError, TypeError, AttributeError, msgspec.DecodeError, RecursionError):
+    except (KeyError, TypeError, ValueError, AttributeError, msgspec.DecodeError, RecursionError):
         click.secho(f"not an event of ours: {printable(event.type)}", fg="red", err=True)
 
 
 def readable(event: CloudEvent[msgspec.Raw]) -> str:
-    """Return a few lines for a person: what happened to which page, and the nearest pages it matches."""
+    """Return a few lines for a person: what happened to which page, and the best of the pages it matches."""
     data: dict[str, Any] = msgspec.json.decode(event.data)
     name = event.type.removeprefix("io.neardup.").removesuffix(".v1")
     kind = f" ({data['kind']})" if "kind" in data else ""
     lines = [f"{click.style(printable(name + kind), bold=True)}  {printable(_subject(name, data))}"]
-    for match in data.get("matches", ())[:_MATCHES_SHOWN]:
-        distance = click.style(printable(f"{match['distance_bits']} bits"), fg="green")
-        lines.append(f"  {distance}  {printable(match['url'])}")
-    hidden = data.get("matches_total", 0) - _MATCHES_SHOWN
+    for match in data.get("matches", data.get("containers", ()))[:_MATCHES_SHOWN]:
+        figures = click.style(printable(_figures(name, match)), fg="green")
+        lines.append(f"  {figures}  {printable(match['url'])}")
+    hidden = data.get("matches_total", data.get("containers_total", 0)) - _MATCHES_SHOWN
     if hidden > 0:
         lines.append(click.style(f"  and {hidden:,} more", dim=True))
     return "\n".join(lines)
+
+
+def _figures(name: str, match: dict[str, Any]) -> str:
+    """Return the figures that decided: the bits where pages are compared by simhash alone."""
+    bits = f"{match['distance_bits']} bits"
+    if "resemblance" not in match:
+        return bits
+    if name == "contained":
+        return f"{match['containment']:.1%} of it, {match['contained_in']:.1%} of"
+    return f"{match['resemblance']:.1%} alike, {bits}"
 
 
 def _subject(name: str, data: dict[str, Any]) -> str:

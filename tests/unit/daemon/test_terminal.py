@@ -16,7 +16,7 @@ from neardup_daemon.logs import LogFormat, configure_logs, log_event
 from neardup_daemon.terminal import printable, printable_json, running_program, wrapped
 from rich.console import Console
 
-from neardup_stream.event_parts import EventCluster, Representative
+from neardup_stream.event_parts import EventCluster, EventMatch, Representative
 from neardup_stream.events import EventName
 from neardup_stream.wire.events import CloudEvent, from_message, to_message
 from tests.unit.wire.example_events import EXAMPLES, about
@@ -127,6 +127,31 @@ def test_tail_shows_what_every_event_is_about(name: EventName, shown: str) -> No
     event = from_message(to_message(about(name, EXAMPLES[name])))
 
     assert click.unstyle(readable_event(event)).split("\n")[0] == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    {
+        "duplicate": "83.0% alike, 9 bits  http://example.com/0",
+        "contained": "97.0% of it, 31.0% of  http://example.com/0",
+    }.items(),
+)
+def test_tail_shows_the_figures_that_decided_a_verdict(name: EventName, shown: str) -> None:
+    match = EventMatch(
+        id="page-0",
+        url="http://example.com/0",
+        version=1,
+        distance_bits=9,
+        resemblance=0.83,
+        containment=0.97,
+        contained_in=0.31,
+    )
+    field = "containers" if name == "contained" else "matches"
+    data = msgspec.structs.replace(EXAMPLES[name], **{field: (match,)})
+
+    _, line = click.unstyle(readable_event(from_message(to_message(about(name, data))))).split("\n")
+
+    assert line == f"  {shown}"
 
 
 def test_every_schema_of_an_event_has_an_example() -> None:
