@@ -35,7 +35,7 @@ def configure_logs(level: LogLevel, log_format: LogFormat, stream: TextIO | None
 
     Libraries log from WARNING on, whatever the level.
     """
-    handler = logging.StreamHandler(stream or sys.stderr)
+    handler = logging.StreamHandler(stream) if stream else _ToStandardError()
     handler.setFormatter(_JsonLines() if log_format == "json" else _Text())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     logging.captureWarnings(capture=True)
@@ -69,6 +69,14 @@ def log_event(logger: logging.Logger, event: str, level: int = logging.INFO, **f
         fields: facts, with units in their names; anything that is not JSON is written as text.
     """
     logger.log(level, event, extra={"fields": fields})
+
+
+class _ToStandardError(logging.StreamHandler[TextIO]):
+    """Writes to standard error as it is at that moment: progress replaces it, to keep its line the last."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.stream = sys.stderr
+        super().emit(record)
 
 
 class _JsonLines(logging.Formatter):

@@ -1,10 +1,13 @@
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
 
+import click
 import pytest
 from neardup_daemon.logs import LogFormat, configure_command_logs, configure_logs, log_event
+from neardup_daemon.progress import count_progress
 
 logger = logging.getLogger("daemon.test")
 
@@ -100,3 +103,26 @@ def test_a_command_logs_text_to_a_terminal_and_the_configured_format_elsewhere(
     log_event(logger, "started")
 
     assert stream.getvalue().endswith("started\n") == is_terminal
+
+
+@pytest.mark.parametrize("is_configured_first", [True, False])
+def test_a_line_is_written_above_the_progress_line(
+    *, is_configured_first: bool, stream: io.StringIO, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    if is_configured_first:
+        configure_command_logs("info", "json")
+
+    with count_progress("records") as show:
+        if not is_configured_first:
+            configure_command_logs("info", "json")
+        assert show
+        show(5)
+        log_event(logger, "stopped")
+    log_event(logger, "written")
+
+    lines = re.split("[\r\n]+", click.unstyle(stream.getvalue()))
+    assert any(" records, " in line for line in lines)
+    assert [line[9:] for line in lines if "info" in line] == ["info    stopped", "info    written"]
