@@ -2,8 +2,10 @@
 
 import os
 import pty
+import re
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.pipelines import essay, page_json
@@ -21,6 +23,17 @@ def test_a_command_on_a_terminal_shows_its_progress_and_ends_well(tmp_path: Path
     assert code == 0, said.decode()
     assert b"500 records, " in said
     assert b"Traceback" not in said
+
+
+def test_dead_letters_are_shown_above_the_progress(tmp_path: Path) -> None:
+    crawl = tmp_path / "crawl.jsonl"
+    crawl.write_bytes(page_json("p", essay(1)) + b"\nnone\n")
+
+    code, said = on_terminal("fingerprint", str(crawl))
+
+    lines = re.split("[\r\n]+", click.unstyle(said.decode()))
+    (letter,) = (line for line in lines if "dead letter: " in line)
+    assert (code, letter.partition(": ")[0]) == (0, "dead letter")
 
 
 @pytest.mark.parametrize("command", ["rebuild", "expire"])

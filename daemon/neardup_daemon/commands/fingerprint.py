@@ -73,7 +73,7 @@ def _print_batch(prepared: Prepared, tally: PreparedTally, source: FileSource) -
     tally.outcomes["fingerprinted"] += sum(arrival.is_decided for arrival in prepared.arrivals)
     tally.outcomes["undecided"] += sum(not arrival.is_decided for arrival in prepared.arrivals)
     for letter in tally.add_others(prepared, source.place_of):
-        click.echo(f"dead letter: {printable(letter)}", err=True)
+        sys.stderr.write(f"dead letter: {printable(letter)}\n")  # above the progress, which click bypasses
 
 
 def _line(arrival: Arrival) -> _Line:
