@@ -140,7 +140,12 @@ class Retries:
         is_logged = self._is_waited_for(failure)
         wait.failure = failure
         if not is_logged:
-            fields = {"dependency": dependency, "reason": reason, "error": str(error)}
+            fields = {
+                "dependency": dependency,
+                "reason": reason,
+                "retry_deadline_seconds": self._retry_policy.retry_deadline_seconds,
+                "error": str(error),
+            }
             _logger.warning("dependency_unavailable", extra={"fields": fields})
         self._on_unavailable(error)
 

@@ -70,6 +70,21 @@ async def test_every_failure_is_counted_and_only_another_reason_is_news(
     assert [record.__dict__["fields"]["reason"] for record in caplog.records] == ["out_of_memory", "loading"]
 
 
+async def test_the_first_failure_is_logged_at_once_with_the_dependency_and_the_deadline(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    policy = RetryPolicy(retry_deadline_seconds=0)
+
+    with caplog.at_level(logging.WARNING), pytest.raises(DependencyLost):
+        await Retries(policy, NoMeters(), lambda _error: None).retry(
+            Flaky(StoreUnavailable("no server")).step
+        )
+
+    (record,) = caplog.records
+    assert record.__dict__["fields"]["dependency"] == "store"
+    assert record.__dict__["fields"]["retry_deadline_seconds"] == 0
+
+
 async def test_steps_that_wait_for_the_same_reason_are_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     condition: list[Unavailable | None] = []
     retries = Retries(QUICK, NoMeters(), condition.append)
