@@ -212,7 +212,8 @@ def _explained(error: Exception) -> int:
         with contextlib.suppress(OSError):
             error.show()
     elif code != READER_LEFT:
-        _report("; ".join(dict.fromkeys(_sentence(leaf) for leaf in leaves(error))))
+        sentence = "; ".join(dict.fromkeys(_sentence(leaf) for leaf in leaves(error)))
+        _report(sentence, is_logged=not isinstance(error, click.UsageError))
     return code
 
 
@@ -226,10 +227,15 @@ def _sentence(error: BaseException) -> str:
     return str(error)
 
 
-def _report(sentence: str) -> None:
-    """Print one line: JSON for a log collector, else text for a person; drop it if it cannot be written."""
+def _report(sentence: str, *, is_logged: bool = True) -> None:
+    """Print one line: JSON for a log collector, else text for a person; drop it if it cannot be written.
+
+    Args:
+        sentence: what is wrong.
+        is_logged: False for a wrong command line, which may be refused before logs are set up.
+    """
     line = printable(redact(" ".join(sentence.split())))
-    if are_for_collectors():
+    if is_logged and are_for_collectors():
         log_event(_logger, "failed", level=logging.ERROR, error=line)
         return
     with contextlib.suppress(OSError):

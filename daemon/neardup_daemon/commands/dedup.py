@@ -14,7 +14,6 @@ from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import used_files, with_settings
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
 from neardup_daemon.files_run_options import FilesRun
-from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.preparing import forked_parents
 from neardup_daemon.progress import count_progress
 from neardup_daemon.reports.findings import Findings
@@ -51,7 +50,7 @@ class _Options(TypedDict):
 
 
 @click.command()
-@with_settings("index.expected_pages", "clusters.rule", "events.unique", "page.preset")
+@with_settings("index.expected_pages", "clusters.rule", "events.unique", "page.preset", has_logs=True)
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=FILE_NAME)
 @click.option(
     "--events",
@@ -143,7 +142,6 @@ def dedup(
     if archives:
         settings = replace(settings, archive=replace(settings.archive, files=archives))
     _check(files_run, settings)
-    configure_command_logs(settings.log.level, settings.log.format)
     start = perf_counter()
     with _forked_workers(settings, files_run.workers) as forked, count_progress("records") as on_records:
         from neardup_daemon.files_run import run_over_files  # noqa: PLC0415 - the first worker loads meanwhile

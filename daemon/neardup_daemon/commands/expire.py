@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from neardup_daemon.commands.options import with_settings, with_state
-from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import share_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
@@ -15,7 +14,7 @@ __all__ = ["expire"]
 
 
 @click.command()
-@with_settings("redis.url", "redis.namespace", "retention.seconds", "retention.stub_seconds")
+@with_settings("redis.url", "redis.namespace", "retention.seconds", "retention.stub_seconds", has_logs=True)
 @with_state
 def expire(settings: Settings, state_dir: Path | None) -> None:
     """Expire pages that were not seen for retention.seconds, and drop stubs after retention.stub_seconds.
@@ -29,7 +28,6 @@ def expire(settings: Settings, state_dir: Path | None) -> None:
     """
     from neardup_daemon.repair.expiring import expire_now  # noqa: PLC0415 - Redis is not for --help
 
-    configure_command_logs(settings.log.level, settings.log.format)
     if not settings.retention.seconds:
         click.echo("retention.seconds is 0, so all pages are kept and only old stubs dropped", err=True)
     with share_progress("looking at page records") as on_slots:

@@ -9,7 +9,6 @@ from msgspec import UNSET, UnsetType
 
 from neardup_daemon.commands.completion import FILE_NAME
 from neardup_daemon.commands.options import with_settings
-from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.prepared_tally import PreparedTally
 from neardup_daemon.preparing import build_preparation
 from neardup_daemon.progress import count_progress
@@ -35,7 +34,9 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @click.command()
-@with_settings("text.extraction", "text.window_tokens", "verdict.min_tokens", "limits.max_page_bytes")
+@with_settings(
+    "text.extraction", "text.window_tokens", "verdict.min_tokens", "limits.max_page_bytes", has_logs=True
+)
 @click.argument("files", nargs=-1, metavar="[FILE…]", type=FILE_NAME)
 def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
     """Print the simhash of each page, one JSON object a line.
@@ -49,7 +50,6 @@ def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
             jq -r '.simhash // empty' | neardup-stream find-all -b 6 -d 3
     """  # noqa: D301 - the backspace makes click keep the line breaks below
     check_outputs(files or (STDIN,), ("-",))
-    configure_command_logs(settings.log.level, settings.log.format)
     asyncio.run(_print_fingerprints(settings, files or (STDIN,)))
 
 

@@ -39,6 +39,8 @@ def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, eve
         neardup-stream forget https://example.com/old --config neardup.toml
         neardup-stream forget page-17 page-18 --state ./index > gone.jsonl
     """  # noqa: D301 - the backspace makes click keep the line breaks below
+    if state_dir is not None:
+        configure_command_logs(settings.log.level, settings.log.format)
     from neardup_daemon.inspect.page_lookup import named_ids  # noqa: PLC0415 - the same
     from neardup_daemon.repair.forgetting import forget_in_state, publish_forgets  # noqa: PLC0415 - Kafka is not for --help
 
@@ -50,7 +52,6 @@ def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, eve
         asyncio.run(publish_forgets(ids, settings))
         click.echo(f"{counted(len(ids), 'forget')} published to {settings.kafka.pages_topic}", err=True)
         return 0
-    configure_command_logs(settings.log.level, settings.log.format)
     tally = Tally()
     code = asyncio.run(forget_in_state(ids, settings, state_dir, events or "-", tally))
     outcomes = by_outcome(tally.outcomes.items(), tally.skipped)

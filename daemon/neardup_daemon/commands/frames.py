@@ -9,7 +9,6 @@ import msgspec
 
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import with_json, with_settings, with_state
-from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import dead_letter_complaint
@@ -31,7 +30,7 @@ def frames() -> None:
 
 
 @frames.command()
-@with_settings("redis.url", "redis.namespace", "frames.scope", "index.expected_pages")
+@with_settings("redis.url", "redis.namespace", "frames.scope", "index.expected_pages", has_logs=True)
 @click.option(
     "--state",
     "state_dir",
@@ -53,7 +52,6 @@ def learn(settings: Settings, files: tuple[str, ...], state_dir: Path | None) ->
     """  # noqa: D301 - the backspace makes click keep the line breaks below
     from neardup_daemon.frame_learning import learn_frames  # noqa: PLC0415 - Redis is not for --help
 
-    configure_command_logs(settings.log.level, settings.log.format)
     with count_progress("pages") as on_pages:
         learned = asyncio.run(learn_frames(files, settings, state_dir, on_pages))
     click.echo(

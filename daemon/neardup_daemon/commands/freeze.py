@@ -11,7 +11,6 @@ import click
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath, complete_list
 from neardup_daemon.commands.options import Number, settings_files, with_settings, with_state
 from neardup_daemon.cores import MOST_WORKERS, WORKER_LIMIT, check_workers, default_workers
-from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable
@@ -51,7 +50,7 @@ def _all_key_kinds() -> Sequence[str]:
 
 
 @click.command()
-@with_settings("redis.url", "redis.namespace", "frames.scope")
+@with_settings("redis.url", "redis.namespace", "frames.scope", has_logs=True)
 @with_state
 @click.argument("files", nargs=-1, metavar="[FILE…]", type=FILE_NAME)
 @click.option("--index", "is_index", is_flag=True, help="Freeze what an index knows, instead of files.")
@@ -158,7 +157,6 @@ def freeze(
         raise click.UsageError("--unseen-days is for --index")
     chosen, key_kinds = _parts(parts), _key_kinds(keys)
     _require_texts_enough(origin, chosen, key_kinds)
-    configure_command_logs(settings.log.level, settings.log.format)
     run = FreezeRun(
         origin=origin,
         files=files,

@@ -11,6 +11,7 @@ from typing import Any, Final
 import click
 
 from neardup_daemon.commands.completion import NamedPath, complete_settings, complete_words
+from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.loading import Given, known_settings
 from neardup_daemon.settings.settings import Settings
 from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
@@ -88,10 +89,14 @@ def flags_as_settings(*names: str) -> Callable[[Command], Command]:
     return decorate
 
 
-def with_settings(*names: str) -> Callable[[Command], Command]:
+def with_settings(*names: str, has_logs: bool = False) -> Callable[[Command], Command]:
     """Add the same flags, and call the command with `settings: Settings`, read and valid.
 
     Standard output may be none of the files that the settings are read from or name.
+
+    Args:
+        names: settings with a flag of their own.
+        has_logs: whether the command writes logs; they are set up before it is called.
     """
 
     def decorate(command: Command) -> Command:
@@ -99,6 +104,8 @@ def with_settings(*names: str) -> Callable[[Command], Command]:
         def with_loaded(*args: Any, config: Path | None, overrides: list[str | Given], **rest: Any) -> Any:
             click.get_current_context().meta[_SETTINGS_FILE] = config
             settings = Settings.load(config, overrides, os.environ)
+            if has_logs:
+                configure_command_logs(settings.log.level, settings.log.format)
             check_outputs(used_files(settings), (STANDARD_OUTPUT,))
             return command(*args, settings=settings, **rest)
 

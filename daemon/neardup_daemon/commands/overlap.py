@@ -9,7 +9,6 @@ import msgspec
 
 from neardup_daemon.commands.completion import FILE_NAME, NamedPath
 from neardup_daemon.commands.options import with_json, with_settings
-from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import printable, printable_json
 
@@ -17,7 +16,7 @@ __all__ = ["overlap"]
 
 
 @click.command()
-@with_settings("text.extraction")
+@with_settings("text.extraction", has_logs=True)
 @with_json
 @click.argument("files", nargs=-1, required=True, metavar="FILE…", type=FILE_NAME)
 @click.option(
@@ -95,5 +94,4 @@ def overlap(
                 click.echo(printable_json(msgspec.json.encode(answer[0]).decode()))
         click.echo(tally, err=True)
 
-    configure_command_logs(settings.log.level, settings.log.format)
     asyncio.run(show())

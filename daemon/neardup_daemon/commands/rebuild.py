@@ -6,7 +6,6 @@ from pathlib import Path
 import click
 
 from neardup_daemon.commands.options import Count, with_settings, with_state
-from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import share_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted
@@ -15,7 +14,7 @@ __all__ = ["rebuild"]
 
 
 @click.command()
-@with_settings("redis.url", "redis.namespace")
+@with_settings("redis.url", "redis.namespace", has_logs=True)
 @click.option(
     "--into",
     "expected_pages",
@@ -38,7 +37,6 @@ def rebuild(settings: Settings, state_dir: Path | None, expected_pages: int | No
 
         neardup-stream rebuild --config neardup.toml --into 20M
     """
-    configure_command_logs(settings.log.level, settings.log.format)
     if expected_pages is None:
         _rebuild(settings, state_dir)
     else:

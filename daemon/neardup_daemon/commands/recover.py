@@ -5,7 +5,6 @@ import asyncio
 import click
 
 from neardup_daemon.commands.options import with_settings
-from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.progress import count_progress
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.terminal import counted, printable
@@ -16,7 +15,7 @@ _SHOWN = 10
 
 
 @click.command()
-@with_settings("kafka.bootstrap_servers", "redis.url", "redis.namespace")
+@with_settings("kafka.bootstrap_servers", "redis.url", "redis.namespace", has_logs=True)
 def recover(settings: Settings) -> None:
     """Build the index anew from the pages topic, and correct what subscribers hold by the events topic.
 
@@ -29,7 +28,6 @@ def recover(settings: Settings) -> None:
     """
     from neardup_daemon.repair.recovering import recover_index  # noqa: PLC0415 - Kafka and Redis are not for --help
 
-    configure_command_logs(settings.log.level, settings.log.format)
     with count_progress("records") as on_records:
         done = asyncio.run(recover_index(settings, on_records))
     click.echo(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import click
 
 from neardup_daemon.commands.options import with_settings
-from neardup_daemon.logs import configure_command_logs, log_event
+from neardup_daemon.logs import log_event
 from neardup_daemon.settings.environment import ignored_variables
 from neardup_daemon.settings.loading import known_settings
 from neardup_daemon.settings.settings import Settings
@@ -32,7 +32,7 @@ _FLAGS: Sequence[str] = (
 
 
 @click.command()
-@with_settings(*_FLAGS)
+@with_settings(*_FLAGS, has_logs=True)
 @click.option("--embedded", is_flag=True, help="Start a private Redis for this run, and stop it at the end.")
 def run(settings: Settings, *, embedded: bool) -> int:
     """Read pages from Kafka, publish duplicate events to Kafka.
@@ -42,7 +42,6 @@ def run(settings: Settings, *, embedded: bool) -> int:
 
         neardup-stream run --config neardup.toml
     """
-    configure_command_logs(settings.log.level, settings.log.format)
     if ignored := ignored_variables(os.environ, known_settings(Settings)):
         log_event(_logger, "environment_ignored", level=logging.WARNING, variables=ignored)
     from neardup_daemon.forked_workers import forked_workers  # noqa: PLC0415 - Kafka, Redis and Numba load only for a valid run

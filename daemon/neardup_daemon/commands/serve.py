@@ -6,14 +6,15 @@ from pathlib import Path
 import click
 
 from neardup_daemon.commands.options import with_settings, with_state
-from neardup_daemon.logs import configure_command_logs
 from neardup_daemon.settings.settings import Settings
 
 __all__ = ["serve"]
 
 
 @click.command()
-@with_settings("api.host", "api.port", "redis.url", "redis.namespace", "log.level", "log.format")
+@with_settings(
+    "api.host", "api.port", "redis.url", "redis.namespace", "log.level", "log.format", has_logs=True
+)
 @with_state
 @click.option(
     "--wait",
@@ -36,7 +37,6 @@ def serve(settings: Settings, state_dir: Path | None, *, waits_for_index: bool) 
     """  # noqa: D301 - the backspace makes click keep the line breaks below
     if waits_for_index and state_dir is not None:
         raise click.UsageError("--wait is for the Redis of redis.url; a directory of --state has its index")
-    configure_command_logs(settings.log.level, settings.log.format)
     from neardup_daemon.forked_workers import forked_query_worker  # noqa: PLC0415 - Redis and Numba load only for a valid run
     from neardup_daemon.query_api.service import run_query_service  # noqa: PLC0415 - the same
 

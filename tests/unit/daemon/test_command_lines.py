@@ -66,6 +66,29 @@ def test_the_help_of_kept_pages_names_the_formats_that_are_written(
     assert all(ending in described for ending in (*JSON_LINES_ENDINGS, PARQUET_ENDING))
 
 
+@pytest.mark.parametrize(
+    ("command", "is_logged"),
+    [
+        (["dedup", "none.jsonl"], True),
+        (["freeze", "none.jsonl", "-o", "a.nda"], True),
+        (["fingerprint", "none.jsonl"], True),
+        (["overlap", "none.jsonl", "--against", "none.nda"], True),
+        (["dedup", "none.jsonl", "--state", "state", "--redis"], False),
+        (["dedup", "none.jsonl", "--unknown"], False),
+        (["dedup", "none.jsonl", "--set", "unknown=1"], False),
+        (["archive", "info", "none.nda"], False),
+    ],
+)
+def test_an_error_is_a_log_line_where_the_command_logs_and_its_line_and_settings_are_right(
+    command: list[str], capsys: pytest.CaptureFixture[str], *, is_logged: bool
+) -> None:
+    assert main(command) == USAGE
+
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("{" if is_logged else "neardup-stream: ")
+    assert not is_logged or json.loads(line)["event"] == "failed"
+
+
 @pytest.mark.parametrize("output", ["--events", "--clusters", "--dead-letters", "--report"])
 @pytest.mark.parametrize("used", ["archive", "settings", "secret"])
 def test_an_output_does_not_take_the_place_of_what_the_run_reads(

@@ -2,7 +2,6 @@ import io
 import json
 import logging
 import re
-from collections.abc import Iterator
 
 import click
 import pytest
@@ -10,16 +9,6 @@ from neardup_daemon.logs import LogFormat, configure_command_logs, configure_log
 from neardup_daemon.progress import count_progress
 
 logger = logging.getLogger("daemon.test")
-
-
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(capture=False)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 import io
 import json
 import logging
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -25,16 +24,6 @@ SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
 DIRECTIONS = [chr(code) for code in (0x61C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))]
 HOSTILE = "".join(["http://a.example/\x1b]0;owned\x07", *CONTROLS, *DIRECTIONS, "\u2028\u2029", "é日"])
-
-
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    yield
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(capture=False)
 
 
 def is_harmless(text: str) -> bool:
