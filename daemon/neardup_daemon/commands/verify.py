@@ -73,8 +73,8 @@ def verify(
     from neardup_daemon.inspect.verifying import read_history  # noqa: PLC0415 - the same
     from neardup_daemon.inspect.verifying_files import FilesOfRuns, read_files  # noqa: PLC0415 - the same
 
-    if bool(pages) != bool(events) or (state_dir and not pages):
-        raise click.UsageError("--pages and --events go together, and --state with them")
+    if bool(pages) != bool(events) or ((dead_letters or state_dir) and not pages):
+        raise click.UsageError("--pages and --events go together, and --dead-letters and --state with them")
     with part_progress() as on_part:
         if events:
             files = FilesOfRuns(tuple(map(str, pages)), events, dead_letters, state_dir)

@@ -56,6 +56,17 @@ def test_the_largest_numbers_have_a_plan(capsys: pytest.CaptureFixture[str]) -> 
     assert json.loads(capsys.readouterr().out)
 
 
+@pytest.mark.parametrize("option", ["--pages", "--events", "--dead-letters"])
+def test_verify_refuses_files_that_do_not_belong_together(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "file.jsonl"
+    file.touch()
+
+    assert main(["verify", option, str(file)]) == USAGE
+    assert "--pages and --events go together" in capsys.readouterr().err
+
+
 def test_the_help_of_kept_pages_names_the_formats_that_are_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
