@@ -114,8 +114,8 @@ def _same_text(facts: Explanation) -> str:
 def _near(facts: Explanation) -> str:
     at_least, estimated = facts.thresholds, facts.estimated
     if estimated is UNSET:
-        most = at_least.distance_bits
-        return f"They match: they differ in {facts.distance_bits} bits, at most index.distance_bits ({most})."
+        most = f"at most index.distance_bits ({at_least.distance_bits})"
+        return f"They match: they differ in {facts.distance_bits} of 64 bits, {most}."
     if facts.whole_texts is not UNSET and facts.view == "whole":
         return near_by_whole_text(facts, facts.whole_texts)
     by, either = "", "page"
@@ -153,7 +153,7 @@ def _what_lacks(facts: Explanation) -> Iterator[str]:
     at_least, estimated = facts.thresholds, facts.estimated
     if estimated is UNSET:
         most = at_least.distance_bits
-        yield f"they differ in {facts.distance_bits} bits, more than index.distance_bits ({most})"
+        yield f"they differ in {facts.distance_bits} of 64 bits, more than index.distance_bits ({most})"
         return
     yield from too_little_content(facts)
     if estimated.resemblance < at_least.near_resemblance:

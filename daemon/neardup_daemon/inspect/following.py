@@ -108,7 +108,8 @@ def readable(event: CloudEvent[msgspec.Raw]) -> str:
 
 def _figures(name: str, match: dict[str, Any]) -> str:
     """Return the figures that decided: the bits where pages are compared by simhash alone."""
-    bits = f"{match['distance_bits']} bits"
+    distance = match["distance_bits"]
+    bits = f"{distance} bit{'' if distance == 1 else 's'}"
     if "resemblance" not in match:
         return bits
     if name == "contained":

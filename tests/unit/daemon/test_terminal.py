@@ -143,6 +143,15 @@ def test_tail_shows_the_figures_that_decided_a_verdict(name: EventName, shown: s
     assert line == f"  {shown}"
 
 
+def test_tail_names_one_bit_in_the_singular() -> None:
+    match = EventMatch(id="page-0", url="http://example.com/0", version=1, distance_bits=1)
+    data = msgspec.structs.replace(EXAMPLES["duplicate"], matches=(match,))
+
+    _, line = click.unstyle(readable_event(from_message(to_message(about("duplicate", data))))).split("\n")
+
+    assert line == "  1 bit  http://example.com/0"
+
+
 def test_every_schema_of_an_event_has_an_example() -> None:
     schemas = {path.stem for path in SCHEMAS.glob("*.json")}
 
