@@ -148,7 +148,8 @@ def check_readable(path: str) -> None:
     try:
         status = Path(path).stat()
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise ConfigError(f"{path}: no such file") from error
+        remedy = "; files are named by their path, and servers in settings" if "://" in path else ""
+        raise ConfigError(f"{path}: no such file{remedy}") from error
     except OSError as error:  # the name is too long, or its links form a cycle
         raise ConfigError(f"{path}: {error.strerror}") from error
     if S_ISDIR(status.st_mode):

@@ -164,6 +164,12 @@ async def test_a_file_that_cannot_be_read_is_refused_before_work_starts(
         await read_files(good, tmp_path / name)
 
 
+async def test_a_url_in_the_place_of_a_file_is_refused_with_a_remedy() -> None:
+    with pytest.raises(ConfigError, match="named by their path, and servers in settings"):
+        async with FileSource(["redis://localhost:6379"], MAX_PAGE_BYTES):
+            pass
+
+
 @pytest.mark.parametrize("name", ["p.jsonl", "p.jl", "p.ndjson"])
 @pytest.mark.parametrize("compression", ["", ".gz", ".zst"])
 async def test_lines_are_read_under_all_their_usual_names(
