@@ -51,6 +51,7 @@ from neardup_stream.stores.memory.clusters import MemoryClusters
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.traces import NoTracer
+from neardup_stream.wire.pages import check_one_body
 
 __all__ = ["Detector", "DetectorConfig", "PageClass", "PageVerdict"]
 
@@ -177,12 +178,15 @@ class Detector:
             The verdict on each, in order.
 
         Raises:
-            BadPage: the text of a page cannot be extracted within the limits; nothing is kept of the call.
+            BadPage: a page has none, or more than one, of `html`, `text` and `body`, or its text cannot be
+                extracted within the limits; nothing is kept of the call.
             TypeError: one of them is no Page; likewise.
         """
         given = list(pages)
         if others := [each for each in given if not isinstance(each, Page)]:
             raise TypeError(f"expected pages (neardup_stream.Page), got {type(others[0]).__name__}")
+        for each in given:
+            check_one_body(each)
         async with self._lock:
             arrivals = await asyncio.to_thread(self._arrivals, given)
             batch = await self._decided(arrivals)

@@ -28,6 +28,7 @@ __all__ = [
     "PageDecoder",
     "PageInput",
     "PageLimits",
+    "check_one_body",
     "foreign_fields",
     "forget_ids",
     "is_header",
@@ -181,7 +182,7 @@ class PageDecoder:
             raise _unreadable(json, error) from error
 
     def _page(self, given: PageInput, timestamp_ms: int) -> Page:
-        _check_one_body(given)
+        check_one_body(given)
         # Checked before the URL is parsed.
         _check_size("url", _utf8_bytes(given.url), self._limits.max_url_bytes, "max_url_bytes")
         canonical = canonical_url(given.url)
@@ -263,7 +264,12 @@ def forget_ids(key: bytes | None) -> tuple[PageId, ...]:
     return tuple(PageId(name) for name in dict.fromkeys((verbatim, canonical)))
 
 
-def _check_one_body(given: PageInput) -> None:
+def check_one_body(given: PageInput | Page) -> None:
+    """Raise unless a page has exactly one of `html`, `text` and `body`.
+
+    Raises:
+        BadPage: it has none, or more than one; `not_one_body`.
+    """
     if (given.html is not None) + (given.text is not None) + (given.body is not None) != 1:
         bodies = [name for name in ("html", "text", "body") if getattr(given, name) is not None]
         raise BadPage("not_one_body", f"has {' and '.join(bodies) or 'none'} of html, text and body")

@@ -124,6 +124,26 @@ async def test_of_a_call_with_an_impossible_page_nothing_is_kept() -> None:
     assert (await detector.query({"c": TEXT}))[0].kind == "unique"
 
 
+@pytest.mark.parametrize(
+    ("content", "detail"),
+    [
+        pytest.param({}, "has none of html, text and body", id="none"),
+        pytest.param({"html": TEXT, "text": TEXT}, "has html and text of html, text and body", id="two"),
+    ],
+)
+async def test_a_page_with_none_or_several_contents_is_refused_as_the_stream_refuses_it(
+    content: dict[str, str], detail: str
+) -> None:
+    detector = Detector()
+    fine = Page(id=PageId("a"), url="a", fetched_at_seconds=0, text=TEXT)
+    bad = Page(id=PageId("b"), url="b", fetched_at_seconds=0, **content)  # type: ignore[arg-type]
+
+    with pytest.raises(BadPage, match=f"not_one_body: {detail}"):
+        await detector.add_pages([fine, bad])
+
+    assert (await detector.query({"c": TEXT}))[0].kind == "unique"
+
+
 @pytest.mark.parametrize("texts", [{"page": None}, {"page": b"bytes"}, {"": "a text"}, {7: "a text"}])
 async def test_what_is_no_text_of_a_page_is_refused_and_changes_nothing(texts: Any) -> None:
     detector = Detector()
