@@ -1,4 +1,4 @@
-"""The indexes of the documentation: complete, and without dead entries."""
+"""The documentation: complete indexes without dead entries, and commands that a bare machine takes."""
 
 import re
 from pathlib import Path
@@ -14,6 +14,14 @@ def test_an_index_links_every_page_of_its_directory_once(directory: Path) -> Non
     linked = _LINKED.findall((directory / "README.md").read_text(encoding="utf-8"))
 
     assert sorted(linked) == sorted(path.name for path in directory.glob("*.md") if path.name != "README.md")
+
+
+def test_each_quick_start_of_the_readme_installs_into_a_virtual_environment() -> None:
+    readme = (_DOCS.parent / "README.md").read_text(encoding="utf-8")
+    installing = [block for block in readme.split("```")[1::2] if "pip install" in block]
+
+    assert len(installing) == 2
+    assert all("-m venv" in block.partition("pip install")[0] for block in installing)
 
 
 def test_a_decision_takes_one_line_in_the_index() -> None:
