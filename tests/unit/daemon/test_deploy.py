@@ -2,6 +2,9 @@
 
 from pathlib import Path
 
+import pytest
+from neardup_daemon.capacity.layouts import layout_for
+from neardup_daemon.preparing import index_layout
 from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.stores.redis.rights import RIGHTS
@@ -14,6 +17,13 @@ KAFKA_ACLS = (DEPLOY / "kafka-acls.txt").read_text(encoding="utf-8")
 
 def test_the_example_settings_load() -> None:
     assert Settings.load(DEPLOY / "neardup.toml").kafka.pages_topic == "pages"
+
+
+@pytest.mark.parametrize("file", ["neardup.toml", "kubernetes/overlays/production/neardup.toml"])
+def test_the_layout_of_the_example_settings_is_the_one_that_plan_recommends(file: str) -> None:
+    settings = Settings.load(DEPLOY / file)
+
+    assert index_layout(settings) == layout_for(settings.index.expected_pages, settings)
 
 
 def test_redis_is_given_every_limit_the_daemon_would_set() -> None:
