@@ -13,6 +13,7 @@ import pytest
 import yaml
 from neardup_daemon.settings.settings import Settings
 
+from neardup_stream import __version__
 from tests.servers.process import find_program
 from tests.servers.prometheus import promtool
 
@@ -32,6 +33,16 @@ def run(*words: str) -> str:
 def rendered(overlay: Path) -> Sequence[Mapping[str, Any]]:
     kubectl = find_program("kubectl", package="kubectl, 1.22 or newer, from Kubernetes' own packages")
     return list(yaml.safe_load_all(run(kubectl, "kustomize", str(overlay))))
+
+
+@pytest.fixture
+def with_components(tmp_path: Path) -> Sequence[Mapping[str, Any]]:
+    """The production overlay with the components that its comment names."""
+    overlay = Path(shutil.copytree(DEPLOY / "kubernetes", tmp_path / "kubernetes")) / "overlays/production"
+    (line,) = re.findall("components: .*", (overlay / "kustomization.yaml").read_text())
+    with (overlay / "kustomization.yaml").open("a") as file:
+        file.write(line)
+    return rendered(overlay)
 
 
 def discovered(deployment: Mapping[str, Any]) -> Mapping[str, str]:
@@ -58,7 +69,7 @@ def of_kind(objects: Sequence[Mapping[str, Any]], kind: str) -> Mapping[str, Any
 
 @pytest.mark.parametrize("overlay", OVERLAYS, ids=lambda path: path.name)
 def test_every_object_is_valid_by_the_schemas_of_kubernetes(overlay: Path) -> None:
-    objects = [each for each in rendered(overlay) if each["kind"] != "ScaledObject"]
+    objects = rendered(overlay)
 
     for each in objects:
         kubernetes_validate.validate(each, KUBERNETES_VERSION, strict=True)
@@ -111,20 +122,34 @@ def test_the_settings_of_a_config_map_load_and_its_secrets_are_mounted_files(
     assert all(str(Path(file).parent) in mounts for file in files if file)
 
 
-def test_keda_scales_the_deployment_by_a_metric_that_exists() -> None:
+def test_production_needs_nothing_that_a_plain_cluster_lacks_and_says_where_its_image_is() -> None:
     objects = rendered(DEPLOY / "kubernetes" / "overlays" / "production")
-    scaled = of_kind(objects, "ScaledObject")["spec"]
+    deployment = of_kind(objects, "Deployment")["spec"]
+    (container,) = deployment["template"]["spec"]["containers"]
 
-    assert scaled["scaleTargetRef"]["name"] == of_kind(objects, "Deployment")["metadata"]["name"]
+    groups = {each["apiVersion"].rpartition("/")[0] for each in objects}
+    assert groups == {"", "apps", "networking.k8s.io", "policy"}
+    assert deployment["replicas"] == 2
+    assert container["image"] == f"registry.example.com/neardup-stream:{__version__}"
+
+
+def test_keda_scales_the_deployment_by_a_metric_that_exists(
+    with_components: Sequence[Mapping[str, Any]],
+) -> None:
+    scaled = of_kind(with_components, "ScaledObject")["spec"]
+
+    assert scaled["scaleTargetRef"]["name"] == of_kind(with_components, "Deployment")["metadata"]["name"]
     assert [trigger["metadata"]["query"] for trigger in scaled["triggers"]] == [
         'sum(neardup_uncommitted_records{job="neardup-crawl"})'
     ]
-    assert "replicas" not in of_kind(objects, "Deployment")["spec"]
+    assert "replicas" not in of_kind(with_components, "Deployment")["spec"]
 
 
-def test_prometheus_gives_the_pods_of_a_namespace_the_job_by_which_keda_asks(tmp_path: Path) -> None:
+def test_prometheus_gives_the_pods_of_a_namespace_the_job_by_which_keda_asks(
+    with_components: Sequence[Mapping[str, Any]], tmp_path: Path
+) -> None:
     """Debian builds Prometheus without Kubernetes: what it says of pods is written into the configuration."""
-    objects = rendered(DEPLOY / "kubernetes" / "overlays" / "production")
+    objects = with_components
     (trigger,) = of_kind(objects, "ScaledObject")["spec"]["triggers"]
     ours, other = discovered(of_kind(objects, "Deployment")), {"__meta_kubernetes_namespace": "crawl"}
     config = yaml.safe_load((DEPLOY / "prometheus" / "kubernetes.yml").read_text())
@@ -141,15 +166,10 @@ def test_prometheus_gives_the_pods_of_a_namespace_the_job_by_which_keda_asks(tmp
     assert f'{{job="{targets[0]["job"]}"}}' in trigger["metadata"]["query"]
 
 
-def test_a_service_monitor_gives_the_same_job_as_the_scrape_configuration(tmp_path: Path) -> None:
-    production = DEPLOY / "kubernetes" / "overlays" / "production"
-    (line,) = re.findall("components: .*", (production / "kustomization.yaml").read_text())
-    overlay = Path(shutil.copytree(DEPLOY / "kubernetes", tmp_path / "kubernetes")) / "overlays/production"
-    with (overlay / "kustomization.yaml").open("a") as file:
-        file.write(line)
-
-    objects = rendered(overlay)
-
+def test_a_service_monitor_gives_the_same_job_as_the_scrape_configuration(
+    with_components: Sequence[Mapping[str, Any]],
+) -> None:
+    objects = with_components
     monitor, service = of_kind(objects, "ServiceMonitor")["spec"], of_kind(objects, "Service")
     (scraped,) = yaml.safe_load((DEPLOY / "prometheus" / "kubernetes.yml").read_text())["scrape_configs"]
 
