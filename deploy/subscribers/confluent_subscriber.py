@@ -1,16 +1,22 @@
 """Follows the events topic with confluent-kafka: `python confluent_subscriber.py SERVERS TOPIC STATE_FILE`.
 
-Prints each page whose status changes, with the page that it is a duplicate of, or `-`.
+Prints each page whose status changes, with the page that it is a duplicate of, or `-`. SIGINT and SIGTERM
+end it after the records that it has read.
 """
 
+import signal
 import sys
+from threading import Event
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
 from neardup_events import Subscription, decode
 
 
 def follow(servers: str, topic: str, state_file: str) -> None:
-    """Read events from where the state file left off, until the process is ended."""
+    """Read events from where the state file left off, until a signal."""
+    stopping = Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopping.set())
     consumer = Consumer(
         {
             "bootstrap.servers": servers,
@@ -29,7 +35,7 @@ def follow(servers: str, topic: str, state_file: str) -> None:
                 for number, offset in offsets.items()
             ]
         )
-        while True:
+        while not stopping.is_set():
             for message in consumer.consume(1000, timeout=1):
                 if message.error():
                     raise KafkaException(message.error())
@@ -39,6 +45,8 @@ def follow(servers: str, topic: str, state_file: str) -> None:
             for change in subscription.due():
                 print(change.page_id, change.after.duplicate_of or "-", flush=True)
                 subscription.done(change)
+        subscription.save()  # what `done` noted
+    consumer.close()
 
 
 if __name__ == "__main__":

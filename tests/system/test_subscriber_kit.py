@@ -201,24 +201,20 @@ def test_the_documented_subscriber_ends_silently_at_ctrl_c(
     kafka_broker.create_topic(topic_prefix)
     send(kafka_broker, topic_prefix, [to_message(written_event(LATER))])
     command = [str(python), str(tmp_path / "subscriber.py"), kafka_broker.bootstrap_servers, topic_prefix]
-    command = [*HEARING_SIGNALS, *command, str(tmp_path / "state.sqlite")]
 
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
-        assert running.stdout is not None
-        assert running.stderr is not None
-        first = running.stdout.readline()
-        running.send_signal(signal.SIGINT)
-        others, complaint = running.stdout.readlines(), running.stderr.read()
-        running.wait(60)
-    with Subscription(tmp_path / "state.sqlite") as state:
-        due = list(state.due())
+    expect_silent_end([*command, str(tmp_path / "state.sqlite")], signal.SIGINT)
 
-    assert {first, *others} == {
-        "https://later.example/a -\n",
-        "https://later.example/b https://later.example/a\n",
-    }
-    assert (running.returncode, complaint) == (0, "")
-    assert due == []
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_confluent_kafka_example_saves_and_ends_silently_at_a_signal(
+    python: Path, kafka_broker: KafkaBroker, topic_prefix: str, tmp_path: Path, number: signal.Signals
+) -> None:
+    example = ROOT / "deploy" / "subscribers" / "confluent_subscriber.py"
+    kafka_broker.create_topic(topic_prefix)
+    send(kafka_broker, topic_prefix, [to_message(written_event(LATER))])
+    command = [str(python), str(example), kafka_broker.bootstrap_servers, topic_prefix]
+
+    expect_silent_end([*command, str(tmp_path / "state.sqlite")], number)
 
 
 def test_the_confluent_kafka_example_prints_the_same(
@@ -241,6 +237,27 @@ def test_the_java_example_prints_the_same(kafka_broker: KafkaBroker, topic_prefi
     ]
 
     follow_both_halves(java, [], kafka_broker, f"{topic_prefix}-events")
+
+
+def expect_silent_end(command: Sequence[str], number: signal.Signals) -> None:
+    """Expect a subscriber of `LATER` to end at a signal with 0, and its state file to have all it printed."""
+    command = [*HEARING_SIGNALS, *command]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        first = running.stdout.readline()
+        running.send_signal(number)
+        others, complaint = running.stdout.readlines(), running.stderr.read()
+        running.wait(60)
+    with Subscription(Path(command[-1])) as state:
+        due = list(state.due())
+
+    assert {first, *others} == {
+        "https://later.example/a -\n",
+        "https://later.example/b https://later.example/a\n",
+    }
+    assert (running.returncode, complaint) == (0, "")
+    assert due == []
 
 
 def read_until(running: Subscriber, printed: Printed, right: Printed) -> None:
