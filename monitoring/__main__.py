@@ -1,22 +1,26 @@
 """A whole installation on this machine, to look at: `python -m monitoring`.
 
 Kafka, Redis, two daemons and Prometheus run until Ctrl-C or SIGTERM (or for `--seconds`), while a generated crawl is
-fed. Their settings are written to a file, for other commands.
+fed; if one of them ends, all are stopped, with exit code 1. Their settings are written to a file, for other commands.
 With `--pictures DIRECTORY` Redis is paused for a moment meanwhile, and the dashboards are drawn at the end.
 """
 
 import argparse
 import json
 import signal
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from neardup_daemon.logs import silence_library_logs
+
 from monitoring.grafana import BOARDS, DIRECTORY
 from monitoring.pictures import write_pictures
 from tests.servers.kafka import start_kafka
+from tests.servers.process import ServerFailed
 from tests.servers.prometheus import Prometheus, start_prometheus
 from tests.servers.redis import start_redis
 from tests.watched.groups import Fed, Group, feeding, start_group
@@ -28,6 +32,7 @@ RULES = DIRECTORY.parents[1] / "prometheus" / "alerts.yml"
 MEMORY = "256mb"
 PICTURE_SECONDS = 180
 RUN_SECONDS = 86_400
+WATCH_SECONDS = 0.5
 FROZEN_SECONDS = 12
 PARTITIONS = 4
 BAD_EVERY = 10
@@ -38,6 +43,28 @@ class Installation(NamedTuple):
 
     group: Group
     prometheus: Prometheus
+
+    def ended(self) -> list[str]:
+        """Return the names of the servers and daemons that run no more."""
+        group = self.group
+        kafka, redis, prometheus = group.broker.process, group.redis.process, self.prometheus.process
+        processes = {"Kafka": kafka, "Redis": redis, "Prometheus": prometheus}
+        return [
+            *(name for name, process in processes.items() if process.has_ended()),
+            *(f"the daemon at port {daemon.port}" for daemon in group.daemons if daemon.has_ended()),
+        ]
+
+    def watch(self, seconds: float) -> None:
+        """Return after so many seconds.
+
+        Raises:
+            ServerFailed: a server or a daemon ends before.
+        """
+        deadline = time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            if ended := self.ended():
+                raise ServerFailed(f"{' and '.join(ended)} ended, so all else is stopped; start it again")
+            time.sleep(min(left, WATCH_SECONDS))
 
 
 @contextmanager
@@ -99,11 +126,11 @@ Ctrl-C ends all of it."""
 def have_a_bad_time(installation: Installation, seconds: float) -> None:
     """Let things happen, so that the pictures show more than straight lines."""
     server = installation.group.redis
-    time.sleep(seconds / 2)
+    installation.watch(seconds / 2)
     server.process.freeze()
     time.sleep(FROZEN_SECONDS)
     server.process.thaw()
-    time.sleep(seconds / 2 - FROZEN_SECONDS)
+    installation.watch(seconds / 2 - FROZEN_SECONDS)
 
 
 def main() -> None:
@@ -121,11 +148,21 @@ def main() -> None:
     print(
         "Starting Kafka, Redis, Prometheus and two daemons; the first time kernels are compiled …", flush=True
     )
-    with suppress(KeyboardInterrupt), running() as installation:
+    silence_library_logs()  # Kafka's client repeats what `run` reports once
+    with suppress(KeyboardInterrupt):
+        try:
+            run(arguments)
+        except ServerFailed as error:
+            sys.exit(f"{parser.prog}: {error}")
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Start everything, show it for as long as it is wanted, and end it."""
+    with running() as installation:
         write_settings(installation.group, arguments.settings)
         print(describe(installation, arguments.settings), flush=True)
         if arguments.pictures is None:
-            time.sleep(arguments.seconds or RUN_SECONDS)
+            installation.watch(arguments.seconds or RUN_SECONDS)
             return
         seconds = arguments.seconds or PICTURE_SECONDS
         have_a_bad_time(installation, seconds)

@@ -208,6 +208,36 @@ def test_a_forked_program_hears_signals_though_its_tests_were_started_in_the_bac
     subprocess.run([sys.executable, "-c", script], check=True, timeout=4 * GONE_SECONDS)
 
 
+def test_a_forked_program_is_killed_with_the_process_that_started_it() -> None:
+    script = dedent("""
+        import os, signal
+        from tests.servers.program import start_program
+        reading, writing = os.pipe()
+        program = start_program(["find-all", "-b", "4", "-d", "3"], {}, (reading, 2, 2))
+        print(program.pid, flush=True)
+        signal.pause()
+    """)
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        program = int(parent.stdout.readline())
+        assert _exists(program)
+
+        parent.send_signal(signal.SIGKILL)
+
+    wait_until(lambda: not _exists(program), GONE_SECONDS)
+
+
+def test_a_forked_program_is_killed_with_its_watcher() -> None:
+    with Path(os.devnull).open("r+b") as nothing:
+        program = start_program(["tail"], {}, (nothing.fileno(),) * 3)
+    watcher = int(Path(f"/proc/{program.pid}/stat").read_text().rpartition(") ")[2].split()[1])
+
+    os.kill(watcher, signal.SIGKILL)
+
+    assert program.wait(GONE_SECONDS) == program.poll() == -signal.SIGKILL
+    wait_until(lambda: not _exists(program.pid), GONE_SECONDS)
+
+
 def _exists(pid: int) -> bool:
     """Return whether a process runs; one that has ended and waits for its parent to ask does not."""
     try:

@@ -3,12 +3,14 @@
     tests ── control socket ──► this process ── fork ──► watcher ── fork ──► the program
       └──────────── one socket for each run ────────────────┘
 
-`python -m tests.servers.forking DESCRIPTOR` serves until the other end of its control socket is closed. For
-each run it receives one end of a socket and the standard streams of the program. The command line comes over
-that socket as JSON; the process id and, when the program ends, its exit code are sent back.
+`python -m tests.servers.forking DESCRIPTOR` serves until the other end of its control socket is closed, as by
+SIGKILL; the kernel then ends the watchers and the programs too. For each run it receives one end of a socket
+and the standard streams of the program. The command line comes over that socket as JSON; the process id and,
+when the program ends, its exit code are sent back.
 """
 
 import contextlib
+import ctypes
 import gc
 import json
 import os
@@ -36,6 +38,9 @@ __all__: list[str] = []
 STREAM_COUNT = 3
 HELD_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Wait until the program runs: while a process is forked, Python would lose the exceptions they raise."""
+_LIBC = ctypes.CDLL(None)
+_PR_SET_PDEATHSIG = 1
+"""From linux/prctl.h."""
 
 
 def _load() -> None:
@@ -70,11 +75,13 @@ def _serve(control: socket.socket) -> None:
 
 def _watch(link_descriptor: int, streams: Sequence[int]) -> NoReturn:
     """Start the program, and report its process id and how it ends."""
+    _end_with_parent()
     link = socket.socket(fileno=link_descriptor)
     with link.makefile("rb") as sent:
         invocation = Invocation(*json.loads(sent.readline()))
     child = os.fork()
     if child == 0:
+        _end_with_parent()
         link.close()
         _become_program(invocation, streams)
     for descriptor in streams:
@@ -84,6 +91,11 @@ def _watch(link_descriptor: int, streams: Sequence[int]) -> NoReturn:
         _, status = os.waitpid(child, 0)
         link.sendall(pack_number(os.waitstatus_to_exitcode(status)))
     os._exit(0)
+
+
+def _end_with_parent() -> None:
+    """Request SIGKILL for the end of the process that forked this one."""
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _become_program(invocation: Invocation, streams: Sequence[int]) -> NoReturn:

@@ -67,6 +67,10 @@ class ServerProcess:
         """Process id of the server itself: setpriv has replaced itself by it."""
         return self._child.pid
 
+    def has_ended(self) -> bool:
+        """Return whether it runs no more."""
+        return self._child.poll() is not None
+
     def wait_until_ready(self, is_ready: Callable[[], bool], timeout_seconds: float) -> None:
         """Return once `is_ready`.
 

@@ -86,11 +86,12 @@ class ForkedProgram:
         if self._exit_code is None:
             self._link.settimeout(timeout)
             try:
-                self._exit_code = self._number()
+                reported = self._number()
             except (TimeoutError, BlockingIOError):
                 raise subprocess.TimeoutExpired("neardup-stream", timeout or 0) from None
             self._link.close()
-            assert self._exit_code is not None, "the watcher of the program was killed"
+            # Nothing is reported where the watcher was killed, with which the kernel kills the program.
+            self._exit_code = -signal.SIGKILL if reported is None else reported
         return self._exit_code
 
     def send_signal(self, sig: int) -> None:

@@ -1,5 +1,6 @@
-"""`make monitoring`: an installation to look at, with settings for other commands; a signal ends it."""
+"""`make monitoring`: an installation with settings for other commands; a signal or crash ends it."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -31,6 +32,23 @@ def test_the_settings_it_writes_serve_other_commands_and_sigterm_ends_all_of_it(
     assert f"neardup-stream tail --config {settings}" in described
     assert (checked.returncode, shown.returncode, code) == (0, 0, 0)
     assert len(children) >= 5  # a broker, Redis, Prometheus and two daemons
+
+
+def test_a_broker_that_is_killed_ends_all_of_it_with_one_line(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "monitoring", "--settings", str(tmp_path / "neardup.toml")]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        list(takewhile(lambda line: line != LAST_LINE, running.stdout))
+        children = descendants(running.pid)
+        (broker,) = [pid for pid in children if Path(f"/proc/{pid}/comm").read_text() == "java\n"]
+        os.kill(broker, signal.SIGKILL)
+        _, complaint = running.communicate(timeout=60)
+
+    wait_until(lambda: not any(map(is_running, children)), 30)
+    assert complaint == "python -m monitoring: Kafka ended, so all else is stopped; start it again\n"
+    assert running.returncode == 1
 
 
 def descendants(pid: int) -> set[int]:

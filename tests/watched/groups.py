@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from aiokafka import AIOKafkaProducer
+from aiokafka.errors import KafkaError
 
 from tests.servers.daemon import Daemon, start_daemon
 from tests.servers.kafka import KafkaBroker
@@ -17,6 +18,7 @@ from tests.servers.redis import RedisServer
 __all__ = ["Fed", "Group", "feeding", "start_group"]
 
 PORTION_SECONDS = 0.5
+STOP_SECONDS = 10
 
 
 class Fed(NamedTuple):
@@ -100,15 +102,26 @@ def start_group(group: Group, stack: ExitStack) -> None:
 
 @contextmanager
 def feeding(broker: KafkaBroker, groups: Sequence[Group]) -> Iterator[None]:
-    """Publish a portion for every group twice a second while the block runs, from a thread of its own."""
+    """Publish a portion for every group twice a second while the block runs, from a thread of its own.
+
+    A thread that waits for the broker at the end is left behind.
+    """
     stop = threading.Event()
-    thread = threading.Thread(target=lambda: asyncio.run(_feed(broker, groups, stop)))
+
+    def feed() -> None:
+        try:
+            asyncio.run(_feed(broker, groups, stop))
+        except KafkaError:
+            if not stop.wait(STOP_SECONDS):  # else the broker was ended, and the block with it
+                raise
+
+    thread = threading.Thread(target=feed, daemon=True)
     thread.start()
     try:
         yield
     finally:
         stop.set()
-        thread.join()
+        thread.join(STOP_SECONDS)
 
 
 async def _feed(broker: KafkaBroker, groups: Sequence[Group], stop: threading.Event) -> None:
