@@ -180,7 +180,7 @@ def test_ten_thousand_clusters_are_counted_and_the_largest_listed(shown: Shown, 
     assert "There may be more" not in look.at(shown.demo, "hosts").locator("main").inner_text()
 
 
-@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("width", [320, 1100, 1280])
 def test_the_screen_never_scrolls_sideways_and_a_wide_table_does_with_the_keyboard(
     shown: Shown, look: Look, width: int
 ) -> None:
@@ -196,6 +196,14 @@ def test_the_screen_never_scrolls_sideways_and_a_wide_table_does_with_the_keyboa
             named = frame.evaluate("each => each.matches('[tabindex=\"0\"][role=region][aria-label]')")
             assert named == is_wide
     assert (scrolling > 0) == (width == 320)
+
+
+@pytest.mark.parametrize("width", [768, 1000, 1100])
+def test_the_menu_takes_one_line_on_all_but_small_screens(shown: Shown, look: Look, width: int) -> None:
+    look.page.set_viewport_size({"width": width, "height": 720})
+    links = look.at(shown.demo).locator("#views a")
+
+    assert len(set(links.evaluate_all("links => links.map((each) => each.offsetTop)"))) == 1
 
 
 def test_two_stored_pages_are_compared_with_the_figures_of_the_api(shown: Shown, look: Look) -> None:
