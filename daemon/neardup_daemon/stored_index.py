@@ -50,7 +50,7 @@ async def open_stored_index(
         layouts = await stored_layouts(client, settings)
         namespace = await read_namespace(client, settings.redis.namespace, schema(layouts.base))
         if namespace is None:
-            lost = "" if state_dir else f". If Redis has lost the index of a daemon, {REMEDY}"
+            lost = "" if state_dir else f". If the index of a daemon is not there any more, {REMEDY}"
             raise NoIndex(
                 f"nothing is stored under redis.namespace {settings.redis.namespace!r} in"
                 f" {state_dir or settings.redis.url}; set --redis-url and --redis-namespace{state}{lost}"

@@ -8,9 +8,11 @@ import pytest
 import redis
 
 from neardup_stream.message import Message
+from neardup_stream.stores.guarded_clusters import REMEDY
 from tests.pipelines import essay, page_json
 from tests.servers.daemon import start_daemon
 from tests.servers.process import wait_until
+from tests.servers.query_api import start_query_api
 from tests.servers.redis import start_redis
 from tests.system.conftest import Site
 from tests.system.test_run import pages, publish
@@ -100,7 +102,7 @@ def test_nor_where_an_older_copy_was_restored(own: Own) -> None:
     for key, dumped in copy.items():
         own.client.restore(key, 0, dumped)
 
-    assert "is older than what the group has committed" in refusal(own)
+    assert "went back to an earlier state" in refusal(own)
 
 
 def test_a_new_group_may_begin_with_a_new_index(own: Own) -> None:
@@ -113,20 +115,42 @@ def test_a_new_group_may_begin_with_a_new_index(own: Own) -> None:
         daemon.wait_for_pages(COUNT + 1)
 
 
-def test_check_and_status_name_the_remedy_of_an_index_that_was_emptied(own: Own) -> None:
+def test_every_command_names_an_index_that_was_emptied_and_its_remedy_in_the_same_words(own: Own) -> None:
     finish(own)
     before = own.site.call("check")
     own.client.flushall()
 
-    check, status = own.site.call("check"), own.site.call("status")
+    names = ("check", "status", "query https://example.com/p1", "verify", "serve", "rebuild")
+    runs = {name: own.site.call(*name.split()) for name in names}
+    said = {name: (run.stdout + run.stderr).decode() for name, run in runs.items()}
 
-    assert (before.returncode, check.returncode, status.returncode) == (0, 2, 2)
     assert b"index: agrees with the committed offsets of group" in before.stdout
-    (bad,) = [line for line in check.stdout.decode().splitlines() if "BAD" in line]
-    assert "the group has committed offsets with index" in bad
-    assert "is not there; stop all daemons and run 'neardup-stream recover'" in bad
-    assert b"'neardup-stream recover'" in status.stderr
+    assert "the group has committed offsets with index" in said["check"]
+    assert {name: run.returncode for name, run in runs.items()} == dict.fromkeys(names, 2)
+    for words in ("nothing is stored under redis.namespace", "is not there any more", REMEDY):
+        assert [name for name in names if words not in said[name]] == []
     assert own.client.dbsize() == 0
+
+
+def test_an_idle_daemon_and_a_query_api_notice_that_the_index_was_emptied(own: Own) -> None:
+    publish(own.site, pages(COUNT, topics=50))
+    with start_daemon(own.settings) as daemon:
+        daemon.wait_until_ready()
+        daemon.wait_for_pages(COUNT)
+        with start_query_api(own.settings) as api:
+            own.client.flushall()
+
+            answers = [
+                api.get("/v1/pages", url="https://example.com/p1"),
+                api.get("/v1/clusters"),
+                api.get("/v1/hosts"),
+                api.post("/v1/compare", b'{"first": {"url": "https://a/"}, "second": {"url": "https://b/"}}'),
+            ]
+            wait_until(lambda: daemon.get("/readyz")[0] == 503, 30)
+
+        assert [answer.status for answer in answers] == [503] * len(answers)
+        for said in (daemon.get("/readyz")[1], *(answer.value["detail"] for answer in answers)):
+            assert f"is not there any more; {REMEDY}" in said
 
 
 def test_check_names_the_remedy_where_the_clusters_alone_are_lost(own: Own) -> None:

@@ -30,7 +30,7 @@ from neardup_daemon.query_api.answers import (
 )
 from neardup_daemon.query_api.endpoints import Call, Reply
 from neardup_daemon.query_api.problems import Refused, refused_field, refused_page
-from neardup_daemon.query_api.survey import LARGEST, Surveys
+from neardup_daemon.query_api.survey import LARGEST, Survey, Surveys
 from neardup_daemon.query_api.threads import Threads
 from neardup_daemon.settings.settings import Settings
 from neardup_daemon.wiring import Stores
@@ -41,6 +41,7 @@ from neardup_stream.pipeline.consultation import OpenArchive
 from neardup_stream.pipeline.event_building import event_cluster
 from neardup_stream.pipeline.frames import site_hash
 from neardup_stream.pipeline.preparation import Prepares
+from neardup_stream.stores.guarded_clusters import INDEX
 from neardup_stream.wire.pages import OWN_FIELDS
 from neardup_stream.wire.times import rfc3339
 
@@ -52,6 +53,7 @@ __all__ = [
     "OpenIndex",
     "PageName",
     "PageParams",
+    "require_index",
 ]
 
 PageName = Annotated[
@@ -157,7 +159,7 @@ class Asking:
     async def clusters(self, call: Call) -> Reply:
         """Answer the largest clusters of the latest survey, as they are now."""
         params: LimitParams = call.params
-        survey = await self._surveys().latest()
+        survey = await self._survey()
         assert self._stores.clusters is not None  # noqa: S101 - they were surveyed
         handles = survey.largest[: params.limit]
         standing = await self._stores.clusters.standing(handles)
@@ -173,7 +175,7 @@ class Asking:
     async def hosts(self, call: Call) -> Reply:
         """Answer the hosts with most duplicates of the latest survey."""
         params: LimitParams = call.params
-        survey = await self._surveys().latest()
+        survey = await self._survey()
         hosts = survey.hosts[: params.limit]
         frames = await self._frames([host for host, _, _ in hosts])
         return Reply(
@@ -188,6 +190,14 @@ class Asking:
             )
         )
 
+    async def _survey(self) -> Survey:
+        if self._index.surveys is None:
+            raise Refused(HTTPStatus.NOT_FOUND, "no clusters are kept: clusters.rule is off")
+        survey = await self._index.surveys.latest()
+        if not survey.clusters:
+            await require_index(self._stores)
+        return survey
+
     async def _answer_about(self, page: AskedPage) -> Answer:
         archives = self._index.archives()
         return await answer_about(page, self._stores, archives, self._settings, self._threads.run)
@@ -196,14 +206,10 @@ class Asking:
         try:
             return await find_stored(name, self._stores.judged)
         except NotStored as error:
+            await require_index(self._stores)
             raise refused_field("url", str(error), HTTPStatus.NOT_FOUND) from error
         except ConfigError as error:
             raise refused_field("url", str(error)) from error
-
-    def _surveys(self) -> Surveys:
-        if self._index.surveys is None:
-            raise Refused(HTTPStatus.NOT_FOUND, "no clusters are kept: clusters.rule is off")
-        return self._index.surveys
 
     async def _frames(self, hosts: Sequence[str]) -> list[FrameFacts | UnsetType]:
         if not hosts or self._settings.frames.scope not in ("host", "domain"):
@@ -214,6 +220,11 @@ class Asking:
             frame_facts(host, FrameTable.unpack(table), self._settings)
             for host, table in zip(hosts, packed, strict=True)
         ]
+
+
+async def require_index(stores: Stores) -> None:
+    """Raise StoreUnavailable where Redis lost the index, and with it the pages that are not found."""
+    await stores.cluster_store.read([INDEX])
 
 
 _SKIPPING: Final = {"content_type": "content_type", "status": "status"}

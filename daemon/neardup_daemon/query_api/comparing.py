@@ -22,7 +22,7 @@ from neardup_daemon.inspect.page_lookup import (
 from neardup_daemon.inspect.shared_words import ShownText, shown_texts
 from neardup_daemon.preparing import build_viewer
 from neardup_daemon.query_api.answers import ExplainAnswer
-from neardup_daemon.query_api.asking import OpenIndex, PageName
+from neardup_daemon.query_api.asking import OpenIndex, PageName, require_index
 from neardup_daemon.query_api.endpoints import Call, Reply
 from neardup_daemon.query_api.problems import (
     Refused,
@@ -130,6 +130,7 @@ class Comparing:
         try:
             return await find_stored(url, self._stores.judged)
         except NotStored as error:
+            await require_index(self._stores)
             raise refused_field(f"{name}.url", str(error), HTTPStatus.NOT_FOUND) from error
         except ConfigError as error:
             raise refused_field(f"{name}.url", str(error)) from error

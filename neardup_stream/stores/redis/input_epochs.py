@@ -72,7 +72,7 @@ class InputEpochs:
         token: str = "",
     ) -> None:
         self._client = client
-        self._where = f"the index under redis.namespace {namespace!r}"
+        self._where = f"under redis.namespace {namespace!r}"
         self._key = epochs_key(namespace)
         self._clusters = clusters
         self._bound_keys = [keys.of(Cell(table, b"")) for table in (DECIDED, TRIMMED)]
@@ -129,20 +129,21 @@ class InputEpochs:
         }
         if not all(witness.token for witness in counting.values()) and not await self._knows_anything():
             raise ConfigError(
-                f"the group has committed offsets, and {self._where} knows of no page; {REMEDY}"
+                f"the group has committed offsets, and the index {self._where} knows of no page; {REMEDY}"
             )
         ceilings = await self._ceilings(list(counting))
         for partition, (token, ceiling, input_id) in counting.items():
             if token and token != self._token:
-                found = f"is another one, {self._token}" if self._token else "is not there"
+                found = f"index {self._token} is in its place" if self._token else "nothing is stored"
                 raise ConfigError(
-                    f"the group has committed offsets with index {token}, and {self._where} {found}; {REMEDY}"
+                    f"the group has committed offsets with index {token}, which is not there any more:"
+                    f" {found} {self._where}; {REMEDY}"
                 )
             if input_id == partition.input_id and ceilings[partition] < ceiling:
                 raise ConfigError(
-                    f"{self._where} is older than what the group has committed: of {partition.input_id}"
-                    f" partition {partition.number} everything was decided below offset {ceiling}, and it"
-                    f" knows of offsets below {ceilings[partition]}; {REMEDY}"
+                    f"the index {self._where} went back to an earlier state than the group has committed:"
+                    f" of {partition.input_id} partition {partition.number} everything was decided below"
+                    f" offset {ceiling}, and it knows of offsets below {ceilings[partition]}; {REMEDY}"
                 )
 
     async def _knows_anything(self) -> bool:
