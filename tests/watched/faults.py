@@ -69,8 +69,8 @@ def lose_everything(group: Group) -> None:
 
 def _delete(group: Group, pattern: str) -> None:
     with redis.Redis.from_url(group.redis.url) as client:
-        for key in list(client.scan_iter(match=pattern, count=10_000)):
-            client.delete(key)
+        if keys := list(client.scan_iter(match=pattern, count=10_000)):
+            client.delete(*keys)  # all at once: no daemon may find tables without records
 
 
 def join_and_leave(group: Group, enough: Event) -> None:
