@@ -13,10 +13,11 @@ from neardup_stream.meters import PipelineMeters
 
 __all__ = ["InFlight", "InFlightLimits"]
 
-_SMALL_PAGES_SHARE: Final = 1 / 16
+_SMALL_PAGES: Final = 32
+_SMALL_PAGES_SHARE: Final = 1 / 8
 _SMALL_BYTES_SHARE: Final = 1 / 128
-"""A batch with less than these shares of the most pages and bytes of a batch is small: less than 32 pages and
-128 KiB, unless settings say otherwise. What is read of a backlog is larger."""
+"""A batch is small below so many pages and these shares of the most pages and bytes of a batch: by default
+below 32 pages and 128 KiB. What is read of a backlog is larger."""
 
 _SMALL_BATCHES: Final = 2
 """How many batches may be in flight while the newest one is small: one is decided while one is delivered."""
@@ -37,7 +38,7 @@ class InFlightLimits:
 
     max_batch_pages: int = 512
     max_batch_bytes: int = 16 << 20
-    max_in_flight_pages: int = 4096
+    max_in_flight_pages: int = 2048
     max_in_flight_bytes: int = 128 << 20
     is_room_whole: bool = False
 
@@ -89,7 +90,7 @@ class InFlight:
         self._size_bytes += size_bytes
         self._batches += 1
         self._newest_is_small = (
-            pages < _SMALL_PAGES_SHARE * self._limits.max_batch_pages
+            pages < min(_SMALL_PAGES, _SMALL_PAGES_SHARE * self._limits.max_batch_pages)
             and size_bytes < _SMALL_BYTES_SHARE * self._limits.max_batch_bytes
         )
         self._meters.in_flight(self._pages, self._size_bytes)

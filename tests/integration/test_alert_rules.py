@@ -29,7 +29,7 @@ WELL: Final[Values] = {
     f'neardup_uncommitted_records{{{ME},partition="0"}}': "100x120",
     f'neardup_uncommitted_records{{{ME},partition="1"}}': "120x120",
     f'neardup_lag_seconds{{{ME},partition="0"}}': "3x120",
-    f'neardup_limit{{{ME},setting="pipeline.max_in_flight_pages"}}': "4096x120",
+    f'neardup_limit{{{ME},setting="pipeline.max_in_flight_pages"}}': "2048x120",
     f'neardup_limit{{{ME},setting="index.expected_pages"}}': "1000x120",
     f"neardup_stored_pages{{{ME}}}": "1050x120",
     f'neardup_redis_memory_bytes{{{ME},kind="used"}}': "80x120",

@@ -107,7 +107,7 @@ class Pipeline(Section, frozen=True):
     ] = 16 * _MIB
     max_in_flight_pages: Annotated[
         int, Meta(ge=1, description="Most pages between reading and commit; reading pauses at it.")
-    ] = 4096
+    ] = 2048
     max_in_flight_bytes: Annotated[
         int, Meta(ge=1, description="Most bytes between reading and commit; reading pauses at it.")
     ] = 128 * _MIB

@@ -168,7 +168,7 @@ def test_a_value_that_is_not_allowed_is_refused_in_words(override: str, message:
         pytest.param(["index.substrings=5"], "substrings (5) must be in [1, 4]", id="substrings"),
         pytest.param(["index.shards=3"], "power of two", id="shards"),
         pytest.param(
-            ["pipeline.max_batch_pages=4097"], "pipeline.max_in_flight_pages (4096)", id="batch-too-big"
+            ["pipeline.max_batch_pages=2049"], "pipeline.max_in_flight_pages (2048)", id="batch-too-big"
         ),
         pytest.param(["kafka.events_topic=pages"], "must be three different topics", id="feeds-on-itself"),
     ],
