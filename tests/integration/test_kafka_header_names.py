@@ -84,12 +84,13 @@ async def test_a_batch_is_parsed_twice_at_most_and_every_read_is_full(
     assert len(expansions) == 2
 
 
+@pytest.mark.parametrize("value", [b"", bytes(100)], ids=["length-of-one-byte", "length-of-two"])
 @pytest.mark.parametrize("first", [0, 3, 150])
 async def test_records_before_such_a_one_are_not_parsed_again(
-    make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, first: int
+    make_topic: MakeTopic, monkeypatch: pytest.MonkeyPatch, first: int, value: bytes
 ) -> None:
     topic = make_topic()
-    await produce(topic, [*[GOOD] * 200, BAD, GOOD], value=bytes(range(100)))
+    await produce(topic, [*[GOOD] * 200, BAD, GOOD], value=value)
     async with asyncio.timeout(WAIT_SECONDS), topic.source() as source:
         await source.commit(next_offsets((await read_records(source, 202))[:first]))
     parse, parsed = _DefaultRecordBatchPy._read_msg, 0
