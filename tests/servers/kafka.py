@@ -10,12 +10,13 @@ with start_kafka() as broker:
 """
 
 import asyncio
+import signal
 import subprocess
 import tempfile
 from base64 import urlsafe_b64encode
 from collections.abc import AsyncIterator, Coroutine, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -25,12 +26,22 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 from aiokafka.errors import KafkaError, for_code
 
 from tests.servers.jars import KAFKA_FILES, class_archive, fetch_jars
-from tests.servers.process import POLL_SECONDS, ServerProcess, find_program, free_ports, is_listening
+from tests.servers.process import (
+    POLL_SECONDS,
+    ServerFailed,
+    ServerProcess,
+    find_program,
+    free_ports,
+    is_listening,
+)
 
 __all__ = ["KafkaBroker", "KafkaCluster", "run_apart", "start_kafka", "start_kafka_cluster"]
 
 READY_SECONDS = 60
 FORMAT_SECONDS = 60
+ARCHIVE_SECONDS = 120
+TERMINATED = 128 + signal.SIGTERM
+"""How a JVM ends that has done all it does at SIGTERM."""
 TOPIC_SECONDS = 20
 CLUSTER_ID = urlsafe_b64encode(b"neardup-streams!").decode().rstrip("=")
 
@@ -220,17 +231,19 @@ def _java(directory: Path) -> list[str]:
 
 
 def archive_classes() -> None:
-    """Keep the classes of a broker as a JVM reads them, with which it starts in half the time."""
+    """Keep the classes of a broker as a JVM reads them, with which it starts in half the time.
+
+    Brokers start without it where it cannot be made: a JVM that came without an archive makes none.
+    """
     archive = class_archive(find_program("java", package="default-jre-headless"))
     if archive.exists():
         return
-    with tempfile.TemporaryDirectory(dir=archive.parent) as directory:
+    with tempfile.TemporaryDirectory(dir=archive.parent) as directory, suppress(ServerFailed):
         unfinished = Path(directory, archive.name)
         with _brokers(1, {}, {}, (), {}, [f"-XX:ArchiveClassesAtExit={unfinished}"]) as (broker,):
             broker.create_topic("pages")
-            broker.stop()
-        if unfinished.exists():  # a JVM without archives of its own cannot make any
-            unfinished.rename(archive)
+            if broker.process.end(ARCHIVE_SECONDS) == TERMINATED:
+                unfinished.rename(archive)
 
 
 def _properties(

@@ -85,11 +85,16 @@ class ServerProcess:
 
     def stop(self) -> None:
         """End it politely, then firmly; harmless when it is gone already."""
+        self.end(STOP_SECONDS)
+
+    def end(self, timeout_seconds: float) -> int:
+        """End it politely, then firmly after so many seconds; return its exit code."""
         self._child.terminate()
         try:
-            self._child.wait(STOP_SECONDS)
+            return self._child.wait(timeout_seconds)
         except subprocess.TimeoutExpired:
             self.kill()
+            return self._child.wait()
 
     def kill(self) -> None:
         """End it at once (SIGKILL); harmless when it is gone already."""
