@@ -61,11 +61,13 @@ def _serve(control: socket.socket) -> None:
     _load()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nothing waits for the watchers
     signal.pthread_sigmask(signal.SIG_BLOCK, HELD_SIGNALS)
+    own = os.getpid()
     while True:
         message, descriptors, _, _ = socket.recv_fds(control, 1, 1 + STREAM_COUNT)
         if not message:
             return
         if os.fork() == 0:
+            _end_with(own)
             control.close()
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             _watch(descriptors[0], descriptors[1:])
@@ -75,13 +77,13 @@ def _serve(control: socket.socket) -> None:
 
 def _watch(link_descriptor: int, streams: Sequence[int]) -> NoReturn:
     """Start the program, and report its process id and how it ends."""
-    _end_with_parent()
+    own = os.getpid()
     link = socket.socket(fileno=link_descriptor)
     with link.makefile("rb") as sent:
         invocation = Invocation(*json.loads(sent.readline()))
     child = os.fork()
     if child == 0:
-        _end_with_parent()
+        _end_with(own)
         link.close()
         _become_program(invocation, streams)
     for descriptor in streams:
@@ -93,9 +95,11 @@ def _watch(link_descriptor: int, streams: Sequence[int]) -> NoReturn:
     os._exit(0)
 
 
-def _end_with_parent() -> None:
-    """Request SIGKILL for the end of the process that forked this one."""
+def _end_with(parent: int) -> None:
+    """End this process with the one that forked it, also if that has ended already."""
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _become_program(invocation: Invocation, streams: Sequence[int]) -> NoReturn:
