@@ -2,7 +2,7 @@
 
     python -m benchmarks.cluster_slot [--seconds 10] [--json]
 
-Daemons, 1, 2 and 4 processes, decide batches of 256 pages and trim them; pages are numbers and their matches
+Daemons, 1, 2 and 4 processes, decide batches of 512 pages and trim them; pages are numbers and their matches
 are given, so nothing but the clusters works. In one case no page matches another, in the other eight of a
 batch join one cluster that all daemons share. Counts and processor time of Redis, which other processes on
 the machine change less than pages a second; that all pages are decided is looked up in the store at the end.

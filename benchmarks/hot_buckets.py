@@ -11,6 +11,7 @@ from neardup_stream.indexes.permuted import PermutedIndex
 from neardup_stream.indexes.protocol import IndexedPage
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Fingerprint64, Handle, PageId
+from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.retention import RetentionConfig, Sweeper
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RecordChange
@@ -25,7 +26,7 @@ LAYOUT = IndexLayout(IndexConfig(expected_pages=1_000_000, bands=SketchConfig().
 COPIES = 120
 """Of each page: below the cap, so that probes read all of them."""
 
-BATCH_PAGES = 256
+BATCH_PAGES = InFlightLimits().max_batch_pages
 NOW, KEPT_SECONDS = 1_790_000_000, 600
 
 

@@ -5,7 +5,7 @@
 A Redis of its own logs every call over a millisecond. Pages are numbers, and their matches are given, so that
 nothing but the clusters works:
 
-- joining: daemons, 1 and then 4 processes, decide batches of 256 pages, 8 of which join one cluster;
+- joining: daemons, 1 and then 4 processes, decide batches of 512 pages, 8 of which join one cluster;
 - merging: two clusters of so many pages become one, and then their members move;
 - trimming: so many rows are removed, and then so many tombstones;
 - pending: so many copies of a page that is registered and not decided are decided, and then it is;
@@ -44,6 +44,7 @@ from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Handle, PageId
 from neardup_stream.pipeline.decide import decide_requests
+from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.stores.memory.records import MemoryRecords
 from neardup_stream.stores.redis.client import RedisClient, Script
 from neardup_stream.stores.redis.clusters import RedisClusters
@@ -51,7 +52,7 @@ from neardup_stream.stores.redis.config import RedisConfig
 from neardup_stream.stores.redis.keys import ClusterKeys
 from tests.servers.redis import RedisServer, find_redis, start_redis
 
-BATCH_PAGES = 256
+BATCH_PAGES = InFlightLimits().max_batch_pages
 HOT_PAGES = 8
 DAEMONS = (1, 4)
 ROW = bytes(300)

@@ -32,6 +32,7 @@ from neardup_stream.match import Match
 from neardup_stream.message import Partition, Position
 from neardup_stream.page import Fingerprint64, Handle, PageId
 from neardup_stream.pipeline.decide import decide_requests
+from neardup_stream.pipeline.in_flight import InFlightLimits
 from neardup_stream.pipeline.indexed import indexed_pages
 from neardup_stream.stores.page_record import PageRecord
 from neardup_stream.stores.protocol import RankWrite, RecordChange
@@ -44,7 +45,7 @@ from neardup_stream.stores.redis.servers import inspect_servers
 from neardup_stream.stores.redis.tables import RedisTables
 from tests.servers.redis import start_redis
 
-BATCH_PAGES = 256
+BATCH_PAGES = InFlightLimits().max_batch_pages
 SKETCH = SketchConfig()
 PARTITION = Partition("pages", 0)
 ROW = bytes(12)

@@ -18,7 +18,7 @@ __all__ = ["CALM", "PARTITIONS", "SESSION_SECONDS", "Arena", "build_arena"]
 PARTITIONS = 4
 SESSION_SECONDS = 1.0
 
-CALM = ("kafka.session_timeout_seconds=30", "pipeline.max_batch_pages=256")
+CALM = ("kafka.session_timeout_seconds=30", "pipeline.max_batch_pages=512")
 """For daemons without faults, also on a machine that is busy with other things."""
 
 

@@ -39,7 +39,6 @@ SETTINGS = (
     "index.expected_pages=300000",
     "clusters.tombstone_ttl_seconds=20",
     "kafka.session_timeout_seconds=30",
-    "pipeline.max_batch_pages=256",
 )
 
 
