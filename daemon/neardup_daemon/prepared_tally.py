@@ -1,6 +1,7 @@
-"""Counts the records that a command prepares and does not judge, for its summary."""
+"""Count the records that a command prepares and does not judge, for its summary."""
 
 from collections import Counter
+from collections.abc import Mapping
 
 from neardup_daemon.tally import by_outcome
 from neardup_daemon.terminal import counted
@@ -13,19 +14,26 @@ _FIRST_DEAD_LETTERS = 5
 
 
 class PreparedTally:
-    """Counts that add up; of pages they are added by the command.
+    """Records by outcome.
 
     Attributes:
-        outcomes: records by outcome; they sum to the records.
+        outcomes: how many records have each; together they are all records.
     """
 
     def __init__(self) -> None:
         self.outcomes: Counter[str] = Counter()
         self._skipped: Counter[str] = Counter()
 
-    def add_others(self, prepared: Prepared, place_of: PlaceOf) -> list[str]:
-        """Count what of a batch is no page; return what the first few dead letters of all are about."""
+    def add(self, prepared: Prepared, of_pages: Mapping[str, int], place_of: PlaceOf) -> list[str]:
+        """Count the records of a batch; return what the first five dead letters of all batches are about.
+
+        Args:
+            prepared: the batch.
+            of_pages: how many of its pages have each outcome.
+            place_of: names the place of a record.
+        """
         room = max(0, _FIRST_DEAD_LETTERS - self.outcomes["dead_letter"])
+        self.outcomes.update(of_pages)
         self.outcomes["dead_letter"] += len(prepared.rejected)
         self.outcomes["skipped"] += len(prepared.skipped)
         self.outcomes["forgotten"] += len(prepared.forgets)

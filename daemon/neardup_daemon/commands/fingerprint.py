@@ -2,6 +2,7 @@
 
 import asyncio
 import sys
+from collections import Counter
 
 import click
 import msgspec
@@ -70,9 +71,8 @@ def _print_batch(prepared: Prepared, tally: PreparedTally, source: FileSource) -
     lines = (msgspec.json.encode(_line(arrival)) for arrival in prepared.arrivals)
     sys.stdout.buffer.write(b"".join(line + b"\n" for line in lines))
     sys.stdout.buffer.flush()
-    tally.outcomes["fingerprinted"] += sum(arrival.is_decided for arrival in prepared.arrivals)
-    tally.outcomes["undecided"] += sum(not arrival.is_decided for arrival in prepared.arrivals)
-    for letter in tally.add_others(prepared, source.place_of):
+    outcomes = Counter("fingerprinted" if each.is_decided else "undecided" for each in prepared.arrivals)
+    for letter in tally.add(prepared, outcomes, source.place_of):
         sys.stderr.write(f"dead letter: {printable(letter)}\n")  # above the progress, which click bypasses
 
 

@@ -147,8 +147,7 @@ async def find_overlaps(
     async with open_preparation(settings, NoMeters(), frozenset({TEXTS})) as preparation:
         async for records, place_of in _records(pages, crawls, settings):
             prepared = await asyncio.to_thread(preparation.prepare, records)
-            tally.outcomes["compared"] += len(prepared.arrivals)
-            for letter in tally.add_others(prepared, place_of):
+            for letter in tally.add(prepared, {"compared": len(prepared.arrivals)}, place_of):
                 yield letter
             for arrival in prepared.arrivals:
                 text = arrival.kept.text.decode("utf-8", "surrogatepass") if arrival.kept else ""

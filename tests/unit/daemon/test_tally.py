@@ -43,11 +43,11 @@ def test_five_dead_letters_of_all_batches_are_shown_and_the_others_counted() -> 
     skipped = Prepared([], [], [SkippedRecord(metadata_of(records[0]), "header")], 0)
     tally = PreparedTally()
 
-    shown = [tally.add_others(batch, record_number) for batch in (letters, skipped, letters)]
+    shown = [tally.add(batch, {"compared": 2}, record_number) for batch in (letters, skipped, letters)]
 
     assert [len(each) for each in shown] == [4, 0, 1]
     assert shown[2] == ["record 1: not_json: cut off"]
-    assert str(tally) == "9 records: 8 dead letters, 1 skipped (1 header)"
+    assert str(tally) == "15 records: 6 compared, 8 dead letters, 1 skipped (1 header)"
 
 
 def test_one_dead_letter_is_in_the_singular_and_no_record_is_none() -> None:
