@@ -7,6 +7,8 @@ from shutil import get_terminal_size, which
 from textwrap import TextWrapper
 from typing import Final
 
+import click
+
 __all__ = ["PROGRAM", "counted", "printable", "printable_json", "running_program", "wrapped"]
 
 PROGRAM: Final = "neardup-stream"
@@ -67,13 +69,29 @@ def printable_json(json: str) -> str:
     return json.translate(_AS_JSON)
 
 
+class _Shown(str):
+    """Text that is as long as what a terminal shows of it, without the codes of colors."""
+
+    __slots__ = ()
+
+    def __len__(self) -> int:
+        return len(click.unstyle(str(self)))
+
+
+class _Wrapper(TextWrapper):
+    """Measures words as they are shown."""
+
+    def _split_chunks(self, text: str) -> list[str]:
+        return list(map(_Shown, super()._split_chunks(text)))
+
+
 def wrapped(line: str) -> str:
     """Return a line wrapped between words at the width of the terminal, with its indentation kept.
 
     A word that is longer than a line, such as a URL, stays in one piece, so that it can be copied.
     """
     indent = line[: len(line) - len(line.lstrip())]
-    wrapper = TextWrapper(
+    wrapper = _Wrapper(
         get_terminal_size().columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     return wrapper.fill(line)

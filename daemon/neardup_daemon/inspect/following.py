@@ -107,7 +107,7 @@ def readable(event: CloudEvent[msgspec.Raw]) -> str:
 
 
 def _figures(name: str, match: dict[str, Any]) -> str:
-    """Return the figures that decided: the bits where pages are compared by simhash alone."""
+    """Return the figures of a match: containments of a contained page, else resemblance and bits."""
     distance = match["distance_bits"]
     bits = f"{distance} bit{'' if distance == 1 else 's'}"
     if "resemblance" not in match:

@@ -206,3 +206,4 @@ def test_a_line_is_wrapped_between_words_and_a_long_word_stays_whole(monkeypatch
     assert wrapped("      a few words, more words") == "      a few words,\n      more words"
     assert wrapped(f"  12.5% of {url}  twice") == f"  12.5% of\n  {url}\n  twice"
     assert wrapped("short") == "short"
+    assert click.unstyle(wrapped(click.style("six words of which four fit", fg="green"))).count("\n") == 1
