@@ -183,9 +183,8 @@ def _say_that_kernels_are_compiled(command: str) -> None:
         log_event(_logger, "kernel_compilation_started", command=command, takes="up to a minute, once")
         return
     with contextlib.suppress(OSError):
-        click.echo(
-            f"compiling the kernels of '{command}' for this machine, once; this takes up to a minute",
-            err=True,
+        sys.stderr.write(  # above a progress line, which click bypasses
+            f"compiling the kernels of '{command}' for this machine, once; this takes up to a minute\n"
         )
 
 
