@@ -93,12 +93,13 @@ class Tally(NoMeters):
         outcomes: records by outcome; they sum to the records.
         skipped: skipped records by reason.
         bucket_cap_hit_count: ranges that were not read to their end.
+        truncated_count: pages of which a probe left entries unread.
     """
 
     def __init__(self, on_records: Callable[[int], None] | None = None) -> None:
         self.outcomes: Counter[Outcome] = Counter()
         self.skipped: Counter[str] = Counter()
-        self.bucket_cap_hit_count = 0
+        self.bucket_cap_hit_count = self.truncated_count = 0
         self._on_records = on_records
         self._record_count = 0
 
@@ -106,6 +107,13 @@ class Tally(NoMeters):
         """Return a warning where nearly all records of these files are dead letters; empty otherwise."""
         judged = self.outcomes.total() - self.outcomes["skipped"]
         return dead_letter_complaint(self.outcomes["dead_letter"], judged, files)
+
+    def missing_matches(self) -> str:
+        """Return where matches may be missing, because many pages share ranges or bands; empty otherwise."""
+        parts = [(self.bucket_cap_hit_count, "range", "held"), (self.truncated_count, "page", "met")]
+        found = [f"{counted(count, noun)} {verb}" for count, noun, verb in parts if count]
+        more = "more entries than index.bucket_cap lets a probe read"
+        return f"{' and '.join(found)} {more}; raise it to find every match" if found else ""
 
     def pages(self, count: int, size_bytes: int) -> None:
         """Add, and report the sum."""
@@ -123,3 +131,7 @@ class Tally(NoMeters):
     def bucket_cap_hits(self, count: int) -> None:
         """Add."""
         self.bucket_cap_hit_count += count
+
+    def truncated_probes(self, count: int) -> None:
+        """Add."""
+        self.truncated_count += count

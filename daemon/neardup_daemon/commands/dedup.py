@@ -202,12 +202,8 @@ def _print_summary(tally: Tally, seconds: float, end: "FilesRunEnd") -> None:
         click.echo(
             "stopped before the files were read to their end: the output is of these records", err=True
         )
-    if tally.bucket_cap_hit_count:
-        click.echo(
-            f"{tally.bucket_cap_hit_count:,} ranges held more than index.bucket_cap entries;"
-            " raise it to find every match",
-            err=True,
-        )
+    if warning := tally.missing_matches():
+        click.echo(warning, err=True)
 
 
 def _print_revisits(path: str, tally: RevisitTally, finished: int) -> None:

@@ -37,6 +37,17 @@ def test_a_summary_uses_the_singular_and_leaves_out_outcomes_of_no_record() -> N
     assert by_outcome([("dead_letter", 2), ("undecided", 1)], Counter()) == "2 dead letters, 1 undecided"
 
 
+def test_ranges_and_pages_whose_matches_may_be_missing_are_named() -> None:
+    tally = Tally()
+    assert not tally.missing_matches()
+
+    tally.truncated_probes(1)
+    assert tally.missing_matches().startswith("1 page met more entries than index.bucket_cap")
+
+    tally.bucket_cap_hits(2_000)
+    assert tally.missing_matches().startswith("2,000 ranges held and 1 page met more entries")
+
+
 def test_five_dead_letters_of_all_batches_are_shown_and_the_others_counted() -> None:
     records = [Record(position=Position(Partition("files", 0), n), key=None, value=b"") for n in range(4)]
     letters = Prepared([], [Rejected(each, BadPage("not_json", "cut off")) for each in records], [], 0)
