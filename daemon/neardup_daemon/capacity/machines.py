@@ -1,5 +1,6 @@
 """Predicts processor time, and how many Redis masters, daemons and partitions a rate of pages takes."""
 
+from collections.abc import Iterator
 from math import ceil, exp, lgamma, log
 from typing import Final
 
@@ -7,7 +8,7 @@ import msgspec
 
 from neardup_stream.indexes.layout import IndexLayout
 
-__all__ = ["Cost", "Machines", "cost_per_page", "machines_for"]
+__all__ = ["Cost", "Machines", "cost_per_page", "machines_for", "warnings_of"]
 
 _DAEMON_MICROSECONDS: Final = 163.5
 """Of a daemon for each page, without its text; `benchmarks.end_to_end` measures these."""
@@ -44,6 +45,7 @@ _FULL_SHARE: Final = 0.7
 _SHARDS_PER_MASTER: Final = 4
 _MOST_SHARDS: Final = 256
 _PARTITIONS_PER_DAEMON: Final = 2
+_GIB: Final = 1 << 30
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -124,6 +126,26 @@ def machines_for(cost: Cost, pages_per_second: float, index_bytes: float, master
         partitions=_PARTITIONS_PER_DAEMON * daemons,
         shards=min(_MOST_SHARDS, max(16, _power_of_two(_SHARDS_PER_MASTER * masters))),
     )
+
+
+def warnings_of(machines: Machines, clusters_bytes: float, master_bytes: float) -> Iterator[str]:
+    """Yield what such machines cannot carry however many there are.
+
+    Args:
+        machines: that are planned.
+        clusters_bytes: of the cells of clusters, which are on one master.
+        master_bytes: memory of one Redis master.
+    """
+    if clusters_bytes > master_bytes * _FULL_SHARE:
+        yield (
+            f"clusters take {clusters_bytes / _GIB:,.0f} GiB in one slot, on one master: give that one"
+            f" {clusters_bytes / _FULL_SHARE / _GIB:,.0f} GiB, and no other slot (docs/scaling.md)"
+        )
+    if machines.shards < _SHARDS_PER_MASTER * machines.masters:
+        yield (
+            f"{machines.shards} shards are the most, and masters are filled evenly with"
+            f" {_SHARDS_PER_MASTER} or more each: take {machines.shards // _SHARDS_PER_MASTER} larger ones"
+        )
 
 
 def _share_at_least(least: int, mean: float) -> float:

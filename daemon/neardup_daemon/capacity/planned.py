@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from neardup_daemon.capacity.layouts import LayoutCost, layout_costs, layout_for, range_entries
-from neardup_daemon.capacity.machines import Cost, Machines, cost_per_page, machines_for
+from neardup_daemon.capacity.machines import Cost, Machines, cost_per_page, machines_for, warnings_of
 from neardup_daemon.capacity.memory import BytesPerPage, bytes_per_page, tombstone_bytes
 from neardup_daemon.capacity.recall import recall_of_edits
 from neardup_daemon.preparing import sketch_config
@@ -76,6 +76,7 @@ class IndexPlan(msgspec.Struct, frozen=True):
         machines: that carry it.
         recall: by edited words.
         settings: to paste.
+        warnings: what such machines cannot carry.
     """
 
     substrings: int
@@ -89,6 +90,7 @@ class IndexPlan(msgspec.Struct, frozen=True):
     machines: Machines
     recall: tuple[RecallRow, ...]
     settings: dict[str, int]
+    warnings: tuple[str, ...]
 
 
 def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
@@ -136,6 +138,7 @@ def plan_index(corpus: Corpus, settings: Settings) -> IndexPlan:
             "index.substrings": permuted.substrings,
             "index.shards": machines.shards,
         },
+        warnings=tuple(warnings_of(machines, page.clusters * corpus.pages, corpus.master_bytes)),
     )
 
 

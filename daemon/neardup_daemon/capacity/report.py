@@ -63,6 +63,8 @@ def _machines(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:
         f"  {counted(machines.daemons, 'daemon')}, {counted(machines.partitions, 'partition')} or more,"
         f" {counted(machines.shards, 'shard')}"
     )
+    for warning in plan.warnings:
+        yield click.style(f"  {warning}", fg="yellow")
 
 
 def _recall(corpus: Corpus, plan: IndexPlan) -> Iterator[str]:

@@ -192,6 +192,20 @@ def test_a_plan_of_several_masters_has_the_address_of_a_cluster_to_paste() -> No
     assert Settings.load(overrides=[f"redis.url={settings['redis']['url']}"]).redis.config().is_cluster
 
 
+@pytest.mark.parametrize(
+    ("pages", "words"),
+    [(500_000_000, []), (2_000_000_000, ["in one slot", "256 shards"]), (700_000_000, ["in one slot"])],
+)
+def test_a_plan_warns_of_what_more_machines_do_not_carry(pages: int, words: list[str]) -> None:
+    corpus = CORPUS._replace(pages=pages, master_bytes=32 << 30)
+
+    plan = plan_index(corpus, Settings())
+
+    assert len(plan.warnings) == len(words)
+    assert all(word in each for word, each in zip(words, plan.warnings, strict=True))
+    assert all(each in unstyle(readable(corpus, plan)) for each in plan.warnings)
+
+
 @pytest.mark.parametrize("pages", ["x", "0", "2000G", "-5", "nan"])
 def test_a_number_of_pages_that_is_none_is_refused(pages: str) -> None:
     printed = CliRunner().invoke(plan_command, [f"--pages={pages}"])
