@@ -48,8 +48,8 @@ def search(
 
     QUERY is made of words, "phrases in quotation marks", AND, OR, NOT and parentheses; words side by side
     mean AND. FILE is an archive that was frozen with search. A page holds the words (yes) or may hold them
-    (maybe); the output says how many of the maybes are expected not to. No page is missed. Readable on a
-    terminal, one line of JSON otherwise.
+    (maybe); the output says how many of the maybes are expected not to, without regard to the order of the
+    words of phrases. No page is missed. Readable on a terminal, one line of JSON otherwise.
 
     \b
         neardup-stream freeze october-*.warc.gz -o october.nda --with search,texts

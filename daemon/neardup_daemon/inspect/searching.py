@@ -292,7 +292,9 @@ def _pages(searched: _Searched, limit: int) -> Iterator[FoundPage]:
 def _lines(found: SearchedPages) -> Iterator[str]:
     yield click.style(printable(found.query), bold=True)
     for each in found.archives:
-        false = f", of which {each.expected_false_drops:.2g} are expected not to" if each.maybe else ""
+        phrases = ", but for phrases" if '"' in found.query else ""
+        expected = f", of which {each.expected_false_drops:.2g} are expected not to{phrases}"
+        false = expected if each.maybe else ""
         settled = f"; {each.settled:,} settled by their texts" if each.settled else ""
         yield (
             f"  {printable(each.archive)}: of {each.pages:,} pages {each.yes:,} do,"
