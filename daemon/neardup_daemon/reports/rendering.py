@@ -119,7 +119,8 @@ def _clusters(findings: Findings) -> Iterator[str]:
         return
     yield "<h2>Clusters</h2>"
     sizes = sorted(findings.cluster_sizes.items())
-    yield f"<p>{findings.cluster_sizes.total():,} clusters of two or more pages.</p>"
+    total = findings.cluster_sizes.total()
+    yield f"<p>{total:,} clusters of two or more pages in the index after this run.</p>"
     yield _table(["Pages in a cluster", "Clusters"], [[f"{size:,}", f"{count:,}"] for size, count in sizes])
     yield "<h3>The largest</h3>"
     for row in findings.largest:
@@ -135,7 +136,10 @@ def _examples(findings: Findings, texts: Mapping[Position, str]) -> Iterator[str
     if not findings.examples:
         return
     yield "<h2>Examples, the most alike first</h2>"
-    yield "<p>Words that only one of the two pages has are marked.</p>"
+    yield (
+        f"<p>The first {WORDS_SHOWN} words of both pages; what only one of them has is marked."
+        " Texts that were not read in this run are not shown.</p>"
+    )
     for _, example in sorted(findings.examples.items(), reverse=True):
         yield f"<h3>{_escaped(_degree(example))}</h3>"
         first, second = _text_at(example.other_positions, texts), _text_at(example.positions, texts)
