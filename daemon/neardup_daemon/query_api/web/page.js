@@ -53,7 +53,7 @@ function standing(page, cluster) {
     element("p", {}, pill(isRepresentative ? "representative" : "duplicate")),
     element("p", {}, isRepresentative ? "This page is kept of " : "One of ",
       element("a", { href: viewOf(`clusters/${cluster.id}`) }, counted(cluster.size, "page")),
-      isRepresentative ? " with almost the same content." : " with almost the same content. The representative is"),
+      isRepresentative ? " that are duplicates of each other." : " that are duplicates of each other. The representative is"),
     !isRepresentative && element("p", {}, clusterLink(cluster)),
     !isRepresentative && element("p", {}, compareLink(page.id, cluster.representative.id, "Compare with the representative")),
   ];
