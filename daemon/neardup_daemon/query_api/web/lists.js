@@ -75,7 +75,7 @@ export function mergeTable(merges) {
 export function hostTable(hosts) {
   if (!hosts.length) return empty("No duplicates", "No page of a cluster is a duplicate yet.");
   const most = Math.max(...hosts.map((host) => host.duplicates));
-  return table("Hosts, those with most duplicates first", ["Host", "Duplicates", ["Representatives", "right"], ["Frame", "fixed"]], hosts.map((host) => [
+  return table("Hosts, those with most duplicates first", ["Host", "Duplicates", ["Clusters", "right"], ["Frame", "fixed"]], hosts.map((host) => [
     address(host.host), sizeBar(host.duplicates, most), number(host.representatives), frame(host.frame)]));
 }
 
