@@ -178,7 +178,7 @@ BOTTLENECK: Final = Row(
         ),
         Panel(
             "In flight, of the limits",
-            "Pages and bytes between reading and commit, as shares of pipeline.max_in_flight_pages and _bytes. At"
+            "Pages and bytes between reading and delivery, as shares of pipeline.max_in_flight_pages and _bytes. At"
             " 100 % reading pauses.",
             "percentunit",
             tuple(

@@ -187,7 +187,7 @@ class PipelineMeters(Protocol):
         """Count `count` dead letters that were truncated because they are too large for their topic."""
 
     def in_flight(self, pages: int, size_bytes: int) -> None:
-        """Report the pages and bytes between reading and commit."""
+        """Report the pages and bytes between reading and delivery."""
 
     def committed(self, next_offsets: Mapping[Partition, int]) -> None:
         """Report the committed offsets: everything below them is finished."""

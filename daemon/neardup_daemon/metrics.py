@@ -168,8 +168,8 @@ class Metrics:
             "redis_memory_bytes", "Memory of all Redis primaries: used, and their maxmemory.", "kind"
         )
         self._used_bytes, self._max_bytes = memory.labels("used"), memory.labels("max")
-        self._in_flight_pages = gauge("in_flight_pages", "Pages between reading and commit.")
-        self._in_flight_bytes = gauge("in_flight_bytes", "Bytes between reading and commit.")
+        self._in_flight_pages = gauge("in_flight_pages", "Pages between reading and delivery.")
+        self._in_flight_bytes = gauge("in_flight_bytes", "Bytes between reading and delivery.")
 
     def pages(self, count: int, size_bytes: int) -> None:
         """See `PipelineMeters`, here and below."""

@@ -106,10 +106,10 @@ class Pipeline(Section, frozen=True):
         int, Meta(ge=1, description="Most bytes of one batch; a single larger page is a batch of its own.")
     ] = 16 * _MIB
     max_in_flight_pages: Annotated[
-        int, Meta(ge=1, description="Most pages between reading and commit; reading pauses at it.")
+        int, Meta(ge=1, description="Most pages between reading and delivery; reading pauses at it.")
     ] = 2048
     max_in_flight_bytes: Annotated[
-        int, Meta(ge=1, description="Most bytes between reading and commit; reading pauses at it.")
+        int, Meta(ge=1, description="Most bytes between reading and delivery; reading pauses at it.")
     ] = 128 * _MIB
     commit_interval_seconds: Annotated[
         float, Meta(ge=0, le=86_400, description="Longest time a finished batch waits for its commit.")

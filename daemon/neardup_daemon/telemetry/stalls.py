@@ -14,7 +14,7 @@ class Progress(NamedTuple):
     Attributes:
         lag: records not yet read, of each partition that is ours.
         committed: the offset below which everything is finished, by partition.
-        in_flight_count: pages between reading and commit.
+        in_flight_count: pages between reading and delivery.
         worker_end_count: how often pages took so long that their process was ended, which is slow progress.
     """
 
