@@ -54,6 +54,8 @@ def read_settings_file(path: Path) -> tuple[Mapping[str, Any], str]:
         text = content.decode()
         _require_short_keys(path, text)
         return tomllib.loads(text), text
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8: byte {error.start:,} is none") from error
     except RecursionError as error:
         raise ConfigError(f"{path} is nested too deeply") from error
     except ValueError as error:  # as tomllib's own error is, and an integer of too many digits

@@ -32,7 +32,7 @@ def test_a_missing_file_and_a_broken_one_are_refused(tmp_path: Path) -> None:
             "a key has 20,000 parts; at most 8 are allowed",
             id="deep-table",
         ),
-        pytest.param("x = \ud800", "is not valid TOML", id="no-utf-8"),
+        pytest.param("x = \ud800", "is not UTF-8: byte 4 is none", id="no-utf-8"),
     ],
 )
 def test_a_hostile_settings_file_is_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
