@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from neardup_stream.streams.files.outputs import STANDARD_OUTPUT
+
 __all__ = ["OnPart", "count_progress", "part_progress", "share_progress", "unseen", "working"]
 
 OnPart = Callable[[str, int, int], None]
@@ -11,9 +13,14 @@ OnPart = Callable[[str, int, int], None]
 
 
 @contextmanager
-def count_progress(of: str) -> Iterator[Callable[[int], None] | None]:
-    """Yield a function to call with how many pages or records are done so far; None without a terminal."""
-    if not sys.stderr.isatty():
+def count_progress(of: str, output: str | None = None) -> Iterator[Callable[[int], None] | None]:
+    """Yield a function to call with how many pages or records are done so far; None without a terminal.
+
+    Args:
+        of: what is counted.
+        output: where the command writes meanwhile; lines to a terminal are progress enough.
+    """
+    if not sys.stderr.isatty() or (output == STANDARD_OUTPUT and sys.stdout.isatty()):
         yield None
         return
     from rich.console import Console  # noqa: PLC0415 - only a terminal wants it

@@ -25,6 +25,19 @@ def test_a_command_on_a_terminal_shows_its_progress_and_ends_well(tmp_path: Path
     assert b"Traceback" not in said
 
 
+@pytest.mark.parametrize("command", ["dedup", "fingerprint"])
+def test_lines_on_the_same_terminal_are_progress_enough(tmp_path: Path, command: str) -> None:
+    crawl = tmp_path / "crawl.jsonl"
+    crawl.write_bytes(b"".join(page_json(f"p{number}", essay(number // 2)) + b"\n" for number in range(50)))
+
+    code, said = on_terminal(command, str(crawl), has_output=True)
+
+    lines = [line for line in re.split("[\r\n]+", said.decode()) if "{" in line]
+    assert code == 0, said.decode()
+    assert len(lines) >= 25
+    assert all(line.startswith("{") for line in lines)
+
+
 def test_dead_letters_are_shown_above_the_progress(tmp_path: Path) -> None:
     crawl = tmp_path / "crawl.jsonl"
     crawl.write_bytes(page_json("p", essay(1)) + b"\nnone\n")
@@ -71,11 +84,17 @@ def test_logs_on_a_terminal_are_text(tmp_path: Path) -> None:
     assert b'{"' not in said
 
 
-def on_terminal(*words: str) -> tuple[int, bytes]:
-    """Exit code of a command of ours, and what it writes to a terminal for its standard error."""
+def on_terminal(*words: str, has_output: bool = False) -> tuple[int, bytes]:
+    """Exit code of a command of ours, and what it writes to a terminal for its standard error.
+
+    Args:
+        words: of the command line.
+        has_output: whether the same terminal is its standard output.
+    """
     ours, theirs = pty.openpty()
     with Path(os.devnull).open("r+b") as nothing:
-        run = start_program(words, {}, (nothing.fileno(), nothing.fileno(), theirs))
+        output = theirs if has_output else nothing.fileno()
+        run = start_program(words, {}, (nothing.fileno(), output, theirs))
     os.close(theirs)
     said = b""
     try:

@@ -143,7 +143,10 @@ def dedup(
         settings = replace(settings, archive=replace(settings.archive, files=archives))
     _check(files_run, settings)
     start = perf_counter()
-    with _forked_workers(settings, files_run.workers) as forked, count_progress("records") as on_records:
+    with (
+        _forked_workers(settings, files_run.workers) as forked,
+        count_progress("records", files_run.events) as on_records,
+    ):
         from neardup_daemon.files_run import run_over_files  # noqa: PLC0415 - the first worker loads meanwhile
 
         tally = Tally(on_records)

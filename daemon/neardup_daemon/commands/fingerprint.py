@@ -18,7 +18,7 @@ from neardup_daemon.terminal import printable
 from neardup_stream.meters import NoMeters
 from neardup_stream.pipeline.arrival import Arrival, Prepared
 from neardup_stream.streams.files.inputs import STDIN
-from neardup_stream.streams.files.outputs import check_outputs
+from neardup_stream.streams.files.outputs import STANDARD_OUTPUT, check_outputs
 from neardup_stream.streams.files.source import FileSource
 
 __all__ = ["fingerprint"]
@@ -57,7 +57,7 @@ def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
 async def _print_fingerprints(settings: Settings, files: tuple[str, ...]) -> None:
     limits = settings.pipeline.limits()
     tally = PreparedTally()
-    with count_progress("records") as show_progress:
+    with count_progress("records", STANDARD_OUTPUT) as show_progress:
         async with FileSource(files, settings.limits.max_page_bytes) as source:
             preparation = build_preparation(settings, NoMeters())  # compiles kernels: not for a mistyped name
             async for records in source.batches(limits.max_batch_pages, limits.max_batch_bytes):
