@@ -40,8 +40,7 @@ __all__ = ["KafkaBroker", "KafkaCluster", "run_apart", "start_kafka", "start_kaf
 READY_SECONDS = 60
 FORMAT_SECONDS = 60
 ARCHIVE_SECONDS = 120
-TERMINATED = 128 + signal.SIGTERM
-"""How a JVM ends that has done all it does at SIGTERM."""
+TERMINATED = 128 + signal.SIGTERM  # as a JVM ends that has done all it does then
 TOPIC_SECONDS = 20
 CLUSTER_ID = urlsafe_b64encode(b"neardup-streams!").decode().rstrip("=")
 
@@ -231,10 +230,7 @@ def _java(directory: Path) -> list[str]:
 
 
 def archive_classes() -> None:
-    """Keep the classes of a broker as a JVM reads them, with which it starts in half the time.
-
-    Brokers start without it where it cannot be made: a JVM that came without an archive makes none.
-    """
+    """Keep the classes of a broker as a JVM reads them, with which it starts in half the time."""
     archive = class_archive(find_program("java", package="default-jre-headless"))
     if archive.exists():
         return
