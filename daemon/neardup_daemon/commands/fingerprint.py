@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from collections import Counter
 
 import click
 import msgspec
@@ -71,7 +70,8 @@ def _print_batch(prepared: Prepared, tally: PreparedTally, source: FileSource) -
     lines = (msgspec.json.encode(_line(arrival)) for arrival in prepared.arrivals)
     sys.stdout.buffer.write(b"".join(line + b"\n" for line in lines))
     sys.stdout.buffer.flush()
-    outcomes = Counter("fingerprinted" if each.is_decided else "undecided" for each in prepared.arrivals)
+    decided = sum(arrival.is_decided for arrival in prepared.arrivals)
+    outcomes = {"fingerprinted": decided, "undecided": len(prepared.arrivals) - decided}
     for letter in tally.add(prepared, outcomes, source.place_of):
         sys.stderr.write(f"dead letter: {printable(letter)}\n")  # above the progress, which click bypasses
 
