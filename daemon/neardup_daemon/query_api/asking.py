@@ -53,7 +53,7 @@ __all__ = [
     "OpenIndex",
     "PageName",
     "PageParams",
-    "require_index",
+    "stored_page",
 ]
 
 PageName = Annotated[
@@ -127,7 +127,7 @@ class Asking:
     async def page(self, call: Call) -> Reply:
         """Answer what a stored page matches, and its cluster."""
         params: PageParams = call.params
-        page = await self._find(params.url)
+        page = await stored_page(params.url, "url", self._stores)
         return Reply(await self._answer_about(page))
 
     async def query(self, call: Call) -> Reply:
@@ -149,7 +149,7 @@ class Asking:
     async def explain(self, call: Call) -> Reply:
         """Answer why two stored pages match, or do not."""
         params: ExplainParams = call.params
-        first, second = [await self._find(name) for name in params.url]
+        first, second = [await stored_page(name, "url", self._stores) for name in params.url]
         clusters = await cluster_of(first, self._stores), await cluster_of(second, self._stores)
         archives, in_force = self._index.archives(), await self._stores.tables.settings_in_force()
         explanation = await self._threads.run(explain, first, second, in_force, clusters, archives)
@@ -195,21 +195,12 @@ class Asking:
             raise Refused(HTTPStatus.NOT_FOUND, "no clusters are kept: clusters.rule is off")
         survey = await self._index.surveys.latest()
         if not survey.clusters:
-            await require_index(self._stores)
+            await _require_index(self._stores)
         return survey
 
     async def _answer_about(self, page: AskedPage) -> Answer:
         archives = self._index.archives()
         return await answer_about(page, self._stores, archives, self._settings, self._threads.run)
-
-    async def _find(self, name: str) -> AskedPage:
-        try:
-            return await find_stored(name, self._stores.judged)
-        except NotStored as error:
-            await require_index(self._stores)
-            raise refused_field("url", str(error), HTTPStatus.NOT_FOUND) from error
-        except ConfigError as error:
-            raise refused_field("url", str(error)) from error
 
     async def _frames(self, hosts: Sequence[str]) -> list[FrameFacts | UnsetType]:
         if not hosts or self._settings.frames.scope not in ("host", "domain"):
@@ -222,7 +213,28 @@ class Asking:
         ]
 
 
-async def require_index(stores: Stores) -> None:
+async def stored_page(name: str, field: str, stores: Stores) -> AskedPage:
+    """Find a stored page.
+
+    Args:
+        name: its id or its URL.
+        field: that has the name, for a refusal.
+        stores: those of the index.
+
+    Raises:
+        Refused: no such page is stored, or none can have such a name.
+        StoreUnavailable: Redis cannot be reached, or lost the index.
+    """
+    try:
+        return await find_stored(name, stores.judged)
+    except NotStored as error:
+        await _require_index(stores)
+        raise refused_field(field, str(error), HTTPStatus.NOT_FOUND) from error
+    except ConfigError as error:
+        raise refused_field(field, str(error)) from error
+
+
+async def _require_index(stores: Stores) -> None:
     """Raise StoreUnavailable where Redis lost the index, and with it the pages that are not found."""
     await stores.cluster_store.read([INDEX])
 

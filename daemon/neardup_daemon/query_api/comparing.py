@@ -13,8 +13,6 @@ from neardup_daemon.inspect.explanation_words import sentences
 from neardup_daemon.inspect.page_facts import cluster_of
 from neardup_daemon.inspect.page_lookup import (
     AskedPage,
-    NotStored,
-    find_stored,
     given_record,
     place_given,
     prepared_page,
@@ -22,7 +20,7 @@ from neardup_daemon.inspect.page_lookup import (
 from neardup_daemon.inspect.shared_words import ShownText, shown_texts
 from neardup_daemon.preparing import build_viewer
 from neardup_daemon.query_api.answers import ExplainAnswer
-from neardup_daemon.query_api.asking import OpenIndex, PageName, require_index
+from neardup_daemon.query_api.asking import OpenIndex, PageName, stored_page
 from neardup_daemon.query_api.endpoints import Call, Reply
 from neardup_daemon.query_api.problems import (
     Refused,
@@ -31,7 +29,7 @@ from neardup_daemon.query_api.problems import (
     refused_json,
     refused_page,
 )
-from neardup_stream.errors import BadPage, ConfigError
+from neardup_stream.errors import BadPage
 from neardup_stream.frames.table import FrameTable
 from neardup_stream.message import Skipped
 from neardup_stream.pipeline.frames import site_hash
@@ -109,7 +107,7 @@ class Comparing:
 
     async def _side(self, name: str, given: ComparedPage) -> _Side:
         if given.html is None and given.text is None:
-            return _Side(await self._stored(name, given.url))
+            return _Side(await stored_page(given.url, f"{name}.url", self._stores))
         record = given_record(msgspec.json.encode(given), (OWN_FIELDS,))
         try:
             page = await self._threads.run(prepared_page, record, self._index.preparation)
@@ -125,15 +123,6 @@ class Comparing:
         )
         is_whole = len(text) <= self._settings.api.shown_characters
         return _Side(placed._replace(text=text if is_whole else None), text, frame)
-
-    async def _stored(self, name: str, url: str) -> AskedPage:
-        try:
-            return await find_stored(url, self._stores.judged)
-        except NotStored as error:
-            await require_index(self._stores)
-            raise refused_field(f"{name}.url", str(error), HTTPStatus.NOT_FOUND) from error
-        except ConfigError as error:
-            raise refused_field(f"{name}.url", str(error)) from error
 
     async def _frame(self, page: AskedPage) -> AbstractSet[int]:
         """Return the hashes of the lines of a given page that are frame, by the stored table of its site."""
