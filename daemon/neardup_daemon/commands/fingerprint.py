@@ -49,7 +49,7 @@ def fingerprint(settings: Settings, files: tuple[str, ...]) -> None:
         neardup-stream fingerprint crawl.jsonl.gz |
             jq -r '.simhash // empty' | neardup-stream find-all -b 6 -d 3
     """  # noqa: D301 - the backspace makes click keep the line breaks below
-    check_outputs(files or (STDIN,), ("-",))
+    check_outputs(files or (STDIN,), (STANDARD_OUTPUT,))
     asyncio.run(_print_fingerprints(settings, files or (STDIN,)))
 
 

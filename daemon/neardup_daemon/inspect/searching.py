@@ -291,8 +291,8 @@ def _pages(searched: _Searched, limit: int) -> Iterator[FoundPage]:
 
 def _lines(found: SearchedPages) -> Iterator[str]:
     yield click.style(printable(found.query), bold=True)
+    phrases = ", but for phrases" if '"' in found.query else ""
     for each in found.archives:
-        phrases = ", but for phrases" if '"' in found.query else ""
         expected = f", of which {each.expected_false_drops:.2g} are expected not to{phrases}"
         false = expected if each.maybe else ""
         settled = f"; {each.settled:,} settled by their texts" if each.settled else ""
