@@ -24,7 +24,7 @@ from neardup_stream.event_parts import (
     Representative,
 )
 from neardup_stream.match import MatchKind
-from neardup_stream.message import Headers
+from neardup_stream.message import TraceHeaders
 
 __all__ = [
     "EVENT_DATA",
@@ -244,7 +244,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     subject: str
     time_ms: int
     data: EventData
-    trace: Headers = ()
+    trace: TraceHeaders = ()
     index: str = ""
 
 

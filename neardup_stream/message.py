@@ -20,12 +20,16 @@ __all__ = [
     "Record",
     "RecordMetadata",
     "Skipped",
+    "TraceHeaders",
     "epoch_of",
     "input_id",
     "topic_of",
 ]
 
-Headers = Sequence[tuple[str, bytes]]
+Headers = Sequence[tuple[str, bytes | None]]
+"""A header of Kafka has a name, and a value or none."""
+
+TraceHeaders = Sequence[tuple[str, bytes]]
 
 _OF_LATER_EPOCH = re.compile(r"([A-Za-z0-9._-]+)@(\d+)")
 """An input id that `input_id` made; topic names contain no `@`, file ids have a colon before any."""
@@ -110,7 +114,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def size_bytes(self) -> int:
         """Return the bytes of key, value and headers, which the in-flight limit counts."""
-        headers = sum(len(name) + len(value) for name, value in self.headers) if self.headers else 0
+        headers = sum(len(name) + len(value or b"") for name, value in self.headers) if self.headers else 0
         return len(self.key or b"") + len(self.value or b"") + headers
 
 
@@ -125,7 +129,7 @@ class RecordMetadata(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
 
     position: Position
-    headers: Headers = ()
+    headers: TraceHeaders = ()
     timestamp_ms: int = 0
     size_bytes: int = 0
 
@@ -148,5 +152,5 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def size_bytes(self) -> int:
         """Return the bytes of key, value and headers, without a broker's framing."""
-        headers = sum(len(name.encode()) + len(value) for name, value in self.headers)
+        headers = sum(len(name.encode()) + len(value or b"") for name, value in self.headers)
         return len(self.key or b"") + len(self.value or b"") + headers

@@ -135,7 +135,7 @@ def shown(names: frozenset[str] | set[str]) -> str:
 
 def _origin(letter: Message) -> tuple[str, int, int] | None:
     """Return the position of a dead letter's record; None if its headers do not contain it."""
-    said = {name: content.decode(errors="replace") for name, content in letter.headers}
+    said = {name: (content or b"").decode(errors="replace") for name, content in letter.headers}
     try:
         number, offset = int(said["neardup.error.partition"]), int(said["neardup.error.offset"])
         return said["neardup.error.topic"], number, offset

@@ -38,7 +38,7 @@ _DETAIL_BYTES = 1024
 
 
 class DeadLetterHeader(msgspec.Struct, frozen=True, kw_only=True):
-    """One header in a file: `value` if it is valid UTF-8, else `value_base64`."""
+    """One header in a file: `value` if it is valid UTF-8, else `value_base64`; neither where it has none."""
 
     name: str
     value: str | UnsetType = UNSET

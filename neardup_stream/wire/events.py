@@ -22,7 +22,7 @@ from neardup_stream.events import (
     data_schema_uri,
     event_type,
 )
-from neardup_stream.message import Headers, Message, Position
+from neardup_stream.message import Headers, Message, Position, TraceHeaders
 from neardup_stream.wire.times import rfc3339
 
 __all__ = [
@@ -121,17 +121,16 @@ def event_name(message: Message) -> EventName | None:
 
     Cost: 1 µs.
     """
-    return next((_NAMES.get(value) for name, value in message.headers if name == "ce_type"), None)
+    return next((_NAMES.get(value or b"") for name, value in message.headers if name == "ce_type"), None)
 
 
-def trace_headers(headers: Headers) -> Headers:
+def trace_headers(headers: Headers) -> TraceHeaders:
     """Return the first `traceparent` and the first `tracestate` among a record's headers."""
     if not headers:
         return ()
     first = dict(reversed(headers))
-    return tuple(
-        (name, first[name]) for name in _TRACE_NAMES if 0 < len(first.get(name, b"")) <= _TRACE_BYTES
-    )
+    values = ((name, first.get(name) or b"") for name in _TRACE_NAMES)
+    return tuple((name, value) for name, value in values if 0 < len(value) <= _TRACE_BYTES)
 
 
 def to_message(event: Event, max_message_bytes: int | None = None) -> Message:
@@ -219,7 +218,7 @@ def from_message(message: Message) -> CloudEvent[msgspec.Raw]:
     Raises:
         CorruptData: the message carries no event.
     """
-    headers = {name: value.decode(errors="replace") for name, value in message.headers}
+    headers = {name: (value or b"").decode(errors="replace") for name, value in message.headers}
     try:
         if "ce_id" not in headers:
             return _EVENTS.decode(message.value or b"")

@@ -58,14 +58,14 @@ def attempt_count(letter: Message) -> int:
 
     A number with too many digits returns the largest number that is read.
     """
-    counts = [value for name, value in letter.headers if name == ATTEMPTS_HEADER]
+    counts = [value or b"" for name, value in letter.headers if name == ATTEMPTS_HEADER]
     digits = counts[-1].lstrip(b"0") if counts and counts[-1].isdigit() else b""
     return int(digits or b"0") if len(digits) <= _MAX_DIGITS else 10**_MAX_DIGITS
 
 
 def reason_of(letter: Message) -> str:
     """Return why the record was refused; empty for a message that is not a dead letter."""
-    reasons = (value for name, value in letter.headers if name == f"{ERROR_PREFIX}reason")
+    reasons = (value or b"" for name, value in letter.headers if name == f"{ERROR_PREFIX}reason")
     return next(reasons, b"").decode(errors="replace")
 
 
@@ -82,9 +82,7 @@ def from_json_line(line: bytes) -> Message:
     return Message(
         key=_bytes(read.key, read.key_base64),
         value=_bytes(read.value, read.value_base64),
-        headers=tuple(
-            (header.name, _bytes(header.value, header.value_base64) or b"") for header in read.headers
-        ),
+        headers=tuple((header.name, _bytes(header.value, header.value_base64)) for header in read.headers),
         timestamp_ms=read.timestamp_ms,
     )
 

@@ -22,9 +22,9 @@ def repeated_messages(settings: Sequence[str]) -> list[str]:
 
 
 def _event_id(event: Message) -> str:
-    return dict(event.headers)["ce_id"].decode()
+    return (dict(event.headers)["ce_id"] or b"").decode()
 
 
 def _origin(letter: Message) -> str:
     headers = dict(letter.headers)
-    return b"-".join(headers[f"neardup.error.{name}"] for name in ("partition", "offset")).decode()
+    return b"-".join(headers[f"neardup.error.{name}"] or b"" for name in ("partition", "offset")).decode()

@@ -109,7 +109,8 @@ async def test_keys_values_and_headers_are_bytes_as_they_are(make_topic: MakeTop
         Message(key=b"\xff\x00 no text", value=None),
         Message(key=None, value=b"json failed to parse"),
         Message(key=b"", value=b""),
-        Message(key=b"key", value=b"value", headers=[("a", b"1"), ("b", b"\xff"), ("a", b"2")]),
+        Message(key=b"key", value=b"value", headers=[("a", b"1"), ("b", b"\xff"), ("a", b"")]),
+        Message(key=b"key", value=b"value", headers=[("a", None), ("b", b"2"), ("a", None)]),
     ]
 
     async with topic.sink() as sink:
@@ -119,7 +120,7 @@ async def test_keys_values_and_headers_are_bytes_as_they_are(make_topic: MakeTop
     assert [(one.key, one.value, list(one.headers)) for one in records] == [
         (one.key, one.value, list(one.headers)) for one in messages
     ]
-    assert [one.position.offset for one in records] == [0, 1, 2, 3]
+    assert [one.position.offset for one in records] == [0, 1, 2, 3, 4]
     assert {one.position.partition for one in records} == {Partition(topic.name, 0)}
 
 

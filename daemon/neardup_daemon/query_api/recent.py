@@ -186,7 +186,7 @@ _MERGE: Final = msgspec.json.Decoder(ClusterMerge)
 def _letter(record: Record) -> DeadLetterFacts:
     """Return what the headers of a dead letter say; its value is left alone."""
     said = {
-        name.removeprefix(ERROR_PREFIX): _text(value)
+        name.removeprefix(ERROR_PREFIX): _text(value or b"")
         for name, value in record.headers
         if name.startswith(ERROR_PREFIX)
     }

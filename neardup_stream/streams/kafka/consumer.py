@@ -143,13 +143,13 @@ def position(consumer: AIOKafkaConsumer, topic_partition: TopicPartition) -> int
 
 
 def record_in(partition: Partition, found: ConsumerRecord) -> Record:
-    """Return what was fetched as a record; a header without a value has an empty one."""
+    """Return what was fetched as a record."""
     return Record(
         decoded=found.value.refusal if isinstance(found.value, RefusedValue) else None,
         position=Position(partition, found.offset),
         key=found.key,
         value=found.value,
-        headers=tuple((name, value or b"") for name, value in found.headers) if found.headers else (),
+        headers=tuple(found.headers),
         timestamp_ms=found.timestamp,
     )
 

@@ -73,7 +73,7 @@ def archived(messages: list[Message]) -> list[Archived]:
 
 
 def names(messages: list[Message]) -> list[str]:
-    return [dict(each.headers)["ce_type"].decode().split(".")[2] for each in messages]
+    return [(dict(each.headers)["ce_type"] or b"").decode().split(".")[2] for each in messages]
 
 
 async def stored_records(pipeline: Pipeline) -> list[PageRecord]:

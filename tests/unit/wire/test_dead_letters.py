@@ -115,8 +115,8 @@ def test_the_worst_record_fits_every_topic_that_takes_an_envelope(max_message_by
         pytest.param(
             None,
             None,
-            (("a", b"1"), ("a", b"\xff")),
-            {"headers": [{"name": "a", "value": "1"}, {"name": "a", "value_base64": "/w=="}]},
+            (("a", b"1"), ("a", b"\xff"), ("a", None)),
+            {"headers": [{"name": "a", "value": "1"}, {"name": "a", "value_base64": "/w=="}, {"name": "a"}]},
             id="headers",
         ),
     ],
