@@ -31,7 +31,7 @@ from tests.watched.faults import (
     join_and_leave,
     lose_everything,
     lose_records,
-    pause,
+    pause_often,
     restart_often,
     run_out_of_files,
 )
@@ -196,17 +196,18 @@ def breaking(groups: Mapping[str, Group], stack: ExitStack) -> Iterator[None]:
     restarts = threading.Thread(target=lambda: restart_often(groups["neardup-restarting"], stack, enough))
     rebalances = threading.Thread(target=lambda: join_and_leave(groups["neardup-worn"], enough))
     losses = threading.Thread(target=lambda: lose_records(groups["neardup-worn"], enough))
+    pauses = threading.Thread(target=lambda: pause_often(groups["neardup-worn"].daemons[0], enough))
     restarts.start()
     break_once(groups)
-    rebalances.start()
-    losses.start()
+    others = (pauses, rebalances, losses)
+    for faults in others:
+        faults.start()
     try:
         yield
     finally:
         enough.set()
-        losses.join()
-        rebalances.join()
-        restarts.join()
+        for faults in (*others, restarts):
+            faults.join()
 
 
 def break_once(groups: Mapping[str, Group]) -> None:
@@ -220,7 +221,6 @@ def break_once(groups: Mapping[str, Group]) -> None:
     fill_memory(groups["neardup-full"].redis)
     worn = groups["neardup-worn"]
     worn.portion = partial(some_garbage, first_number=worn.fed_portions)
-    pause(worn.daemons[0], seconds=2.5)
 
 
 def collect(
