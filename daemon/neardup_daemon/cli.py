@@ -194,7 +194,8 @@ def _invoke(argv: Sequence[str]) -> int:
         use_own_bash_completion()
         return shell_complete(_neardup_stream, {}, PROGRAM, _COMPLETION, instruction)
     try:
-        color = False if os.environ.get("NO_COLOR") else None  # https://no-color.org
+        is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"  # https://no-color.org
+        color = False if is_plain else None
         with _neardup_stream.make_context(PROGRAM, list(argv), color=color) as context:
             code = _neardup_stream.invoke(context)
     except click.exceptions.Exit as ended:

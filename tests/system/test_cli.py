@@ -304,8 +304,14 @@ def test_a_command_that_is_interrupted_while_it_starts_ends_by_the_signal_withou
     assert (run.returncode, run.stderr) == (-signal.SIGINT, b"")
 
 
-@pytest.mark.parametrize(("value", "is_colored"), [("1", False), ("", True)], ids=["set", "empty"])
-def test_no_color_is_heeded(value: str, monkeypatch: pytest.MonkeyPatch, *, is_colored: bool) -> None:
+@pytest.mark.parametrize(
+    ("value", "terminal", "is_colored"),
+    [("1", "xterm", False), ("", "xterm", True), ("", "dumb", False)],
+    ids=["set", "empty", "dumb terminal"],
+)
+def test_no_color_is_heeded(
+    value: str, terminal: str, monkeypatch: pytest.MonkeyPatch, *, is_colored: bool
+) -> None:
     contexts: list[bool | None] = []
 
     @click.command()
@@ -313,6 +319,7 @@ def test_no_color_is_heeded(value: str, monkeypatch: pytest.MonkeyPatch, *, is_c
         contexts.append(click.get_current_context().color)
 
     monkeypatch.setenv("NO_COLOR", value)
+    monkeypatch.setenv("TERM", terminal)
     monkeypatch.setattr(cli._neardup_stream, "get_command", lambda *_: show)
 
     assert main(["config"]) == 0

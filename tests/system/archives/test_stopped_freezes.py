@@ -12,7 +12,7 @@ from tests.servers.program import piped_program
 
 LOCKS = Path("/proc/locks")
 LATER_STEPS = (*(f"section {turn}" for turn in range(1, 9)), "checks", "header", "sync", "publish")
-"""Between two of them the process may receive a signal; after one of so many it has, on a busy machine too."""
+"""Between two of them the process may receive a signal; one of so many is enough, also when busy."""
 
 
 @pytest.mark.parametrize("step", ["spill", "merge", "hash"])
