@@ -28,6 +28,9 @@ from neardup_stream.wire.events import CloudEvent, from_message
 
 __all__ = ["PublishedEvent", "PublishedEvents"]
 
+_SHOWN_BYTES = 60
+"""Of a message without a key."""
+
 
 class PublishedEvent(NamedTuple):
     """One event, delivered once or more often.
@@ -127,7 +130,9 @@ class PublishedEvents:
         except KeyError:
             return  # another producer's
         except (CorruptData, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            self.unreadable.append(f"the message with key {message.key!r} cannot be read: {error}")
+            start = (message.value or b"")[:_SHOWN_BYTES]
+            known = f"with key {message.key!r}" if message.key else f"that begins with {start!r}"
+            self.unreadable.append(f"the message {known} cannot be read: {error}")
             return
         at = len(self._read)
         self._read.append(number)

@@ -64,6 +64,26 @@ def test_runs_over_one_index_are_judged_by_all_their_files(tmp_path: Path) -> No
     assert run.returncode == 0
 
 
+def test_a_line_that_is_no_dead_letter_is_named(tmp_path: Path) -> None:
+    flags, letters = run_dedup(tmp_path), tmp_path / "letters"
+    letters.write_bytes(letters.read_bytes() + b"\n{}\n")
+
+    run = call("verify", *flags)
+
+    assert f"{letters}:3: this is no dead letter" in run.stderr.decode()
+    assert run.returncode == 4
+
+
+def test_a_line_that_is_no_event_is_quoted(tmp_path: Path) -> None:
+    flags, events = run_dedup(tmp_path), tmp_path / "events"
+    events.write_bytes(events.read_bytes() + b"no event\n")
+
+    run = call("verify", *flags)
+
+    assert "the message that begins with b'no event' cannot be read" in run.stdout.decode()
+    assert run.returncode == 4
+
+
 def test_a_full_directory_for_temporary_files_ends_it_with_3_and_is_named(tmp_path: Path) -> None:
     flags, full = run_dedup(tmp_path), tmp_path / "full"
     full.mkdir()

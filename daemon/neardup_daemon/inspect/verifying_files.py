@@ -59,8 +59,8 @@ async def read_files(files: FilesOfRuns, settings: Settings, on_part: OnPart = u
     files_history = History(
         inputs=inputs,
         committed=committed,
-        events=spilled_messages(Message(key=None, value=line) for line in _lines(files.events)),
-        dead_letters=spilled_messages(map(_letter, _lines(files.dead_letters))),
+        events=spilled_messages(Message(key=None, value=line) for _, line in _lines(files.events)),
+        dead_letters=spilled_messages(_letter(place, line) for place, line in _lines(files.dead_letters)),
         records={},
         clusters={},
     )
@@ -83,21 +83,24 @@ async def _inputs(paths: tuple[str, ...], settings: Settings) -> Sequence[Input]
     return inputs
 
 
-def _lines(paths: Sequence[Path]) -> Iterator[bytes]:
+def _lines(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
+    """Yield the lines of files, each with its place for a person; empty ones are left out."""
     for path in paths:
         try:
             with path.open("rb") as file:
-                yield from (content for line in file if (content := line.rstrip(b"\n")))
+                for number, line in enumerate(file, 1):
+                    if content := line.rstrip(b"\n"):
+                        yield f"{path}:{number}", content
         except OSError as error:
             raise ConfigError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _letter(line: bytes) -> Message:
+def _letter(place: str, line: bytes) -> Message:
     """Return a dead letter with its headers, which is all that is looked at."""
     try:
         headers = msgspec.json.decode(line, type=DeadLetterLine).headers
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise CorruptData(f"a line of {len(line)} bytes is no dead letter: {error}") from error
+        raise CorruptData(f"{place}: this is no dead letter: {error}") from error
     return Message(key=None, value=None, headers=[(each.name, _content(each)) for each in headers])
 
 
