@@ -30,6 +30,7 @@ def test_a_report_shows_what_was_found_with_texts_side_by_side(tmp_path: Path) -
     assert "5 records of" in page
     assert "2 duplicates on 2 hosts" in page
     assert "2 clusters of two or more pages" in page
+    assert "leaves 2 pages out" in page
     assert page.count('<div class="pair">') == 2
     assert "<del>" in page
     assert "https://other.example/&lt;b&gt;" in page or "https://other.example/%3Cb%3E" in page

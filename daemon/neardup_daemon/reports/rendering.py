@@ -120,7 +120,9 @@ def _clusters(findings: Findings) -> Iterator[str]:
     yield "<h2>Clusters</h2>"
     sizes = sorted(findings.cluster_sizes.items())
     total = findings.cluster_sizes.total()
-    yield f"<p>{total:,} clusters of two or more pages in the index after this run.</p>"
+    copies = sum((size - 1) * count for size, count in sizes)
+    found = f"{counted(total, 'cluster')} of two or more pages in the index after this run"
+    yield f"<p>{found}. Who keeps the representative of each leaves {counted(copies, 'page')} out.</p>"
     yield _table(["Pages in a cluster", "Clusters"], [[f"{size:,}", f"{count:,}"] for size, count in sizes])
     yield "<h3>The largest</h3>"
     for row in findings.largest:
