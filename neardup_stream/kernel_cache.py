@@ -27,6 +27,7 @@ from pathlib import Path
 from threading import Lock
 from types import ModuleType
 
+from neardup_stream.numba_compat import loading_machine_code
 from neardup_stream.version import __version__
 
 __all__ = ["load_compiled", "on_compilation", "prepare_kernel_cache"]
@@ -68,7 +69,8 @@ def load_compiled(name: str, module: str, sources: Sequence[Path]) -> ModuleType
     with _loading:
         cache = prepare_kernel_cache(sources)
         if holds_kernel(cache) or module in sys.modules:
-            return importlib.import_module(module)
+            with loading_machine_code():
+                return importlib.import_module(module)
         level = logging.DEBUG if _listeners else logging.INFO
         fields = {"kernel": name, "takes": "up to a minute, once"}
         _log.log(level, "kernel_compilation_started", extra={"fields": fields})

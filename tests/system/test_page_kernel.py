@@ -33,6 +33,15 @@ logging.basicConfig(level=logging.INFO)
 sys.path.insert(0, sys.argv[1])
 print(load_compiled("small", "kernel", sorted(Path(sys.argv[1]).glob("*.py"))).plus_one(7))
 """
+LOAD_AND_LOOK_FOR_REGISTRIES = """
+import sys
+from pathlib import Path
+from neardup_stream.kernel_cache import load_compiled
+sys.path.insert(0, sys.argv[1])
+kernel = load_compiled("small", "kernel", sorted(Path(sys.argv[1]).glob("*.py")))
+assert kernel.plus_one(7) == 22
+print(sum(name in sys.modules for name in ("numba.np.linalg", "numba.typed.typeddict")))
+"""
 LOAD_IN_EIGHT_THREADS = """
 import logging, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -89,6 +98,28 @@ def test_an_edited_helper_is_compiled_anew(kernel: Path, tmp_path: Path) -> None
 
     assert helper.stat().st_size == stamp.st_size
     assert (before, after) == (22, 36)
+
+
+def test_a_compiled_kernel_is_loaded_without_the_registries_of_the_compiler(
+    kernel: Path, tmp_path: Path
+) -> None:
+    compiling, loading = (
+        _run(LOAD_AND_LOOK_FOR_REGISTRIES, str(kernel), cache=str(tmp_path / "cache"))[0] for _ in range(2)
+    )
+
+    assert (compiling, loading) == (2, 0)
+
+
+def test_a_function_that_is_gone_from_the_cache_is_compiled_again(kernel: Path, tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    _run(RUN_SMALL_KERNEL, str(kernel), cache=str(cache))
+    (machine_code,) = cache.rglob("*.nbc")
+    machine_code.unlink()
+
+    number, _ = _run(RUN_SMALL_KERNEL, str(kernel), cache=str(cache))
+
+    assert number == 22
+    assert machine_code.exists()
 
 
 def test_threads_that_come_first_together_compile_one_kernel_and_announce_it_once(
