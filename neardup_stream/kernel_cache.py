@@ -30,7 +30,7 @@ from types import ModuleType
 from neardup_stream.numba_compat import loading_machine_code
 from neardup_stream.version import __version__
 
-__all__ = ["load_compiled", "on_compilation", "prepare_kernel_cache"]
+__all__ = ["cache_name", "cache_places", "load_compiled", "on_compilation", "prepare_kernel_cache"]
 
 _log = logging.getLogger(__name__)
 
@@ -95,8 +95,8 @@ def prepare_kernel_cache(sources: Sequence[Path]) -> Path:
     Raises:
         OSError: a source cannot be read, or no temporary directory can be created.
     """
-    name = _cache_name(sources)
-    places = [place for place in (_operators_cache(), _user_cache()) if place is not None]
+    name = cache_name(sources)
+    places = cache_places()
     writable = next((place for place in places if _is_writable(place / name)), None)
     place = writable or _temporary(places[:1])
     directory = place / name
@@ -111,7 +111,8 @@ def prepare_kernel_cache(sources: Sequence[Path]) -> Path:
     return directory
 
 
-def _cache_name(sources: Sequence[Path]) -> str:
+def cache_name(sources: Sequence[Path]) -> str:
+    """Return the name of the directory for what follows from these files, this processor and this Python."""
     digest = hashlib.sha256()
     for part in (platform.machine(), platform.processor(), platform.python_version()):
         digest.update(part.encode() + b"\0")
@@ -119,6 +120,11 @@ def _cache_name(sources: Sequence[Path]) -> str:
         digest.update(bytes(source.absolute().parent) + b"\0")  # Numba compiles for each path anew
         digest.update(hashlib.sha256(source.read_bytes()).digest())
     return f"{__version__}-{digest.hexdigest()[:16]}"
+
+
+def cache_places() -> list[Path]:
+    """Return where such directories may be, the operator's place first; neither need exist."""
+    return [place for place in (_operators_cache(), _user_cache()) if place is not None]
 
 
 def _operators_cache() -> Path | None:

@@ -18,13 +18,16 @@ canonicalization (one letter becomes one other letter, or nothing, regardless of
 
 import functools
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neardup_stream.array_cache import cached_array
 from neardup_stream.text.canonical import fold_characters, is_left_out
-from neardup_stream.text.unicode_version import without_later_characters
+from neardup_stream.text.unicode_version import UNASSIGNED, without_later_characters
 
 __all__ = [
     "IGNORED",
@@ -66,6 +69,12 @@ _SOLO_RANGES = (
     (0x20000, 0x3FFFF),  # Han, all further extensions
 )
 
+_SOURCES: Final = [
+    Path(__file__).with_name(name)
+    for name in ("alphabet.py", "canonical.py", "code_points.py", "unicode_version.py", UNASSIGNED)
+]
+"""The files that alphabets follow from, beside Python's own Unicode."""
+
 _CANONICAL_SIZE = 0x40000  # above are tags, private use and unassigned: separators
 _ASCII_SIZE = 0x80
 # Characters to test one by one; Han and Hangul syllables between these ranges map to themselves.
@@ -91,7 +100,26 @@ def is_solo(character: str) -> bool:
 
 @functools.cache
 def canonical_alphabet() -> NDArray[np.int32]:
-    """Return the alphabet of canonical text, int32[262144], read-only. Some 30 ms on first use."""
+    """Return the alphabet of canonical text, int32[262144], read-only. Some 30 ms on the first use of all."""
+    return _cached("canonical", _make_canonical)
+
+
+@functools.cache
+def raw_alphabet() -> NDArray[np.int32]:
+    """Return the alphabet of raw text, int32[129793], read-only. Some 80 ms on the first use of all.
+
+    Text without an UNSETTLED character has the same tokens as its canonical form.
+    """
+    return _cached("raw", _make_raw)
+
+
+def _cached(name: str, make: Callable[[], NDArray[np.int32]]) -> NDArray[np.int32]:
+    alphabet = cached_array(f"{name}-alphabet", _SOURCES, make)
+    alphabet.setflags(write=False)
+    return alphabet
+
+
+def _make_canonical() -> NDArray[np.int32]:
     points = np.arange(_CANONICAL_SIZE, dtype=np.int32)
     characters = without_later_characters("".join(map(chr, range(_CANONICAL_SIZE))))
     categories = "".join(map(unicodedata.category, characters))
@@ -100,16 +128,10 @@ def canonical_alphabet() -> NDArray[np.int32]:
     for first, last in _SOLO_RANGES:
         alphabet[first : last + 1] |= np.where(alphabet[first : last + 1], SOLO, 0)
     alphabet[-1] = 0
-    alphabet.setflags(write=False)
     return alphabet
 
 
-@functools.cache
-def raw_alphabet() -> NDArray[np.int32]:
-    """Return the alphabet of raw text, int32[129793], read-only. Some 80 ms on first use.
-
-    Text without an UNSETTLED character has the same tokens as its canonical form.
-    """
+def _make_raw() -> NDArray[np.int32]:
     letters = canonical_alphabet()
     alphabet = np.full(_RAW_RANGES[-1][1] + 2, UNSETTLED, np.int32)
     for first, last in _RAW_UNCHANGED_RANGES:
@@ -118,7 +140,6 @@ def raw_alphabet() -> NDArray[np.int32]:
         alphabet[point] = letters[ord(chr(point).lower())]
     for first, last in _RAW_RANGES:
         alphabet[first : last + 1] = list(_settle(range(first, last + 1), letters))
-    alphabet.setflags(write=False)
     return alphabet
 
 

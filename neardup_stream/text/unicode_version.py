@@ -13,12 +13,12 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Final
 
-__all__ = ["UNICODE_VERSION", "without_later_characters"]
+__all__ = ["UNASSIGNED", "UNICODE_VERSION", "without_later_characters"]
 
 UNICODE_VERSION: Final = "14.0.0"
 """The Unicode version of tokens under every Python."""
 
-_UNASSIGNED: Final = f"unassigned-{UNICODE_VERSION}.txt"
+UNASSIGNED: Final = f"unassigned-{UNICODE_VERSION}.txt"
 """Ranges of code points below 40000 that have category Cn in this version."""
 
 _NONCHARACTER: Final = "\uffff"
@@ -38,7 +38,7 @@ def _later_characters() -> re.Pattern[str] | None:
     """Return a pattern of the characters newer than UNICODE_VERSION; None if this Python has none."""
     if unicodedata.unidata_version == UNICODE_VERSION:
         return None
-    ranges = (files(__package__) / _UNASSIGNED).read_text(encoding="ascii").split()
+    ranges = (files(__package__) / UNASSIGNED).read_text(encoding="ascii").split()
     bounds = [(int(first, 16), int(last, 16)) for first, _, last in (each.partition("-") for each in ranges)]
     later = [span for first, last in bounds for span in _assigned(first, last)]
     return re.compile(f"[{''.join(later)}]") if later else None
