@@ -46,6 +46,7 @@ public final class Subscriber {
     settings.put("bootstrap.servers", arguments[0]);
     settings.put("enable.auto.commit", "false");
     settings.put("isolation.level", "read_committed");
+    settings.put("auto.offset.reset", "none"); // what retention took before it was read is an error, not skipped
     settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
     settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
     Subscriber subscriber = new Subscriber();

@@ -6,6 +6,7 @@ end it after the records that it has read.
 
 import signal
 import sys
+from contextlib import closing
 from threading import Event
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, TopicPartition
@@ -26,9 +27,11 @@ def follow(servers: str, topic: str, state_file: str) -> None:
             "isolation.level": "read_committed",
         }
     )
-    with Subscription(state_file) as subscription:
-        numbers = consumer.list_topics(topic, timeout=30).topics[topic].partitions
-        offsets = {number: subscription.offset(topic, number) for number in numbers}
+    with closing(consumer), Subscription(state_file) as subscription:
+        described = consumer.list_topics(topic, timeout=30).topics[topic]
+        if described.error is not None:
+            raise KafkaException(described.error)
+        offsets = {number: subscription.offset(topic, number) for number in described.partitions}
         consumer.assign(
             [
                 TopicPartition(topic, number, OFFSET_BEGINNING if offset is None else offset)
@@ -46,7 +49,6 @@ def follow(servers: str, topic: str, state_file: str) -> None:
                 print(change.page_id, change.after.duplicate_of or "-", flush=True)
                 subscription.done(change)
         subscription.save()  # what `done` noted
-    consumer.close()
 
 
 if __name__ == "__main__":

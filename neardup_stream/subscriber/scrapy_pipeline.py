@@ -240,13 +240,15 @@ def _count(crawler: Crawler, outcome: str) -> None:
 def duplicate_of(answer: Mapping[str, Any]) -> str | None:
     """Return the URL of the page that a page is a near-duplicate of; None if it is none.
 
-    Pages are compared by id, because one page has several spellings of its URL.
+    Pages are compared by id, because one page has several spellings of its URL. In an answer about a text
+    that is not stored the cluster is that of the page's stored text, and says nothing of this one.
 
     Args:
         answer: of `POST /v1/query` or `POST /v1/pages`.
     """
-    if answer.get("verdict") in ("exact", "near") and answer.get("cluster") is None:
-        return str(answer["matches"][0]["url"])
+    verdict = answer.get("verdict")
+    if verdict is not None and not (answer.get("cluster") and answer["page"]["is_stored"]):
+        return str(answer["matches"][0]["url"]) if verdict in ("exact", "near") else None
     for event in answer.get("events", ()):
         if event["type"] == _DUPLICATE:
             data = event["data"]

@@ -25,7 +25,8 @@ class Subscription:
     those that changed back meanwhile. Acting must be safe to repeat, as setting a page to a status is.
 
     A page whose status changes several times before it is acted upon is due once, with its present status; it
-    is not due if that is the one that was last acted upon.
+    is not due if that is the one that was last acted upon. A later version of a duplicate is due too if it is
+    a duplicate of the same page: its text may be stored anew.
 
     One process at a time has the file.
 
@@ -90,6 +91,11 @@ class Subscription:
                 self._due.remove(page_id)
             else:
                 self._due.put(page_id, *acted_upon)
+        for page_id in effect.renewed:
+            status = self.fold.status(page_id)
+            if status.duplicate_of is not None:
+                self._due.put(page_id, *(self._due.get(page_id) or status))
+                self._perhaps_acted_upon.add(page_id)
         if effect.is_new_index:
             self._is_new_index = True
             self._page_ids.clear()

@@ -41,12 +41,14 @@ class Effect(NamedTuple):
 
     Attributes:
         changes: one for each page whose status is another now; none for an event that came before.
+        renewed: pages of which a later version has the status that the former one had.
         page_ids: pages that the event puts somewhere, changed or not.
         cluster_ids: clusters that it names, absorbed ones too, by the id that survived until then.
         is_new_index: it is the first event of a later index: all that was known before no longer holds.
     """
 
     changes: tuple[Change, ...] = ()
+    renewed: frozenset[str] = frozenset()
     page_ids: frozenset[str] = frozenset()
     cluster_ids: frozenset[str] = frozenset()
     is_new_index: bool = False
@@ -87,15 +89,19 @@ class Fold(ClusterFold):
         for page_id in page_ids | self._absorbed_pages(facts):
             before.setdefault(page_id, self.status(page_id))
         places = {page_id: self.cluster_of(page_id) for page_id in page_ids}
+        versions = {page_id: self.version_of(page_id) for page_id in page_ids}
         self.take_in(facts, event.index)
         self._move(cluster_ids, places)
         self._note_led(speakers, before)
+        changes = tuple(
+            Change(page_id, status, now)
+            for page_id, status in before.items()
+            if status != (now := self.status(page_id))
+        )
+        later = {page_id for page_id, version in versions.items() if 0 < version < self.version_of(page_id)}
         return Effect(
-            tuple(
-                Change(page_id, status, now)
-                for page_id, status in before.items()
-                if status != (now := self.status(page_id))
-            ),
+            changes,
+            frozenset(later.difference(change.page_id for change in changes)),
             frozenset(page_ids),
             frozenset(cluster_ids),
             is_new_index,

@@ -127,6 +127,40 @@ def test_a_copy_is_deleted_with_the_version_that_is_a_duplicate(subscriber: Subs
     assert subscriber.wait() == [("delete", "copy 1", "4")]
 
 
+@pytest.mark.parametrize("is_restarted", [False, True])
+def test_a_later_version_of_a_deleted_copy_is_deleted_too(
+    subscriber: Subscriber, *, is_restarted: bool
+) -> None:
+    deleted(subscriber)
+    subscriber.pages.held.add("copy 1")  # the crawler stored its new text
+    if is_restarted:
+        subscriber.start_again()
+
+    subscriber.take([duplicate("copy 1", FIRST, version=4)])
+
+    assert subscriber.wait() == [("delete", "copy 1", "4")]
+    assert subscriber.wait() == []
+
+
+def test_a_duplicate_with_another_address_is_redirected_from_there(subscriber: Subscriber) -> None:
+    first = redirected("copy 1", "https://a.example/first")
+    subscriber.take([at_url(first, "https://a.example/old")])
+
+    moved = replace(first, page=replace(first.page, version=2, url="https://a.example/new"))
+    asked = kinds(subscriber.take([moved]), "redirect")
+
+    assert asked == [
+        ("redirect", "https://a.example/old", ""),
+        ("redirect", "https://a.example/new", "https://a.example/first"),
+    ]
+
+
+def test_a_later_version_of_a_page_that_stays_is_not_acted_upon(subscriber: Subscriber) -> None:
+    subscriber.take([duplicate("copy 1", FIRST), unique("first", "x", 2)])
+
+    assert subscriber.take([unique("first", "x", 3)]) == []
+
+
 @pytest.mark.parametrize("leaving", [gone("first", 2, ("x", 2)), unique("first", "first.2", 2)])
 def test_only_the_next_representative_is_fetched_again_whichever_event_comes_first(
     subscriber: Subscriber, leaving: EventData

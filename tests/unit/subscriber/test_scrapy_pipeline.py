@@ -23,6 +23,7 @@ from neardup_stream.wire.pages import PageDecoder
 
 PAGE = "https://example.com/a"
 OTHER = "https://example.com/b"
+STORED = {"id": PAGE, "is_stored": True}
 DUPLICATE = "io.neardup.duplicate.v1"
 API: Final = "http://api.example"
 
@@ -85,7 +86,7 @@ def test_a_page_is_no_duplicate_of_itself_in_another_spelling(spelling: str) -> 
 
     assert duplicate_of({"id": PAGE, "events": [], "cluster": itself}) is None
     assert duplicate_of({"id": PAGE, "events": [event({"cluster": itself})]}) is None
-    assert duplicate_of({"page": {"id": PAGE}, "verdict": "near", "cluster": itself}) is None
+    assert duplicate_of({"page": STORED, "verdict": "near", "cluster": itself}) is None
 
 
 def test_a_page_alone_in_its_cluster_is_no_duplicate() -> None:
@@ -97,7 +98,18 @@ def test_a_page_with_another_representative_is_its_duplicate() -> None:
 
     assert duplicate_of({"id": PAGE, "events": [], "cluster": other}) == OTHER
     assert duplicate_of({"id": PAGE, "events": [event({"cluster": other})]}) == OTHER
-    assert duplicate_of({"page": {"id": PAGE}, "verdict": "near", "cluster": other}) == OTHER
+    assert duplicate_of({"page": STORED, "verdict": "near", "cluster": other}) == OTHER
+
+
+def test_a_changed_page_is_judged_by_its_new_text() -> None:
+    """The cluster is that of its stored text."""
+    changed = {"id": PAGE, "is_stored": False}
+    unique = {"page": changed, "verdict": "unique", "matches": [], "cluster": cluster("b", OTHER)}
+    duplicate = {"page": changed, "verdict": "near", "matches": [{"url": OTHER}], "cluster": None}
+
+    assert duplicate_of(unique) is None
+    assert duplicate_of({**duplicate, "cluster": cluster(PAGE, PAGE, size=1)}) == OTHER
+    assert duplicate_of({**duplicate, "cluster": cluster(PAGE, PAGE)}) == OTHER
 
 
 def test_without_clusters_a_page_is_a_duplicate_of_its_best_match() -> None:
