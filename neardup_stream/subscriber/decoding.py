@@ -12,6 +12,8 @@ __all__ = ["CloudEvent", "NotAnEvent", "decode"]
 
 _Reader = Callable[[Any], Any]
 
+_PREFIX: Final = "ce_"
+_BITS_OF_NUMBERS: Final = 63
 _LONG_NUMBER_DIGITS: Final = 4_000
 """Python converts no integer of more than 4,300 digits, and `meta` may hold one."""
 
@@ -56,10 +58,14 @@ def decode(value: bytes | None, headers: Iterable[tuple[str, bytes | None]] | No
     Raises:
         NotAnEvent: it carries none.
     """
-    texts = {name: (text or b"").decode(errors="replace") for name, text in headers or ()}
+    attributes = {
+        name.removeprefix(_PREFIX): (text or b"").decode(errors="replace")
+        for name, text in headers or ()
+        if name.startswith(_PREFIX)
+    }
     body = _parsed(value)
-    if "ce_id" in texts:
-        return _event({name.removeprefix("ce_"): text for name, text in texts.items()}, body)
+    if "id" in attributes:
+        return _event(attributes, body)
     if not isinstance(body, dict):
         raise NotAnEvent("the record has no header ce_id, and its value is no JSON object")
     return _event(body, body.get("data"))
@@ -93,6 +99,8 @@ def _event(attributes: Mapping[str, Any], body: Any) -> CloudEvent:
         raise NotAnEvent(f"attributes are missing ({missing}) or no strings ({wrong})")
     reader = _READERS.get(texts["type"])
     try:
+        for text in texts.values():
+            _require_characters(text)
         return CloudEvent(**texts, data=reader(body) if reader else body)
     except (_MismatchError, RecursionError) as error:
         raise NotAnEvent(f"event {texts['id']!r} is no {texts['type']}: {error}") from error
@@ -124,9 +132,23 @@ def _reader_of_scalar(classes: tuple[type, ...]) -> _Reader:
     def read(value: Any) -> Any:
         if type(value) not in classes:  # True is no number here
             raise _MismatchError(f"{classes[0].__name__} expected, not {type(value).__name__}")
+        if type(value) is int and value.bit_length() > _BITS_OF_NUMBERS:
+            raise _MismatchError(f"a number of {_BITS_OF_NUMBERS} bits expected")
+        if type(value) is str:
+            _require_characters(value)
         return value
 
     return read
+
+
+def _require_characters(text: str) -> None:
+    """Raise for half of a surrogate pair, which JSON can name and no file can hold."""
+    if text.isascii():
+        return
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise _MismatchError(f"text expected: {error.reason}") from error
 
 
 def _reader_of_tuple(read_item: _Reader) -> _Reader:

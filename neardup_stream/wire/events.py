@@ -222,7 +222,9 @@ def from_message(message: Message) -> CloudEvent[msgspec.Raw]:
     try:
         if "ce_id" not in headers:
             return _EVENTS.decode(message.value or b"")
-        attributes = {name.removeprefix("ce_"): value for name, value in headers.items()}
+        attributes = {name: headers[name] for name in _TRACE_NAMES if name in headers} | {
+            name.removeprefix("ce_"): value for name, value in headers.items() if name.startswith("ce_")
+        }
         return msgspec.convert(
             {
                 **attributes,

@@ -11,7 +11,7 @@ from neardup_stream.events import EVENT_DATA as WRITTEN
 from neardup_stream.events import EventName, event_type
 from neardup_stream.subscriber import CloudEvent, NotAnEvent, decode
 from neardup_stream.subscriber.events import EVENT_DATA, Duplicate
-from neardup_stream.wire.events import to_message, to_structured
+from neardup_stream.wire.events import from_message, to_message, to_structured
 from tests.unit.wire.example_events import EXAMPLES, TRACE, about, event
 
 
@@ -97,6 +97,18 @@ def test_headers_of_other_producers_do_not_matter() -> None:
     assert read.type == "io.neardup.duplicate.v1"
 
 
+def test_headers_without_the_prefix_are_no_attributes() -> None:
+    message = to_message(event())
+    others = [("id", b"other"), ("source", b"/other"), ("index", b"9")]
+
+    assert decode(message.value, [*others, *message.headers, *others]) == decode(
+        message.value, message.headers
+    )
+    assert from_message(
+        msgspec.structs.replace(message, headers=(*message.headers, *others))
+    ) == from_message(message)
+
+
 def test_an_event_of_another_type_keeps_its_data_as_it_is() -> None:
     line = b'{"specversion":"1.0","id":"1","source":"/x","type":"com.example.other","data":[1]}'
 
@@ -113,8 +125,30 @@ def test_fields_that_are_added_later_are_ignored() -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [None, b"", b"[", b"\xff", b"[" * 100_000, b"[]", b"{}", b'{"id":"1","source":"/x"}', b'{"id":1}'],
-    ids=["none", "empty", "cut", "bytes", "deep", "array", "no-attributes", "no-type", "number-as-id"],
+    [
+        None,
+        b"",
+        b"[",
+        b"\xff",
+        b"[" * 100_000,
+        b"[]",
+        b"{}",
+        b'{"id":"1","source":"/x"}',
+        b'{"id":1}',
+        b'{"id":"1","source":"/x","type":"t","index":"\\ud800"}',
+    ],
+    ids=[
+        "none",
+        "empty",
+        "cut",
+        "bytes",
+        "deep",
+        "array",
+        "no-attributes",
+        "no-type",
+        "number-as-id",
+        "half-a-character",
+    ],
 )
 def test_what_is_no_event_is_refused(value: bytes | None) -> None:
     with pytest.raises(NotAnEvent):
@@ -132,7 +166,15 @@ def test_data_that_is_not_what_its_type_promises_is_refused(name: EventName, dat
 
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("version", True), ("version", "1"), ("id", 1), ("frame_share", "1"), ("url", None)],
+    [
+        ("version", True),
+        ("version", "1"),
+        ("version", 1 << 63),
+        ("id", 1),
+        ("id", "\ud800"),
+        ("frame_share", "1"),
+        ("url", None),
+    ],
 )
 def test_a_field_of_another_class_is_refused(field: str, value: Any) -> None:
     message = to_message(event())
