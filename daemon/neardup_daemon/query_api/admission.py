@@ -67,10 +67,10 @@ class Admission:
         self._report()
         try:
             await self._turns.acquire()
+            self._running += 1
         finally:
             self._queued -= 1
-        self._running += 1
-        self._report()
+            self._report()
         return Place(self)
 
     def leave(self) -> None:

@@ -163,12 +163,14 @@ class Asking:
         assert self._stores.clusters is not None  # noqa: S101 - they were surveyed
         handles = survey.largest[: params.limit]
         standing = await self._stores.clusters.standing(handles)
+        found = [standing[handle] for handle in handles if handle in standing]
+        present = {each.id: each for each in found}  # some may be one cluster since
         return Reply(
             ClustersAnswer(
                 surveyed_at=rfc3339(survey.ended_ms),
                 is_complete=survey.is_complete,
                 clusters=survey.clusters,
-                largest=[event_cluster(standing[handle]) for handle in handles if handle in standing],
+                largest=list(map(event_cluster, present.values())),
             )
         )
 

@@ -9,7 +9,8 @@ import pytest
 
 from tests.pipelines import essay, page_json
 from tests.servers.query_api import QueryApi, start_query_api
-from tests.system.conftest import StoredIndex
+from tests.servers.redis import RedisServer
+from tests.system.conftest import StoredIndex, new_index
 from tests.system.serve.served_pages import COPIES, A, B, C
 
 BODY_BYTES = 10_000
@@ -167,6 +168,21 @@ def test_hosts_and_the_largest_clusters_are_counted(api: QueryApi) -> None:
     assert (hosts["is_complete"], hosts["pages"]) == (True, 9)
     assert [cluster["size"] for cluster in clusters["largest"]] == [7]
     assert clusters["clusters"] == 2
+
+
+def test_clusters_that_are_one_since_they_were_surveyed_are_listed_once(redis_server: RedisServer) -> None:
+    index = new_index(redis_server)
+    one, other = range(30), range(100, 130)  # too many words to be alike without a page between them
+    texts = [essay(1, edits) for edits in (one, [*one, 60], other, [*other, 60])]
+    index.hold(*(page_json(f"p{number}", text) for number, text in enumerate(texts)))
+
+    with start_query_api(index.settings) as api:
+        before = api.get("/v1/clusters").value["largest"]
+        index.hold(page_json("between", essay(1)))
+        after = api.get("/v1/clusters").value["largest"]
+
+    assert [cluster["size"] for cluster in before] == [2, 2]
+    assert [cluster["size"] for cluster in after] == [5]
 
 
 def test_nothing_is_written_whatever_is_asked(held: StoredIndex, api: QueryApi) -> None:

@@ -230,6 +230,20 @@ def test_what_two_given_texts_share_is_marked_word_by_word(shown: Shown, look: L
     expect(page.locator(".text-lines p")).to_have_count(4)
 
 
+def test_a_page_that_is_missing_from_a_comparison_is_asked_for(shown: Shown, look: Look) -> None:
+    page, second = look.at(shown.demo, "compare"), "#second-url"
+    fill_in(page, "first", "Text", "alpha beta gamma delta epsilon zeta")
+    page.get_by_role("button", name="Compare").click()
+    assert page.locator(second).evaluate("field => field.validationMessage") != ""
+    assert page.locator(".verdict").count() == 0
+
+    fill_in(page, "second", "Text", "alpha beta gamma delta epsilon zeta")
+    page.get_by_role("button", name="Compare").click()
+
+    expect(page.locator(".verdict")).to_be_visible()
+    assert page.locator(second).evaluate("field => field.validationMessage") == ""
+
+
 def test_the_frame_of_a_site_is_greyed_out_in_given_pages(shown: Shown, look: Look) -> None:
     framed = shown.crawl.framed
     html = {

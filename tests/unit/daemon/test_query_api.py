@@ -2,6 +2,7 @@
 
 import asyncio
 from http import HTTPStatus
+from importlib.resources import files
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from neardup_daemon.query_api.problems import Refused
 from neardup_daemon.settings.query_api import Api, is_loopback
 
 from neardup_stream.errors import ConfigError
+from neardup_stream.pipeline.classification import SMALL_FRAME
 
 
 class Gauges:
@@ -44,18 +46,26 @@ async def test_as_many_requests_run_and_wait_as_the_settings_say() -> None:
 
 
 async def test_a_request_that_stops_waiting_makes_room_in_the_queue() -> None:
-    admission = Admission(1, 1, Gauges())
+    gauges = Gauges()
+    admission = Admission(1, 1, gauges)
     place = await admission.enter()
     waiting = asyncio.create_task(admission.enter())
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
+    assert gauges.counts == (1, 0)
 
     waiting = asyncio.create_task(admission.enter())
     await asyncio.sleep(0)
     place.release()
 
     assert await waiting
+
+
+def test_the_web_page_takes_the_threshold_that_the_verdict_took() -> None:
+    script = files("neardup_daemon.query_api") / "web" / "comparison.js"
+
+    assert f"const SMALL_FRAME = {SMALL_FRAME:g};" in script.read_text(encoding="utf-8")
 
 
 async def test_without_a_queue_the_first_that_would_wait_is_refused() -> None:

@@ -14,6 +14,7 @@ export async function showCompare({ view, query, signal }) {
   const sides = { first: side("first", "First page", names.first), second: side("second", "Second page", names.second) };
   const submit = async (event) => {
     event.preventDefault();
+    if (!(sides.first.isGiven() && sides.second.isGiven())) return;
     const given = { first: sides.first.value(), second: sides.second.value() };
     if (given.first.content === undefined && given.second.content === undefined) {
       const target = viewOf("compare", { first: given.first.url, second: given.second.url });
@@ -27,7 +28,7 @@ export async function showCompare({ view, query, signal }) {
   append(view,
     heading("Compare two pages", element("p", { class: "lead muted" },
       "Texts of stored pages are not kept: their fingerprints and sketches are compared. Paste text or HTML to see what two pages share, word by word.")),
-    element("form", { class: "card", id: "compare", on: { submit } },
+    element("form", { class: "card", id: "compare", novalidate: true, on: { submit } },
       element("div", { class: "columns" }, sides.first.node, sides.second.node),
       element("p", { class: "below" }, element("button", { type: "submit", class: "primary" }, "Compare"))),
     results);
@@ -77,5 +78,11 @@ function side(name, title, url) {
     content: pasted.open && content.value.trim() ? content.value : undefined,
     kind: node.querySelector("input[type=radio]:checked").value,
   });
-  return { node, value };
+  /** Return whether there is something to compare; else say at the field what is missing. */
+  const isGiven = () => {
+    const { url, content } = value();
+    address.setCustomValidity(url || content ? "" : "Enter a URL or an id, or paste a content below.");
+    return address.reportValidity();
+  };
+  return { node, value, isGiven };
 }

@@ -6,6 +6,8 @@ import { fact, pageCell, pill, section } from "./parts.js";
 import { showTexts } from "./texts.js";
 
 const BITS = 64;
+/** A frame of at most so much of either page leaves the threshold of whole texts in force. */
+const SMALL_FRAME = 0.5;
 
 /** Return the sections that show an answer of `/v1/explain` or `/v1/compare`. */
 export function showComparison(answer) {
@@ -28,8 +30,8 @@ function verdict(answer) {
 }
 
 function estimates({ estimated, exact, thresholds, first, second, view, whole_texts: whole }) {
-  const hasFrames = first.frame_share !== undefined && second.frame_share !== undefined;
-  const inside = view === "content" && hasFrames ? ["verdict.content_containment", thresholds.content_containment] : ["verdict.near_containment", thresholds.near_containment];
+  const hasLargeFrame = Math.max(first.frame_share, second.frame_share) > SMALL_FRAME; // not where one is unknown
+  const inside = view === "content" && hasLargeFrame ? ["verdict.content_containment", thresholds.content_containment] : ["verdict.near_containment", thresholds.near_containment];
   const rows = [
     ["Resemblance", "what both have, of what either has", "resemblance", ["verdict.near_resemblance", thresholds.near_resemblance]],
     ["First inside second", "the share of the first page that the second has too", "first_in_second", inside],
