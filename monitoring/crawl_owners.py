@@ -32,7 +32,7 @@ _FOUND: Final = Row(
         ),
         Panel(
             "Bytes of duplicates",
-            "What need not be stored: key and value of the records whose pages are duplicates.",
+            "What need not be stored: key, value and headers of the records whose pages are duplicates.",
             "bytes",
             (Query('sum(increase(neardup_duplicate_bytes_total{job=~"$job"}[$__range]))'),),
             kind="stat",
@@ -90,8 +90,8 @@ _WHERE: Final = Row(
             kind="bargauge",
         ),
         Panel(
-            "Share of duplicates of these sites",
-            "Near 100 %: the site repeats itself, or is a mirror.",
+            "Sites with the largest share of duplicates",
+            "Near 100 %: the site repeats itself, or is a mirror. The same sites as beside, and others that are counted.",
             "percentunit",
             (
                 Query(

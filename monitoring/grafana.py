@@ -101,7 +101,7 @@ def _panel(panel: Panel, number: int) -> _Builder:
         built.thresholds(_warning_above(panel.warn_above))
     if isinstance(built, timeseries.Panel):
         built.fill_opacity(20 if panel.is_stacked else 5).show_points(common_models.VisibilityMode.NEVER)
-        if panel.unit != "none":
+        if panel.unit != "none" and not panel.may_be_negative:
             built.min(0)
         if panel.is_stacked:
             built.stacking(common.StackingConfig().mode(common_models.StackingMode.NORMAL))

@@ -100,6 +100,7 @@ DEPENDENCIES: Final = Row(
             "How far each host's clock is ahead of that of Redis; above 60 s either way nothing expires.",
             "s",
             (Query('neardup_clock_offset_seconds{job=~"$job"}', "{{instance}}"),),
+            may_be_negative=True,
         ),
     ),
 )
@@ -172,7 +173,7 @@ QUERY_API: Final = Row(
             (
                 Query(
                     "sum by (endpoint, status)"
-                    ' (rate(neardup_api_requests_total{job=~"$job"}[$__rate_interval])) > 0 or'
+                    ' (rate(neardup_api_requests_total{job=~"$job"}[$__rate_interval])) > 0 or on ()'
                     ' sum(rate(neardup_api_requests_total{job=~"$job"}[$__rate_interval]))',
                     "{{endpoint}} {{status}}",
                 ),
@@ -216,7 +217,7 @@ QUERY_API: Final = Row(
             (
                 Query(
                     "sum by (reason)"
-                    ' (rate(neardup_api_connections_ended_total{job=~"$job"}[$__rate_interval])) > 0 or'
+                    ' (rate(neardup_api_connections_ended_total{job=~"$job"}[$__rate_interval])) > 0 or on ()'
                     ' sum(rate(neardup_api_connections_ended_total{job=~"$job"}[$__rate_interval]))',
                     "{{reason}}",
                 ),

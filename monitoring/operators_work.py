@@ -165,14 +165,14 @@ BOTTLENECK: Final = Row(
             is_stacked=True,
         ),
         Panel(
-            "Slowest batches, by stage",
-            "95th percentile of the time of one batch.",
+            "Slowest batches, by step",
+            "95th percentile of the time of one batch in one step; docs/operations.md lists the steps of each stage.",
             "s",
             (
                 Query(
-                    "histogram_quantile(0.95, sum by (le, stage)"
+                    "histogram_quantile(0.95, sum by (le, step)"
                     ' (rate(neardup_stage_duration_seconds_bucket{job=~"$job"}[$__rate_interval])))',
-                    "{{stage}}",
+                    "{{step}}",
                 ),
             ),
         ),
@@ -279,13 +279,13 @@ INPUT: Final = Row(
         ),
         Panel(
             "Bytes per second",
-            "Key and value of the records delivered.",
+            "Key, value and headers of the records delivered.",
             "Bps",
             (Query('sum(rate(neardup_page_bytes_total{job=~"$job"}[$__rate_interval]))', "bytes"),),
         ),
         Panel(
             "Bytes per record",
-            "Mean size of key and value.",
+            "Mean size of key, value and headers.",
             "bytes",
             (
                 Query(

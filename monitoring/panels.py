@@ -32,6 +32,7 @@ class Panel(NamedTuple):
         kind: how it is drawn.
         width: of 24 columns.
         is_stacked: whether series stand on each other.
+        may_be_negative: else the axis begins at 0, but for numbers without a unit.
         warn_above: from here on a stat is orange; None for never.
     """
 
@@ -42,6 +43,7 @@ class Panel(NamedTuple):
     kind: Kind = "timeseries"
     width: int = 8
     is_stacked: bool = False
+    may_be_negative: bool = False
     warn_above: float | None = None
 
 

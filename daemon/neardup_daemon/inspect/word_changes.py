@@ -4,14 +4,17 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import islice
-from typing import Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 __all__ = ["Piece", "word_changes"]
 
 CONTEXT_WORDS = 4
 LONGEST_PIECE_WORDS = 12
-WORD = re.compile(r"[\u0e00-\u9fff]\s*|[^\s\u0e00-\u9fff]+\s*")
-"""A word with its white space; from Thai to Han, where words are not spaced, one character."""
+_UNSPACED: Final = r"\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+"""Thai, Lao, Tibetan, Burmese, Khmer, Kana and Han, whose words are not spaced."""
+
+WORD = re.compile(rf"[{_UNSPACED}]\s*|[^\s{_UNSPACED}]+\s*")
+"""A word with its white space; of scripts whose words are not spaced, one character."""
 
 
 class Piece(NamedTuple):

@@ -26,6 +26,12 @@ from neardup_daemon.inspect.word_changes import Piece, word_changes
             (Piece("山", "same"), Piece("水", "removed"), Piece("木", "added"), Piece("火", "same")),
             id="scripts-without-spaces-by-character",
         ),
+        pytest.param(
+            "Tiếng Việt don’t",
+            "Tiếng Việt can’t",
+            (Piece("Tiếng Việt ", "same"), Piece("don’t", "removed"), Piece("can’t", "added")),
+            id="letters-with-marks-and-quotes-are-within-words",
+        ),
     ],
 )
 def test_changes_are_shown_with_what_stands_around_them(
