@@ -17,7 +17,7 @@ __all__ = ["DeadLetters", "open_dead_letters"]
 _BATCH_RECORDS = 500
 _BATCH_BYTES = 8 << 20
 _TIMEOUT_SECONDS = 30.0
-"""How long the group may take to give us partitions: longer, and another replay has them."""
+"""How long we may be without a part of the partitions: longer, and another replay has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class DeadLetters:
         Raises:
             StreamUnavailable: Kafka cannot be reached, or another replay has some of the partitions.
         """
-        unread, started = set(self.ends), monotonic()
+        unread, whole_seconds = set(self.ends), monotonic()
         while unread:
             records = await self.source.read(_BATCH_RECORDS, _BATCH_BYTES)
             if wanted := [each for each in records if self._is_wanted(each)]:
@@ -48,7 +48,9 @@ class DeadLetters:
             unread -= {each.position.partition for each in records if self._is_last(each)}
             lag = self.source.lag()
             unread -= {one for one, count in lag.items() if count == 0}
-            if not records and len(lag) < len(self.ends) and monotonic() - started > _TIMEOUT_SECONDS:
+            if len(lag) == len(self.ends):
+                whole_seconds = monotonic()
+            elif not records and monotonic() - whole_seconds > _TIMEOUT_SECONDS:
                 raise StreamUnavailable(
                     f"the group {self.group_id} has other members: another replay is at work"
                 )

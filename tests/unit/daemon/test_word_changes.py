@@ -27,9 +27,9 @@ from neardup_daemon.inspect.word_changes import Piece, word_changes
             id="scripts-without-spaces-by-character",
         ),
         pytest.param(
-            "Tiếng Việt don’t",
-            "Tiếng Việt can’t",
-            (Piece("Tiếng Việt ", "same"), Piece("don’t", "removed"), Piece("can’t", "added")),
+            "Tiếng Việt don\u2019t",
+            "Tiếng Việt can\u2019t",
+            (Piece("Tiếng Việt ", "same"), Piece("don\u2019t", "removed"), Piece("can\u2019t", "added")),
             id="letters-with-marks-and-quotes-are-within-words",
         ),
     ],
