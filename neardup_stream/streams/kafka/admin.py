@@ -25,6 +25,7 @@ from neardup_stream.streams.kafka.config import KafkaConnection
 from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
 from neardup_stream.streams.kafka.partitions import name_of
 from neardup_stream.streams.kafka.reachability import reach_broker
+from neardup_stream.streams.kafka.starting import start_client
 
 __all__ = [
     "TopicFacts",
@@ -150,7 +151,7 @@ async def commit_for_group(
     )
     try:
         with kafka_errors(f"committing offsets of group {group_id}", right="Read"):
-            await consumer.start()
+            await start_client(consumer)
             consumer.assign(list(offsets))
             await consumer.commit(dict(offsets))
     finally:
@@ -223,7 +224,7 @@ async def _open_admin(connection: KafkaConnection) -> AsyncIterator[AIOKafkaAdmi
     try:
         try:
             with kafka_errors(f"connecting to {connection.bootstrap_servers}"):
-                await admin.start()
+                await start_client(admin)
         except StreamUnavailable:
             await reach_broker(connection)  # which raises the reason
             raise

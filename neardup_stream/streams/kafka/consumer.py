@@ -27,6 +27,7 @@ from neardup_stream.streams.kafka.errors import kafka_errors
 from neardup_stream.streams.kafka.expansion import RefusedValue
 from neardup_stream.streams.kafka.passwords import follow_password
 from neardup_stream.streams.kafka.room import Room
+from neardup_stream.streams.kafka.starting import start_client
 
 __all__ = [
     "FetchedRecords",
@@ -65,7 +66,7 @@ async def open_consumer(config: KafkaSourceConfig) -> AIOKafkaConsumer:
     try:
         with kafka_errors(f"connecting to {config.connection.bootstrap_servers}"):
             async with asyncio.timeout(config.connection.request_timeout_seconds):
-                await consumer.start()
+                await start_client(consumer)
     except BaseException:
         await consumer.stop()
         raise

@@ -18,6 +18,7 @@ from neardup_stream.message import Message
 from neardup_stream.streams.kafka.aiokafka_compat import close_without_flush
 from neardup_stream.streams.kafka.config import KafkaConnection
 from neardup_stream.streams.kafka.passwords import follow_password
+from neardup_stream.streams.kafka.starting import start_client
 
 __all__ = ["check_sizes", "discard_producer", "largest_message_bytes", "open_producer", "send_batches"]
 
@@ -59,7 +60,7 @@ async def open_producer(options: dict[str, Any], connection: KafkaConnection) ->
     producer = AIOKafkaProducer(**options)
     follow_password(producer.client, connection)
     try:
-        await producer.start()
+        await start_client(producer)
     except BaseException:
         await producer.stop()
         raise

@@ -17,6 +17,7 @@ from neardup_stream.streams.kafka.aiokafka_compat import parse_any_batch
 from neardup_stream.streams.kafka.config import DEFAULT_MAX_EXPANDED_BYTES, KafkaConnection
 from neardup_stream.streams.kafka.consumer import close_consumer, fetch, position, record_in
 from neardup_stream.streams.kafka.errors import kafka_errors, unavailable
+from neardup_stream.streams.kafka.starting import start_client
 
 __all__ = ["TopicSnapshot", "open_snapshot"]
 
@@ -119,7 +120,7 @@ async def open_snapshot(
     consumer = AIOKafkaConsumer(**_consumer_options(connection))
     try:
         with kafka_errors(f"reading {topic}", right="Read"):
-            await consumer.start()
+            await start_client(consumer)
             consumer.assign(everything)
             beginnings = await consumer.beginning_offsets(everything)
             ends = await consumer.end_offsets(everything)
