@@ -20,6 +20,7 @@ benchmark gives Redis precedence over them, so that a call takes hardly longer t
 import argparse
 import asyncio
 import json
+import logging
 import multiprocessing
 import os
 import time
@@ -84,6 +85,7 @@ class Figures:
 
 def main() -> None:
     """Run all cases and print them."""
+    logging.disable(logging.WARNING)  # clusters are decided without page records, which sweeping notices
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pages", type=int, default=50_000)
     parser.add_argument("--seconds", type=float, default=10)
