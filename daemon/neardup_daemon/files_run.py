@@ -32,7 +32,7 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.stopping import Stop
 from neardup_daemon.warc_output import check_warc_inputs, write_warc
 from neardup_stream.cut_short import Check, in_thread
-from neardup_stream.errors import CorruptData
+from neardup_stream.errors import ConfigError, CorruptData
 from neardup_stream.fingerprints.simhash import load_kernel
 from neardup_stream.message import Partition, Record
 from neardup_stream.meters import PipelineMeters
@@ -49,9 +49,22 @@ from neardup_stream.streams.files.waiting_file import WaitingFile
 from neardup_stream.streams.files.warc_revisits import RevisitTally
 from neardup_stream.streams.protocol import EndOfStream
 
-__all__ = ["FilesRunEnd", "run_over_files"]
+__all__ = ["FilesRunEnd", "OutputRefusedError", "run_over_files"]
 
 _logger = logging.getLogger(__name__)
+
+
+class OutputRefusedError(ConfigError):
+    """The files were read, and what came of them is worth no output but the dead letters.
+
+    Args:
+        reason: for the user.
+        first_dead_letters: what they were about.
+    """
+
+    def __init__(self, reason: str, first_dead_letters: Sequence[str]) -> None:
+        super().__init__(reason)
+        self.first_dead_letters = first_dead_letters
 
 
 class FilesRunEnd(NamedTuple):
@@ -123,12 +136,16 @@ class _Opened(NamedTuple):
 WritesReport = Callable[[WaitingFile, Findings, bool, Check], None]
 """Writes a report to a file; the flag says whether every file was read to its end."""
 
+Objects = Callable[[], str]
+"""Returns why no output but the dead letters may get its name, once all records were read; else nothing."""
+
 
 async def run_over_files(
     run: FilesRun,
     settings: Settings,
     meters: PipelineMeters,
     write_report: WritesReport,
+    objects: Objects,
     forked: Sequence[ForkedParent] = (),
 ) -> FilesRunEnd:
     """Take every record of the files through the pipeline; the first workers are `forked_parents`.
@@ -137,6 +154,7 @@ async def run_over_files(
     over the same files publishes all events again until every output of this one is complete.
 
     Raises:
+        OutputRefusedError: `objects` has a reason; of the outputs only the dead letters are written.
         ConfigError: a file cannot be read or written, an output is an input or another output, or the stored
             index has another schema.
         CorruptData: the stored index is damaged.
@@ -162,6 +180,9 @@ async def run_over_files(
             )
             await loop.run(stop.requested)
             has_read_all = source.is_exhausted or not stop.requested.is_set()
+            if not stop.requested.is_set() and (objection := objects()):
+                outputs.dead_letters.finish()
+                raise OutputRefusedError(objection, notes.first_dead_letters)
             if run.clusters or run.report:
                 await _write_clusters(stores, outputs.clusters, notes.findings)
             if has_read_all:

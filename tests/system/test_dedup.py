@@ -131,6 +131,25 @@ def test_an_input_of_which_nothing_is_a_page_ends_with_2_and_a_hint(tmp_path: Pa
     assert len(letters.read_bytes().splitlines()) == 20
 
 
+def test_outputs_of_an_earlier_run_outlive_one_of_which_nothing_is_a_page(tmp_path: Path) -> None:
+    pages, names = (
+        tmp_path / "pages.jsonl",
+        ("events", "clusters", "report", "keep-representatives", "dead-letters"),
+    )
+    pages.write_bytes(MONDAY)
+    files = [tmp_path / f"{name}.jsonl" for name in names]
+    options = [word for name, file in zip(names, files, strict=True) for word in (f"--{name}", str(file))]
+    assert call("dedup", str(pages), *options).returncode == 0
+    before = [file.read_bytes() for file in files]
+
+    run = call("dedup", str(pages), *options, "--set", "page.fields.url=URI")
+
+    assert run.returncode == 2
+    assert [file.read_bytes() for file in files[:-1]] == before[:-1]
+    assert files[-1].read_bytes().count(b"\n") == MONDAY.count(b"\n")
+    assert sorted(tmp_path.iterdir()) == sorted([pages, *files])
+
+
 def test_an_empty_input_is_no_error() -> None:
     run = call("dedup", "-")
 

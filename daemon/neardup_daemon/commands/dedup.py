@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, TypedDict, Unpack
@@ -23,7 +24,6 @@ from neardup_daemon.settings.settings import Settings
 from neardup_daemon.tally import Tally, by_outcome, missing_preset
 from neardup_daemon.terminal import counted, printable
 from neardup_stream.cut_short import Check
-from neardup_stream.errors import ConfigError
 from neardup_stream.pipeline.forked_parent import ForkedParent
 from neardup_stream.streams.files.outputs import check_outputs
 from neardup_stream.streams.files.source import check_inputs
@@ -147,7 +147,7 @@ def dedup(
         _forked_workers(settings, files_run.workers) as forked,
         count_progress("records", files_run.events) as on_records,
     ):
-        from neardup_daemon.files_run import run_over_files  # noqa: PLC0415 - the first worker loads meanwhile
+        from neardup_daemon.files_run import OutputRefusedError, run_over_files  # noqa: PLC0415 - the first worker loads meanwhile
 
         tally = Tally(on_records)
 
@@ -155,7 +155,14 @@ def dedup(
             run = Run(files, dict(tally.outcomes), perf_counter() - start, is_complete)
             write_report(output, run, found, settings, check)
 
-        end = asyncio.run(run_over_files(files_run, settings, tally, report, forked))
+        objects = partial(tally.complaint, files)
+        try:
+            end = asyncio.run(run_over_files(files_run, settings, tally, report, objects, forked))
+        except OutputRefusedError as error:
+            _print_outcomes(tally, perf_counter() - start)
+            _print_dead_letters(error.first_dead_letters)
+            _print_missing_preset(tally, settings)
+            raise
     seconds = perf_counter() - start
     if end.is_cut_short:
         _print_summary(tally, seconds, end)
@@ -163,14 +170,10 @@ def dedup(
     _print_summary(tally, seconds, end)
     if end.revisits is not None:
         _print_revisits(files_run.warc or "", end.revisits, tally.outcomes["superseded"])
-    for letter in end.first_dead_letters:
-        click.echo(f"dead letter: {printable(letter)}", err=True)
+    _print_dead_letters(end.first_dead_letters)
     if end.damage is not None:
         raise end.damage
-    if warning := missing_preset(tally.skipped["header"], settings.page.preset):
-        click.echo(f"warning: {warning}", err=True)
-    if complaint := tally.complaint(files):
-        raise ConfigError(complaint)
+    _print_missing_preset(tally, settings)
     return end.exit_code
 
 
@@ -193,10 +196,24 @@ def _check(run: FilesRun, settings: Settings) -> None:
     check_inputs(run.files)  # before kernels are compiled
 
 
-def _print_summary(tally: Tally, seconds: float, end: "FilesRunEnd") -> None:
+def _print_outcomes(tally: Tally, seconds: float) -> None:
     records = tally.outcomes.total()
     found = f": {by_outcome(tally.outcomes.most_common(), tally.skipped)}" if records else ""
     click.echo(f"{counted(records, 'record')} in {seconds:.1f} s{found}", err=True)
+
+
+def _print_dead_letters(letters: Sequence[str]) -> None:
+    for letter in letters:
+        click.echo(f"dead letter: {printable(letter)}", err=True)
+
+
+def _print_missing_preset(tally: Tally, settings: Settings) -> None:
+    if warning := missing_preset(tally.skipped["header"], settings.page.preset):
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _print_summary(tally: Tally, seconds: float, end: "FilesRunEnd") -> None:
+    _print_outcomes(tally, seconds)
     if end.has_read_all and end.is_cut_short:
         if end.unwritten:
             paths = printable(", ".join(end.unwritten))

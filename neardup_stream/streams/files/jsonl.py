@@ -81,7 +81,17 @@ class JsonLinesSink:
         Raises:
             StreamUnavailable: the disk is full or failed.
         """
-        self._output.__exit__(*exc)
+        if self._file is not None:
+            self._output.__exit__(*exc)
+
+    def finish(self) -> None:
+        """Close the file and rename it now, whatever ends the block.
+
+        Raises:
+            StreamUnavailable: the disk is full or failed.
+        """
+        self._output.__exit__()
+        self._file = None
 
     @property
     def partial_path(self) -> Path | None:
