@@ -142,12 +142,14 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
         value: the payload.
         headers: delivered unchanged; files in structured mode omit them.
         timestamp_ms: epoch milliseconds.
+        partition: of the topic, where that is known; None for that of the key.
     """
 
     key: bytes | None
     value: bytes | None
     headers: Headers = ()
     timestamp_ms: int = 0
+    partition: int | None = None
 
     @property
     def size_bytes(self) -> int:

@@ -102,8 +102,12 @@ def kafka_sink(settings: Settings, topic: str) -> KafkaSink:
 
 
 def _sink_config(settings: Settings, topic: str) -> KafkaSinkConfig:
+    kafka = settings.kafka
     return KafkaSinkConfig(
-        connection=kafka_connection(settings), topic=topic, compression=settings.kafka.compression
+        connection=kafka_connection(settings),
+        topic=topic,
+        compression=kafka.compression,
+        partitioner=kafka.partitioner if topic == kafka.pages_topic else "murmur2",
     )
 
 

@@ -37,8 +37,11 @@ def fate(letter: Message, reasons: frozenset[str], max_attempts: int) -> Fate:
     return "truncated" if is_truncated(letter) else "replayed"
 
 
-def replayed(letter: Message, now_ms: int) -> Message:
-    """Return the original record, with its attempts increased by one."""
+def replayed(letter: Message, now_ms: int, topic: str) -> Message:
+    """Return the original record for a topic, with its attempts increased by one.
+
+    It goes to the partition that it was read from, if that was one of this topic.
+    """
     kept = (
         header
         for header in letter.headers
@@ -50,7 +53,15 @@ def replayed(letter: Message, now_ms: int) -> Message:
         value=letter.value,
         headers=(*kept, (ATTEMPTS_HEADER, attempts)),
         timestamp_ms=now_ms,
+        partition=_partition_in(topic, letter),
     )
+
+
+def _partition_in(topic: str, letter: Message) -> int | None:
+    said = {name: value or b"" for name, value in letter.headers}
+    number = said.get(f"{ERROR_PREFIX}partition", b"")
+    is_known = number.isdigit() and len(number) <= _MAX_DIGITS
+    return int(number) if is_known and said.get(f"{ERROR_PREFIX}topic") == topic.encode() else None
 
 
 def attempt_count(letter: Message) -> int:

@@ -155,7 +155,7 @@ class _DeadLetter(Target):
         except CorruptData:
             return
         fate(letter, frozenset({"not_json"}), 3)
-        back = replayed(letter, 1)
+        back = replayed(letter, 1, "pages")
         record = Record(
             position=Position(_PARTITION, 0), key=back.key, value=back.value, headers=back.headers
         )

@@ -56,7 +56,7 @@ async def replay_topic(settings: Settings, choice: Choice, *, from_start: bool) 
     ):
         async for records in topic.records():
             letters = [_letter(record) for record in records]
-            fates += await _put_back(letters, choice, sink)
+            fates += await _put_back(letters, choice, sink, settings.kafka.pages_topic)
             await topic.commit(next_offsets(records), f"put back into {settings.kafka.pages_topic}")
     return fates
 
@@ -103,15 +103,16 @@ async def replay_files(settings: Settings, choice: Choice, files: Sequence[str])
     fates: Counter[Fate] = Counter()
     async with kafka_sink(settings, settings.kafka.pages_topic) as sink:
         for at in range(0, len(letters), _BATCH_RECORDS):
-            fates += await _put_back(letters[at : at + _BATCH_RECORDS], choice, sink)
+            portion = letters[at : at + _BATCH_RECORDS]
+            fates += await _put_back(portion, choice, sink, settings.kafka.pages_topic)
     return fates
 
 
-async def _put_back(letters: Sequence[Message], choice: Choice, sink: Sink) -> Counter[Fate]:
+async def _put_back(letters: Sequence[Message], choice: Choice, sink: Sink, topic: str) -> Counter[Fate]:
     fates = [fate(letter, choice.reasons, choice.max_attempts) for letter in letters]
     now_ms = int(time() * 1000)
     records = [
-        replayed(letter, now_ms)
+        replayed(letter, now_ms, topic)
         for letter, decided in zip(letters, fates, strict=True)
         if decided == "replayed"
     ]

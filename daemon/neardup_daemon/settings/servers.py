@@ -15,6 +15,7 @@ from neardup_stream.streams.kafka.config import (
     FirstStart,
     KafkaConnection,
     OutOfRange,
+    Partitioner,
     SaslMechanism,
 )
 
@@ -69,6 +70,14 @@ class Kafka(Section, frozen=True):
             " with read_committed."
         ),
     ] = "at_least_once"
+    partitioner: Annotated[
+        Partitioner,
+        Meta(
+            description="How the producers of the pages topic hash keys: `murmur2`, as Java's client and"
+            " aiokafka do, or `crc32`, the default of clients over librdkafka (confluent-kafka, Go, .NET)."
+            " Forgets, and what `produce` and `serve` send, then go to the partition of the page's records."
+        ),
+    ] = "murmur2"
     compression: Annotated[Compression, Meta(description="Compression codec of the batches sent.")] = "zstd"
     request_timeout_seconds: Annotated[
         Seconds,

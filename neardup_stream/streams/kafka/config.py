@@ -20,6 +20,9 @@ __all__ = [
     "SaslMechanism",
 ]
 
+Partitioner = Literal["murmur2", "crc32"]
+"""murmur2: as Java's producer, and aiokafka's, hash a key. crc32: as those of librdkafka do by default."""
+
 Compression = Literal["none", "gzip", "snappy", "lz4", "zstd"]
 FirstStart = Literal["earliest", "latest", "fail"]
 OutOfRange = Literal["fail", "earliest", "latest"]
@@ -183,6 +186,7 @@ class KafkaSinkConfig:
         connection: the cluster.
         topic: must exist.
         compression: codec of the batches.
+        partitioner: which partition a key has.
         max_batch_bytes: most bytes of one batch, before compression; never more than the topic accepts.
         max_request_bytes: largest message, unless the topic's limit is smaller.
     """
@@ -190,6 +194,7 @@ class KafkaSinkConfig:
     connection: KafkaConnection
     topic: str
     compression: Compression = "zstd"
+    partitioner: Partitioner = "murmur2"
     max_batch_bytes: int = _MIB // 4
     max_request_bytes: int = 8 * _MIB
 

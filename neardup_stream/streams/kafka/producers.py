@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
-from aiokafka.partitioner import DefaultPartitioner
 from aiokafka.producer.message_accumulator import BatchBuilder
 
 from neardup_stream.errors import ConfigError
 from neardup_stream.gather_all import gather_all
 from neardup_stream.message import Message
 from neardup_stream.streams.kafka.aiokafka_compat import close_without_flush
-from neardup_stream.streams.kafka.config import KafkaConnection
+from neardup_stream.streams.kafka.config import KafkaConnection, Partitioner
+from neardup_stream.streams.kafka.partitioning import partition_of
 from neardup_stream.streams.kafka.passwords import follow_password
 from neardup_stream.streams.kafka.starting import start_client
 
@@ -30,8 +30,6 @@ COMPRESSION_GROWTH = 64
 
 CLOSE_SECONDS = 1.0
 """How long to wait for requests in flight when their producer is discarded."""
-
-_partition_of = DefaultPartitioner()
 
 
 def largest_message_bytes(request_bytes: int) -> int:
@@ -76,24 +74,26 @@ async def discard_producer(producer: AIOKafkaProducer) -> None:
     await close_without_flush(producer, CLOSE_SECONDS)
 
 
-async def send_batches(producer: AIOKafkaProducer, topic: str, messages: Sequence[Message]) -> None:
-    """Send all and wait for every acknowledgement; the partition of a key is that of Java's producer."""
+async def send_batches(
+    producer: AIOKafkaProducer, topic: str, messages: Sequence[Message], partitioner: Partitioner = "murmur2"
+) -> None:
+    """Send all and wait for every acknowledgement."""
     if not messages:
         return
     partitions = sorted(await producer.partitions_for(topic))
     sent: list[asyncio.Future[object]] = []
-    for partition, batch in _batches(producer, partitions, messages):
+    for partition, batch in _batches(producer, partitions, messages, partitioner):
         sent.append(await producer.send_batch(batch, topic, partition=partition))
     await gather_all(sent)
 
 
 def _batches(
-    producer: AIOKafkaProducer, partitions: list[int], messages: Sequence[Message]
+    producer: AIOKafkaProducer, partitions: list[int], messages: Sequence[Message], partitioner: Partitioner
 ) -> Iterator[tuple[int, BatchBuilder]]:
     """Yield batches with their partition, in the order in which they fill."""
     filling: dict[int, BatchBuilder] = {}
     for message in messages:
-        partition = _partition_of(message.key, partitions, partitions)
+        partition = partition_of(message, partitioner, partitions)
         batch = filling.get(partition)
         if batch is None or not _append(batch, message):
             if batch is not None:

@@ -12,6 +12,7 @@ from neardup_stream.message import Message
 from neardup_stream.streams.kafka.config import KafkaSinkConfig
 from neardup_stream.streams.kafka.diagnosis import explain
 from neardup_stream.streams.kafka.errors import kafka_errors
+from neardup_stream.streams.kafka.partitioning import partition_of
 from neardup_stream.streams.kafka.producers import (
     check_sizes,
     discard_producer,
@@ -109,10 +110,10 @@ class KafkaSink:
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 producer = await self._opened()
                 try:
-                    headers = list(message.headers)
-                    sent = await producer.send(
-                        self._config.topic, message.value, message.key, headers=headers
-                    )
+                    topic, headers = self._config.topic, list(message.headers)
+                    partitions = sorted(await producer.partitions_for(topic))
+                    partition = partition_of(message, self._config.partitioner, partitions)
+                    sent = await producer.send(topic, message.value, message.key, partition, headers=headers)
                     metadata = await sent
                 except KafkaTimeoutError:  # no room yet behind an earlier batch: nothing was refused
                     raise
@@ -126,7 +127,7 @@ class KafkaSink:
             async with asyncio.timeout(self._config.connection.request_timeout_seconds):
                 producer = await self._opened()
                 try:
-                    await send_batches(producer, self._config.topic, messages)
+                    await send_batches(producer, self._config.topic, messages, self._config.partitioner)
                 except KafkaTimeoutError:  # no room yet after an earlier batch: nothing was rejected
                     raise
                 except KafkaError:

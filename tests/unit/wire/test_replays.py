@@ -21,7 +21,7 @@ NOW_MS = 1_000
 def refused_again(letter: Message, times: int) -> Message:
     """Return the dead letter of a record that was put back so often."""
     for _ in range(times):
-        back = replayed(letter, NOW_MS)
+        back = replayed(letter, NOW_MS, "pages")
         record = Record(
             position=RECORD.position, key=back.key, value=back.value, headers=back.headers, timestamp_ms=7
         )
@@ -30,11 +30,23 @@ def refused_again(letter: Message, times: int) -> Message:
 
 
 def test_a_record_is_put_back_as_it_first_came_and_counts_its_attempts() -> None:
-    back = replayed(LETTER, NOW_MS)
+    back = replayed(LETTER, NOW_MS, "pages")
 
     assert (back.key, back.value) == (RECORD.key, RECORD.value)
     assert back.headers == (("traceparent", b"00-1"), ("neardup.attempts", b"1"))
     assert back.timestamp_ms == NOW_MS
+
+
+@pytest.mark.parametrize(("topic", "partition"), [("pages", 3), ("others", None)])
+def test_a_record_goes_back_to_the_partition_that_it_came_from(topic: str, partition: int | None) -> None:
+    assert replayed(LETTER, NOW_MS, topic).partition == partition
+
+
+@pytest.mark.parametrize("number", [None, b"", b"-1", b"three", b"9" * 5_000])
+def test_a_partition_that_is_no_number_is_none(number: bytes | None) -> None:
+    headers = (("neardup.error.topic", b"pages"), ("neardup.error.partition", number))
+
+    assert replayed(Message(key=b"k", value=b"", headers=headers), NOW_MS, "pages").partition is None
 
 
 @pytest.mark.parametrize("times", [0, 1, 2, 11])
