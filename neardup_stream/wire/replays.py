@@ -40,7 +40,7 @@ def fate(letter: Message, reasons: frozenset[str], max_attempts: int) -> Fate:
 def replayed(letter: Message, now_ms: int, topic: str) -> Message:
     """Return the original record for a topic, with its attempts increased by one.
 
-    It goes to the partition that it was read from, if that was one of this topic.
+    It is for the partition that it was read from, if that was one of this topic.
     """
     kept = (
         header

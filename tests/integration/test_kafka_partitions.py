@@ -39,7 +39,7 @@ async def test_a_key_has_the_partition_that_librdkafka_chooses(
     assert len(set(appended)) == PARTITIONS
 
 
-async def test_a_message_that_names_its_partition_goes_there(
+async def test_a_message_that_names_its_partition_is_sent_there(
     kafka_broker: KafkaBroker, topic_prefix: str
 ) -> None:
     kafka_broker.create_topic(topic_prefix, PARTITIONS)

@@ -262,6 +262,24 @@ async def test_a_server_that_evicts_is_refused_with_the_remedy() -> None:
                 await inspect_servers(client)
 
 
+async def test_a_cluster_that_is_none_is_refused_with_the_remedy(redis_server: RedisServer) -> None:
+    url = redis_server.url.replace("redis://", "redis+cluster://")
+
+    with pytest.raises(ConfigError, match="write redis://"):
+        async with RedisClient(RedisConfig(url)) as client:
+            await inspect_servers(client)
+
+
+async def test_a_server_whose_memory_is_used_up_is_full() -> None:
+    with start_redis(options={"maxmemory": "64mb"}) as server:
+        async with RedisClient(RedisConfig(server.url)) as client:
+            before = await inspect_servers(client)
+            await client.on_every_node("CONFIG SET", "maxmemory", "1")
+            after = await inspect_servers(client)
+
+    assert (before.is_full, after.is_full) == (False, True)
+
+
 async def test_scripts_survive_a_server_that_forgot_them(redis_server: RedisServer, keys: Keys) -> None:
     async with RedisClient(RedisConfig(redis_server.url)) as client:
         await client.execute("SCRIPT FLUSH")

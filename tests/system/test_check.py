@@ -5,7 +5,8 @@ from neardup_daemon.inspect.checks import judge_layout, judge_topic
 from neardup_daemon.settings.settings import Settings
 
 from neardup_stream.streams.kafka.admin import TopicFacts
-from tests.system.conftest import Site
+from tests.servers.redis import start_redis
+from tests.system.conftest import Site, call
 
 
 def test_a_site_without_topics_is_bad_until_they_are_created(site: Site) -> None:
@@ -28,6 +29,14 @@ def test_everything_that_is_unavailable_is_named_at_once(site: Site) -> None:
     said = run.stdout.decode()
     assert "BAD  redis:" in said
     assert "BAD  kafka:" in said
+
+
+def test_a_redis_that_refuses_writes_is_bad(namespace: str) -> None:
+    with start_redis(options={"maxmemory": "1"}) as server:
+        run = call("check", "--set", f"redis.url={server.url}", "--set", f"redis.namespace={namespace}")
+
+    assert run.returncode == 2
+    assert "BAD  redis: its memory is at maxmemory" in run.stdout.decode()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def admin(index: StoredIndex) -> redis.Redis:
 @pytest.mark.parametrize(
     ("setting", "value", "remedy"),
     [
-        ("maxmemory", "1", "raise maxmemory, or set retention.seconds and run expire"),
+        ("maxmemory", "1", "raise maxmemory: no page can expire either"),
         ("min-replicas-to-write", "1", "start the replicas"),
     ],
 )

@@ -169,7 +169,8 @@ def dedup(
         raise click.exceptions.Exit(end.exit_code)
     _print_summary(tally, seconds, end)
     if end.revisits is not None:
-        _print_revisits(files_run.warc or "", end.revisits, tally.outcomes["superseded"])
+        known = tally.outcomes["superseded"] + (tally.outcomes["unchanged"] if files_run.is_kept else 0)
+        _print_revisits(files_run.warc or "", end.revisits, known)
     _print_dead_letters(end.first_dead_letters)
     if end.damage is not None:
         raise end.damage
@@ -226,15 +227,15 @@ def _print_summary(tally: Tally, seconds: float, end: "FilesRunEnd") -> None:
         click.echo(warning, err=True)
 
 
-def _print_revisits(path: str, tally: RevisitTally, finished: int) -> None:
+def _print_revisits(path: str, tally: RevisitTally, known: int) -> None:
     click.echo(
         f"{path}: {tally.copied:,} records copied, {tally.identical:,} revisits of equal payloads,"
         f" {tally.near:,} of near-duplicates, {tally.damaged:,} damaged records left out",
         err=True,
     )
-    if finished:
+    if known:
         click.echo(
-            f"warning: {path} holds {counted(finished, 'page')} in full that an earlier run over this index"
-            " has decided, also where they are duplicates; revisits of them need an index of their own",
+            f"warning: {path} holds {counted(known, 'page')} in full that this index knew already,"
+            " also where they are duplicates; revisits of them need an index of their own",
             err=True,
         )

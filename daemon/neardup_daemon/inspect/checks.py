@@ -83,6 +83,10 @@ async def _check_redis(settings: Settings) -> AsyncIterator[Finding]:
             yield Finding("good", f"redis: {facts.name}, keeps what it is given")
             for warning in facts.warnings:
                 yield Finding("warning", f"redis: {warning}")
+            if facts.is_full:
+                yield Finding(
+                    "bad", "redis: its memory is at maxmemory, so it refuses writes: raise maxmemory"
+                )
             layouts = await stored_layouts(client, settings)
             stored = await read_namespace(client, namespace, schema(layouts.base))
             if stored:

@@ -91,7 +91,9 @@ _ANSWERS: Final = (
         "slots are without a master, for seconds if a replica takes over; if this stays, see CLUSTER NODES",
     ),
     _unavailable("TRYAGAIN", "try_again", "slots move to another node; it passes when they have"),
-    _unavailable("OOM", "out_of_memory", "raise maxmemory, or set retention.seconds and run expire"),
+    _unavailable(
+        "OOM", "out_of_memory", "raise maxmemory: no page can expire either while nothing may be written"
+    ),
     _unavailable(
         "MISCONF", "disk", "it cannot write to its disk: free space there, or repair what its log names"
     ),
@@ -121,6 +123,13 @@ _PART_OF_CLUSTER = Fault(
     "redis.url names one server, and that is part of a cluster: write redis+cluster:// or rediss+cluster://"
     " and the addresses of its nodes",
 )
+_NOT_A_CLUSTER = Fault(
+    "CLUSTER SLOTS refused",
+    ConfigError,
+    None,
+    "redis.url names a cluster, and the server is none, or refuses CLUSTER SLOTS to this user: write redis://"
+    " or rediss:// for one server",
+)
 _NO_TRUST = Fault(
     "no trust in TLS",
     ConfigError,
@@ -142,6 +151,7 @@ FAULTS: Final = (
     *_ANSWERS,
     _NOT_LET_IN,
     _PART_OF_CLUSTER,
+    _NOT_A_CLUSTER,
     _NO_TRUST,
     _REFUSED_COMMAND,
 )
@@ -172,6 +182,8 @@ _CLUSTER_ONLY: Final = (exceptions.AskError, exceptions.ClusterCrossSlotError)
 """What only a node of a cluster answers; MOVED is an AskError too."""
 
 _BY_WORDING: Final = (
+    # The client's words for an error that it does not repeat.
+    (re.compile("Cluster mode is not enabled on this node"), _NOT_A_CLUSTER),
     # To a client that greets a server without its password.
     (re.compile("HELLO must be called with the client already authenticated"), _NOT_LET_IN),
     # A script met NOPERM, in the words of Redis 7.0 and of later ones.

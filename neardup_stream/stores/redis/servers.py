@@ -31,11 +31,13 @@ class ServerFacts:
     Attributes:
         name: product and version.
         warnings: what works but costs memory, each with its remedy.
+        is_full: whether one has as much as its `maxmemory`, and so refuses writes.
         clock_seconds: epoch seconds by each node that says so.
     """
 
     name: str
     warnings: tuple[str, ...]
+    is_full: bool = False
     clock_seconds: tuple[float, ...] = ()
 
 
@@ -53,13 +55,19 @@ async def inspect_servers(client: RedisClient) -> ServerFacts:
     for warning in warnings:
         _logger.warning("redis_packing_limit", extra={"fields": {"remedy": warning}})
     microseconds = [int(info["server_time_usec"]) for info in infos if "server_time_usec" in info]
-    return ServerFacts(_name(infos[0]), tuple(warnings), tuple(each / 1e6 for each in microseconds))
+    clocks = tuple(each / 1e6 for each in microseconds)
+    return ServerFacts(_name(infos[0]), tuple(warnings), any(map(_is_full, infos)), clocks)
 
 
 def _name(info: Mapping[str, Any]) -> str:
     if "valkey_version" in info:
         return f"Valkey {info['valkey_version']}"
     return f"Redis {info['redis_version']}"
+
+
+def _is_full(info: Mapping[str, Any]) -> bool:
+    counted = int(info["used_memory"]) - int(info.get("mem_not_counted_for_evict", 0))
+    return 0 < int(info["maxmemory"]) <= counted
 
 
 def _check_version(info: Mapping[str, Any]) -> None:

@@ -38,7 +38,7 @@ def test_a_record_is_put_back_as_it_first_came_and_counts_its_attempts() -> None
 
 
 @pytest.mark.parametrize(("topic", "partition"), [("pages", 3), ("others", None)])
-def test_a_record_goes_back_to_the_partition_that_it_came_from(topic: str, partition: int | None) -> None:
+def test_a_record_is_replayed_to_the_partition_that_it_came_from(topic: str, partition: int | None) -> None:
     assert replayed(LETTER, NOW_MS, topic).partition == partition
 
 
