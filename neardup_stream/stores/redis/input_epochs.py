@@ -6,7 +6,7 @@ would be held against the new records. So the operator gives it another epoch, w
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import Final, NamedTuple, Self
 
 from neardup_stream.errors import ConfigError, EpochEnded
 from neardup_stream.message import Partition
@@ -29,6 +29,8 @@ _RAISE = Script.load("raise_input_epoch")
 
 _WITNESS = re.compile(rf"([0-9a-f]{{{TOKEN_DIGITS}}}|) ([0-9]{{1,19}}) (.+)")
 """Token, ceiling and input, as `InputEpochs.witnesses` writes them."""
+
+_FIRST: Final = "see that redis.url and redis.namespace are those of this group; if they are, "
 
 
 class _Witness(NamedTuple):
@@ -129,7 +131,8 @@ class InputEpochs:
         }
         if not all(witness.token for witness in counting.values()) and not await self._knows_anything():
             raise ConfigError(
-                f"the group has committed offsets, and the index {self._where} knows of no page; {REMEDY}"
+                f"the group has committed offsets, and the index {self._where} knows of no page;"
+                f" {_FIRST}{REMEDY}"
             )
         ceilings = await self._ceilings(list(counting))
         for partition, (token, ceiling, input_id) in counting.items():
@@ -137,7 +140,7 @@ class InputEpochs:
                 found = f"index {self._token} is in its place" if self._token else "nothing is stored"
                 raise ConfigError(
                     f"the group has committed offsets with index {token}, which is not there any more:"
-                    f" {found} {self._where}; {REMEDY}"
+                    f" {found} {self._where}; {_FIRST}{REMEDY}"
                 )
             if input_id == partition.input_id and ceilings[partition] < ceiling:
                 raise ConfigError(
