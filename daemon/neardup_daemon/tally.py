@@ -112,8 +112,9 @@ class Tally(NoMeters):
         """Return where matches may be missing, because many pages share ranges or bands; empty otherwise."""
         parts = [(self.bucket_cap_hit_count, "range", "held"), (self.truncated_count, "page", "met")]
         found = [f"{counted(count, noun)} {verb}" for count, noun, verb in parts if count]
-        more = "more entries than index.bucket_cap lets a probe read"
-        return f"{' and '.join(found)} {more}; raise it to find every match" if found else ""
+        more = "more entries than a probe reads (index.bucket_cap)"
+        where = "matches may be missing, most often among error pages (pages.status)"
+        return f"{' and '.join(found)} {more}: {where}" if found else ""
 
     def pages(self, count: int, size_bytes: int) -> None:
         """Add, and report the sum."""

@@ -42,7 +42,7 @@ def test_ranges_and_pages_whose_matches_may_be_missing_are_named() -> None:
     assert not tally.missing_matches()
 
     tally.truncated_probes(1)
-    assert tally.missing_matches().startswith("1 page met more entries than index.bucket_cap")
+    assert tally.missing_matches().startswith("1 page met more entries than a probe reads (index.bucket_cap)")
 
     tally.bucket_cap_hits(2_000)
     assert tally.missing_matches().startswith("2,000 ranges held and 1 page met more entries")
