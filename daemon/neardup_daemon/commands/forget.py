@@ -31,7 +31,8 @@ def forget(settings: Settings, ids: tuple[str, ...], state_dir: Path | None, eve
     For each, a record without value is published to the pages topic. The daemon removes the page when it
     reads that record, after the pages published before it, and publishes a "gone" event. The record must
     reach the partition of the page's own records, so give exactly the key under which they were published:
-    'produce' takes the id, else the URL as it was crawled.
+    'produce' takes the id, else the URL as it was crawled. Where producers are over librdkafka, set
+    kafka.partitioner to crc32.
 
     With --state the pages are removed at once from the index that 'dedup --state' keeps.
 
