@@ -16,7 +16,7 @@ __all__ = ["forget"]
 
 
 @click.command()
-@with_settings("kafka.bootstrap_servers", "kafka.pages_topic")
+@with_settings("kafka.bootstrap_servers", "kafka.pages_topic", "kafka.partitioner")
 @with_state
 @click.option(
     "--events",

@@ -20,7 +20,9 @@ __all__ = ["produce"]
 
 
 @click.command()
-@with_settings("kafka.bootstrap_servers", "kafka.pages_topic", "kafka.compression", "page.preset")
+@with_settings(
+    "kafka.bootstrap_servers", "kafka.pages_topic", "kafka.partitioner", "kafka.compression", "page.preset"
+)
 @click.option(
     "--skip-too-large",
     "skips_too_large",
