@@ -5,16 +5,20 @@ An edit of a source, or another Python, makes them anew, as it compiles kernels 
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Final
 from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neardup_stream.kernel_cache import cache_name, cache_places
+from neardup_stream.kernel_cache import cache_name, cache_places, read_only_places
 
 __all__ = ["cached_array"]
+
+_DIGEST_BYTES: Final = 16
+"""A file begins with the digest of what follows: whatever damaged it, it is made anew."""
 
 
 def cached_array(
@@ -27,29 +31,32 @@ def cached_array(
     Args:
         name: of the array, unique among those of the same sources.
         sources: every file that the array follows from.
-        make: called without arguments.
+        make: called without arguments; returns one dimension.
     """
-    files = [place / cache_name(sources) / f"{name}.npy" for place in cache_places()]
-    for file in files:
-        with suppress(OSError, ValueError, EOFError):  # none yet, or damaged
-            found: NDArray[Any] = np.load(file)
-            if found.dtype == np.int32:
-                return found
-    array = make()
-    for file in files:
+    file = Path(cache_name(sources), f"{name}.int32")
+    for place in (*cache_places(), *read_only_places()):
         with suppress(OSError):
-            _store(array, file)
+            content = (place / file).read_bytes()
+            if content[:_DIGEST_BYTES] == _digest(content[_DIGEST_BYTES:]):
+                return np.frombuffer(content, np.int32, offset=_DIGEST_BYTES)
+    array = make()
+    for place in cache_places():
+        with suppress(OSError):
+            _store(array.tobytes(), place / file)
             break
     return array
 
 
-def _store(array: NDArray[np.int32], file: Path) -> None:
+def _digest(content: bytes) -> bytes:
+    return blake2b(content, digest_size=_DIGEST_BYTES).digest()
+
+
+def _store(content: bytes, file: Path) -> None:
     """Write beside the file and rename: another process may read it."""
     file.parent.mkdir(parents=True, exist_ok=True)
     beside = file.with_name(f"{file.name}.{uuid4().hex}")
     try:
-        with beside.open("xb") as written:
-            np.save(written, array)
+        beside.write_bytes(_digest(content) + content)
         beside.replace(file)
     finally:
         beside.unlink(missing_ok=True)

@@ -30,7 +30,14 @@ from types import ModuleType
 from neardup_stream.numba_compat import loading_machine_code
 from neardup_stream.version import __version__
 
-__all__ = ["cache_name", "cache_places", "load_compiled", "on_compilation", "prepare_kernel_cache"]
+__all__ = [
+    "cache_name",
+    "cache_places",
+    "load_compiled",
+    "on_compilation",
+    "prepare_kernel_cache",
+    "read_only_places",
+]
 
 _log = logging.getLogger(__name__)
 
@@ -125,6 +132,11 @@ def cache_name(sources: Sequence[Path]) -> str:
 def cache_places() -> list[Path]:
     """Return where such directories may be, the operator's place first; neither need exist."""
     return [place for place in (_operators_cache(), _user_cache()) if place is not None]
+
+
+def read_only_places() -> list[Path]:
+    """Return where they are that cannot be written to, in the place of which a temporary one is used."""
+    return [place / _REPLACED for place in cache_places() if _is_temporary(place)]
 
 
 def _operators_cache() -> Path | None:

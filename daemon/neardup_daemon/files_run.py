@@ -180,11 +180,12 @@ async def run_over_files(
             )
             await loop.run(stop.requested)
             has_read_all = source.is_exhausted or not stop.requested.is_set()
-            if not stop.requested.is_set() and (objection := objects()):
-                outputs.dead_letters.finish()
-                raise OutputRefusedError(objection, notes.first_dead_letters)
             if run.clusters or run.report:
                 await _write_clusters(stores, outputs.clusters, notes.findings)
+            if objection := objects():
+                outputs.dead_letters.finish()
+                damage = f"; {source.damage}" if source.damage else ""
+                raise OutputRefusedError(f"{objection}{damage}", notes.first_dead_letters)
             if has_read_all:
                 await _keep_representatives(run, stores, source, settings, unwritten)
             if has_read_all and source.damage is None:

@@ -53,6 +53,7 @@ class Subscription:
             self._deletions = PageRows(self._database, "deletions")
             self._redirects = PageRows(self._database, "redirects")
             self._perhaps_acted_upon = {page_id for page_id, _ in self._due}
+            self._renewed = set[str]()  # since they were last due; those of an earlier process are due again
         except BaseException:
             self._database.close()
             raise
@@ -86,16 +87,10 @@ class Subscription:
         self._offsets[topic, partition] = offset + 1
         self._has_moved = True
         for page_id, before, after in effect.changes:
-            acted_upon = self._due.get(page_id) or before
-            if acted_upon == after and page_id not in self._perhaps_acted_upon:
-                self._due.remove(page_id)
-            else:
-                self._due.put(page_id, *acted_upon)
-        for page_id in effect.renewed:
+            self._note(page_id, before, after, is_renewed=page_id in effect.renewed)
+        for page_id in effect.renewed.difference(change.page_id for change in effect.changes):
             status = self.fold.status(page_id)
-            if status.duplicate_of is not None:
-                self._due.put(page_id, *(self._due.get(page_id) or status))
-                self._perhaps_acted_upon.add(page_id)
+            self._note(page_id, status, status, is_renewed=True)
         if effect.is_new_index:
             self._is_new_index = True
             self._page_ids.clear()
@@ -103,6 +98,21 @@ class Subscription:
         self._page_ids |= effect.page_ids
         self._cluster_ids |= effect.cluster_ids
         return effect
+
+    def _note(self, page_id: str, before: PageStatus, after: PageStatus, *, is_renewed: bool) -> None:
+        """Note whether a page is due, and the status that was last acted upon, or may have been."""
+        acted_upon = self._due.get(page_id) or before
+        if is_renewed:
+            self._renewed.add(page_id)
+        if acted_upon != after or self._is_new_copy(page_id) or page_id in self._perhaps_acted_upon:
+            self._due.put(page_id, *acted_upon)
+        else:
+            self._due.remove(page_id)
+            self._renewed.discard(page_id)
+
+    def _is_new_copy(self, page_id: str) -> bool:
+        """Return whether a page is a duplicate in a later version than the one that was acted upon."""
+        return page_id in self._renewed and self.fold.status(page_id).duplicate_of is not None
 
     def skip(self, topic: str, partition: int, offset: int) -> None:
         """Go past a record that is no event."""
@@ -120,13 +130,15 @@ class Subscription:
             for page_id, row in self._due
             if self._due.is_saved(page_id)
         )
-        self._perhaps_acted_upon.update(change.page_id for change in changes)
+        page_ids = {change.page_id for change in changes}
+        self._perhaps_acted_upon |= page_ids
+        self._renewed -= page_ids
         return changes
 
     def done(self, change: Change) -> None:
         """Note that a due change was acted upon; `save` keeps the note."""
         self._perhaps_acted_upon.discard(change.page_id)
-        if self.fold.status(change.page_id) == change.after:
+        if self.fold.status(change.page_id) == change.after and not self._is_new_copy(change.page_id):
             self._due.remove(change.page_id)
         else:
             self._due.put(change.page_id, *change.after)

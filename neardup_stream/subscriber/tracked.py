@@ -41,7 +41,7 @@ class Effect(NamedTuple):
 
     Attributes:
         changes: one for each page whose status is another now; none for an event that came before.
-        renewed: pages of which a later version has the status that the former one had.
+        renewed: pages that were known, and of which the event brings a later version.
         page_ids: pages that the event puts somewhere, changed or not.
         cluster_ids: clusters that it names, absorbed ones too, by the id that survived until then.
         is_new_index: it is the first event of a later index: all that was known before no longer holds.
@@ -98,10 +98,10 @@ class Fold(ClusterFold):
             for page_id, status in before.items()
             if status != (now := self.status(page_id))
         )
-        later = {page_id for page_id, version in versions.items() if 0 < version < self.version_of(page_id)}
+        renewed = (page_id for page_id, version in versions.items() if 0 < version < self.version_of(page_id))
         return Effect(
             changes,
-            frozenset(later.difference(change.page_id for change in changes)),
+            frozenset(renewed),
             frozenset(page_ids),
             frozenset(cluster_ids),
             is_new_index,

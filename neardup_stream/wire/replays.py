@@ -37,10 +37,13 @@ def fate(letter: Message, reasons: frozenset[str], max_attempts: int) -> Fate:
     return "truncated" if is_truncated(letter) else "replayed"
 
 
-def replayed(letter: Message, now_ms: int, topic: str) -> Message:
-    """Return the original record for a topic, with its attempts increased by one.
+def replayed(letter: Message, now_ms: int, topic: str | None = None) -> Message:
+    """Return the original record, with its attempts increased by one.
 
-    It is for the partition that it was read from, if that was one of this topic.
+    Args:
+        letter: as read from its topic, or from a file, where its key may have been edited.
+        now_ms: its new time, epoch milliseconds.
+        topic: if the record was read from this one, it is for the same partition; None for that of its key.
     """
     kept = (
         header
@@ -57,11 +60,12 @@ def replayed(letter: Message, now_ms: int, topic: str) -> Message:
     )
 
 
-def _partition_in(topic: str, letter: Message) -> int | None:
+def _partition_in(topic: str | None, letter: Message) -> int | None:
     said = {name: value or b"" for name, value in letter.headers}
     number = said.get(f"{ERROR_PREFIX}partition", b"")
     is_known = number.isdigit() and len(number) <= _MAX_DIGITS
-    return int(number) if is_known and said.get(f"{ERROR_PREFIX}topic") == topic.encode() else None
+    is_same = topic is not None and said.get(f"{ERROR_PREFIX}topic") == topic.encode()
+    return int(number) if is_known and is_same else None
 
 
 def attempt_count(letter: Message) -> int:

@@ -45,10 +45,11 @@ class DeadLetters:
             records = await self.source.read(_BATCH_RECORDS, _BATCH_BYTES)
             if wanted := [each for each in records if self._is_wanted(each)]:
                 yield wanted
+                whole_seconds = monotonic()
             unread -= {each.position.partition for each in records if self._is_last(each)}
             lag = self.source.lag()
             unread -= {one for one, count in lag.items() if count == 0}
-            if len(lag) == len(self.ends):
+            if len(lag) >= len(self.ends):
                 whole_seconds = monotonic()
             elif not records and monotonic() - whole_seconds > _TIMEOUT_SECONDS:
                 raise StreamUnavailable(

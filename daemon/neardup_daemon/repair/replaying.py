@@ -104,11 +104,13 @@ async def replay_files(settings: Settings, choice: Choice, files: Sequence[str])
     async with kafka_sink(settings, settings.kafka.pages_topic) as sink:
         for at in range(0, len(letters), _BATCH_RECORDS):
             portion = letters[at : at + _BATCH_RECORDS]
-            fates += await _put_back(portion, choice, sink, settings.kafka.pages_topic)
+            fates += await _put_back(portion, choice, sink)
     return fates
 
 
-async def _put_back(letters: Sequence[Message], choice: Choice, sink: Sink, topic: str) -> Counter[Fate]:
+async def _put_back(
+    letters: Sequence[Message], choice: Choice, sink: Sink, topic: str | None = None
+) -> Counter[Fate]:
     fates = [fate(letter, choice.reasons, choice.max_attempts) for letter in letters]
     now_ms = int(time() * 1000)
     records = [

@@ -90,8 +90,8 @@ class JsonLinesSink:
         Raises:
             StreamUnavailable: the disk is full or failed.
         """
-        self._output.__exit__()
         self._file = None
+        self._output.__exit__()
 
     @property
     def partial_path(self) -> Path | None:

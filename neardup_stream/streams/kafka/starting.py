@@ -9,8 +9,16 @@ from aiokafka.conn import AIOKafkaConnection, create_conn
 
 __all__ = ["start_client"]
 
-_opened: ContextVar[list[AIOKafkaConnection] | None] = ContextVar("opened", default=None)
-"""The connections of the client that this task is starting."""
+
+class _Starting:
+    """A client that starts: tasks that it creates note their connections here, too, until it has started."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self.connections: list[AIOKafkaConnection] = []
+
+
+_starting: ContextVar[_Starting | None] = ContextVar("starting", default=None)
 
 
 async def start_client(starting: AIOKafkaAdminClient | AIOKafkaConsumer | AIOKafkaProducer) -> None:
@@ -18,22 +26,25 @@ async def start_client(starting: AIOKafkaAdminClient | AIOKafkaConsumer | AIOKaf
 
     By itself, one that is cancelled while it waits for the first answer of a broker forgets its connection.
     """
-    opened: list[AIOKafkaConnection] = []
-    token = _opened.set(opened)
+    noted = _Starting()
+    token = _starting.set(noted)
     try:
         await starting.start()
     except BaseException:
-        for connection in opened:
+        for connection in noted.connections:
             connection.close()
         raise
     finally:
-        _opened.reset(token)
+        _starting.reset(token)
+        noted.is_over = True
+        noted.connections.clear()
 
 
 async def _create_noted(*where: Any, **options: Any) -> AIOKafkaConnection:
     connection = await create_conn(*where, **options)
-    if (opened := _opened.get()) is not None:
-        opened.append(connection)
+    noted = _starting.get()
+    if noted is not None and not noted.is_over:
+        noted.connections.append(connection)
     return connection
 
 

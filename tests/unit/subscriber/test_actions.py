@@ -142,6 +142,37 @@ def test_a_later_version_of_a_deleted_copy_is_deleted_too(
     assert subscriber.wait() == []
 
 
+@pytest.mark.parametrize(
+    "between", [unique("copy 1", "c.4", 4), gone("copy 1", 4, ("c", 4)), undecided("copy 1", 4)]
+)
+def test_a_deleted_copy_that_left_and_is_one_again_is_deleted_again(
+    subscriber: Subscriber, between: EventData
+) -> None:
+    deleted(subscriber)
+    subscriber.pages.held.add("copy 1")
+
+    subscriber.take([between, duplicate("copy 1", FIRST, version=5)])
+
+    assert subscriber.wait() == [("delete", "copy 1", "5")]
+
+
+def test_a_version_that_comes_while_the_former_one_is_acted_upon_is_due_after_it(
+    subscriber: Subscriber,
+) -> None:
+    deleted(subscriber)
+    subscription = subscriber.subscription
+    for offset, version in ((1_000, 4), (1_001, 5)):
+        event = read_event(duplicate("copy 1", FIRST, version=version), event_id=str(offset))
+        subscription.feed(event, "events", 0, offset)
+        if version == 4:
+            subscription.save()
+            (change,) = subscription.due()
+    subscription.done(change)
+    subscription.save()
+
+    assert [each.page_id for each in subscription.due()] == ["copy 1"]
+
+
 def test_a_duplicate_with_another_address_is_redirected_from_there(subscriber: Subscriber) -> None:
     first = redirected("copy 1", "https://a.example/first")
     subscriber.take([at_url(first, "https://a.example/old")])
