@@ -150,6 +150,26 @@ def test_outputs_of_an_earlier_run_outlive_one_of_which_nothing_is_a_page(tmp_pa
     assert sorted(tmp_path.iterdir()) == sorted([pages, *files])
 
 
+def test_they_outlive_such_a_run_that_is_stopped_too(tmp_path: Path) -> None:
+    events, letters = tmp_path / "events.jsonl", tmp_path / "letters.jsonl"
+    events.write_bytes(b"of an earlier run\n")
+
+    def dead_letter_count() -> int:
+        return sum(file.read_bytes().count(b"\n") for file in tmp_path.glob("letters*.partial"))
+
+    with piped_program(["dedup", "-", "--events", str(events), "--dead-letters", str(letters)]) as run:
+        run.stdin.write(b"rubbish\n" * 70)
+        run.stdin.flush()
+        wait_until(lambda: dead_letter_count() == 70, 60)
+        run.child.send_signal(signal.SIGTERM)
+        code, errors = run.child.wait(60), run.stderr.read()
+
+    assert code == 2
+    assert b"70 of 70 records are dead letters" in errors
+    assert events.read_bytes() == b"of an earlier run\n"
+    assert sorted(tmp_path.iterdir()) == [events, letters]
+
+
 def test_an_empty_input_is_no_error() -> None:
     run = call("dedup", "-")
 
