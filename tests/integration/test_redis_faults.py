@@ -191,7 +191,8 @@ async def test_slots_without_a_master_are_waited_for(namespace: str) -> None:
 async def test_slots_on_the_move_are_waited_for(redis_cluster: RedisCluster, namespace: str) -> None:
     config = RedisConfig(redis_cluster.url, retries=0)
     async with RedisClient(config) as client:
-        reasons = {"try_again", "connection"}  # a client that fails again and again is replaced
+        # A client that fails again and again is replaced, and a busy node may answer the next one late.
+        reasons = {"try_again", "connection", "timeout"}
         await live_through(client, namespace, moving_slot(redis_cluster, b"c"), reasons, "try_again")
 
 

@@ -11,12 +11,17 @@ from tests.servers.process import is_paused, wait_until
 from tests.servers.program import piped_program
 
 LOCKS = Path("/proc/locks")
+PAGES = 8_000
+"""So many that a step takes some milliseconds, in which the process may receive a signal."""
+
 LATER_STEPS = (*(f"section {turn}" for turn in range(1, 9)), "checks", "header", "sync", "publish")
 """Between two of them the process may receive a signal; one of so many is enough, also when busy."""
 
 
 @pytest.mark.parametrize("step", ["spill", "merge", "hash"])
 def test_a_signal_while_an_archive_is_built_leaves_none(crawl: Path, step: str) -> None:
+    page = b'{"url":"https://site.example/%d","text":"page number %d of this site"}\n'
+    crawl.write_bytes(b"".join(page % (number, number) for number in range(PAGES)))
     paused = "failpoints.stop=" + ",".join(f"before archive.{each}" for each in (step, *LATER_STEPS))
 
     with piped_program(["freeze", str(crawl), "-o", str(crawl.with_name("x.nda")), "--set", paused]) as run:
