@@ -17,6 +17,7 @@ __all__ = [
     "KafkaSinkConfig",
     "KafkaSourceConfig",
     "OutOfRange",
+    "Partitioner",
     "SaslMechanism",
 ]
 
