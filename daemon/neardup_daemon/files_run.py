@@ -183,9 +183,7 @@ async def run_over_files(
             if run.clusters or run.report:
                 await _write_clusters(stores, outputs.clusters, notes.findings)
             if objection := objects():
-                outputs.dead_letters.finish()
-                damage = f"; {source.damage}" if source.damage else ""
-                raise OutputRefusedError(f"{objection}{damage}", notes.first_dead_letters)
+                raise _refused(objection, outputs.dead_letters, source.damage, notes)
             if has_read_all:
                 await _keep_representatives(run, stores, source, settings, unwritten)
             if has_read_all and source.damage is None:
@@ -210,6 +208,15 @@ async def run_over_files(
         unwritten=sorted(unwritten),
         is_cut_short=stop.is_cut_short or stop.exit_code != OK,
     )
+
+
+def _refused(
+    objection: str, dead_letters: JsonLinesSink, damage: CorruptData | None, notes: FilesRunNotes
+) -> OutputRefusedError:
+    """Write the dead letters, and return what to raise."""
+    dead_letters.finish()
+    reason = f"{objection}; {damage}" if damage else objection
+    return OutputRefusedError(reason, notes.first_dead_letters)
 
 
 def _check_paths(run: FilesRun) -> None:
