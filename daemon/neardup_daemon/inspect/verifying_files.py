@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,8 +60,8 @@ async def read_files(files: FilesOfRuns, settings: Settings, on_part: OnPart = u
     files_history = History(
         inputs=inputs,
         committed=committed,
-        events=spilled_messages(Message(key=None, value=line) for _, line in _lines(files.events)),
-        dead_letters=spilled_messages(_letter(place, line) for place, line in _lines(files.dead_letters)),
+        events=spilled_messages(Message(key=None, value=line) for _, _, line in _lines(files.events)),
+        dead_letters=spilled_messages(starmap(_letter, _lines(files.dead_letters))),
         records={},
         clusters={},
     )
@@ -83,24 +84,24 @@ async def _inputs(paths: tuple[str, ...], settings: Settings) -> Sequence[Input]
     return inputs
 
 
-def _lines(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
-    """Yield the lines of files, each with its place for a person; empty ones are left out."""
+def _lines(paths: Sequence[Path]) -> Iterator[tuple[Path, int, bytes]]:
+    """Yield the lines of files, each behind its file and its number from 1; empty ones are left out."""
     for path in paths:
         try:
             with path.open("rb") as file:
                 for number, line in enumerate(file, 1):
                     if content := line.rstrip(b"\n"):
-                        yield f"{path}:{number}", content
+                        yield path, number, content
         except OSError as error:
             raise ConfigError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _letter(place: str, line: bytes) -> Message:
+def _letter(path: Path, number: int, line: bytes) -> Message:
     """Return a dead letter with its headers, which is all that is looked at."""
     try:
         headers = msgspec.json.decode(line, type=DeadLetterLine).headers
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise CorruptData(f"{place}: this is no dead letter: {error}") from error
+        raise CorruptData(f"{path}:{number}: this is no dead letter: {error}") from error
     return Message(key=None, value=None, headers=[(each.name, _content(each)) for each in headers])
 
 
