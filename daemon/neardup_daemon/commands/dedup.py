@@ -163,11 +163,9 @@ def dedup(
             _print_dead_letters(error.first_dead_letters)
             _print_missing_preset(tally, settings)
             raise
-    seconds = perf_counter() - start
+    _print_summary(tally, perf_counter() - start, end)
     if end.is_cut_short:
-        _print_summary(tally, seconds, end)
         raise click.exceptions.Exit(end.exit_code)
-    _print_summary(tally, seconds, end)
     if end.revisits is not None:
         known = tally.outcomes["superseded"] + (tally.outcomes["unchanged"] if files_run.is_kept else 0)
         _print_revisits(files_run.warc or "", end.revisits, known)

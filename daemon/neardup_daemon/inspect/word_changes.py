@@ -10,7 +10,7 @@ __all__ = ["Piece", "word_changes"]
 
 CONTEXT_WORDS = 4
 LONGEST_PIECE_WORDS = 12
-_UNSPACED: Final = r"\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
+_UNSPACED: Final = r"\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff"
 """Thai, Lao, Tibetan, Burmese, Khmer, Kana and Han, whose words are not spaced."""
 
 WORD = re.compile(rf"[{_UNSPACED}]\s*|[^\s{_UNSPACED}]+\s*")

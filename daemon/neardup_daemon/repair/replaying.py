@@ -103,8 +103,7 @@ async def replay_files(settings: Settings, choice: Choice, files: Sequence[str])
     fates: Counter[Fate] = Counter()
     async with kafka_sink(settings, settings.kafka.pages_topic) as sink:
         for at in range(0, len(letters), _BATCH_RECORDS):
-            portion = letters[at : at + _BATCH_RECORDS]
-            fates += await _put_back(portion, choice, sink)
+            fates += await _put_back(letters[at : at + _BATCH_RECORDS], choice, sink)
     return fates
 
 
